@@ -1,0 +1,63 @@
+"""Half-life decay (AMGS §3.4, §7.1): relevance(t) = exp(-λ t), t in hours since the last reinforcement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from types import MappingProxyType
+
+from amgs.errors import UsageError
+
+# λ per hour and the half-lives they give: 6.9 hours, 2.9 days, 28.9 days, 289 days.
+PROFILES: Mapping[str, float] = MappingProxyType(
+    {"ephemeral": 0.1, "standard": 0.01, "durable": 0.001, "core": 0.0001}
+)
+
+
+def check_lambda(decay_lambda: float) -> float:
+    """λ itself when it is finite and not negative; raises UsageError otherwise. λ = 0 never decays (a pin)."""
+    if not math.isfinite(decay_lambda) or decay_lambda < 0:
+        raise UsageError(
+            f"A decay constant must be finite and not negative, got {decay_lambda!r}.",
+            way_out="Use a profile: " + ", ".join(PROFILES) + ".",
+        )
+    return decay_lambda
+
+
+def relevance(decay_lambda: float, hours: float) -> float:
+    """exp(-λ·hours) in [0, 1]; a clock that went back (negative hours) counts as no time passed."""
+    return math.exp(-decay_lambda * max(hours, 0.0))
+
+
+def relevance_at(decay_lambda: float, since: datetime, now: datetime) -> float:
+    """Relevance at `now` of something last reinforced at `since`."""
+    return relevance(decay_lambda, hours_between(since, now))
+
+
+def hours_between(since: datetime, now: datetime) -> float:
+    """Signed hours from `since` to `now`."""
+    return (now - since).total_seconds() / 3600.0
+
+
+def half_life_hours(decay_lambda: float) -> float:
+    """ln 2 / λ in hours; infinite for λ = 0."""
+    return math.log(2) / decay_lambda if decay_lambda > 0 else math.inf
+
+
+def falls_below(decay_lambda: float, since: datetime, threshold: float) -> datetime | None:
+    """The instant at which relevance crosses `threshold` (0 < threshold <= 1); None if never within a millennium."""
+    if decay_lambda <= 0:
+        return None
+    hours = -math.log(threshold) / decay_lambda
+    return since + timedelta(hours=hours) if hours < 24 * 365 * 1000 else None
+
+
+def profile_name(decay_lambda: float) -> str:
+    """The profile whose λ this is, `pinned` for 0, else `custom`."""
+    if decay_lambda == 0:
+        return "pinned"
+    for name, value in PROFILES.items():
+        if math.isclose(value, decay_lambda, rel_tol=1e-9):
+            return name
+    return "custom"

@@ -1,0 +1,140 @@
+"""Everything the engines and the workstation raise on purpose.
+
+Each error carries a title, a sentence and a way out; the screen shows them as a toast or a modal, the command
+line prints them and maps them to an exit code.
+
+    AmgsError                      exit 1
+    ├── UsageError                 exit 2   the request itself is wrong
+    │   ├── UnknownBlockError               no block has this id
+    │   ├── AmbiguousIdError                a prefix matches several blocks
+    │   ├── UnknownFrameError               no frame is registered under this name
+    │   ├── FrameCycleError                 a composite would contain itself
+    │   ├── WeightsError                    scoring weights do not sum to one
+    │   └── BudgetError                     a token budget that holds nothing
+    ├── InputError                 exit 3   a file, folder or text cannot be taken in
+    ├── StoreError                 exit 4   the store cannot be opened or trusted
+    │   ├── StoreLockedError                another process writes to it
+    │   ├── StoreTooNewError                it was written by a later version
+    │   └── StoreCorruptError               its content contradicts itself
+    ├── ModelError                 exit 5   a model is missing or does not fit
+    ├── ExpectationError           exit 1   a script's check or expectation did not hold
+    └── Cancelled                  exit 130 the operator stopped it
+"""
+
+from __future__ import annotations
+
+
+class AmgsError(Exception):
+    """Root of the tree.
+
+    title: a few words, shown as a heading. message: one sentence, what happened. way_out: one sentence, what to
+    do now (may be empty).
+    """
+
+    title = "Something went wrong"
+    exit_code = 1
+
+    def __init__(self, message: str, *, way_out: str = "", title: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.way_out = way_out
+        if title is not None:
+            self.title = title
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.message}" + (f" {self.way_out}" if self.way_out else "")
+
+
+class UsageError(AmgsError):
+    """The request itself is wrong: an unknown name, a value outside its range."""
+
+    title = "That request cannot be carried out"
+    exit_code = 2
+
+
+class UnknownBlockError(UsageError):
+    """No block has this id."""
+
+    title = "No such block"
+
+
+class AmbiguousIdError(UsageError):
+    """A prefix of an id matches several blocks."""
+
+    title = "Several blocks match"
+
+
+class UnknownFrameError(UsageError):
+    """No frame is registered under this name."""
+
+    title = "No such frame"
+
+
+class FrameCycleError(UsageError):
+    """A composite frame would contain itself."""
+
+    title = "Frames may not contain themselves"
+
+
+class WeightsError(UsageError):
+    """Scoring weights are negative or do not sum to one."""
+
+    title = "Weights must sum to 1"
+
+
+class BudgetError(UsageError):
+    """A token budget that cannot hold anything."""
+
+    title = "The budget holds nothing"
+
+
+class InputError(AmgsError):
+    """A file, folder or text cannot be taken in."""
+
+    title = "Cannot read the input"
+    exit_code = 3
+
+
+class StoreError(AmgsError):
+    """The store cannot be opened or trusted."""
+
+    title = "The store cannot be used"
+    exit_code = 4
+
+
+class StoreLockedError(StoreError):
+    """Another process writes to the store."""
+
+    title = "The store is in use"
+
+
+class StoreTooNewError(StoreError):
+    """The store was written by a later version."""
+
+    title = "The store is newer than this program"
+
+
+class StoreCorruptError(StoreError):
+    """The store's content contradicts itself."""
+
+    title = "The store is damaged"
+
+
+class ModelError(AmgsError):
+    """A model is missing or does not fit."""
+
+    title = "The model cannot be used"
+    exit_code = 5
+
+
+class ExpectationError(AmgsError):
+    """A script's snapshot check or expectation did not hold."""
+
+    title = "Not as expected"
+
+
+class Cancelled(AmgsError):  # noqa: N818 - a request that was granted, not a fault
+    """The operator stopped the action; everything not yet committed was rolled back."""
+
+    title = "Cancelled"
+    exit_code = 130

@@ -1,0 +1,25 @@
+"""A block's identity: the SHA-256 of its canonical content, and of nothing else (AMGS §12)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
+
+
+def canonical(content: str) -> str:
+    """The canonical form: LF line ends, no outer white space, runs of blank lines collapsed to one.
+
+    Idempotent: canonical(canonical(x)) == canonical(x).
+    """
+    unified = content.replace("\r\n", "\n").replace("\r", "\n")
+    return _BLANK_LINES.sub("\n\n", unified).strip()
+
+
+def block_id(content: str) -> str:
+    """64 lower-case hexadecimal digits: SHA-256 of the canonical content in UTF-8.
+
+    Lone surrogates, which no encoding can carry, are hashed as they would be escaped.
+    """
+    return hashlib.sha256(canonical(content).encode("utf-8", "surrogatepass")).hexdigest()

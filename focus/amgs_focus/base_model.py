@@ -1,0 +1,90 @@
+"""The frozen language model behind one small Protocol: embeddings in, hidden states and logits out.
+
+Everything the focus engine asks of a model is here, so that SmolLM2, a larger model and the tiny random one of the
+tests are interchangeable. All tensors are on the model's device in its working precision unless said otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """What must match before files or checkpoints made with a model are used with it."""
+
+    name: str
+    vocabulary: int
+    width: int
+    layers: int
+    precision: str
+
+
+class BaseModel(Protocol):
+    """A frozen causal language model with its tokenizer. W: entries, d: embedding width, V: vocabulary."""
+
+    @property
+    def card(self) -> ModelCard: ...
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of the text, without any special token added; special tokens spelled in it are recognised."""
+        ...
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of the tokens; incomplete characters come out as the replacement sign."""
+        ...
+
+    def sinks(self) -> list[int]:
+        """Exactly four token ids that open every working context."""
+        ...
+
+    def turn(self, question: str) -> str:
+        """The question wrapped as this model expects a user's turn, ending where its answer begins."""
+        ...
+
+    @property
+    def stops(self) -> frozenset[int]:
+        """Token ids at which an answer ends."""
+        ...
+
+    def embed(self, tokens: torch.Tensor) -> torch.Tensor:
+        """(…,) int64 -> (…, d): rows of the input embedding matrix."""
+        ...
+
+    def new_cache(self) -> KVCache:
+        """An empty key-value cache."""
+        ...
+
+    def forward(self, embeddings: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
+        """(B, W, d) -> final hidden states (B, W, d) after the last norm.
+
+        With a cache (B = 1) the entries continue it at the next dense positions, and it grows by W. Gradients flow to the
+        embeddings when the caller has enabled them; the weights never change.
+        """
+        ...
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """(N, d) hidden states -> (N, V) float32 logits. Flatten first: a batched product copies the matrix."""
+        ...
+
+
+class KVCache(Protocol):
+    """Keys and values of a prefix of the working context."""
+
+    @property
+    def length(self) -> int:
+        """Entries held."""
+        ...
+
+    def crop(self, length: int) -> None:
+        """Forget every entry from `length` on."""
+        ...
+
+    @property
+    def raw(self) -> Any:
+        """What the underlying library wants."""
+        ...

@@ -88,7 +88,7 @@ class ScoreParts:
 
     def total(self) -> float:
         """The sum of the parts, clipped to [0, 1]: rounding must not lift a score over its range."""
-        return min(1.0, max(0.0, sum(getattr(self, name) for name in COMPONENTS)))
+        return min(1.0, max(0.0, sum(float(getattr(self, name)) for name in COMPONENTS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +190,7 @@ Merge = Literal["union", "intersection", "priority_chain"]
 BudgetStrategy = Literal["static", "dynamic", "priority"]
 Selection = Literal["budget", "top_k", "threshold", "entropy"]
 Assembly = Literal["raw", "structured", "template", "summary"]
+Gather = Literal["query", "filter", "identity"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +198,9 @@ class SelectionRule:
     """Which blocks may enter the pool and how the final ones are chosen.
 
     window_hours: only blocks created or reinforced within it. hops: graph distance walked from the seeds.
+    gather: where the pool comes from: what the query finds, all that passes the filter (the most recently reinforced
+    first), or the identity of §10. similarity_share: a candidate that a query brought must match it at least this much
+    of the best match, so that recent chatter does not crowd out the answer.
     """
 
     filter: BlockFilter = BlockFilter()
@@ -206,6 +210,8 @@ class SelectionRule:
     selection: Selection = "budget"
     top_k: int | None = None
     threshold: float = 0.0
+    gather: Gather = "query"
+    similarity_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,44 +15,77 @@ class Section(BaseModel):
 
 
 class IngestSettings(Section):
-    max_file_bytes: int = Field(32 * 2**20, gt=0, description="A file larger than this is refused, not read.")
+    max_file_bytes: int = Field(
+        default=32 * 2**20, gt=0, description="A file larger than this is refused, not read."
+    )
     max_block_chars: int = Field(
-        1600, ge=200, description="A note longer than this is split at headings and paragraphs into linked blocks."
+        default=1600,
+        ge=200,
+        description="A note longer than this is split at headings and paragraphs into linked blocks.",
     )
 
 
 class ConsolidationSettings(Section):
-    batch: int = Field(32, gt=0, description="Blocks embedded at a time; the unit of progress and cancellation.")
-    neighbours: int = Field(5, ge=0, description="At most this many `related` edges per new block.")
-    similarity: float = Field(0.45, ge=0, le=1, description="Cosine from which two blocks are `related`.")
-    interval_minutes: float = Field(15.0, gt=0, description="Consolidate at least this often when asked to watch.")
-    volume: int = Field(50, gt=0, description="Consolidate when the inbox holds this many raw blocks.")
+    batch: int = Field(
+        default=32, gt=0, description="Blocks embedded at a time; the unit of progress and cancellation."
+    )
+    neighbours: int = Field(default=5, ge=0, description="At most this many `related` edges per new block.")
+    similarity: float = Field(
+        default=0.45, ge=0, le=1, description="Cosine from which two blocks are `related`."
+    )
+    interval_minutes: float = Field(
+        default=15.0, gt=0, description="Consolidate at least this often when asked to watch."
+    )
+    volume: int = Field(
+        default=50, gt=0, description="Consolidate when the inbox holds this many raw blocks."
+    )
 
 
 class RetrievalSettings(Section):
-    keyword_pool: int = Field(200, gt=0, description="Candidates the keyword layer hands on.")
-    vector_pool: int = Field(100, gt=0, description="Candidates the vector layer hands on.")
-    fuzzy_pool: int = Field(50, ge=0, description="Candidates the fuzzy layer adds when a word is unknown.")
-    graph_seeds: int = Field(20, ge=0, description="Best candidates whose neighbours the graph layer adds.")
-    graph_share: float = Field(0.5, ge=0, le=1, description="How much of a seed's similarity flows along a full edge.")
+    keyword_pool: int = Field(default=200, gt=0, description="Candidates the keyword layer hands on.")
+    vector_pool: int = Field(default=100, gt=0, description="Candidates the vector layer hands on.")
+    fuzzy_pool: int = Field(
+        default=50, ge=0, description="Candidates the fuzzy layer adds when a word is unknown."
+    )
+    graph_seeds: int = Field(
+        default=20, ge=0, description="Best candidates whose neighbours the graph layer adds."
+    )
+    graph_share: float = Field(
+        default=0.25, ge=0, le=1, description="How much of a seed's similarity flows along a full edge."
+    )
     lexical_share: float = Field(
-        0.6, ge=0, le=1, description="Part of the similarity that is lexical; the rest is the vector's."
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Part of the similarity that is lexical; the rest is the vector's.",
     )
 
 
 class GraphSettings(Section):
-    ttl_seconds: float = Field(300.0, ge=0, description="How long a materialised graph may serve without a look.")
-    exact_betweenness_nodes: int = Field(2000, gt=0, description="Above this size betweenness is sampled.")
+    ttl_seconds: float = Field(
+        default=300.0, ge=0, description="How long a materialised graph may serve without a look."
+    )
+    exact_betweenness_nodes: int = Field(
+        default=2000, gt=0, description="Above this size betweenness is sampled."
+    )
 
 
 class DecaySettings(Section):
-    threshold: float = Field(0.05, gt=0, lt=1, description="Relevance under which a block counts as fading.")
+    threshold: float = Field(
+        default=0.05, gt=0, lt=1, description="Relevance under which a block counts as fading."
+    )
 
 
 class SelfSettings(Section):
-    refresh_hours: float = Field(1.0, ge=0, description="How long an assembled SELF frame stays fresh.")
-    anchor_distance: int = Field(1, ge=0, description="Graph distance from the root anchor that counts as self.")
-    threshold: float = Field(0.75, ge=0, le=1, description="Centrality and reinforcement from which a block is self.")
+    refresh_hours: float = Field(
+        default=1.0, ge=0, description="How long an assembled SELF frame stays fresh."
+    )
+    anchor_distance: int = Field(
+        default=1, ge=0, description="Graph distance from the root anchor that counts as self."
+    )
+    threshold: float = Field(
+        default=0.75, ge=0, le=1, description="Centrality and reinforcement from which a block is self."
+    )
 
 
 class Settings(Section):

@@ -1,0 +1,1 @@
+"""How far the forecasts can be believed (AMGS §7.3)."""

@@ -1,0 +1,48 @@
+"""Forecasts are logged when a frame is assembled; a verdict gives their outcome (AMGS §7.3, §13.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from amgs.calibration.brier import brier_score
+from amgs.errors import UsageError
+from amgs.model import Candidate, Frame, Outcome
+from amgs.store import calibration_log
+from amgs.store.connection import Store
+
+
+def log(store: Store, frame: Frame, selected: Sequence[Candidate]) -> None:
+    """The composite score of each selected block, as the probability that it will prove useful."""
+    first = calibration_log.next_serial(store)
+    forecasts = [
+        Outcome(
+            prediction_id=f"p{first + i}",
+            predicted=c.score,
+            actual=None,
+            brier=None,
+            at=frame.as_of,
+            block_id=c.block.id,
+            frame=frame.name,
+            category=c.block.category,
+        )
+        for i, c in enumerate(selected)
+    ]
+    calibration_log.insert(store, forecasts, frame.id, first)
+
+
+def decide(store: Store, block_id: str, *, useful: bool, assembly_id: str | None, now: datetime) -> Outcome:
+    """Give the latest open forecast of a block its outcome; raises UsageError when none is open."""
+    with store.transaction():
+        forecast = calibration_log.open_forecast(store, block_id, assembly_id)
+        if forecast is None:
+            where = f" in assembly {assembly_id}" if assembly_id else ""
+            raise UsageError(
+                f"No forecast of block {block_id[:8]} is open{where}.",
+                way_out="Assemble a frame that selects it; each assembly takes one verdict a block.",
+            )
+        actual = 1.0 if useful else 0.0
+        score = brier_score(forecast.predicted, actual)
+        calibration_log.decide(store, forecast.prediction_id, actual, score, now)
+        return replace(forecast, actual=actual, brier=score, at=now)

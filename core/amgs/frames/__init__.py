@@ -1,0 +1,1 @@
+"""Context frames: defined, registered, scored, selected, composed and assembled (AMGS §4)."""

@@ -1,0 +1,161 @@
+"""Turning chosen blocks into one text whose every character is accounted for (AMGS §4.5, step 4)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from amgs.model import Assembly, Block, Candidate, Span
+
+CountTokens = Callable[[str], int]
+"""How many tokens the base model makes of a text."""
+
+_LONGEST_QUERY = 120
+_SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|$)|(?=\n)|$)", re.DOTALL)
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text and the block it came from; None for the template's own words."""
+
+    text: str
+    block_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The chosen blocks of one atomic frame; title is empty where the frame stands alone."""
+
+    title: str
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How a frame is written: an assembly strategy, and what its opening says."""
+
+    assembly: Assembly
+    name: str
+    query: str
+    as_of: datetime
+
+    def opening(self) -> str:
+        """What comes before the first block."""
+        if self.assembly == "raw":
+            return ""
+        query = " ".join(self.query.split())
+        if self.assembly == "structured":
+            facts = {"frame": self.name, "query": query, "as_of": self.as_of.isoformat()}
+            return json.dumps(facts, ensure_ascii=False)[:-1] + ', "blocks": ['
+        short = query if len(query) <= _LONGEST_QUERY else query[: _LONGEST_QUERY - 1].rstrip() + "…"
+        return f"# {self.name}: {short}\n\n" if short else f"# {self.name}\n\n"
+
+    def closing(self) -> str:
+        """What comes after the last block."""
+        return "\n]}\n" if self.assembly == "structured" else ""
+
+    def heading(self, title: str) -> str:
+        """The title of a section."""
+        return f"## {title}\n\n" if title and self.assembly in ("template", "summary") else ""
+
+    def block(self, candidate: Candidate) -> tuple[Piece, ...]:
+        """One block with the words around it; its content stands in full, except in a summary."""
+        block = candidate.block
+        if self.assembly == "structured":
+            return _structured(candidate)
+        if self.assembly == "summary":
+            return Piece("- "), Piece(key_sentence(block.content, self.query), block.id), Piece("\n")
+        if self.assembly == "raw":
+            return Piece(block.content, block.id), Piece("\n\n")
+        return Piece(_dateline(block)), Piece(block.content, block.id), Piece("\n\n")
+
+    def cost(self, candidate: Candidate, count_tokens: CountTokens) -> int:
+        """Tokens of one block with the words around it."""
+        return count_tokens("".join(piece.text for piece in self.block(candidate)))
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """The text, and spans that tile it."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+
+def assemble(template: Template, sections: Sequence[Section], count_tokens: CountTokens) -> Assembled:
+    """Write the sections; without a single block the text is empty."""
+    filled = [section for section in sections if section.candidates]
+    if not filled:
+        return Assembled("", ())
+    pieces = [Piece(template.opening())]
+    first = True
+    for section in filled:
+        pieces.append(Piece(template.heading(section.title)))
+        for candidate in section.candidates:
+            if template.assembly == "structured":
+                pieces.append(Piece("\n" if first else ",\n"))
+            pieces.extend(template.block(candidate))
+            first = False
+    pieces.append(Piece(template.closing()))
+    return _joined(pieces, count_tokens)
+
+
+def key_sentence(content: str, query: str) -> str:
+    """The sentence that stands for a text: the one that shares most words with the query, else the first;
+    headings last.
+    """
+    sentences = [found.group().strip() for found in _SENTENCE.finditer(content)]
+    prose = [s for s in sentences if s and not s.startswith("#")] or [s for s in sentences if s]
+    if not prose:
+        return content
+    asked = set(_WORD.findall(query.lower()))
+    shared = [len(asked.intersection(_WORD.findall(s.lower()))) for s in prose]
+    return prose[shared.index(max(shared))]
+
+
+def _dateline(block: Block) -> str:
+    """The day, and the title where the content does not open with it."""
+    day = f"[{block.created_at:%Y-%m-%d}] "
+    given = " ".join(str(block.meta.get("title") or "").split())
+    opening = block.content.lstrip().split("\n", 1)[0].lower()
+    return day if not given or given.lower() in opening else f"{day}{given}\n"
+
+
+def _structured(candidate: Candidate) -> tuple[Piece, ...]:
+    block = candidate.block
+    facts = {
+        "id": block.id,
+        "frame": candidate.child,
+        "category": block.category,
+        "created_at": block.created_at.isoformat(),
+        "score": round(candidate.score, 4),
+    }
+    before = json.dumps(facts, ensure_ascii=False)[:-1]
+    return (
+        Piece(f'{before}, "content": '),
+        Piece(json.dumps(block.content, ensure_ascii=False), block.id),
+        Piece("}"),
+    )
+
+
+def _joined(pieces: Iterable[Piece], count_tokens: CountTokens) -> Assembled:
+    """The pieces as one text; neighbouring pieces of the template become one span, empty ones none."""
+    merged: list[Piece] = []
+    for piece in pieces:
+        if not piece.text:
+            continue
+        if merged and piece.block_id is None and merged[-1].block_id is None:
+            merged[-1] = Piece(merged[-1].text + piece.text)
+        else:
+            merged.append(piece)
+    spans = []
+    start = 0
+    for piece in merged:
+        end = start + len(piece.text)
+        spans.append(Span(start, end, piece.block_id, count_tokens(piece.text)))
+        start = end
+    return Assembled("".join(piece.text for piece in merged), tuple(spans))

@@ -1,0 +1,152 @@
+"""Merging child frames into one: who gets which tokens, and what repeats what (AMGS §4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from amgs.frames.registry import Definitions, find, leaves
+from amgs.frames.select import Taken, refill, select
+from amgs.model import Candidate, FrameDefinition, LedgerEntry, Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The scored candidates of one atomic frame in the order of choice; heading: tokens of its title in a
+    composite.
+    """
+
+    candidates: tuple[Candidate, ...]
+    heading: int = 0
+
+    @property
+    def eligible(self) -> frozenset[str]:
+        """Ids of the blocks that may be chosen."""
+        return frozenset(c.block.id for c in self.candidates if c.fate == "selected")
+
+    @property
+    def mass(self) -> float:
+        """The sum of the scores of what may be chosen."""
+        return sum(c.score for c in self.candidates if c.fate == "selected")
+
+
+Pools = Mapping[str, Pool]
+"""The pool of each atomic frame, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """All candidates with their fates, frame by frame; the tokens used, titles included; what each child was
+    given.
+    """
+
+    candidates: tuple[Candidate, ...]
+    used: int
+    ledger: tuple[LedgerEntry, ...]
+
+    @property
+    def blocks(self) -> int:
+        return sum(c.fate == "selected" for c in self.candidates)
+
+
+def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definitions, taken: Taken) -> Filled:
+    """Choose the blocks of a frame within `budget` tokens; a composite's children in their order, sharing
+    `taken`.
+    """
+    if not definition.is_composite:
+        return _fill_atomic(definition, budget, pools[definition.name], taken)
+    if definition.rescore is not None:
+        pools = {name: _rescored(pool, definition.rescore) for name, pool in pools.items()}
+    if definition.merge == "intersection":
+        pools = _intersected(definition, pools, known)
+    parts: list[Filled] = []
+    fixed = _shares(definition, budget, pools, known)
+    for child in definition.children:
+        left = budget - sum(part.used for part in parts)
+        given = fixed.get(child.name, int(left * child.share))
+        filled = fill(find(child.name, known), given, pools, known, taken)
+        entry = LedgerEntry(child.name, given, filled.used, filled.blocks)
+        parts.append(replace(filled, ledger=(entry,)))
+    if definition.merge != "priority_chain":
+        parts = _topped_up(parts, budget, taken)
+    return Filled(
+        tuple(c for part in parts for c in part.candidates),
+        sum(part.used for part in parts),
+        tuple(entry for part in parts for entry in part.ledger),
+    )
+
+
+def _fill_atomic(definition: FrameDefinition, budget: int, pool: Pool, taken: Taken) -> Filled:
+    chosen = select(pool.candidates, budget - pool.heading, definition.rule, taken)
+    used = chosen.used + pool.heading if chosen.chosen else 0
+    entry = LedgerEntry(definition.name, budget, used, len(chosen.chosen))
+    return Filled(chosen.candidates, used, (entry,))
+
+
+def _shares(definition: FrameDefinition, budget: int, pools: Pools, known: Definitions) -> dict[str, int]:
+    """Tokens fixed beforehand for each child; none for the priority strategy, which gives of the rest."""
+    if definition.budget_strategy == "static":
+        return {child.name: int(budget * child.share) for child in definition.children}
+    if definition.budget_strategy == "priority":
+        return {}
+    masses = {
+        child.name: sum(pools[leaf.name].mass for leaf in leaves(find(child.name, known), known))
+        for child in definition.children
+    }
+    total = sum(masses.values())
+    return {name: int(budget * mass / total) if total > 0 else 0 for name, mass in masses.items()}
+
+
+def _topped_up(parts: list[Filled], budget: int, taken: Taken) -> list[Filled]:
+    """What duplicates and rounding left goes to the best blocks that did not fit into their own child's
+    share.
+
+    Only frames that already have a title in the text take part: a title would have to be paid for too.
+    """
+    every = [c for part in parts for c in part.candidates]
+    titled = {c.child for c in every if c.fate == "selected"}
+    in_play = [i for i, c in enumerate(every) if c.child in titled]
+    left = budget - sum(part.used for part in parts)
+    for at, candidate in zip(in_play, refill([every[i] for i in in_play], left, taken), strict=True):
+        every[at] = candidate
+    result = []
+    start = 0
+    for part in parts:
+        now = tuple(every[start : start + len(part.candidates)])
+        start += len(part.candidates)
+        more = _tokens(now) - _tokens(part.candidates)
+        filled = replace(part, candidates=now, used=part.used + more)
+        (entry,) = part.ledger
+        result.append(replace(filled, ledger=(replace(entry, used=filled.used, blocks=filled.blocks),)))
+    return result
+
+
+def _tokens(candidates: Iterable[Candidate]) -> int:
+    return sum(c.tokens for c in candidates if c.fate == "selected")
+
+
+def _rescored(pool: Pool, weights: Weights) -> Pool:
+    """The pool under the composite's own weights, in falling score."""
+    scored = [replace(c, score=c.parts.weighted(weights).total()) for c in pool.candidates]
+    return replace(pool, candidates=tuple(sorted(scored, key=lambda c: (-c.score, c.block.id))))
+
+
+def _intersected(definition: FrameDefinition, pools: Pools, known: Definitions) -> dict[str, Pool]:
+    """The pools with everything dropped that some child does not offer."""
+    offers: dict[str, frozenset[str]] = {}
+    for child in definition.children:
+        parts = [pools[leaf.name].eligible for leaf in leaves(find(child.name, known), known)]
+        offers[child.name] = frozenset().union(*parts)
+    result = dict(pools)
+    names = {leaf.name for leaf in leaves(definition, known)}
+    for name in names:
+        pool = pools[name]
+        result[name] = replace(pool, candidates=tuple(_dropped(c, offers) for c in pool.candidates))
+    return result
+
+
+def _dropped(candidate: Candidate, offers: Mapping[str, frozenset[str]]) -> Candidate:
+    missing = [name for name, ids in offers.items() if candidate.block.id not in ids]
+    if candidate.fate != "selected" or not missing:
+        return candidate
+    return replace(candidate, fate="child_dropped", because="not in " + ", ".join(missing))

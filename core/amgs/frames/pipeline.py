@@ -1,0 +1,237 @@
+"""The one way every frame is made: candidate pool, scoring, selection, assembly (AMGS §4.5)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from amgs.frames.assemble import Assembled, CountTokens, Section, Template, assemble
+from amgs.frames.compose import Filled, Pool, Pools, fill
+from amgs.frames.registry import Definitions, check_budget, leaves
+from amgs.frames.score import effective, entropy_bits
+from amgs.frames.select import Taken
+from amgs.frames.self import identity
+from amgs.model import BlockFilter, Candidate, Frame, FrameDefinition, LayerReport, Vector, Weights
+from amgs.retrieval.ports import Sources
+from amgs.retrieval.waterfall import Gathered, Request, gather
+from amgs.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRequest:
+    """What is asked of a frame; budget (tokens) and weights stand in for those of the definition when given.
+
+    For a composite, weights stand in for those of every child.
+    """
+
+    query: str = ""
+    budget: int | None = None
+    weights: Weights | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An atomic frame's candidates with their costs, in the order of choice, and what it says of them."""
+
+    candidates: tuple[Candidate, ...]
+    weights: Weights
+    layers: tuple[LayerReport, ...]
+    vectors: Mapping[str, Vector] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+def build(
+    definition: FrameDefinition,
+    request: FrameRequest,
+    known: Definitions,
+    sources: Sources,
+    settings: Settings,
+    count_tokens: CountTokens,
+) -> Frame:
+    """Assemble a frame. Its tokens never exceed its budget, the template's own words included.
+
+    Raises BudgetError for a budget that is not positive, UnknownFrameError when a child is not registered.
+    """
+    start = sources.clock.perf()
+    budget = check_budget(definition.budget if request.budget is None else request.budget)
+    sources = replace(sources, embed=_once(sources.embed))
+    template = Template(definition.assembly, definition.name, request.query, sources.clock.now())
+    atoms = leaves(definition, known)
+    scored = {
+        atom.name: score_frame(atom, request, sources, settings, template, count_tokens) for atom in atoms
+    }
+    titled = definition.is_composite
+    pools = {
+        name: Pool(s.candidates, count_tokens(template.heading(name)) if titled else 0)
+        for name, s in scored.items()
+    }
+    vectors = {block_id: vector for s in scored.values() for block_id, vector in s.vectors.items()}
+    filled, assembled, tokens = _fitted(definition, budget, pools, known, vectors, template, count_tokens)
+    chosen = [c.block for c in filled.candidates if c.fate == "selected"]
+    return Frame(
+        id=frame_id(definition.name, request.query, template.as_of.isoformat(), [b.id for b in chosen]),
+        name=definition.name,
+        query=request.query,
+        as_of=template.as_of,
+        budget=budget,
+        tokens=tokens,
+        text=assembled.text,
+        spans=assembled.spans,
+        candidates=filled.candidates,
+        ledger=filled.ledger,
+        layers=_waterfall(atoms, scored),
+        weights=request.weights or definition.rescore or _own_weights(definition, scored),
+        entropy_bits=entropy_bits(block.category for block in chosen),
+        remarks=tuple(remark for s in scored.values() for remark in s.remarks),
+        milliseconds=1000.0 * (sources.clock.perf() - start),
+    )
+
+
+def score_frame(
+    definition: FrameDefinition,
+    request: FrameRequest,
+    sources: Sources,
+    settings: Settings,
+    template: Template,
+    count_tokens: CountTokens,
+) -> Scored:
+    """Steps 1 and 2 for an atomic frame: gather its pool and score it."""
+    has_query = any(c.isalnum() for c in request.query)
+    shared = effective(definition, request.weights or definition.weights, has_query=has_query)
+    wanted = _windowed(definition, sources)
+    asked, belonging = _asked(definition, wanted, request.query, shared.weights, sources, settings)
+    gathered = gather(asked, sources, settings.retrieval)
+    tiers = {i: belonging[n] for i, n in gathered.numbers.items() if n in belonging}
+    ordered = sorted(
+        gathered.candidates,
+        key=lambda c: (tiers[c.block.id][0] if c.block.id in tiers else 0, -c.score, c.block.id),
+    )[: definition.rule.pool]
+    ordered = [replace(c, because=tiers[c.block.id][1]) if c.block.id in tiers else c for c in ordered]
+    if has_query and definition.rule.gather == "query":
+        ordered = _relevant(ordered, definition.rule.similarity_share)
+    costed = tuple(replace(c, child=definition.name, tokens=template.cost(c, count_tokens)) for c in ordered)
+    return Scored(
+        costed,
+        shared.weights,
+        gathered.layers,
+        _vectors(costed, gathered, sources),
+        (shared.remark,) if shared.remark else (),
+    )
+
+
+def _asked(
+    definition: FrameDefinition,
+    wanted: BlockFilter,
+    query: str,
+    weights: Weights,
+    sources: Sources,
+    settings: Settings,
+) -> tuple[Request, dict[int, tuple[int, str]]]:
+    """The request to the waterfall, and by number the tier and reason of blocks that belong to self."""
+    rule = definition.rule
+    plain = Request(query, wanted, weights, hops=rule.hops)
+    if rule.gather == "query":
+        return replace(plain, recent=rule.pool), {}
+    if rule.gather == "filter":
+        present = sources.blocks.numbers(wanted, limit=rule.pool).tolist()
+        return replace(plain, present=tuple(present)), {}
+    belonging = identity(wanted, sources, settings.identity)
+    numbers = tuple(sorted(belonging))
+    tiers = {number: (b.tier, b.because) for number, b in belonging.items()}
+    return replace(plain, present=numbers, within=numbers), tiers
+
+
+def _windowed(definition: FrameDefinition, sources: Sources) -> BlockFilter:
+    """The frame's filter with its time window; a block's last reinforcement is never before its creation."""
+    rule = definition.rule
+    if rule.window_hours is None:
+        return rule.filter
+    since = sources.clock.now() - timedelta(hours=rule.window_hours)
+    given = rule.filter.reinforced_since
+    return replace(rule.filter, reinforced_since=since if given is None else max(since, given))
+
+
+def _relevant(candidates: list[Candidate], share: float) -> list[Candidate]:
+    """Candidates that match the query much worse than the best one are set aside."""
+    needed = share * max((c.parts.similarity for c in candidates), default=0.0)
+    return [
+        c
+        if c.parts.similarity >= needed
+        else replace(
+            c,
+            fate="below_threshold",
+            because=f"similarity {c.parts.similarity:.2f} under {needed:.2f}, {share:.0%} of the best",
+        )
+        for c in candidates
+    ]
+
+
+def _vectors(candidates: tuple[Candidate, ...], gathered: Gathered, sources: Sources) -> dict[str, Vector]:
+    numbers = {gathered.numbers[c.block.id]: c.block.id for c in candidates}
+    return {numbers[n]: vector for n, vector in sources.vectors.vectors(sorted(numbers)).items()}
+
+
+def _fitted(
+    definition: FrameDefinition,
+    budget: int,
+    pools: Pools,
+    known: Definitions,
+    vectors: Mapping[str, Vector],
+    template: Template,
+    count_tokens: CountTokens,
+) -> tuple[Filled, Assembled, int]:
+    """Steps 3 and 4: choose and write, with less to spend as long as the whole text counts more than the
+    budget.
+
+    Costs are counted piece by piece; a tokenizer may make more of the whole than of its pieces.
+    """
+    spend = budget - count_tokens(template.opening()) - count_tokens(template.closing())
+    while True:
+        taken = Taken(vectors, definition.semantic_threshold)
+        filled = fill(definition, max(spend, -1), pools, known, taken)
+        sections = _sections(filled.candidates, titled=definition.is_composite)
+        assembled = assemble(template, sections, count_tokens)
+        tokens = count_tokens(assembled.text) if assembled.text else 0
+        if tokens <= budget:
+            return filled, assembled, tokens
+        spend = min(spend, filled.used) - max(tokens - budget, 1)
+
+
+def _sections(candidates: tuple[Candidate, ...], *, titled: bool) -> list[Section]:
+    by_child: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        if candidate.fate == "selected":
+            by_child.setdefault(candidate.child, []).append(candidate)
+    return [Section(name if titled else "", tuple(chosen)) for name, chosen in by_child.items()]
+
+
+def _waterfall(atoms: Sequence[FrameDefinition], scored: Mapping[str, Scored]) -> tuple[LayerReport, ...]:
+    """The reports a frame shows: those of the first part that asked by the query, else of the first part."""
+    asking = [atom.name for atom in atoms if atom.rule.gather == "query"]
+    return scored[(asking or [atoms[0].name])[0]].layers
+
+
+def _own_weights(definition: FrameDefinition, scored: Mapping[str, Scored]) -> Weights:
+    """What an atomic frame really scored with; a composite shows its own, its children score with theirs."""
+    return definition.weights if definition.is_composite else scored[definition.name].weights
+
+
+def frame_id(name: str, query: str, as_of: str, block_ids: list[str]) -> str:
+    """16 hexadecimal digits of what was asked, when and what was chosen: equal assemblies, equal ids."""
+    text = json.dumps([name, query, as_of, block_ids])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _once(embed: Callable[[str], Vector]) -> Callable[[str], Vector]:
+    """The embedder with a memory: the children of a composite ask for the same query."""
+    known: dict[str, Vector] = {}
+
+    def remembered(text: str) -> Vector:
+        if text not in known:
+            known[text] = embed(text)
+        return known[text]
+
+    return remembered

@@ -1,0 +1,129 @@
+"""Registering frames: a definition is checked before it is stored, and composites never contain themselves
+(AMGS §4.4).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+
+from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
+from amgs.model import FrameDefinition
+
+_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+
+Definitions = Mapping[str, FrameDefinition]
+"""Registered definitions by name."""
+
+
+def by_name(definitions: Iterable[FrameDefinition]) -> dict[str, FrameDefinition]:
+    """The definitions as a mapping."""
+    return {definition.name: definition for definition in definitions}
+
+
+def find(name: str, known: Definitions) -> FrameDefinition:
+    """The definition of a name in any case; raises UnknownFrameError with the names that exist."""
+    definition = known.get(name.strip().upper().replace("-", "_"))
+    if definition is None:
+        raise UnknownFrameError(f"No frame is called {name!r}.", way_out="Frames: " + ", ".join(known) + ".")
+    return definition
+
+
+def register(definition: FrameDefinition, known: Definitions) -> dict[str, FrameDefinition]:
+    """The registry with the definition in it, children before parents.
+
+    Raises UsageError or BudgetError for a malformed one, UnknownFrameError for a child that is not
+    registered, FrameCycleError when a frame would contain itself.
+    """
+    _check(definition)
+    for child in definition.children:
+        if child.name != definition.name:
+            find(child.name, known)
+    together = {**known, definition.name: definition}
+    return {name: together[name] for name in order(together)}
+
+
+def order(definitions: Definitions) -> tuple[str, ...]:
+    """Names with children before parents, otherwise as given; raises FrameCycleError naming the cycle."""
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for name, definition in definitions.items():
+        sorter.add(name, *(child.name for child in definition.children))
+    try:
+        return tuple(sorter.static_order())
+    except CycleError as error:
+        # graphlib lists the cycle from child to parent.
+        way = " → ".join(reversed(error.args[1]))
+        raise FrameCycleError(
+            f"The frames would contain each other: {way}.", way_out="Take one of them out of the children."
+        ) from error
+
+
+def leaves(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinition, ...]:
+    """The atomic frames a definition comes down to, each once, in the order in which they are filled."""
+    if not definition.is_composite:
+        return (definition,)
+    found: dict[str, FrameDefinition] = {}
+    for child in definition.children:
+        found.update((leaf.name, leaf) for leaf in leaves(find(child.name, known), known))
+    return tuple(found.values())
+
+
+def check_budget(budget: int) -> int:
+    """The budget itself when it is positive; raises BudgetError otherwise."""
+    if budget <= 0:
+        raise BudgetError(
+            f"A budget of {budget} tokens holds nothing.", way_out="Give at least a few hundred."
+        )
+    return budget
+
+
+def _check(definition: FrameDefinition) -> None:
+    if not _NAME.fullmatch(definition.name):
+        raise UsageError(
+            f"{definition.name!r} is not a frame's name.",
+            way_out="Use capitals, digits and underscores, a capital first.",
+        )
+    check_budget(definition.budget)
+    _check_rule(definition)
+    shares = [child.share for child in definition.children]
+    if any(not math.isfinite(share) or not 0 < share <= 1 for share in shares):
+        raise UsageError(
+            f"The children's shares of {definition.name} are {shares}.",
+            way_out="Each is above 0 and at most 1.",
+        )
+    if definition.budget_strategy == "static" and sum(shares) > 1 + 1e-9:
+        raise UsageError(
+            f"The children of {definition.name} share {sum(shares):.0%} of its budget.",
+            way_out="Static shares sum to at most 1; or use the priority strategy.",
+        )
+    names = [child.name for child in definition.children]
+    if len(set(names)) != len(names):
+        raise UsageError(f"{definition.name} names a child twice.", way_out="Name each child once.")
+
+
+def _check_rule(definition: FrameDefinition) -> None:
+    rule = definition.rule
+    shares = {
+        "threshold": rule.threshold,
+        "similarity share": rule.similarity_share,
+        "semantic threshold": definition.semantic_threshold or 0.0,
+    }
+    for name, value in shares.items():
+        if not math.isfinite(value) or not 0 <= value <= 1:
+            raise UsageError(
+                f"The {name} of {definition.name} is {value}.", way_out="It lies between 0 and 1."
+            )
+    if rule.pool <= 0 or rule.hops < 0 or (rule.top_k is not None and rule.top_k <= 0):
+        raise UsageError(
+            f"Pool {rule.pool}, hops {rule.hops} or top-k {rule.top_k} of {definition.name} is out of range.",
+            way_out="Pool and top-k are at least 1, hops at least 0.",
+        )
+    if rule.selection == "top_k" and rule.top_k is None:
+        raise UsageError(f"{definition.name} selects the top k without a k.", way_out="Set top_k.")
+    if rule.window_hours is not None and not (math.isfinite(rule.window_hours) and rule.window_hours > 0):
+        raise UsageError(
+            f"A window of {rule.window_hours} hours holds nothing.",
+            way_out="Give a positive number of hours.",
+        )

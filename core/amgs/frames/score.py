@@ -1,0 +1,53 @@
+"""What a frame's weights come to for what it looks at: a part that nothing in the pool can have is shared
+out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from amgs.model import COMPONENTS, FrameDefinition, Weights
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveWeights:
+    """The weights that score, and a remark for the operator when they are not those of the definition."""
+
+    weights: Weights
+    remark: str = ""
+
+
+def effective(definition: FrameDefinition, weights: Weights, *, has_query: bool) -> EffectiveWeights:
+    """Weights of the parts that can be had, scaled to sum 1.
+
+    Blocks that are all raw stand in no graph and were never reinforced; without a query nothing is similar to
+    it. One rule for every frame, INBOX included.
+    """
+    missing = []
+    if set(definition.rule.filter.statuses) == {"raw"}:
+        missing += ["centrality", "reinforcement"]
+    if not has_query:
+        missing.append("similarity")
+    lost = [name for name in COMPONENTS if name in missing and getattr(weights, name) > 0]
+    kept = {name: getattr(weights, name) for name in COMPONENTS if name not in missing}
+    if not lost or sum(kept.values()) <= 0:
+        return EffectiveWeights(weights)
+    why = {
+        "centrality": "unprocessed blocks have no edges",
+        "reinforcement": "unprocessed blocks have no history",
+        "similarity": "there is no query",
+    }
+    named = "; ".join(f"{name} ({getattr(weights, name):.2f}): {why[name]}" for name in lost)
+    return EffectiveWeights(
+        Weights.normalised(**kept), f"{definition.name}: weights shared out to the other parts: {named}"
+    )
+
+
+def entropy_bits(categories: Iterable[str]) -> float:
+    """Shannon entropy of the categories, -Σ p log₂ p, in bits; 0 for none or one (AMGS §7.5)."""
+    counts = Counter(categories)
+    total = sum(counts.values())
+    return max(0.0, -sum(n / total * math.log2(n / total) for n in counts.values())) if total else 0.0

@@ -1,0 +1,157 @@
+"""Choosing the final blocks: every candidate ends with a fate and the reason for it (AMGS §4.5, step 3)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from amgs.frames.score import entropy_bits
+from amgs.model import Candidate, Fate, SelectionRule, Vector
+
+_BALANCE = 0.15
+"""What the whole of the attainable entropy is worth in score, when a frame balances its categories."""
+
+
+@dataclass(slots=True)
+class Taken:
+    """What an assembly holds so far. A composite's children share it, so that none takes what another has.
+
+    vectors: unit embeddings (d,) by block id. threshold: cosine from which two blocks say the same; None:
+    only equal content.
+    """
+
+    vectors: Mapping[str, Vector] = field(default_factory=dict)
+    threshold: float | None = None
+    frame_of: dict[str, str] = field(default_factory=dict)
+    _ids: list[str] = field(default_factory=list)
+    _rows: list[Vector] = field(default_factory=list)
+
+    def duplicate(self, candidate: Candidate) -> str:
+        """Why the candidate would repeat what is taken; empty when it would not."""
+        block_id = candidate.block.id
+        if block_id in self.frame_of:
+            return f"already in {self.frame_of[block_id] or 'the frame'}"
+        vector = self.vectors.get(block_id)
+        if self.threshold is None or vector is None or not self._rows:
+            return ""
+        cosines = np.stack(self._rows) @ vector
+        nearest = int(np.argmax(cosines))
+        if float(cosines[nearest]) < self.threshold:
+            return ""
+        return f"duplicate of {self._ids[nearest][:6]}… (cosine {float(cosines[nearest]):.2f})"
+
+    def add(self, candidate: Candidate) -> None:
+        """Take the candidate."""
+        self.frame_of[candidate.block.id] = candidate.child
+        vector = self.vectors.get(candidate.block.id)
+        if vector is not None:
+            self._ids.append(candidate.block.id)
+            self._rows.append(vector)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The candidates in their order, each with its fate; used: tokens of the selected ones."""
+
+    candidates: tuple[Candidate, ...]
+    used: int
+
+    @property
+    def chosen(self) -> tuple[Candidate, ...]:
+        return tuple(c for c in self.candidates if c.fate == "selected")
+
+
+def select(candidates: Sequence[Candidate], budget: int, rule: SelectionRule, taken: Taken) -> Selected:
+    """Take candidates until the budget of tokens or the top k is full.
+
+    They come in the order in which they should be taken, each with its cost in `tokens`; one that already has
+    another fate than "selected" keeps it. A block that does not fit is passed over and a smaller one after it
+    may still fit.
+    """
+    decided: dict[int, Candidate] = {}
+    waiting = list(range(len(candidates)))
+    categories: Counter[str] = Counter()
+    balance = _balance(candidates) if rule.selection == "entropy" else 0.0
+    used = picked = 0
+    while waiting:
+        at = _next(waiting, candidates, categories, balance)
+        waiting.remove(at)
+        candidate = candidates[at]
+        fate, because = _fate(candidate, at, budget - used, picked, rule, taken)
+        decided[at] = replace(candidate, fate=fate, because=because)
+        if fate == "selected":
+            taken.add(candidate)
+            used += candidate.tokens
+            picked += 1
+            categories[candidate.block.category] += 1
+    return Selected(tuple(decided[i] for i in range(len(candidates))), used)
+
+
+def refill(candidates: Sequence[Candidate], left: int, taken: Taken) -> tuple[Candidate, ...]:
+    """Give tokens that were left to the best candidates that did not fit before; the candidates in their
+    order.
+    """
+    result = list(candidates)
+    used = 0
+    places = [i for i, c in enumerate(candidates) if c.fate == "over_budget"]
+    for at in sorted(places, key=lambda i: (-candidates[i].score, candidates[i].block.id)):
+        candidate = candidates[at]
+        repeated = taken.duplicate(candidate)
+        if repeated:
+            result[at] = replace(candidate, fate="duplicate", because=repeated)
+        elif candidate.tokens <= left - used:
+            taken.add(candidate)
+            used += candidate.tokens
+            result[at] = replace(candidate, fate="selected", because="in the budget that others left")
+        else:
+            result[at] = replace(candidate, because=over_budget(candidate.tokens, left - used))
+    return tuple(result)
+
+
+def over_budget(tokens: int, left: int) -> str:
+    """The words for a block that does not fit."""
+    return f"over budget: {tokens} tokens, {max(left, 0)} left"
+
+
+def _fate(
+    candidate: Candidate, place: int, left: int, picked: int, rule: SelectionRule, taken: Taken
+) -> tuple[Fate, str]:
+    if candidate.fate != "selected":
+        return candidate.fate, candidate.because
+    if candidate.score < rule.threshold:
+        return "below_threshold", f"score {candidate.score:.2f} under {rule.threshold:.2f}"
+    repeated = taken.duplicate(candidate)
+    if repeated:
+        return "duplicate", repeated
+    if rule.top_k is not None and picked >= rule.top_k:
+        return "not_in_top_k", f"rank {place + 1}, the top {rule.top_k} were taken"
+    if candidate.tokens > left:
+        return "over_budget", over_budget(candidate.tokens, left)
+    return "selected", candidate.because
+
+
+def _balance(candidates: Sequence[Candidate]) -> float:
+    """What one bit of entropy is worth: the pool's number of categories bounds the entropy."""
+    kinds = len({c.block.category for c in candidates})
+    return _BALANCE / math.log2(kinds) if kinds > 1 else 0.0
+
+
+def _next(
+    waiting: list[int], candidates: Sequence[Candidate], categories: Counter[str], balance: float
+) -> int:
+    """The place of the next candidate: the first, or the one whose score and gain in entropy sum highest."""
+    if balance == 0.0 or not categories:
+        return waiting[0]
+    before = entropy_bits(categories.elements())
+    gain = {
+        kind: balance * (entropy_bits((categories + Counter([kind])).elements()) - before)
+        for kind in {candidates[i].block.category for i in waiting}
+    }
+    return min(
+        waiting,
+        key=lambda i: (-(candidates[i].score + gain[candidates[i].block.category]), candidates[i].block.id),
+    )

@@ -1,0 +1,116 @@
+"""Walking the graph: what lies within some hops, the components, the strongest way between two blocks."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import rustworkx
+from numpy.typing import NDArray
+
+from amgs.graph.view import GraphView
+from amgs.model import GraphStats
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A block reached by walking: hops from the start, and strength of the strongest way so long."""
+
+    number: int
+    distance: int
+    strength: float
+
+
+def within(view: GraphView, start: int, hops: int, limit: int | None = None) -> tuple[Reached, ...]:
+    """What lies within `hops` of a block, itself first: nearest first, then strongest, then by number.
+
+    At most `limit` blocks, the start included; what is cut off is the weakest of the farthest ring. A block
+    outside the graph is alone.
+    """
+    node = view.index_of(start)
+    if node is None:
+        return (Reached(start, 0, 1.0),)
+    adjacency = view.adjacency
+    best: dict[int, float] = {node: 1.0}
+    found = [Reached(start, 0, 1.0)]
+    ring = {node: 1.0}
+    for distance in range(1, max(hops, 0) + 1):
+        following: dict[int, float] = {}
+        for here, strength in ring.items():
+            neighbours, strengths = adjacency.of(here)
+            for there, step in zip(neighbours.tolist(), strengths.tolist(), strict=True):
+                if there not in best:
+                    following[there] = max(following.get(there, 0.0), strength * step)
+        reached = [Reached(int(view.nodes[i]), distance, s) for i, s in following.items()]
+        found.extend(sorted(reached, key=lambda r: (-r.strength, r.number)))
+        if not following or (limit is not None and len(found) >= limit):
+            break
+        best.update(following)
+        ring = following
+    return tuple(found[:limit])
+
+
+def strongest_path(view: GraphView, start: int, goal: int) -> tuple[int, ...]:
+    """Numbers of the blocks on the way whose product of strengths is greatest, both ends included; () when
+    there is none.
+    """
+    first, last = view.index_of(start), view.index_of(goal)
+    if first is None or last is None:
+        return ()
+    adjacency = view.adjacency
+    came: dict[int, int] = {}
+    cost = {first: 0.0}
+    queue = [(0.0, first)]
+    done: set[int] = set()
+    while queue:
+        so_far, here = heapq.heappop(queue)
+        if here in done:
+            continue
+        done.add(here)
+        if here == last:
+            return _trace(view, came, last)
+        neighbours, strengths = adjacency.of(here)
+        for there, strength in zip(neighbours.tolist(), strengths.tolist(), strict=True):
+            if strength <= 0.0 or there in done:
+                continue
+            total = so_far - math.log(strength)
+            if total < cost.get(there, math.inf):
+                cost[there], came[there] = total, here
+                heapq.heappush(queue, (total, there))
+    return ()
+
+
+def components(view: GraphView) -> NDArray[np.int64]:
+    """(n,) the component of each node, numbered from 0 in order of their first node."""
+    n = view.nodes.size
+    graph: rustworkx.PyGraph[None, None] = rustworkx.PyGraph()
+    graph.add_nodes_from([None] * n)
+    graph.extend_from_edge_list(list(zip(view.source.tolist(), view.target.tolist(), strict=True)))
+    label = np.zeros(n, dtype=np.int64)
+    groups = sorted(rustworkx.connected_components(graph), key=min)
+    for number, group in enumerate(groups):
+        label[list(group)] = number
+    return label
+
+
+def stats(view: GraphView) -> GraphStats:
+    """Counts and shape. density: distinct connected pairs over all pairs."""
+    n = int(view.nodes.size)
+    pairs = int(view.adjacency.neighbour.size) // 2
+    labels = components(view)
+    return GraphStats(
+        nodes=n,
+        edges=int(view.source.size),
+        density=2 * pairs / (n * (n - 1)) if n > 1 else 0.0,
+        components=int(labels.max()) + 1 if n else 0,
+        by_relation=view.by_relation(),
+    )
+
+
+def _trace(view: GraphView, came: dict[int, int], last: int) -> tuple[int, ...]:
+    way = [last]
+    while way[-1] in came:
+        way.append(came[way[-1]])
+    return tuple(int(view.nodes[i]) for i in reversed(way))

@@ -1,0 +1,210 @@
+"""The graph at an instant: the edge list as arrays, each edge with its strength = weight x confidence x
+relevance.
+
+Nodes are numbers of blocks. Nothing here changes: `LiveGraph` (in live.py) makes a new view when the edges or
+the hours have moved on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.model import Edge, LiveEdge
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECONDS_PER_HOUR = 3_600_000_000.0
+
+
+class EdgeColumns(Protocol):
+    """All edges as arrays of length m; source and target are numbers of blocks, instants microseconds since
+    1970.
+    """
+
+    @property
+    def source(self) -> NDArray[np.int64]: ...
+    @property
+    def target(self) -> NDArray[np.int64]: ...
+    @property
+    def relation(self) -> NDArray[np.object_]: ...
+    @property
+    def weight(self) -> NDArray[np.float64]: ...
+    @property
+    def confidence(self) -> NDArray[np.float64]: ...
+    @property
+    def created(self) -> NDArray[np.int64]: ...
+    @property
+    def reinforced(self) -> NDArray[np.int64]: ...
+    @property
+    def decay_lambda(self) -> NDArray[np.float64]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Adjacency:
+    """The undirected simple graph in rows: neighbours of node i are places starts[i] to starts[i + 1].
+
+    starts: (n + 1,). neighbour: (k,) node indices, ascending in each row. strength: (k,); parallel edges are
+    joined as independent chances (noisy or), loops are left out.
+    """
+
+    starts: NDArray[np.int64]
+    neighbour: NDArray[np.int64]
+    strength: NDArray[np.float64]
+
+    def of(self, node: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Neighbours of a node and the strengths to them."""
+        row = slice(int(self.starts[node]), int(self.starts[node + 1]))
+        return self.neighbour[row], self.strength[row]
+
+    @property
+    def degrees(self) -> NDArray[np.int64]:
+        """(n,) distinct neighbours."""
+        return np.diff(self.starts)
+
+    def rows(self) -> NDArray[np.int64]:
+        """(k,) the node each place belongs to."""
+        return np.repeat(np.arange(self.starts.size - 1), self.degrees)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphView:
+    """The graph of the live blocks at `as_of`.
+
+    nodes: (n,) numbers of blocks, ascending. source, target: (m,) indices into nodes. strength: (m,) in [0,
+    1].
+    """
+
+    nodes: NDArray[np.int64]
+    columns: EdgeColumns
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    strength: NDArray[np.float64]
+    as_of: datetime
+
+    def index_of(self, number: int) -> int | None:
+        """The node index of a block; None when the block is not in the graph."""
+        at = int(np.searchsorted(self.nodes, number))
+        return at if at < self.nodes.size and int(self.nodes[at]) == number else None
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """Both directions of every edge, parallel edges joined."""
+        return _adjacency(self.nodes.size, self.source, self.target, self.strength)
+
+    def by_relation(self) -> dict[str, int]:
+        """How many edges each relation has, by name."""
+        names, counts = np.unique(self.columns.relation.astype(str), return_counts=True)
+        return {str(name): int(count) for name, count in zip(names, counts, strict=True)}
+
+    def edges_among(self, numbers: set[int]) -> NDArray[np.int64]:
+        """Rows of the edges whose both ends are among the blocks: (k,)."""
+        inside = np.isin(self.nodes, np.array(sorted(numbers), dtype=np.int64))
+        return np.flatnonzero(inside[self.source] & inside[self.target])
+
+    def edges_at(self, number: int) -> NDArray[np.int64]:
+        """Rows of the edges that begin or end at a block: (k,)."""
+        node = self.index_of(number)
+        if node is None:
+            return np.zeros(0, dtype=np.int64)
+        return np.flatnonzero((self.source == node) | (self.target == node))
+
+    def live_edges(
+        self, rows: NDArray[np.int64], id_of: Callable[[int], str] | Mapping[int, str]
+    ) -> tuple[LiveEdge, ...]:
+        """The edges in these rows as values, with the strength they have in this view."""
+        name = id_of.__getitem__ if isinstance(id_of, Mapping) else id_of
+        c = self.columns
+        return tuple(
+            LiveEdge(
+                Edge(
+                    source_id=name(int(c.source[row])),
+                    target_id=name(int(c.target[row])),
+                    relation_type=str(c.relation[row]),
+                    weight=float(c.weight[row]),
+                    confidence=float(c.confidence[row]),
+                    created_at=_instant(int(c.created[row])),
+                    last_reinforced_at=_instant(int(c.reinforced[row])),
+                    decay_lambda=float(c.decay_lambda[row]),
+                ),
+                float(self.strength[row]),
+            )
+            for row in rows.tolist()
+        )
+
+
+def materialise(columns: EdgeColumns, nodes: NDArray[np.int64], now: datetime) -> GraphView:
+    """The view at `now`: nodes are the live blocks; edges to any other block are left out."""
+    nodes = np.unique(np.asarray(nodes, dtype=np.int64))
+    inside = np.isin(columns.source, nodes) & np.isin(columns.target, nodes)
+    kept = columns if bool(inside.all()) else _rows(columns, np.flatnonzero(inside))
+    return GraphView(
+        nodes=nodes,
+        columns=kept,
+        source=np.searchsorted(nodes, kept.source).astype(np.int64),
+        target=np.searchsorted(nodes, kept.target).astype(np.int64),
+        strength=strengths(kept, now),
+        as_of=now,
+    )
+
+
+def strengths(columns: EdgeColumns, now: datetime) -> NDArray[np.float64]:
+    """weight x confidence x exp(-λ hours) of every edge: (m,) in [0, 1]; negative hours count as none (AMGS
+    §7.1).
+    """
+    hours = np.maximum(_microseconds(now) - columns.reinforced, 0) / _MICROSECONDS_PER_HOUR
+    relevance = np.exp(-columns.decay_lambda * hours)
+    return np.clip(columns.weight * columns.confidence * relevance, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    relation: NDArray[np.object_]
+    weight: NDArray[np.float64]
+    confidence: NDArray[np.float64]
+    created: NDArray[np.int64]
+    reinforced: NDArray[np.int64]
+    decay_lambda: NDArray[np.float64]
+
+
+def _rows(c: EdgeColumns, rows: NDArray[np.int64]) -> _Columns:
+    return _Columns(
+        c.source[rows],
+        c.target[rows],
+        c.relation[rows],
+        c.weight[rows],
+        c.confidence[rows],
+        c.created[rows],
+        c.reinforced[rows],
+        c.decay_lambda[rows],
+    )
+
+
+def _adjacency(
+    n: int, source: NDArray[np.int64], target: NDArray[np.int64], strength: NDArray[np.float64]
+) -> Adjacency:
+    real = source != target
+    begin = np.concatenate([source[real], target[real]])
+    end = np.concatenate([target[real], source[real]])
+    # 1 - Π(1 - s) over parallel edges, as a sum of logarithms; a full strength is kept just under 1 for it.
+    spared = np.log1p(-np.minimum(np.concatenate([strength[real]] * 2), 1.0 - 1e-12))
+    pairs, which = np.unique(begin * max(n, 1) + end, return_inverse=True)
+    joined = -np.expm1(np.bincount(which, weights=spared, minlength=pairs.size))
+    starts = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(pairs // max(n, 1), minlength=n), out=starts[1:])
+    return Adjacency(starts, (pairs % max(n, 1)).astype(np.int64), joined)
+
+
+def _microseconds(instant: datetime) -> int:
+    return (instant - _EPOCH) // timedelta(microseconds=1)
+
+
+def _instant(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)

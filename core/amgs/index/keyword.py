@@ -1,0 +1,406 @@
+"""The keyword index: BM25 over stemmed words and whole identifiers, on disk beside the store or in memory.
+
+It is derived: a stamp beside it tells which store it was built from, at which revision, and the checksum of
+its files. A stamp that does not match is repaired at open: behind, it is caught up; damaged or of another
+store, it is built anew.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tantivy import DocAddress, Document, Index, IndexWriter, Occur, Query, Schema, SchemaBuilder, Searcher
+
+from amgs.errors import StoreError
+from amgs.index.terms import (
+    LONGEST_QUERY,
+    Identifier,
+    clean,
+    has_digit,
+    identifier_analyzer,
+    identifier_text,
+    identifiers,
+    idf,
+    word_analyzer,
+)
+
+FORMAT = 1
+"""Rises when the schema or an analyzer changes; an index of another format is built anew."""
+
+MOST_TERMS = 128
+"""Terms of one query that are looked up, the rarest first."""
+
+_STAMP = "stamp.json"
+_WRITER_BYTES = 30_000_000
+_DELETED_AT_ONCE = 1000
+
+Contents = Callable[[Sequence[int]], Iterable[tuple[int, str]]]
+"""Reads (number, content) of blocks by their numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What an index was built from: which store, at which revision of it."""
+
+    store: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A query word as the index knows it; document_frequency 0 when it does not. idf is its weight."""
+
+    text: str
+    document_frequency: int
+    idf: float
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifierTerm:
+    """An identifier of the query. rarity in [0, 1]: 1 when at most one document has it."""
+
+    identifier: Identifier
+    document_frequency: int
+    idf: float
+    rarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalQuery:
+    """A query cut into terms; mass: the sum of their idf, what a perfect match of mean length scores."""
+
+    terms: tuple[Term, ...]
+    identifiers: tuple[IdentifierTerm, ...]
+    mass: float
+
+    @property
+    def unknown(self) -> tuple[Term, ...]:
+        """The words that no document holds."""
+        return tuple(term for term in self.terms if term.document_frequency == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document found. score: BM25. exact in [0, 1]: share of the query's identifiers it holds, by their
+    rarity.
+    """
+
+    number: int
+    score: float
+    exact: float = 0.0
+
+
+class KeywordIndex:
+    """One open index. Make one with `KeywordIndex.open`, keep it true with `catch_up`."""
+
+    def __init__(self, directory: Path | None, index: Index, stamp: Stamp | None, *, read_only: bool) -> None:
+        self._directory = directory
+        self._read_only = read_only
+        self._sealed = stamp
+        self._index = index
+        self._schema = index.schema
+        self._stamp = stamp
+        self._writer: IndexWriter | None = None
+        self._words = word_analyzer()
+        self._query_words = word_analyzer(drop_stop_words=True)
+        self._vocabulary: dict[str, int] | None = None
+        self._refresh()
+
+    @classmethod
+    def open(cls, directory: Path | None, *, read_only: bool = False) -> KeywordIndex:
+        """Open the index in a directory, made when missing; None keeps it in memory.
+
+        What cannot be trusted (damaged files, another format) is removed and starts empty: `catch_up` fills
+        it. Opened for reading only, nothing on disk is touched; what is missing is then built in memory.
+        Raises StoreError when the directory cannot be written.
+        """
+        stamp = _trusted_stamp(directory) if directory is not None else None
+        if directory is None or (read_only and stamp is None):
+            return cls(None, _registered(Index(_schema())), None, read_only=False)
+        try:
+            if stamp is None and directory.exists():
+                shutil.rmtree(directory)
+            if not read_only:
+                directory.mkdir(parents=True, exist_ok=True)
+            return cls(
+                directory, _registered(Index(_schema(), path=str(directory))), stamp, read_only=read_only
+            )
+        except (OSError, ValueError) as error:
+            raise _unusable(directory, error) from error
+
+    @property
+    def stamp(self) -> Stamp | None:
+        """What it was last caught up with; None when it is new."""
+        return self._stamp
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Numbers of the documents it holds, ascending: (n,)."""
+        return self._numbers
+
+    def close(self) -> None:
+        """Let running merges finish and seal the files under their checksum; without it the next open builds
+        anew.
+        """
+        if self._writer is not None:
+            self._writer.wait_merging_threads()
+            self._writer = None
+        if self._directory is not None and not self._read_only and self._stamp != self._sealed:
+            self._seal(self._directory)
+
+    # --- writing ----------------------------------------------------------------------------------------
+
+    def catch_up(self, wanted: NDArray[np.int64], contents: Contents, stamp: Stamp) -> int:
+        """Make the index hold exactly the `wanted` documents and stamp it; gives the number that changed.
+
+        Contents are immutable under their number, so the difference of the two sets of numbers is all there
+        is to do; an index of another store is emptied first.
+        """
+        if stamp == self._stamp:
+            return 0
+        foreign = self._stamp is not None and self._stamp.store != stamp.store
+        gone = self._numbers if foreign else np.setdiff1d(self._numbers, wanted)
+        new = wanted if foreign else np.setdiff1d(wanted, self._numbers)
+        if (gone.size or new.size) and self._read_only:
+            self._move_to_memory()
+            gone, new = gone[:0], wanted
+        if gone.size or new.size:
+            self._change(gone, new, contents)
+        self._stamp = stamp
+        return int(gone.size + new.size)
+
+    def _change(self, gone: NDArray[np.int64], new: NDArray[np.int64], contents: Contents) -> None:
+        writer = self._write()
+        if gone.size == self._numbers.size:
+            writer.delete_all_documents()
+        else:
+            # By query: tantivy 0.27 deletes nothing by a term of an unsigned field.
+            for start in range(0, gone.size, _DELETED_AT_ONCE):
+                some = gone[start : start + _DELETED_AT_ONCE].tolist()
+                writer.delete_documents_by_query(Query.term_set_query(self._schema, "number", some))
+        for number, content in contents(new.tolist()) if new.size else ():
+            writer.add_document(_document(number, content))
+        writer.commit()
+        self._index.reload()
+        self._refresh()
+
+    def _move_to_memory(self) -> None:
+        self._directory, self._read_only = None, False
+        self._index = _registered(Index(_schema()))
+        self._refresh()
+
+    # --- reading ----------------------------------------------------------------------------------------
+
+    def query(self, text: str) -> LexicalQuery:
+        """Cut a query into terms. Any text is allowed: what has no letter or digit has no terms."""
+        text = clean(text[:LONGEST_QUERY])
+        words = dict.fromkeys(self._query_words.analyze(text) or self._words.analyze(text))
+        terms = sorted((self._term(word) for word in words), key=lambda term: -term.idf)[:MOST_TERMS]
+        named = sorted((self._identifier(i) for i in identifiers(text)), key=lambda term: -term.idf)[
+            :MOST_TERMS
+        ]
+        mass = sum(term.idf for term in terms) + sum(term.idf for term in named)
+        return LexicalQuery(tuple(terms), tuple(named), mass)
+
+    def search(self, query: LexicalQuery, limit: int, allowed: NDArray[np.int64] | None = None) -> list[Hit]:
+        """The best `limit` documents among the allowed numbers (ascending; None: all), by BM25, ties by
+        number.
+        """
+        known = [
+            (_term_query(self._schema, "content", t.text), 1.0) for t in query.terms if t.document_frequency
+        ]
+        named = [(self._identifier_query(t), 1.0) for t in query.identifiers if t.document_frequency]
+        exact = self._exact(query, allowed)
+        found = {hit.number: hit for hit in self._run([*known, *named], limit, allowed)}
+        # An identifier is never crowded out of the pool by documents that share many common words.
+        missing = [number for number in exact if number not in found]
+        if missing:
+            hits = self._run([*known, *named], len(missing), np.array(sorted(missing), dtype=np.int64))
+            found.update((hit.number, hit) for hit in hits)
+        ranked = [Hit(hit.number, hit.score, exact.get(hit.number, 0.0)) for hit in found.values()]
+        ranked.sort(key=lambda hit: (-hit.exact, -hit.score, hit.number))
+        kept = ranked[:limit]
+        return sorted(kept, key=lambda hit: (-hit.score, hit.number))
+
+    def search_terms(
+        self, weighted: Sequence[tuple[str, float]], limit: int, allowed: NDArray[np.int64] | None = None
+    ) -> list[Hit]:
+        """The best documents for stems with a weight each, as the fuzzy layer asks."""
+        queries = [(_term_query(self._schema, "content", text), weight) for text, weight in weighted]
+        return self._run(queries, limit, allowed)
+
+    def vocabulary(self) -> dict[str, int]:
+        """Every stem with the number of documents that hold it; read once a commit."""
+        if self._vocabulary is None:
+            self._vocabulary = dict(self._searcher.terms_with_prefix("content", ""))
+        return self._vocabulary
+
+    @property
+    def documents(self) -> int:
+        return int(self._searcher.num_docs)
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _run(
+        self, queries: Sequence[tuple[Query, float]], limit: int, allowed: NDArray[np.int64] | None
+    ) -> list[Hit]:
+        """Search, keep what is allowed, and look further down as long as the filter leaves too few."""
+        if not queries or limit <= 0 or not self.documents or (allowed is not None and not allowed.size):
+            return []
+        query = Query.boolean_query(
+            [(Occur.Should, q if weight == 1.0 else Query.boost_query(q, weight)) for q, weight in queries]
+        )
+        # Twice the limit, so that equal scores at the edge are cut by number and not by where a merge left
+        # them.
+        look = min(2 * limit, self.documents)
+        while True:
+            found = self._searcher.search(query, look, count=False).hits
+            numbers = np.array(self._numbers_at([address for _, address in found]), dtype=np.int64)
+            passes = np.ones(len(found), dtype=bool) if allowed is None else _contains(allowed, numbers)
+            if int(passes.sum()) >= limit or len(found) < look or look >= self.documents:
+                break
+            look = min(4 * look, self.documents)
+        scores = np.array([score for score, _ in found], dtype=np.float64)
+        hits = [
+            Hit(int(n), round(float(s), 5))
+            for n, s in zip(numbers[passes], scores[passes], strict=True)
+            if s > 0
+        ]
+        hits.sort(key=lambda hit: (-hit.score, hit.number))
+        return hits[:limit]
+
+    def _exact(self, query: LexicalQuery, allowed: NDArray[np.int64] | None) -> dict[int, float]:
+        """By number: the share of the query's identifiers that the document holds, each counted by its
+        rarity.
+        """
+        asked = [term for term in query.identifiers if has_digit(term.identifier)]
+        exact: dict[int, float] = {}
+        for term in asked:
+            if term.document_frequency == 0:
+                continue
+            # The commonest identifiers decide nothing; reading all their documents would only cost.
+            hits = self._run(
+                [(self._identifier_query(term), 1.0)], min(term.document_frequency, 200), allowed
+            )
+            for hit in hits:
+                exact[hit.number] = exact.get(hit.number, 0.0) + term.rarity / len(asked)
+        return {number: min(share, 1.0) for number, share in exact.items()}
+
+    def _identifier_query(self, term: IdentifierTerm) -> Query:
+        whole = _term_query(self._schema, "identifier", term.identifier.exact)
+        if term.identifier.squeezed == term.identifier.exact:
+            return whole
+        return Query.disjunction_max_query(
+            [whole, _term_query(self._schema, "identifier", term.identifier.squeezed)]
+        )
+
+    def _term(self, word: str) -> Term:
+        frequency = int(self._searcher.doc_freq("content", word))
+        return Term(word, frequency, idf(self.documents, frequency))
+
+    def _identifier(self, identifier: Identifier) -> IdentifierTerm:
+        forms = {identifier.exact, identifier.squeezed}
+        frequency = max(int(self._searcher.doc_freq("identifier", form)) for form in forms)
+        weight = idf(self.documents, frequency)
+        return IdentifierTerm(identifier, frequency, weight, (weight / idf(self.documents, 1)) ** 2)
+
+    def _numbers_at(self, addresses: list[DocAddress]) -> list[int]:
+        return (
+            [int(n or 0) for n in self._searcher.fast_field_values("number", addresses)] if addresses else []
+        )
+
+    def _refresh(self) -> None:
+        self._searcher: Searcher = self._index.searcher()
+        self._vocabulary = None
+        total = int(self._searcher.num_docs)
+        found = self._searcher.search(Query.all_query(), total, count=False).hits if total else []
+        self._numbers = np.sort(np.array(self._numbers_at([a for _, a in found]), dtype=np.int64))
+
+    def _write(self) -> IndexWriter:
+        if self._writer is None:
+            # One thread: documents get the same order, and equal scores the same place, on every run.
+            try:
+                self._writer = self._index.writer(_WRITER_BYTES, 1)
+            except ValueError as error:
+                raise _unusable(self._directory, error) from error
+        return self._writer
+
+    def _seal(self, directory: Path) -> None:
+        if self._stamp is None:
+            return
+        sealed = {"format": FORMAT, **asdict(self._stamp), "checksum": _checksum(directory)}
+        part = directory / f"{_STAMP}.part"
+        part.write_text(json.dumps(sealed), encoding="utf-8")
+        part.replace(directory / _STAMP)
+        self._sealed = self._stamp
+
+
+def _schema() -> Schema:
+    builder = SchemaBuilder()
+    builder.add_unsigned_field("number", indexed=True, fast=True)
+    builder.add_text_field("content", tokenizer_name="words")
+    builder.add_text_field("identifier", tokenizer_name="identifiers", index_option="freq")
+    return builder.build()
+
+
+def _registered(index: Index) -> Index:
+    index.register_tokenizer("words", word_analyzer())
+    index.register_tokenizer("identifiers", identifier_analyzer())
+    return index
+
+
+def _document(number: int, content: str) -> Document:
+    text = clean(content)
+    document = Document()
+    document.add_unsigned("number", number)
+    document.add_text("content", text)
+    document.add_text("identifier", identifier_text(text))
+    return document
+
+
+def _unusable(directory: Path | None, error: Exception) -> StoreError:
+    return StoreError(
+        f"The keyword index in {directory} cannot be used: {error}.",
+        way_out="Close what else uses it, or remove that directory; it is rebuilt from the store.",
+    )
+
+
+def _term_query(schema: Schema, field: str, text: str) -> Query:
+    return Query.term_query(schema, field, text, index_option="freq")
+
+
+def _contains(ascending: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which values are in an ascending array: (n,) bool."""
+    at = np.minimum(np.searchsorted(ascending, values), ascending.size - 1)
+    return np.asarray(ascending[at] == values)
+
+
+def _trusted_stamp(directory: Path) -> Stamp | None:
+    """The stamp of an index whose format and checksum hold; None otherwise."""
+    try:
+        sealed = json.loads((directory / _STAMP).read_text(encoding="utf-8"))
+        if sealed["format"] == FORMAT and sealed["checksum"] == _checksum(directory):
+            return Stamp(str(sealed["store"]), int(sealed["revision"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return None
+
+
+def _checksum(directory: Path) -> int:
+    """CRC-32 over the names and bytes of the index's files: a damaged file is rebuilt, never searched."""
+    total = 0
+    for path in sorted(directory.iterdir()):
+        if path.name.startswith((".", _STAMP)) or not path.is_file():
+            continue
+        total = zlib.crc32(path.name.encode(), total)
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                total = zlib.crc32(chunk, total)
+    return total

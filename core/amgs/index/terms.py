@@ -1,0 +1,98 @@
+"""How text becomes index terms: stemmed words, and identifiers kept whole ("QX-7741-B", "v2.3.1")."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
+LONGEST_WORD = 60
+LONGEST_IDENTIFIER = 120
+LONGEST_QUERY = 100_000
+"""Characters of a query that are read; nobody means the rest."""
+
+_TOKEN = re.compile(r"\w+(?:[-._/:#@+~]\w+)*(?:\+\+|#)?")
+_CONNECTOR = re.compile(r"[-._/:#@+~]+")
+_OUTER_CONNECTOR = re.compile(r"[/:#@]+")
+
+
+def word_analyzer(*, drop_stop_words: bool = False) -> TextAnalyzer:
+    """Words in lower case without accents, stemmed; for a query without the commonest English words."""
+    builder = (
+        TextAnalyzerBuilder(Tokenizer.simple())
+        .filter(Filter.remove_long(LONGEST_WORD))
+        .filter(Filter.lowercase())
+        .filter(Filter.ascii_fold())
+    )
+    if drop_stop_words:
+        builder = builder.filter(Filter.stopword("english"))
+    return builder.filter(Filter.stemmer("english")).build()
+
+
+def identifier_analyzer() -> TextAnalyzer:
+    """Identifiers arrive already cut, joined by spaces."""
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.remove_long(LONGEST_IDENTIFIER)).build()
+
+
+def clean(text: str) -> str:
+    """The text with lone surrogates replaced: the index speaks UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A token to be matched whole, in lower case; squeezed is it without its connectors ("qx7741b")."""
+
+    exact: str
+    squeezed: str
+
+
+def identifiers(text: str) -> tuple[Identifier, ...]:
+    """The identifiers of a text in order of first appearance, each once.
+
+    A token counts when it holds a connector ("dome-motor", "a.b", "C++") or mixes digits and letters ("M31").
+    Of a path or an address the parts that are identifiers count too, so that a part number is found inside
+    "store/QX-7741-B".
+    """
+    found: dict[str, Identifier] = {}
+    for match in _TOKEN.finditer(text.lower()):
+        token = match.group()
+        parts = _OUTER_CONNECTOR.split(token)
+        for part in (token, *parts) if len(parts) > 1 else (token,):
+            if part not in found and len(part) <= LONGEST_IDENTIFIER and _is_identifier(part):
+                found[part] = Identifier(part, _CONNECTOR.sub("", part) or part)
+    return tuple(found.values())
+
+
+def _is_identifier(token: str) -> bool:
+    if _CONNECTOR.search(token):
+        return any(c.isalnum() for c in token)
+    return any(c.isdigit() for c in token) and any(c.isalpha() for c in token)
+
+
+def has_digit(identifier: Identifier) -> bool:
+    """Whether it names one thing, as numbers do; "long-term" is only a word with a hyphen."""
+    return any(c.isdigit() for c in identifier.exact)
+
+
+def identifier_text(content: str) -> str:
+    """The identifier field of a document: exact and squeezed forms joined by spaces."""
+    return " ".join(_both(identifiers(content)))
+
+
+def _both(found: Iterable[Identifier]) -> Iterable[str]:
+    for identifier in found:
+        yield identifier.exact
+        if identifier.squeezed != identifier.exact:
+            yield identifier.squeezed
+
+
+def idf(documents: int, document_frequency: int) -> float:
+    """BM25's inverse document frequency, ln(1 + (N - n + ½) / (n + ½)); n of 0 counts as 1, an unknown word
+    is a rare one.
+    """
+    n = min(max(document_frequency, 1), max(documents, 1))
+    return math.log(1.0 + (max(documents, 1) - n + 0.5) / (n + 0.5))

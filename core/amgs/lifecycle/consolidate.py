@@ -1,0 +1,247 @@
+"""Raw blocks into memory, in the seven steps of AMGS §8.2: a plan first, then one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from amgs.decay import relevance_at
+from amgs.errors import UsageError
+from amgs.lifecycle import journal
+from amgs.lifecycle.categories import Verdict, categorise, decay_of, initial_confidence
+from amgs.lifecycle.linking import Node, Space, link, node
+from amgs.lifecycle.selfhood import is_self_component, owner
+from amgs.model import (
+    Block,
+    BlockFilter,
+    ConsolidationItem,
+    ConsolidationPlan,
+    Edge,
+    Operation,
+    Progress,
+    ScoreParts,
+    Vector,
+    Weights,
+)
+from amgs.settings import ConsolidationSettings
+from amgs.store import blocks as stored_blocks
+from amgs.store import edges as stored_edges
+from amgs.store import meta as stored_meta
+from amgs.store import scores as stored_scores
+from amgs.store.connection import Store
+from amgs.text.dates import dates_in
+from amgs.text.embedding import Embedder
+from amgs.text.entities import EntityRecogniser
+from amgs.text.markdown import links
+
+KIND = "consolidate"
+RAW = BlockFilter(statuses=("raw",))
+CONSOLIDATED = BlockFilter(statuses=("consolidated",))
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The consolidated blocks, without embeddings in them, and their embeddings: n blocks, matrix (n, d)."""
+
+    blocks: tuple[Block, ...]
+    matrix: Vector
+
+
+def surroundings(store: Store, dimension: int) -> Surroundings:
+    """What a plan must know of the store; a block that lost its embedding counts as like nothing."""
+    blocks = stored_blocks.select(store, CONSOLIDATED, order="arrival")
+    stored = stored_blocks.embeddings(store, wanted=CONSOLIDATED)
+    rows = {str(i): row for row, i in enumerate(stored.ids)}
+    matrix = np.zeros((len(blocks), dimension), dtype=np.float32)
+    held = [(at, rows[b.id]) for at, b in enumerate(blocks) if b.id in rows]
+    if held:
+        matrix[[at for at, _ in held]] = stored.matrix[[row for _, row in held]]
+    return Surroundings(blocks, matrix)
+
+
+# --- the plan ---------------------------------------------------------------------------------------------
+
+
+def plan(
+    raw: Sequence[Block],
+    known: Surroundings,
+    *,
+    settings: ConsolidationSettings,
+    embedder: Embedder,
+    recogniser: EntityRecogniser,
+    now: datetime,
+    change_counter: int,
+    progress: Progress | None = None,
+) -> ConsolidationPlan:
+    """What consolidating `raw` would do, given what is `known`; changes nothing.
+
+    Raises Cancelled at the next batch of `settings.batch` blocks when the operator stops it.
+    """
+    whose = owner([b.meta for b in (*known.blocks, *raw)])
+    verdicts = [categorise(b.content, b.meta) for b in raw]
+    matrix = _embed(raw, embedder, settings.batch, progress)
+    names = _entities(raw, recogniser, settings.batch, progress)
+    blocks = [_block(b, v, e, m, whose) for b, v, e, m in zip(raw, verdicts, names, matrix, strict=True)]
+    if progress is not None:
+        progress(len(raw), len(raw), "linking")
+    edges = link(
+        Space(tuple(_node(b) for b in blocks), matrix),
+        Space(tuple(_node(b) for b in known.blocks), known.matrix),
+        settings,
+        now,
+    )
+    items = tuple(
+        ConsolidationItem(
+            block=block,
+            category=block.category,
+            category_confidence=verdict.confidence,
+            category_because=verdict.because,
+            entities=found,
+            decay_lambda=block.decay_lambda,
+            is_self_component=block.is_self_component,
+            confidence=block.confidence,
+            edges=edges[block.id],
+            embedding=vector,
+        )
+        for block, verdict, found, vector in zip(blocks, verdicts, names, matrix, strict=True)
+    )
+    return ConsolidationPlan(items, now, change_counter)
+
+
+def _embed(raw: Sequence[Block], embedder: Embedder, batch: int, progress: Progress | None) -> Vector:
+    """(n, d) unit vectors, longest texts together so that a batch holds little padding."""
+    texts = [embedding_text(b) for b in raw]
+    order = sorted(range(len(raw)), key=lambda i: (len(texts[i]), i))
+    matrix = np.zeros((len(raw), embedder.dimension), dtype=np.float32)
+    for start in range(0, len(order), batch):
+        if progress is not None:
+            progress(start, len(order), "embedding")
+        rows = order[start : start + batch]
+        matrix[rows] = embedder.embed([texts[i] for i in rows])
+    return matrix
+
+
+def _entities(
+    raw: Sequence[Block], recogniser: EntityRecogniser, batch: int, progress: Progress | None
+) -> list[tuple[str, ...]]:
+    # The rules learn from a batch which words are names, so it is at least a few hundred blocks large.
+    size = max(batch, 512)
+    found: list[tuple[str, ...]] = []
+    for start in range(0, len(raw), size):
+        if progress is not None:
+            progress(start, len(raw), "finding names")
+        texts = [b.content for b in raw[start : start + size]]
+        found += [
+            tuple(dict.fromkeys(e.text for e in entities if e.kind != "link"))
+            for entities in recogniser.recognise(texts)
+        ]
+    return found
+
+
+def embedding_text(block: Block) -> str:
+    """What of a block is embedded: its text, under its title where the text does not carry it."""
+    title = str(block.meta.get("title") or "")
+    return block.content if not title or title in block.content[:200] else f"{title}\n{block.content}"
+
+
+def _block(raw: Block, verdict: Verdict, entities: tuple[str, ...], vector: Vector, whose: str) -> Block:
+    """The block as it will be; content, id and clock are untouched."""
+    more: dict[str, list[str]] = {
+        "entities": list(entities),
+        "links": list(links(raw.content)),
+        "dates": sorted({m.first.isoformat() for m in dates_in(raw.content, raw.created_at)}),
+    }
+    return replace(
+        raw,
+        category=verdict.category,
+        confidence=initial_confidence(raw.content, verdict),
+        decay_lambda=decay_of(verdict.category),
+        status="consolidated",
+        is_self_component=is_self_component(verdict.category, verdict.confidence, raw.meta, whose),
+        meta={**raw.meta, **{key: value for key, value in more.items() if value}},
+        embedding=vector,
+    )
+
+
+def _node(block: Block) -> Node:
+    return node(block.id, block.content, block.created_at, block.meta)
+
+
+# --- the change -------------------------------------------------------------------------------------------
+
+
+def apply(
+    store: Store, proposal: ConsolidationPlan, *, embedder: Embedder, weights: Weights, now: datetime
+) -> Operation:
+    """Carry a plan out in one transaction, with its journal entry.
+
+    weights: those of the frame that the first scores are computed for. Raises UsageError when a block of the
+    plan is no longer raw, and nothing is written then.
+    """
+    items = proposal.items
+    with store.transaction():
+        before = stored_blocks.get(store, [i.block.id for i in items])
+        stale = [i.block.id for i in items if i.block.id not in before or before[i.block.id].status != "raw"]
+        if stale:
+            raise UsageError(
+                f"{len(stale)} of {len(items)} blocks are no longer raw, {stale[0][:8]} first.",
+                title="The plan is out of date",
+                way_out="Plan the consolidation again.",
+            )
+        # Sources that were noted while the plan lay waiting are kept.
+        after = [replace(i.block, meta={**i.block.meta, **_sources(before[i.block.id])}) for i in items]
+        stored_blocks.update(store, after)
+        if items:
+            stored_blocks.set_embeddings(store, [b.id for b in after], np.stack([i.embedding for i in items]))
+            stored_meta.put_embedding_space(store, embedder.name, embedder.dimension)
+        added = stored_edges.insert(store, _live(store, [e for i in items for e in i.edges]))
+        stored_scores.put(store, "ATTENTION", _first_scores(items, weights, now), now)
+        rows = [journal.block_row(before[b.id], b) for b in after] + [
+            journal.edge_row(None, e) for e in added
+        ]
+        return journal.write(store, KIND, now, _summary(items), rows)
+
+
+def _sources(block: Block) -> dict[str, object]:
+    return {key: block.meta[key] for key in ("source", "sources", "follows") if key in block.meta}
+
+
+def _live(store: Store, edges: Sequence[Edge]) -> list[Edge]:
+    """Edges whose other end was not pruned or archived since the plan was made."""
+    ends = {e.source_id for e in edges} | {e.target_id for e in edges}
+    alive = {i for i, b in stored_blocks.get(store, ends).items() if b.status == "consolidated"}
+    return [e for e in edges if e.source_id in alive and e.target_id in alive]
+
+
+def _first_scores(items: Sequence[ConsolidationItem], weights: Weights, now: datetime) -> dict[str, float]:
+    """A first composite score (step 6): no query, no reinforcement yet.
+
+    Centrality is the degree in the plan.
+    """
+    degree: Counter[str] = Counter()
+    for item in items:
+        for edge in item.edges:
+            degree.update((edge.source_id, edge.target_id))
+    most = max(degree.values(), default=1)
+    return {
+        i.block.id: ScoreParts(
+            recency=relevance_at(i.decay_lambda, i.block.last_reinforced_at, now),
+            centrality=degree[i.block.id] / most,
+            confidence=i.confidence,
+        )
+        .weighted(weights)
+        .total()
+        for i in items
+    }
+
+
+def _summary(items: Sequence[ConsolidationItem]) -> str:
+    kinds = Counter(i.category for i in items)
+    named = ", ".join(
+        f"{n} {category}" for category, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))[:4]
+    )
+    return f"{len(items)} blocks ({named})" if named else "nothing to do"

@@ -1,0 +1,82 @@
+"""Changing a block's metadata by hand, journalled like every lifecycle change; its content never changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from amgs.decay import check_lambda
+from amgs.errors import UnknownBlockError, UsageError
+from amgs.lifecycle import journal
+from amgs.model import Block, Status
+from amgs.store import blocks as stored_blocks
+from amgs.store import edges as stored_edges
+from amgs.store.connection import Store
+
+KIND = "edit"
+_EDITABLE = ("category", "confidence", "decay_lambda", "is_self_component", "status")
+_BY_HAND: tuple[Status, ...] = ("consolidated", "archived", "pruned")
+
+
+def edit(
+    store: Store,
+    block_id: str,
+    now: datetime,
+    *,
+    category: str | None = None,
+    confidence: float | None = None,
+    decay_lambda: float | None = None,
+    is_self_component: bool | None = None,
+    status: Status | None = None,
+) -> Block:
+    """Write what is given and keep the rest; returns the block as it is then.
+
+    A pruned block loses its edges. Raises UnknownBlockError, and UsageError for a value out of range or a
+    status that only the lifecycle gives.
+    """
+    with store.transaction():
+        before = stored_blocks.get(store, [block_id], embeddings=True).get(block_id)
+        if before is None:
+            raise UnknownBlockError(f"There is no block {block_id[:12]}.")
+        after = replace(
+            before,
+            category=before.category if category is None else _category(category),
+            confidence=before.confidence if confidence is None else _confidence(confidence),
+            decay_lambda=before.decay_lambda if decay_lambda is None else check_lambda(decay_lambda),
+            is_self_component=before.is_self_component if is_self_component is None else is_self_component,
+            status=before.status if status is None else _status(before, status),
+        )
+        if after == before:
+            return before
+        stored_blocks.update(store, [after])
+        rows = [journal.block_row(before, after)]
+        if after.status == "pruned":
+            gone = stored_edges.touching(store, [block_id])
+            stored_edges.delete(store, [stored_edges.key(e) for e in gone])
+            rows += [journal.edge_row(e, None) for e in gone]
+        told = [f"{n} {getattr(after, n)}" for n in _EDITABLE if getattr(after, n) != getattr(before, n)]
+        journal.write(store, KIND, now, f"{block_id[:8]}: {', '.join(told)}", rows)
+        return after
+
+
+def _category(name: str) -> str:
+    if not name.strip():
+        raise UsageError("A category needs a name.")
+    return name.strip()
+
+
+def _confidence(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise UsageError(f"A confidence lies between 0 and 1, got {value:g}.")
+    return value
+
+
+def _status(before: Block, status: Status) -> Status:
+    if status == before.status:
+        return status
+    if status not in _BY_HAND or (status == "consolidated" and before.embedding is None):
+        raise UsageError(
+            f"A block that is {before.status} cannot be made {status} by hand.",
+            way_out="Consolidation makes raw blocks consolidated, and undo takes it back.",
+        )
+    return status

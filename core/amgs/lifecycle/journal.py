@@ -1,0 +1,199 @@
+"""The journal: what an operation found and left, and taking it back (contract 6 of the design)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from amgs.clock import as_utc, parse_instant
+from amgs.errors import StoreCorruptError, UsageError
+from amgs.model import Block, Edge, Operation
+from amgs.store import blocks as stored_blocks
+from amgs.store import edges as stored_edges
+from amgs.store import journal as stored_journal
+from amgs.store import scores as stored_scores
+from amgs.store.connection import Store
+from amgs.store.journal import Row
+
+# What an operation may change of a block. The reinforcement clock is not part of it: it has its own log.
+_FIELDS = ("category", "confidence", "decay_lambda", "status", "is_self_component", "meta")
+_KEPT = "embedding_kept"
+
+
+def block_row(before: Block | None, after: Block | None) -> Row:
+    """The journal row of a block that was changed, made (before None) or taken away (after None).
+
+    The embedding before is kept only where it changes: where `after` does not carry the same array.
+    """
+    one = after or before
+    if one is None:
+        raise ValueError("a journal row needs a block")
+    same = before is not None and after is not None and before.embedding is after.embedding
+    return Row(
+        "block",
+        one.id,
+        None if before is None else _block_out(before, whole=after is None, embedding_kept=same),
+        None if after is None else _block_out(after, whole=before is None, embedding_kept=same),
+        None if before is None or same else before.embedding,
+    )
+
+
+def edge_row(before: Edge | None, after: Edge | None) -> Row:
+    """The journal row of an edge."""
+    one = after or before
+    if one is None:
+        raise ValueError("a journal row needs an edge")
+    return Row("edge", " ".join(stored_edges.key(one)), _edge_out(before), _edge_out(after))
+
+
+def write(store: Store, kind: str, at: datetime, summary: str, rows: Sequence[Row]) -> Operation:
+    """Write an operation with its rows; inside the transaction that makes the change."""
+    return stored_journal.append(
+        store,
+        kind,
+        at,
+        summary,
+        rows,
+        blocks=sum(r.target == "block" for r in rows),
+        edges=sum(r.target == "edge" for r in rows),
+    )
+
+
+def undo(store: Store, operation_id: int) -> Operation:
+    """Take an operation back in one transaction: every row is put to what it was.
+
+    Raises UsageError when there is no such operation, it is undone already, or a later one changed the same
+    things.
+    """
+    with store.transaction():
+        operation = stored_journal.get(store, operation_id)
+        if operation is None:
+            raise UsageError(f"There is no operation {operation_id}.", way_out="`operations` lists them.")
+        if operation.undone:
+            raise UsageError(
+                f"Operation {operation_id} is undone already.", way_out="`operations` lists them."
+            )
+        later = stored_journal.later_on_same(store, operation_id)
+        if later:
+            raise UsageError(
+                f"Operation {later[-1]} changed the same blocks after operation {operation_id}.",
+                way_out=f"Undo {', '.join(str(i) for i in reversed(later))} first.",
+            )
+        rows = stored_journal.rows_of(store, operation_id)
+        _undo_edges(store, [r for r in rows if r.target == "edge"])
+        _undo_blocks(store, [r for r in rows if r.target == "block"])
+        stored_journal.mark_undone(store, operation_id)
+        done = stored_journal.get(store, operation_id)
+        if done is None:
+            raise StoreCorruptError(f"Operation {operation_id} vanished while it was undone.")
+        return done
+
+
+def _undo_edges(store: Store, rows: Sequence[Row]) -> None:
+    made = [r for r in rows if r.before is None]
+    stored_edges.delete(store, [_edge_key(r.key) for r in made])
+    stored_edges.put(store, [_edge_in(r.before) for r in rows if r.before is not None])
+
+
+def _undo_blocks(store: Store, rows: Sequence[Row]) -> None:
+    made = [r.key for r in rows if r.before is None]
+    changed = [r for r in rows if r.before is not None and r.after is not None]
+    taken = [r for r in rows if r.before is not None and r.after is None]
+    stored_scores.forget(store, [r.key for r in rows])
+    # What came after and touches a block that goes, goes with it: no edge may end nowhere.
+    stored_edges.delete(store, [stored_edges.key(e) for e in stored_edges.touching(store, made)])
+    stored_blocks.delete(store, made)
+    now = stored_blocks.get(store, [r.key for r in changed])
+    missing = [r.key for r in changed if r.key not in now]
+    if missing:
+        raise StoreCorruptError(
+            f"Block {missing[0][:12]} of the journal is not in the store.", way_out="Run verify."
+        )
+    stored_blocks.update(store, [_restored(now[r.key], r) for r in changed])
+    stored_blocks.insert(store, [_block_in(r) for r in taken])
+    bare = [r.key for r in changed if r.embedding is None and not json.loads(r.before or "{}")[_KEPT]]
+    stored_blocks.set_embeddings(store, bare, None)
+    for row in (*changed, *taken):
+        if row.embedding is not None:
+            stored_blocks.set_embeddings(store, [row.key], row.embedding[None, :])
+    _drop_edges_of_unlinked(store, [r.key for r in changed])
+
+
+def _drop_edges_of_unlinked(store: Store, ids: Sequence[str]) -> None:
+    """A block that is raw again has no edges: those that later operations made to it go too."""
+    raw = [i for i, b in stored_blocks.get(store, ids).items() if b.status == "raw"]
+    stored_edges.delete(store, [stored_edges.key(e) for e in stored_edges.touching(store, raw)])
+
+
+# --- JSON -------------------------------------------------------------------------------------------------
+
+
+def _block_out(block: Block, *, whole: bool, embedding_kept: bool) -> str:
+    data: dict[str, Any] = {name: getattr(block, name) for name in _FIELDS}
+    data[_KEPT] = embedding_kept
+    data["meta"] = dict(block.meta)
+    if whole:
+        data |= {
+            "content": block.content,
+            "created_at": block.created_at.isoformat(),
+            "last_reinforced_at": block.last_reinforced_at.isoformat(),
+        }
+    return json.dumps(data, ensure_ascii=False, sort_keys=True)
+
+
+def _restored(block: Block, row: Row) -> Block:
+    data = json.loads(row.before or "{}")
+    return Block(
+        block.id,
+        block.content,
+        block.created_at,
+        block.last_reinforced_at,
+        **{name: data[name] for name in _FIELDS},
+    )
+
+
+def _block_in(row: Row) -> Block:
+    data = json.loads(row.before or "{}")
+    return Block(
+        row.key,
+        data["content"],
+        parse_instant(data["created_at"]),
+        parse_instant(data["last_reinforced_at"]),
+        **{name: data[name] for name in _FIELDS},
+    )
+
+
+def _edge_out(edge: Edge | None) -> str | None:
+    if edge is None:
+        return None
+    data = {
+        "weight": edge.weight,
+        "confidence": edge.confidence,
+        "created_at": as_utc(edge.created_at).isoformat(),
+        "last_reinforced_at": as_utc(edge.last_reinforced_at).isoformat(),
+        "decay_lambda": edge.decay_lambda,
+        "key": stored_edges.key(edge),
+    }
+    return json.dumps(data, ensure_ascii=False, sort_keys=True)
+
+
+def _edge_in(text: str) -> Edge:
+    data = json.loads(text)
+    source, target, relation = data["key"]
+    return Edge(
+        source,
+        target,
+        relation,
+        weight=data["weight"],
+        confidence=data["confidence"],
+        created_at=parse_instant(data["created_at"]),
+        last_reinforced_at=parse_instant(data["last_reinforced_at"]),
+        decay_lambda=data["decay_lambda"],
+    )
+
+
+def _edge_key(text: str) -> stored_edges.Key:
+    source, target, relation = text.split(" ", 2)
+    return source, target, relation

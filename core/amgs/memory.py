@@ -1,0 +1,500 @@
+"""Memory: the engine's only door. It opens the store, hands the stages what they need, and holds no rules
+itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from amgs.calibration import brier, forecasts
+from amgs.clock import Clock, as_utc
+from amgs.derived import Derived, check_space
+from amgs.errors import AmbiguousIdError, InputError, UnknownBlockError
+from amgs.frames import definition as shipped
+from amgs.frames import pipeline, registry
+from amgs.graph import traversal
+from amgs.lifecycle import consolidate, fading, ingest, journal, verify
+from amgs.lifecycle import edit as editing
+from amgs.lifecycle import reinforce as reinforcing
+from amgs.lifecycle.ingest import Draft
+from amgs.model import (
+    Block,
+    BlockFilter,
+    Centrality,
+    ConsolidationPlan,
+    DecayCurve,
+    Edge,
+    Fault,
+    Forecast,
+    Frame,
+    FrameDefinition,
+    GraphStats,
+    IngestReport,
+    Neighbourhood,
+    Operation,
+    Outcome,
+    Progress,
+    Refusal,
+    Reliability,
+    SearchResult,
+    Status,
+    StoreStatus,
+    Verification,
+    Weights,
+)
+from amgs.retrieval import waterfall
+from amgs.retrieval.score import SEARCH_WEIGHTS
+from amgs.settings import Settings
+from amgs.store import blocks as stored_blocks
+from amgs.store import calibration_log, reinforcement_log
+from amgs.store import edges as stored_edges
+from amgs.store import frames as stored_frames
+from amgs.store import journal as stored_journal
+from amgs.store import scores as stored_scores
+from amgs.store.connection import Store
+from amgs.text import finder
+from amgs.text.embedding import Embedder, HashingEmbedder
+from amgs.text.entities import EntityRecogniser, RuleRecogniser
+from amgs.text.tokens import approximate_tokens
+
+_SHORTEST_PREFIX = 4
+
+
+class Memory:
+    """One open memory. Make it with `Memory.open`; close it, or use it as a context manager.
+
+    One thread writes at a time; every method may be called from any one thread, and long ones take a Progress
+    by which they are watched and stopped.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock,
+        settings: Settings,
+        embedder: Embedder,
+        count_tokens: Callable[[str], int],
+        recogniser: EntityRecogniser,
+    ) -> None:
+        self._store = store
+        self.clock = clock
+        self.settings = settings
+        self._embedder = embedder
+        self._count_tokens = count_tokens
+        self._recogniser = recogniser
+        # Indexes change while they catch up: one thread at a time reads through them.
+        self._lock = threading.RLock()
+        self._derived = Derived(store, embedder, clock, settings)
+        self._register_shipped_frames()
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str,
+        *,
+        clock: Clock,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+        recogniser: EntityRecogniser | None = None,
+        read_only: bool = False,
+    ) -> Memory:
+        """Open or create the memory at a path (":memory:" for one that is gone on close).
+
+        Without an embedder, a token counter or a recogniser, deterministic ones that need no model serve.
+        Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError.
+        """
+        store = Store.open(path, read_only=read_only)
+        try:
+            return cls(
+                store,
+                clock=clock,
+                settings=settings or Settings(),
+                embedder=embedder or HashingEmbedder(),
+                count_tokens=count_tokens or approximate_tokens,
+                recogniser=recogniser or RuleRecogniser(),
+            )
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        """Seal the indexes and close the store."""
+        with self._lock:
+            try:
+                self._derived.close()
+            finally:
+                self._store.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    @property
+    def path(self) -> str:
+        return self._store.path
+
+    @property
+    def change_counter(self) -> int:
+        """Rises by one with every committed change."""
+        return self._store.change_counter
+
+    # --- taking in --------------------------------------------------------------------------------------
+
+    def ingest_text(
+        self, text: str, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
+    ) -> IngestReport:
+        """Take in one piece of markdown, split when it is long; raises InputError when it is unfit."""
+        meta = dict(meta or {})
+        dated = None if created_at is None else as_utc(created_at)
+        source, now = str(meta.pop("source", "")), self.clock.now()
+        reading = ingest.read_note(text, source, now, self.settings.ingest, dated=dated, extra=meta)
+        report = self._ingest(reading, None)
+        if report.refused:
+            raise InputError(f"The text was not taken in: {report.refused[0].reason}.")
+        return report
+
+    def ingest_file(self, path: Path) -> IngestReport:
+        """Take in one markdown file; a file that is missing or unfit raises InputError."""
+        reading = ingest.read_file(path, path.name, self.settings.ingest)
+        if reading.refused:
+            raise InputError(f"{path} was not taken in: {reading.refused[0].reason}.")
+        return self._ingest(reading, None)
+
+    def ingest_folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
+        """Take in every `.md` below a folder, sorted; what is unfit is refused by name, the rest goes on."""
+        return self._ingest(ingest.read_folder(folder, self.settings.ingest, progress), progress)
+
+    def ingest_many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> IngestReport:
+        """Take in drafts as they are, without splitting, in one transaction."""
+        return ingest.ingest(self._store, drafts, self.clock.now(), progress=progress)
+
+    def _ingest(self, reading: ingest.Reading, progress: Progress | None) -> IngestReport:
+        report = self.ingest_many(reading.drafts, progress)
+        refused: tuple[Refusal, ...] = (*reading.refused, *report.refused)
+        return IngestReport(report.added, report.known, refused)
+
+    # --- blocks -----------------------------------------------------------------------------------------
+
+    def block(self, id_or_prefix: str) -> Block:
+        """The block with an id or with the only id that begins so.
+
+        Raises UnknownBlockError or AmbiguousIdError, which names the blocks that match.
+        """
+        return stored_blocks.get(self._store, [self._id(id_or_prefix)], embeddings=True)[
+            self._id(id_or_prefix)
+        ]
+
+    def blocks(
+        self,
+        filter: BlockFilter,
+        *,
+        order: Literal["created", "reinforced", "id"] = "created",
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> tuple[Block, ...]:
+        """Blocks that pass a filter, the latest first unless ordered by id."""
+        return stored_blocks.select(self._store, filter, order=order, limit=limit, offset=offset)
+
+    def find(self, text: str, limit: int = 20) -> tuple[Block, ...]:
+        """Blocks whose title, first words or id fit what was typed, the best first."""
+        ids = finder.find(stored_blocks.outlines(self._store), text, limit)
+        found = stored_blocks.get(self._store, ids)
+        return tuple(found[i] for i in ids if i in found)
+
+    def resolve_source(self, source: str) -> tuple[str, ...]:
+        """Ids of the blocks that came from a source: a file, or `file#n` for a part or turn of it."""
+        return stored_blocks.with_source(self._store, source)
+
+    def edges(self, block_id: str | None = None) -> tuple[Edge, ...]:
+        """The edges of one block, both directions; of the whole memory without one."""
+        if block_id is None:
+            return stored_edges.everything(self._store)
+        return stored_edges.touching(self._store, [self._id(block_id)])
+
+    def set_metadata(
+        self,
+        id: str,
+        *,
+        category: str | None = None,
+        confidence: float | None = None,
+        decay_lambda: float | None = None,
+        is_self_component: bool | None = None,
+        status: Status | None = None,
+    ) -> Block:
+        """Change a block's metadata; journalled, so that it can be undone."""
+        return editing.edit(
+            self._store,
+            self._id(id),
+            self.clock.now(),
+            category=category,
+            confidence=confidence,
+            decay_lambda=decay_lambda,
+            is_self_component=is_self_component,
+            status=status,
+        )
+
+    def _id(self, prefix: str) -> str:
+        wanted = prefix.strip().lower()
+        matches = stored_blocks.expand(self._store, wanted, 6) if len(wanted) >= _SHORTEST_PREFIX else ()
+        if not matches:
+            raise UnknownBlockError(
+                f"No block's id begins with {prefix!r}.",
+                way_out="`block find TEXT` looks for one by its words.",
+            )
+        if len(matches) > 1:
+            raise AmbiguousIdError(
+                f"{prefix!r} begins {', '.join(i[:12] for i in matches[:5])}"
+                f"{' and more' if len(matches) > 5 else ''}.",
+                way_out="Give more of the id.",
+            )
+        return matches[0]
+
+    # --- lifecycle --------------------------------------------------------------------------------------
+
+    def plan_consolidation(
+        self, *, limit: int | None = None, progress: Progress | None = None
+    ) -> ConsolidationPlan:
+        """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
+        check_space(self._store, self._embedder)
+        counter = self._store.change_counter
+        return consolidate.plan(
+            stored_blocks.select(self._store, consolidate.RAW, order="arrival", limit=limit),
+            consolidate.surroundings(self._store, self._embedder.dimension),
+            settings=self.settings.consolidation,
+            embedder=self._embedder,
+            recogniser=self._recogniser,
+            now=self.clock.now(),
+            change_counter=counter,
+            progress=progress,
+        )
+
+    def apply_consolidation(self, plan: ConsolidationPlan) -> Operation:
+        """Carry a plan out in one transaction; raises UsageError when its blocks are no longer raw."""
+        check_space(self._store, self._embedder)
+        return consolidate.apply(
+            self._store,
+            plan,
+            embedder=self._embedder,
+            weights=registry.find("ATTENTION", self._definitions()).weights,
+            now=self.clock.now(),
+        )
+
+    def operations(self, limit: int = 20) -> tuple[Operation, ...]:
+        """The latest operations, the newest first."""
+        return stored_journal.latest(self._store, limit)
+
+    def undo(self, operation_id: int) -> Operation:
+        """Take an operation back; raises UsageError when a later one stands on it."""
+        return journal.undo(self._store, operation_id)
+
+    def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
+        """Start the decay clock of blocks anew, one logged event each."""
+        wanted = [self._id(i) for i in ids]
+        reinforcing.reinforce(self._store, wanted, event_type=event_type, source=source, now=self.clock.now())
+
+    # --- retrieval and frames ---------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        *,
+        top_k: int = 10,
+        layers: Sequence[str] | None = None,
+        filter: BlockFilter | None = None,
+        weights: Weights | None = None,
+    ) -> SearchResult:
+        """The best blocks for a query through the six layers, or through those named."""
+        request = waterfall.Request(
+            query, filter or BlockFilter(), weights or SEARCH_WEIGHTS, waterfall.check_layers(layers)
+        )
+        with self._lock:
+            return waterfall.search(request, self._derived.sources(), self.settings.retrieval, top_k)
+
+    def assemble(
+        self,
+        name: str,
+        *,
+        query: str = "",
+        budget: int | None = None,
+        weights: Weights | None = None,
+        reinforce: bool = True,
+    ) -> Frame:
+        """Assemble a frame. What it selects is reinforced once, and its scores are logged as forecasts.
+
+        reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
+        """
+        known = self._definitions()
+        asked = pipeline.FrameRequest(query, budget, weights)
+        definition = registry.find(name, known)
+        with self._lock:
+            frame = pipeline.build(
+                definition, asked, known, self._derived.sources(), self.settings, self._count_tokens
+            )
+        if reinforce and not self._store.read_only:
+            self._log_use(frame)
+        return frame
+
+    def _log_use(self, frame: Frame) -> None:
+        chosen = {c.block.id: c for c in frame.selected}
+        with self._store.transaction():
+            reached = [i for i, c in chosen.items() if "graph" in c.layers]
+            walked = reinforcing.walked_edges(self._store, reached, chosen)
+            forecasts.log(self._store, frame, tuple(chosen.values()))
+            stored_scores.put(self._store, frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
+            reinforcing.reinforce(
+                self._store,
+                list(chosen),
+                event_type="assembled",
+                source=f"{frame.name} {frame.id}",
+                now=frame.as_of,
+                walked=walked,
+            )
+
+    def frame_definitions(self) -> tuple[FrameDefinition, ...]:
+        """The registered frames, children before their parents."""
+        return tuple(self._definitions().values())
+
+    def define_frame(self, definition: FrameDefinition) -> None:
+        """Register a frame or change one; raises FrameCycleError when it would contain itself."""
+        registry.register(definition, self._definitions())
+        with self._store.transaction():
+            stored_frames.put(self._store, [definition])
+
+    def _definitions(self) -> dict[str, FrameDefinition]:
+        known = registry.by_name(stored_frames.everything(self._store) or shipped.DEFAULTS)
+        return {name: known[name] for name in registry.order(known)}
+
+    def _register_shipped_frames(self) -> None:
+        if not self._store.read_only and not stored_frames.count(self._store):
+            with self._store.transaction():
+                stored_frames.put(self._store, shipped.DEFAULTS)
+
+    # --- graph ------------------------------------------------------------------------------------------
+
+    def neighbourhood(self, block_id: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
+        """What lies within `hops` of a block, the nearest and strongest `limit` of it."""
+        block = self.block(block_id)
+        number = stored_blocks.numbers_of(self._store, [block.id])[block.id]
+        with self._lock:
+            view, measures = self._derived.graph.view(), self._derived.graph.measures()
+            reached = traversal.within(view, number, hops, limit)
+            around = {
+                n.number: n.block for n in stored_blocks.by_number(self._store, [r.number for r in reached])
+            }
+            rows = view.edges_among(set(around))
+            edges = view.live_edges(rows, {n: b.id for n, b in around.items()})
+            at = {n: view.index_of(n) for n in around}
+        return Neighbourhood(
+            center=block,
+            hops=hops,
+            distances={around[r.number].id: r.distance for r in reached},
+            blocks=tuple(around[r.number] for r in reached),
+            edges=edges,
+            centrality={around[n].id: measures.of(i) for n, i in at.items() if i is not None},
+        )
+
+    def centrality(self, block_id: str) -> Centrality:
+        """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside the
+        graph.
+        """
+        wanted = self._id(block_id)
+        number = stored_blocks.numbers_of(self._store, [wanted])[wanted]
+        with self._lock:
+            at = self._derived.graph.view().index_of(number)
+            return Centrality() if at is None else self._derived.graph.measures(betweenness=True).of(at)
+
+    def graph_stats(self) -> GraphStats:
+        """Size and shape of the graph of blocks that are neither archived nor pruned."""
+        with self._lock:
+            return traversal.stats(self._derived.graph.view())
+
+    # --- decay ------------------------------------------------------------------------------------------
+
+    def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
+        """A block's relevance from its creation to `days` ahead."""
+        block = self.block(block_id)
+        return fading.decay_curve(
+            block,
+            reinforcement_log.of(self._store, block.id),
+            self.clock.now(),
+            days=days,
+            threshold=self.settings.decay.threshold,
+        )
+
+    def forecast(self, *, days: float = 30, threshold: float | None = None) -> Forecast:
+        """What will fall under the threshold within `days`, soonest first."""
+        limit = self.settings.decay.threshold if threshold is None else threshold
+        return fading.forecast(self._store, BlockFilter(), self.clock.now(), days=days, threshold=limit)
+
+    # --- calibration ------------------------------------------------------------------------------------
+
+    def feedback(self, block_id: str, *, useful: bool, assembly_id: str | None = None) -> Outcome:
+        """The operator's verdict on the latest open forecast of a block, or on that of one assembly."""
+        return forecasts.decide(
+            self._store, self._id(block_id), useful=useful, assembly_id=assembly_id, now=self.clock.now()
+        )
+
+    def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
+        """The latest forecasts, with their outcome where there is one."""
+        return calibration_log.latest(self._store, limit)
+
+    def reliability(
+        self, bins: int = 10, *, by: Literal["frame", "category"] | None = None, value: str | None = None
+    ) -> Reliability:
+        """The reliability table and the Brier score with its parts, of all forecasts or of one frame or
+        category.
+        """
+        decided = calibration_log.decided(self._store, by=by, value=value)
+        return brier.reliability(
+            decided, bins=bins, forecasts=calibration_log.count(self._store, by=by, value=value)
+        )
+
+    # --- health -----------------------------------------------------------------------------------------
+
+    def status(self) -> StoreStatus:
+        """One look at the whole memory."""
+        now = self.clock.now()
+        _, outcomes, score = calibration_log.counts(self._store)
+        return StoreStatus(
+            path=self.path,
+            schema_version=self._store.schema_version,
+            change_counter=self._store.change_counter,
+            blocks=stored_blocks.by_status(self._store),
+            categories=stored_blocks.by_category(self._store),
+            edges=stored_edges.count(self._store),
+            frames=len(self._definitions()),
+            mean_relevance=stored_blocks.mean_relevance(self._store, now),
+            last_consolidation=stored_journal.last_of(self._store, consolidate.KIND),
+            brier=score,
+            outcomes=outcomes,
+            now=now,
+        )
+
+    def verify(self, progress: Progress | None = None) -> Verification:
+        """Re-hash every block, follow every reference, compare the indexes; names each fault."""
+        found = verify.faults(self._store, progress)
+        with self._lock:
+            found += self._derived.faults()
+        found += self._frame_faults()
+        return Verification(
+            blocks=sum(stored_blocks.by_status(self._store).values()),
+            edges=stored_edges.count(self._store),
+            faults=tuple(found),
+        )
+
+    def _frame_faults(self) -> list[Fault]:
+        known = registry.by_name(stored_frames.everything(self._store))
+        return [
+            Fault(f"frame {name}", f"its child {child.name} is not registered")
+            for name, definition in known.items()
+            for child in definition.children
+            if child.name not in known
+        ]

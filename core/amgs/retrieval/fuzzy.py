@@ -1,0 +1,32 @@
+"""Layer 3: words that no block holds are taken for typos of the nearest words that some block holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from amgs.index.fuzzy import Correction, corrections
+from amgs.index.keyword import KeywordIndex, LexicalQuery
+from amgs.retrieval.keyword import LexicalHit
+from amgs.retrieval.ports import Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzyResult:
+    """The hits by number, and what was read for what."""
+
+    hits: Mapping[int, LexicalHit]
+    corrections: tuple[Correction, ...]
+
+
+def fuzzy(query: LexicalQuery, index: KeywordIndex, allowed: Numbers, limit: int) -> FuzzyResult:
+    """Blocks that hold a correction of an unknown word; each weighs as close as it is to what was typed."""
+    unknown = [term.text for term in query.unknown]
+    if not unknown or query.mass <= 0 or limit <= 0:
+        return FuzzyResult({}, ())
+    found = corrections(unknown, index.vocabulary())
+    closest: dict[str, float] = {}
+    for correction in found:
+        closest[correction.known] = max(closest.get(correction.known, 0.0), correction.closeness)
+    hits = index.search_terms(sorted(closest.items()), limit, allowed)
+    return FuzzyResult({hit.number: LexicalHit(hit.score / query.mass) for hit in hits}, found)

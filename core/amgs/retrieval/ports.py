@@ -1,0 +1,63 @@
+"""What the layers ask of the rooms around them: the store's readers, the two indexes, the graph, the
+embedder.
+
+Between the layers a block is its `number`, the store's running number of arrival: an int travels and masks a
+hundred thousand times faster than a hash. Only what survives is read as a Block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.clock import Clock
+from amgs.graph.live import LiveGraph
+from amgs.index.keyword import KeywordIndex
+from amgs.index.vector import VectorIndex
+from amgs.model import Block, BlockFilter, Vector
+
+Numbers = NDArray[np.int64]
+"""(n,) int64: numbers of blocks."""
+
+
+class StoredBlock(Protocol):
+    """A block as the store has it: its number, its content and metadata, and how often it was reinforced."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def block(self) -> Block: ...
+    @property
+    def reinforcements(self) -> int: ...
+
+
+class BlockReader(Protocol):
+    """The store's reading side."""
+
+    def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> Numbers:
+        """Numbers of the blocks that pass, ascending; with a limit, the most recently reinforced of them."""
+        ...
+
+    def stored(self, numbers: Sequence[int]) -> Sequence[StoredBlock]:
+        """The blocks with these numbers, in any order; unknown numbers are left out."""
+        ...
+
+    def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
+        """The number of each id that exists."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Everything retrieval reads."""
+
+    blocks: BlockReader
+    keyword: KeywordIndex
+    vectors: VectorIndex
+    graph: LiveGraph
+    embed: Callable[[str], Vector]
+    clock: Clock

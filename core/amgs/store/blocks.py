@@ -1,0 +1,437 @@
+"""The table `memory_blocks`.
+
+Content that never changes under its hash, and metadata that does (AMGS §3.1).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.clock import as_utc
+from amgs.errors import StoreCorruptError
+from amgs.model import Block, BlockFilter, Vector
+from amgs.store.connection import Store, microseconds, stored
+from amgs.store.filters import where
+
+Order = Literal["created", "reinforced", "id", "arrival"]
+
+_ORDERS: Mapping[str, str] = {
+    "created": "created_at DESC, number DESC",
+    "reinforced": "last_reinforced_at DESC, number DESC",
+    "id": "id",
+    "arrival": "number",
+}
+_PLAIN = (
+    "id, content, created_at, last_reinforced_at, category, confidence, decay_lambda, status, "
+    "is_self_component, "
+    "meta::VARCHAR"
+)
+
+
+# --- writing ----------------------------------------------------------------------------------------------
+
+
+def insert(store: Store, blocks: Sequence[Block]) -> tuple[str, ...]:
+    """Add the blocks that are not there yet, without embedding; returns their ids in the order given.
+
+    Ids given twice count once. About 100,000 blocks a second.
+    """
+    known = existing(store, [b.id for b in blocks])
+    fresh = [b for b in {b.id: b for b in reversed(blocks)}.values() if b.id not in known][::-1]
+    if not fresh:
+        return ()
+    first = int(store.value("SELECT coalesce(max(number), 0) + 1 FROM memory_blocks"))
+    store.execute(
+        "INSERT INTO memory_blocks SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
+        "make_timestamp(unnest(?::BIGINT[])), "
+        "make_timestamp(unnest(?::BIGINT[])), unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), "
+        "unnest(?::DOUBLE[]), NULL, "
+        "unnest(?::VARCHAR[]), unnest(?::BOOLEAN[]), unnest(?::VARCHAR[])::JSON, 0, unnest(?::BIGINT[]), ?",
+        [
+            [b.id for b in fresh],
+            [b.content for b in fresh],
+            microseconds([b.created_at for b in fresh]),
+            microseconds([b.last_reinforced_at for b in fresh]),
+            [b.category for b in fresh],
+            [b.confidence for b in fresh],
+            [b.decay_lambda for b in fresh],
+            [b.status for b in fresh],
+            [b.is_self_component for b in fresh],
+            [_dump(b.meta) for b in fresh],
+            list(range(first, first + len(fresh))),
+            store.revision(),
+        ],
+    )
+    return tuple(b.id for b in fresh)
+
+
+def update(store: Store, blocks: Sequence[Block]) -> None:
+    """Write the metadata of blocks that exist: category, confidence, λ, status, self flag, meta.
+
+    Content, created_at and the reinforcement clock stay; embeddings have `set_embeddings`.
+    """
+    if not blocks:
+        return
+    store.execute(
+        "UPDATE memory_blocks SET category = n.category, confidence = n.confidence, decay_lambda = "
+        "n.decay_lambda, "
+        "status = n.status, is_self_component = n.self, meta = n.meta::JSON, revision = ? FROM ("
+        "SELECT unnest(?::VARCHAR[]) AS id, unnest(?::VARCHAR[]) AS category, unnest(?::DOUBLE[]) AS "
+        "confidence, "
+        "unnest(?::DOUBLE[]) AS decay_lambda, unnest(?::VARCHAR[]) AS status, unnest(?::BOOLEAN[]) AS self, "
+        "unnest(?::VARCHAR[]) AS meta) AS n WHERE memory_blocks.id = n.id",
+        [
+            store.revision(),
+            [b.id for b in blocks],
+            [b.category for b in blocks],
+            [b.confidence for b in blocks],
+            [b.decay_lambda for b in blocks],
+            [b.status for b in blocks],
+            [b.is_self_component for b in blocks],
+            [_dump(b.meta) for b in blocks],
+        ],
+    )
+
+
+def set_embeddings(store: Store, ids: Sequence[str], embeddings: Vector | None) -> None:
+    """Write the embeddings (n, d) of n blocks; None takes them away."""
+    if not ids:
+        return
+    if embeddings is None:
+        store.execute(
+            "UPDATE memory_blocks SET embedding = NULL, revision = ? WHERE id IN (SELECT "
+            "unnest(?::VARCHAR[]))",
+            [store.revision(), list(ids)],
+        )
+        return
+    n, d = embeddings.shape
+    columns: dict[str, NDArray[Any]] = {
+        "row": np.repeat(np.arange(n), d),
+        "place": np.tile(np.arange(d), n),
+        "x": np.ascontiguousarray(embeddings, dtype=np.float32).reshape(-1),
+    }
+    revision = store.revision()
+    with store.arrays("vectors", columns):
+        store.execute(
+            "UPDATE memory_blocks SET embedding = v.embedding, revision = ? FROM ("
+            "SELECT i.id, e.embedding FROM (SELECT unnest(?::VARCHAR[]) AS id, unnest(range(?)) AS row) AS "
+            "i JOIN "
+            "(SELECT row, list(x ORDER BY place) AS embedding FROM vectors GROUP BY row) AS e USING (row)) "
+            "AS v "
+            "WHERE memory_blocks.id = v.id",
+            [revision, list(ids), n],
+        )
+
+
+def reinforce(store: Store, ids: Sequence[str], at: datetime) -> None:
+    """Reset the decay clock of blocks and count the event; a clock that went back never moves it back."""
+    store.execute(
+        "UPDATE memory_blocks SET last_reinforced_at = greatest(last_reinforced_at, ?), "
+        "reinforcements = reinforcements + 1 WHERE id IN (SELECT unnest(?::VARCHAR[]))",
+        [stored(at), list(ids)],
+        structural=False,
+    )
+
+
+def delete(store: Store, ids: Sequence[str]) -> None:
+    """Take blocks out for good: only for undoing what made them."""
+    store.execute("DELETE FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+
+
+def existing(store: Store, ids: Iterable[str]) -> set[str]:
+    """Which of the ids the store holds."""
+    found = store.rows("SELECT id FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
+    return {str(row[0]) for row in found}
+
+
+def get(store: Store, ids: Iterable[str], *, embeddings: bool = False) -> dict[str, Block]:
+    """The blocks with these ids, by id; unknown ids are missing from the answer."""
+    wanted = list(ids)
+    if not wanted:
+        return {}
+    sql = f"SELECT {_selection(embeddings)} FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
+    return {row[0]: _block(row) for row in store.rows(sql, [wanted])}
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A block with its running number and how often it was reinforced."""
+
+    number: int
+    block: Block
+    reinforcements: int
+
+
+def by_number(store: Store, wanted: Sequence[int]) -> tuple[Numbered, ...]:
+    """The blocks with these running numbers, rising; unknown numbers are left out."""
+    if not len(wanted):
+        return ()
+    sql = (
+        f"SELECT number, reinforcements, {_PLAIN} FROM memory_blocks "
+        "WHERE number IN (SELECT unnest(?::BIGINT[])) ORDER BY number"
+    )
+    found = store.rows(sql, [[int(n) for n in wanted]])
+    return tuple(Numbered(int(row[0]), _block(row[2:]), int(row[1])) for row in found)
+
+
+def numbers_of(store: Store, ids: Sequence[str]) -> dict[str, int]:
+    """The running number of each id that exists."""
+    sql = "SELECT id, number FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
+    return {str(i): int(n) for i, n in store.rows(sql, [list(ids)])}
+
+
+def expand(store: Store, prefix: str, limit: int = 10) -> tuple[str, ...]:
+    """Ids that begin with `prefix`, at most `limit`, sorted."""
+    sql = "SELECT id FROM memory_blocks WHERE starts_with(id, ?) ORDER BY id LIMIT ?"
+    return tuple(str(row[0]) for row in store.rows(sql, [prefix, limit]))
+
+
+def select(
+    store: Store,
+    wanted: BlockFilter,
+    *,
+    order: Order = "created",
+    limit: int | None = None,
+    offset: int = 0,
+    embeddings: bool = False,
+) -> tuple[Block, ...]:
+    """Blocks that pass the filter; `created` and `reinforced` give the latest first."""
+    condition, parameters = where(wanted)
+    sql = f"SELECT {_selection(embeddings)} FROM memory_blocks WHERE {condition} ORDER BY {_ORDERS[order]}"
+    if limit is not None:
+        sql += f" LIMIT {int(limit)}"
+    if offset:
+        sql += f" OFFSET {int(offset)}"
+    return tuple(_block(row) for row in store.rows(sql, parameters))
+
+
+def count(store: Store, wanted: BlockFilter) -> int:
+    """How many blocks pass the filter."""
+    condition, parameters = where(wanted)
+    return int(store.value(f"SELECT count(*) FROM memory_blocks WHERE {condition}", parameters))
+
+
+def numbers(store: Store, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
+    """Running numbers of the blocks that pass, rising: (n,); a limit keeps the last reinforced."""
+    condition, parameters = where(wanted)
+    sql = f"SELECT number FROM memory_blocks WHERE {condition}"
+    if limit is not None:
+        sql += f" ORDER BY last_reinforced_at DESC, number DESC LIMIT {int(limit)}"
+    return np.sort(np.asarray(store.columns(sql, parameters)["number"], dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What scoring needs of many blocks at once, one row a block in rising number: arrays of length n.
+
+    Instants are microseconds since 1970.
+    """
+
+    numbers: NDArray[np.int64]
+    ids: NDArray[np.object_]
+    created: NDArray[np.int64]
+    reinforced: NDArray[np.int64]
+    decay_lambda: NDArray[np.float64]
+    confidence: NDArray[np.float64]
+    reinforcements: NDArray[np.int64]
+    self_component: NDArray[np.bool_]
+
+
+def facts(store: Store, wanted: BlockFilter) -> Facts:
+    """The scoring columns of the blocks that pass the filter."""
+    condition, parameters = where(wanted)
+    c = store.columns(
+        "SELECT number, id, epoch_us(created_at) AS created, epoch_us(last_reinforced_at) AS reinforced, "
+        "decay_lambda, confidence, reinforcements, is_self_component AS self_component FROM memory_blocks "
+        f"WHERE {condition} ORDER BY number",
+        parameters,
+    )
+    return Facts(
+        numbers=np.asarray(c["number"], dtype=np.int64),
+        ids=np.asarray(c["id"], dtype=object),
+        created=np.asarray(c["created"], dtype=np.int64),
+        reinforced=np.asarray(c["reinforced"], dtype=np.int64),
+        decay_lambda=np.asarray(c["decay_lambda"], dtype=np.float64),
+        confidence=np.asarray(c["confidence"], dtype=np.float64),
+        reinforcements=np.asarray(c["reinforcements"], dtype=np.int64),
+        self_component=np.asarray(c["self_component"], dtype=np.bool_),
+    )
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """Embeddings of n blocks: numbers (n,), ids (n,), matrix (n, d) float32."""
+
+    numbers: NDArray[np.int64]
+    ids: NDArray[np.object_]
+    matrix: Vector
+
+
+def embeddings(store: Store, *, since: int = -1, wanted: BlockFilter | None = None) -> Embeddings:
+    """All embeddings of rows changed after revision `since`, in rising number.
+
+    Rows without one are left out.
+    """
+    condition, parameters = where(wanted) if wanted is not None else ("true", [])
+    c = store.columns(
+        "SELECT number, id, embedding FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ? AND "
+        f"{condition} "
+        "ORDER BY number",
+        [since, *parameters],
+    )
+    rows = c["embedding"]
+    if len({row.size for row in rows}) > 1:
+        raise StoreCorruptError(
+            "Its embeddings have different lengths.", way_out="`verify` names the blocks."
+        )
+    matrix = np.stack(list(rows)).astype(np.float32) if len(rows) else np.zeros((0, 0), dtype=np.float32)
+    return Embeddings(np.asarray(c["number"], dtype=np.int64), np.asarray(c["id"], dtype=object), matrix)
+
+
+def embedded(store: Store) -> NDArray[np.int64]:
+    """Running numbers of the blocks that have an embedding, rising: (n,)."""
+    found = store.columns("SELECT number FROM memory_blocks WHERE embedding IS NOT NULL ORDER BY number")
+    return np.asarray(found["number"], dtype=np.int64)
+
+
+def texts(store: Store, wanted: Sequence[int]) -> list[tuple[int, str]]:
+    """(number, content) of the blocks with these numbers, rising."""
+    sql = (
+        "SELECT number, content FROM memory_blocks "
+        "WHERE number IN (SELECT unnest(?::BIGINT[])) ORDER BY number"
+    )
+    return [(int(n), str(c)) for n, c in store.rows(sql, [[int(n) for n in wanted]])]
+
+
+def with_source(store: Store, source: str) -> tuple[str, ...]:
+    """Ids of the blocks that came from a source, from `source#part`, or that it repeats.
+
+    In order of arrival.
+    """
+    found = store.rows(
+        "SELECT id FROM memory_blocks WHERE meta->>'$.source' = ? OR starts_with(meta->>'$.source', ? || "
+        "'#') "
+        "OR list_contains(CAST(meta->'$.sources' AS VARCHAR[]), ?) ORDER BY number",
+        [source, source, source],
+    )
+    return tuple(str(row[0]) for row in found)
+
+
+def outlines(store: Store) -> list[tuple[str, str, str]]:
+    """(id, title, first 200 characters) of every block that is not pruned, in order of arrival.
+
+    For the finder.
+    """
+    found = store.rows(
+        "SELECT id, coalesce(meta->>'$.title', ''), left(content, 200) FROM memory_blocks "
+        "WHERE status <> 'pruned' ORDER BY number"
+    )
+    return [(str(i), str(t), str(c)) for i, t, c in found]
+
+
+def contents(store: Store, batch: int = 10_000) -> Iterator[list[tuple[str, str, Vector | None]]]:
+    """Every (id, content, embedding) in batches, for verification."""
+    last = 0
+    while True:
+        found = store.rows(
+            "SELECT number, id, content, embedding FROM memory_blocks WHERE number > ? ORDER BY number "
+            "LIMIT ?",
+            [last, batch],
+        )
+        if not found:
+            return
+        last = int(found[-1][0])
+        yield [
+            (str(i), str(c), None if e is None else np.asarray(e, dtype=np.float32)) for _, i, c, e in found
+        ]
+
+
+def repeated(store: Store) -> tuple[str, ...]:
+    """Numbers given to more than one block, as text; empty in a sound store."""
+    found = store.rows("SELECT number FROM memory_blocks GROUP BY number HAVING count(*) > 1 ORDER BY number")
+    return tuple(str(row[0]) for row in found)
+
+
+def out_of_range(store: Store, statuses: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Blocks with metadata that no block may have, each with what is wrong; empty in a sound store."""
+    found = store.rows(
+        "SELECT id, CASE WHEN status NOT IN (SELECT unnest(?::VARCHAR[])) THEN 'its status is ' || status "
+        "WHEN NOT confidence BETWEEN 0 AND 1 THEN 'its confidence is ' || confidence "
+        "WHEN NOT (decay_lambda >= 0 AND isfinite(decay_lambda)) THEN 'its decay constant is ' || "
+        "decay_lambda "
+        "WHEN status = 'consolidated' AND embedding IS NULL THEN 'it is consolidated without an embedding' "
+        "END AS what "
+        "FROM memory_blocks WHERE what IS NOT NULL ORDER BY id",
+        [list(statuses)],
+    )
+    return tuple((str(i), str(what)) for i, what in found)
+
+
+def newest_revision(store: Store) -> int:
+    """The highest revision of a block, 0 for an empty store."""
+    return int(store.value("SELECT coalesce(max(revision), 0) FROM memory_blocks"))
+
+
+def by_status(store: Store) -> dict[str, int]:
+    """How many blocks have each status."""
+    return {
+        str(s): int(n)
+        for s, n in store.rows("SELECT status, count(*) FROM memory_blocks GROUP BY 1 ORDER BY 1")
+    }
+
+
+def by_category(store: Store) -> dict[str, int]:
+    """How many consolidated blocks each category has."""
+    found = store.rows(
+        "SELECT category, count(*) FROM memory_blocks WHERE status = 'consolidated' GROUP BY 1 ORDER BY 2 "
+        "DESC, 1"
+    )
+    return {str(c): int(n) for c, n in found}
+
+
+def mean_relevance(store: Store, now: datetime) -> float:
+    """Mean of e^(-λt) over the consolidated blocks; 0 when there are none."""
+    value = store.value(
+        "SELECT avg(exp(-decay_lambda * greatest(0, epoch_us(?::TIMESTAMP) - epoch_us(last_reinforced_at)) "
+        "/ 3.6e9)) "
+        "FROM memory_blocks WHERE status = 'consolidated'",
+        [stored(now)],
+    )
+    return 0.0 if value is None else float(value)
+
+
+# --- rows -------------------------------------------------------------------------------------------------
+
+
+def _selection(embeddings: bool) -> str:
+    return f"{_PLAIN}, embedding" if embeddings else _PLAIN
+
+
+def _block(row: Sequence[Any]) -> Block:
+    return Block(
+        id=row[0],
+        content=row[1],
+        created_at=as_utc(row[2]),
+        last_reinforced_at=as_utc(row[3]),
+        category=row[4],
+        confidence=row[5],
+        decay_lambda=row[6],
+        status=row[7],
+        is_self_component=row[8],
+        meta=json.loads(row[9]),
+        embedding=np.asarray(row[10], dtype=np.float32) if len(row) > 10 and row[10] is not None else None,
+    )
+
+
+def _dump(meta: Mapping[str, Any]) -> str:
+    return json.dumps(dict(meta), ensure_ascii=False, sort_keys=True)

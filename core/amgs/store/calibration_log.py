@@ -1,0 +1,105 @@
+"""The table `calibration_log`: forecasts, and what came of them (AMGS §7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from amgs.clock import as_utc
+from amgs.model import Outcome
+from amgs.store.connection import Store, microseconds, stored
+
+_COLUMNS = "prediction_id, predicted, actual, brier_score, timestamp, block_id, frame_name, category"
+
+
+def next_serial(store: Store) -> int:
+    """The serial that the next forecast will have, from 1."""
+    return int(store.value("SELECT coalesce(max(serial), 0) + 1 FROM calibration_log"))
+
+
+def insert(store: Store, forecasts: Sequence[Outcome], assembly_id: str, first_serial: int) -> None:
+    """Log open forecasts of one assembly, with serials from `first_serial`."""
+    if not forecasts:
+        return
+    store.execute(
+        "INSERT INTO calibration_log SELECT unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), NULL, NULL, "
+        "make_timestamp(unnest(?::BIGINT[])), NULL, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, "
+        "unnest(?::VARCHAR[]), unnest(?::BIGINT[])",
+        [
+            [f.prediction_id for f in forecasts],
+            [f.predicted for f in forecasts],
+            microseconds([f.at for f in forecasts]),
+            [f.block_id for f in forecasts],
+            [f.frame for f in forecasts],
+            assembly_id,
+            [f.category for f in forecasts],
+            list(range(first_serial, first_serial + len(forecasts))),
+        ],
+        structural=False,
+    )
+
+
+def open_forecast(store: Store, block_id: str, assembly_id: str | None = None) -> Outcome | None:
+    """The latest forecast of a block that has no outcome yet, of one assembly when it is named."""
+    condition = "" if assembly_id is None else " AND assembly_id = ?"
+    found = store.rows(
+        f"SELECT {_COLUMNS} FROM calibration_log WHERE block_id = ? AND actual IS NULL{condition} "
+        "ORDER BY serial DESC LIMIT 1",
+        [block_id] if assembly_id is None else [block_id, assembly_id],
+    )
+    return _outcome(found[0]) if found else None
+
+
+def decide(store: Store, prediction_id: str, actual: float, brier: float, at: datetime) -> None:
+    """Write what came of a forecast."""
+    store.execute(
+        "UPDATE calibration_log SET actual = ?, brier_score = ?, decided_at = ? WHERE prediction_id = ?",
+        [actual, brier, stored(at), prediction_id],
+        structural=False,
+    )
+
+
+def decided(
+    store: Store,
+    *,
+    by: Literal["frame", "category"] | None = None,
+    value: str | None = None,
+    limit: int | None = None,
+) -> tuple[Outcome, ...]:
+    """Forecasts with an outcome, the latest verdict first; `at` is the instant of the verdict."""
+    column = {"frame": "frame_name", "category": "category"}[by] if by is not None else None
+    condition = "" if column is None or value is None else f" AND {column} = ?"
+    found = store.rows(
+        "SELECT prediction_id, predicted, actual, brier_score, decided_at, block_id, frame_name, category "
+        f"FROM calibration_log WHERE actual IS NOT NULL{condition} ORDER BY decided_at DESC, serial DESC"
+        + ("" if limit is None else f" LIMIT {int(limit)}"),
+        [value] if condition else [],
+    )
+    return tuple(_outcome(row) for row in found)
+
+
+def latest(store: Store, limit: int) -> tuple[Outcome, ...]:
+    """The latest forecasts, decided or not, the newest first."""
+    found = store.rows(f"SELECT {_COLUMNS} FROM calibration_log ORDER BY serial DESC LIMIT ?", [limit])
+    return tuple(_outcome(row) for row in found)
+
+
+def count(store: Store, *, by: Literal["frame", "category"] | None = None, value: str | None = None) -> int:
+    """How many forecasts were logged, of all or of one frame or category."""
+    if by is None or value is None:
+        return int(store.value("SELECT count(*) FROM calibration_log"))
+    column = {"frame": "frame_name", "category": "category"}[by]
+    return int(store.value(f"SELECT count(*) FROM calibration_log WHERE {column} = ?", [value]))
+
+
+def counts(store: Store) -> tuple[int, int, float | None]:
+    """(forecasts, outcomes, mean Brier score or None)."""
+    n, decided_n, brier = store.rows("SELECT count(*), count(actual), avg(brier_score) FROM calibration_log")[
+        0
+    ]
+    return int(n), int(decided_n), None if brier is None else float(brier)
+
+
+def _outcome(row: Sequence[Any]) -> Outcome:
+    return Outcome(row[0], row[1], row[2], row[3], as_utc(row[4]), row[5], row[6], row[7])

@@ -1,0 +1,147 @@
+"""The tables `operations` and `operation_rows`.
+
+What each lifecycle change found and left, so that it can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+
+from amgs.clock import as_utc
+from amgs.model import Operation, Vector
+from amgs.store.connection import Store, stored
+
+_COLUMNS = "id, kind, timestamp, summary, blocks, edges, undone"
+
+Target = Literal["block", "edge"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing that an operation changed: JSON before (None: it made it) and after (None: it took it away).
+
+    key: a block's id, or "source target relation" of an edge. embedding: a block's embedding before.
+    """
+
+    target: Target
+    key: str
+    before: str | None
+    after: str | None
+    embedding: Vector | None = field(default=None, compare=False)
+
+
+def append(
+    store: Store, kind: str, at: datetime, summary: str, rows: Sequence[Row], *, blocks: int, edges: int
+) -> Operation:
+    """Write a journal entry and its rows; returns it with its id, which rises from 1."""
+    number = int(store.value("SELECT coalesce(max(id), 0) + 1 FROM operations"))
+    store.execute(
+        "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, false)",
+        [number, kind, stored(at), summary, blocks, edges],
+        structural=False,
+    )
+    plain = [row for row in rows if row.embedding is None]
+    if plain:
+        store.execute(
+            "INSERT INTO operation_rows SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
+            "unnest(?::VARCHAR[])::JSON, unnest(?::VARCHAR[])::JSON, NULL",
+            [
+                number,
+                [r.target for r in plain],
+                [r.key for r in plain],
+                [r.before for r in plain],
+                [r.after for r in plain],
+            ],
+            structural=False,
+        )
+    for row in rows:
+        if row.embedding is not None:
+            store.execute(
+                "INSERT INTO operation_rows VALUES (?, ?, ?, ?, ?, ?)",
+                [number, row.target, row.key, row.before, row.after, row.embedding.tolist()],
+                structural=False,
+            )
+    return Operation(number, kind, at, summary, blocks, edges)
+
+
+def latest(store: Store, limit: int) -> tuple[Operation, ...]:
+    """The latest operations, the newest first."""
+    return tuple(
+        _operation(row)
+        for row in store.rows(
+            f"SELECT {_COLUMNS} FROM operations ORDER BY id DESC LIMIT ?",
+            [limit],
+        )
+    )
+
+
+def get(store: Store, operation_id: int) -> Operation | None:
+    """One operation, None when there is none with this id."""
+    found = store.rows(
+        f"SELECT {_COLUMNS} FROM operations WHERE id = ?",
+        [operation_id],
+    )
+    return _operation(found[0]) if found else None
+
+
+def last_of(store: Store, kind: str) -> datetime | None:
+    """When an operation of this kind was last applied and not undone."""
+    value = store.value("SELECT max(timestamp) FROM operations WHERE kind = ? AND NOT undone", [kind])
+    return None if value is None else as_utc(value)
+
+
+def rows_of(store: Store, operation_id: int) -> tuple[Row, ...]:
+    """What an operation changed."""
+    found = store.rows(
+        "SELECT target, key, before::VARCHAR, after::VARCHAR, embedding FROM operation_rows WHERE "
+        "operation_id = ? "
+        "ORDER BY target, key",
+        [operation_id],
+    )
+    return tuple(
+        Row(t, k, b, a, None if e is None else np.asarray(e, dtype=np.float32)) for t, k, b, a, e in found
+    )
+
+
+def later_on_same(store: Store, operation_id: int) -> tuple[int, ...]:
+    """Ids of later operations, not undone, that changed something this one changed."""
+    found = store.rows(
+        "SELECT DISTINCT r.operation_id FROM operation_rows r JOIN operations o ON o.id = r.operation_id "
+        "WHERE r.operation_id > ? AND NOT o.undone AND EXISTS (SELECT 1 FROM operation_rows m "
+        "WHERE m.operation_id = ? AND m.target = r.target AND m.key = r.key) ORDER BY 1",
+        [operation_id, operation_id],
+    )
+    return tuple(int(row[0]) for row in found)
+
+
+def mark_undone(store: Store, operation_id: int) -> None:
+    """Note that an operation was taken back."""
+    store.execute("UPDATE operations SET undone = true WHERE id = ?", [operation_id], structural=False)
+
+
+def unowned(store: Store) -> tuple[int, ...]:
+    """Operation ids that rows name and no operation has; empty in a sound store."""
+    found = store.rows(
+        "SELECT DISTINCT operation_id FROM operation_rows ANTI JOIN operations ON id = operation_id ORDER "
+        "BY 1"
+    )
+    return tuple(int(row[0]) for row in found)
+
+
+def incomplete(store: Store) -> tuple[tuple[int, int, int], ...]:
+    """(operation, rows kept, rows told) where the two differ; empty in a sound store."""
+    found = store.rows(
+        "SELECT o.id, count(r.key), o.blocks + o.edges FROM operations o "
+        "LEFT JOIN operation_rows r ON r.operation_id = o.id GROUP BY o.id, o.blocks, o.edges "
+        "HAVING count(r.key) <> o.blocks + o.edges ORDER BY 1"
+    )
+    return tuple((int(i), int(kept), int(told)) for i, kept, told in found)
+
+
+def _operation(row: Sequence[Any]) -> Operation:
+    return Operation(int(row[0]), row[1], as_utc(row[2]), row[3], int(row[4]), int(row[5]), bool(row[6]))

@@ -1,0 +1,161 @@
+"""The schema as numbered steps, applied on open in one transaction: from blank and from every older version.
+
+The seven tables of AMGS §5.2 with their named columns, and what the workstation adds: `meta`, the change
+counter, and the journal. There are no foreign keys: DuckDB turns an update of a referenced row into a delete
+and an insert and then refuses it, so `verify` looks for dangling references instead.
+"""
+
+from __future__ import annotations
+
+import duckdb
+
+from amgs.errors import StoreError
+
+_FIRST = """
+CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL);
+INSERT INTO meta VALUES ('store_id', uuid()::VARCHAR);
+
+-- value: rises with every writing transaction. structure: its value at the last change of blocks, edges or
+-- frames that derived indexes must follow.
+CREATE TABLE change_counter (value BIGINT NOT NULL, structure BIGINT NOT NULL);
+INSERT INTO change_counter VALUES (0, 0);
+
+-- number: running number in order of arrival, what the indexes count by. revision: the change counter at
+-- which the row last changed in a way that an index must follow: not by reinforcement.
+CREATE TABLE memory_blocks (
+    id VARCHAR PRIMARY KEY,
+    content VARCHAR NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    last_reinforced_at TIMESTAMP NOT NULL,
+    category VARCHAR NOT NULL,
+    confidence DOUBLE NOT NULL,
+    decay_lambda DOUBLE NOT NULL,
+    embedding FLOAT[],
+    status VARCHAR NOT NULL,
+    is_self_component BOOLEAN NOT NULL,
+    meta JSON NOT NULL,
+    reinforcements BIGINT NOT NULL DEFAULT 0,
+    number BIGINT NOT NULL,
+    revision BIGINT NOT NULL
+);
+
+CREATE TABLE edges (
+    source_id VARCHAR NOT NULL,
+    target_id VARCHAR NOT NULL,
+    relation_type VARCHAR NOT NULL,
+    weight DOUBLE NOT NULL,
+    confidence DOUBLE NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    last_reinforced_at TIMESTAMP NOT NULL,
+    decay_lambda DOUBLE NOT NULL
+);
+
+CREATE TABLE frame_definitions (
+    name VARCHAR PRIMARY KEY,
+    frame_type VARCHAR NOT NULL,
+    purpose VARCHAR NOT NULL,
+    selection_rules JSON NOT NULL,
+    scoring_weights JSON NOT NULL,
+    assembly_strategy VARCHAR NOT NULL,
+    budget BIGINT NOT NULL,
+    refresh_hours DOUBLE NOT NULL,
+    merge_strategy VARCHAR NOT NULL,
+    budget_strategy VARCHAR NOT NULL,
+    semantic_threshold DOUBLE,
+    rescore_weights JSON
+);
+
+CREATE TABLE frame_compositions (
+    parent_frame VARCHAR NOT NULL,
+    child_frame VARCHAR NOT NULL,
+    merge_strategy VARCHAR NOT NULL,
+    budget_allocation DOUBLE NOT NULL,
+    position INTEGER NOT NULL
+);
+
+CREATE TABLE scores_cache (
+    block_id VARCHAR NOT NULL,
+    frame_name VARCHAR NOT NULL,
+    score DOUBLE NOT NULL,
+    computed_at TIMESTAMP NOT NULL
+);
+
+-- timestamp: when the forecast was made. assembly_id: the frame it was made for. serial: order of arrival.
+CREATE TABLE calibration_log (
+    prediction_id VARCHAR NOT NULL,
+    predicted DOUBLE NOT NULL,
+    actual DOUBLE,
+    brier_score DOUBLE,
+    timestamp TIMESTAMP NOT NULL,
+    decided_at TIMESTAMP,
+    block_id VARCHAR NOT NULL,
+    frame_name VARCHAR NOT NULL,
+    assembly_id VARCHAR NOT NULL,
+    category VARCHAR NOT NULL,
+    serial BIGINT NOT NULL
+);
+
+CREATE TABLE reinforcement_log (
+    block_id VARCHAR NOT NULL,
+    event_type VARCHAR NOT NULL,
+    timestamp TIMESTAMP NOT NULL,
+    source VARCHAR NOT NULL
+);
+
+CREATE TABLE operations (
+    id BIGINT PRIMARY KEY,
+    kind VARCHAR NOT NULL,
+    timestamp TIMESTAMP NOT NULL,
+    summary VARCHAR NOT NULL,
+    blocks BIGINT NOT NULL,
+    edges BIGINT NOT NULL,
+    undone BOOLEAN NOT NULL
+);
+
+-- What an operation found and left: before is NULL for what it made, after is NULL for what it took away.
+-- key: a block's id, or "source target relation" of an edge. embedding: the block's embedding before.
+CREATE TABLE operation_rows (
+    operation_id BIGINT NOT NULL,
+    target VARCHAR NOT NULL,
+    key VARCHAR NOT NULL,
+    before JSON,
+    after JSON,
+    embedding FLOAT[]
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+"""Step i brings a store from schema i to i + 1."""
+
+LATEST = len(MIGRATIONS)
+
+
+def schema_version(connection: duckdb.DuckDBPyConnection) -> int:
+    """The schema number of an open database, 0 for a blank one.
+
+    Raises StoreError for a database of something else.
+    """
+    try:
+        found = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+    except duckdb.CatalogException:
+        found = None
+    if found is not None:
+        return int(found[0])
+    if connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(0,)]:
+        return 0
+    raise StoreError(
+        "The file is a DuckDB database, but not a memory store.", way_out="Give another file with --store."
+    )
+
+
+def migrate(connection: duckdb.DuckDBPyConnection, version: int) -> None:
+    """Apply every step after `version`, all or none."""
+    connection.execute("BEGIN TRANSACTION")
+    try:
+        for step in MIGRATIONS[version:]:
+            connection.execute(step)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('schema_version', ?)", [str(LATEST)])
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

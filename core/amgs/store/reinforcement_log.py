@@ -1,0 +1,52 @@
+"""The table `reinforcement_log`: every reinforcement, with its kind and where it came from (AMGS §8.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from amgs.clock import as_utc
+from amgs.model import ReinforcementEvent
+from amgs.store.connection import Store, stored
+
+
+def append(store: Store, ids: Sequence[str], event_type: str, at: datetime, source: str) -> None:
+    """Log one event for each block."""
+    store.execute(
+        "INSERT INTO reinforcement_log SELECT unnest(?::VARCHAR[]), ?, ?, ?",
+        [list(ids), event_type, stored(at), source],
+        structural=False,
+    )
+
+
+def of(store: Store, block_id: str) -> tuple[ReinforcementEvent, ...]:
+    """The events of one block, the oldest first."""
+    found = store.rows(
+        "SELECT block_id, event_type, timestamp, source FROM reinforcement_log WHERE block_id = ? "
+        "ORDER BY timestamp, event_type, source",
+        [block_id],
+    )
+    return tuple(ReinforcementEvent(str(b), str(e), as_utc(t), str(s)) for b, e, t, s in found)
+
+
+def counts(store: Store, ids: Iterable[str] | None = None) -> dict[str, int]:
+    """How often each block was reinforced, of all blocks or of those named.
+
+    Blocks without an event are missing.
+    """
+    condition = "" if ids is None else " WHERE block_id IN (SELECT unnest(?::VARCHAR[]))"
+    found = store.rows(
+        f"SELECT block_id, count(*) FROM reinforcement_log{condition} GROUP BY 1 ORDER BY 1",
+        [] if ids is None else [list(ids)],
+    )
+    return {str(i): int(n) for i, n in found}
+
+
+def miscounted(store: Store) -> tuple[str, ...]:
+    """Blocks whose counter disagrees with the log; empty in a sound store."""
+    found = store.rows(
+        "SELECT b.id FROM memory_blocks b LEFT JOIN (SELECT block_id, count(*) AS n FROM reinforcement_log "
+        "GROUP BY 1) l "
+        "ON l.block_id = b.id WHERE b.reinforcements <> coalesce(l.n, 0) ORDER BY 1"
+    )
+    return tuple(str(row[0]) for row in found)

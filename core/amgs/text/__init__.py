@@ -1,0 +1,1 @@
+"""Reading text: markdown, dates, names, token counts, and the embedding of sentences."""

@@ -1,0 +1,87 @@
+"""Sentences as unit vectors: the Protocol, and an embedder that needs no model."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from amgs.model import Progress, Vector
+
+_WORD = re.compile(r"\w+(?:[-'’]\w+)*")
+# Words that say little; they keep a small weight, so that a text of nothing else still has a direction.
+_COMMON = frozenset(
+    _WORD.findall(
+        "a an and are as at be been but by can did do does for from had has have he her him his how i if in "
+        "into is it its me my no not of on or our out she so than that the their them then there they "
+        "this to up was we were what when where which who why will with would you your"
+    )
+)
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors. Vectors of two embedders with different names must never be compared."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
+        """(n, d) float32, each row of length 1."""
+        ...
+
+
+class HashingEmbedder:
+    """Words and their letter trigrams hashed into d signed buckets; deterministic, no model, no training.
+
+    Similar spelling gives similar vectors; meaning it does not know.
+    """
+
+    def __init__(self, dimension: int = 256) -> None:
+        self._dimension = dimension
+
+    @property
+    def name(self) -> str:
+        return f"hashing-{self._dimension}"
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
+        vectors = np.zeros((len(texts), self._dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for feature, weight in _features(text):
+                # crc32 and not hash(): the same on every machine and in every process.
+                code = zlib.crc32(feature.encode("utf-8", "surrogatepass"))
+                vectors[row, code % self._dimension] += weight if code >> 31 else -weight
+            if progress is not None and row % 64 == 63:
+                progress(row + 1, len(texts), "embedding")
+        return normalised(vectors)
+
+
+def normalised(vectors: Vector) -> Vector:
+    """Rows at length 1: (n, d); a row of zeros becomes the first axis, so that every row has a direction."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    empty = lengths[:, 0] < 1e-12
+    result = (vectors / np.where(lengths < 1e-12, 1.0, lengths)).astype(np.float32)
+    if empty.any():
+        result[empty] = 0.0
+        result[empty, 0] = 1.0
+    return result
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    for match in _WORD.finditer(text.lower()):
+        word = match[0]
+        weight = 0.1 if word in _COMMON else 1.0
+        yield word, weight
+        if weight == 1.0:
+            framed = f"<{word[:40]}>"
+            for i in range(len(framed) - 2):
+                yield framed[i : i + 3], 0.5

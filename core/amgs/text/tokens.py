@@ -1,0 +1,23 @@
+"""A token count without a tokenizer: close enough to budget by until a language model brings its own."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+_PIECE = re.compile(r"[A-Za-z]+|\d|[^\sA-Za-z\d]|\n")
+_WORD_PIECE = 6
+
+
+class CountTokens(Protocol):
+    """How many tokens a text has."""
+
+    def __call__(self, text: str, /) -> int: ...
+
+
+def approximate_tokens(text: str) -> int:
+    """Words of up to six letters count one, longer ones one for each six.
+
+    Digits, signs and line ends one each.
+    """
+    return sum(1 + (len(m[0]) - 1) // _WORD_PIECE if m[0].isalpha() else 1 for m in _PIECE.finditer(text))

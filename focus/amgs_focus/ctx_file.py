@@ -1,0 +1,285 @@
+"""The {L0,L1,…}.ctx files: a 64-byte header and fixed-width rows, so that any row's offset is arithmetic.
+
+MegaContext, "Binary storage layout". L0 holds uint32 token ids in whole blocks; a higher level holds one
+row a gist. The reserved bytes carry the entry count, the gist version and a checksum of the header. A row
+is written and flushed before the count says that it is there, so that a crash leaves the file as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs_focus.errors import CtxError
+
+MAGIC = 0x4D434354  # "MCCT"
+VERSION = 1
+HEADER_BYTES = 64
+UINT32, FP16, BF16 = 0, 1, 2
+
+# magic, version, level, block, width, dtype, model; then the reserved bytes: count, gist version, CRC
+_LAYOUT = struct.Struct("<IHHHHH32sQII2x")
+_STORED: dict[int, str] = {UINT32: "<u4", FP16: "<f2", BF16: "<u2"}
+_CRC = slice(58, 62)
+
+Rows = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CtxHeader:
+    """What a .ctx file says about itself.
+
+    width: values a row, 0 at level 0. count: rows, which at level 0 are tokens.
+    """
+
+    level: int
+    block_size: int
+    width: int
+    dtype: int
+    model: str
+    gist_version: int = 0
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        if self.dtype not in _STORED or (self.level == 0) != (self.dtype == UINT32):
+            raise CtxError(f"Level {self.level} cannot hold values of type code {self.dtype}.")
+        if self.block_size < 1 or (self.level > 0 and self.width < 1):
+            raise CtxError(f"A block of {self.block_size} and a width of {self.width} make no rows.")
+
+    @property
+    def row_bytes(self) -> int:
+        return max(1, self.width) * np.dtype(_STORED[self.dtype]).itemsize
+
+    @property
+    def payload_bytes(self) -> int:
+        return self.count * self.row_bytes
+
+    def pack(self) -> bytes:
+        """The 64 bytes, checksum included. The name is cut to 31 bytes of UTF-8 and ends with a zero."""
+        name = self.model.encode("utf-8")[:31].decode("utf-8", errors="ignore").encode("utf-8")
+        fields = (MAGIC, VERSION, self.level, self.block_size, self.width, self.dtype, name, self.count)
+        bare = _LAYOUT.pack(*fields, self.gist_version, 0)
+        return _LAYOUT.pack(*fields, self.gist_version, zlib.crc32(bare))
+
+    @classmethod
+    def unpack(cls, raw: bytes, name: str = "The file") -> CtxHeader:
+        """Read the 64 bytes; raises CtxError that names what is wrong with them."""
+        if len(raw) < HEADER_BYTES:
+            raise _damaged(f"{name} has {len(raw)} of the header's {HEADER_BYTES} bytes.")
+        magic, version, level, block, width, dtype, model, count, gist, crc = _LAYOUT.unpack(raw[:64])
+        if magic != MAGIC:
+            raise CtxError(
+                f"{name} does not begin as a .ctx file does.", way_out="Name another file, or move it away."
+            )
+        if version != VERSION:
+            raise CtxError(
+                f"{name} has format version {version}; this program reads {VERSION}.",
+                way_out="Open it with the program that wrote it, or build the lifetime anew.",
+            )
+        bare = bytearray(raw[:HEADER_BYTES])
+        bare[_CRC] = bytes(4)
+        if zlib.crc32(bytes(bare)) != crc:
+            raise _damaged(f"The header of {name} does not match its checksum.")
+        text = model.split(b"\0", 1)[0].decode("utf-8", errors="replace")
+        return cls(level, block, width, dtype, text, gist, count)
+
+    def same_layout(self, other: CtxHeader) -> bool:
+        """Whether files with the two headers hold rows of one kind, made for one model."""
+        ours, theirs = replace(self, count=0, gist_version=0), replace(other, count=0, gist_version=0)
+        return ours.pack() == theirs.pack()
+
+
+class CtxFile:
+    """An open .ctx file: memory-mapped rows, crash-safe appends. One writer at a time."""
+
+    def __init__(self, path: Path, handle: BinaryIO, header: CtxHeader, *, writable: bool) -> None:
+        self._path = path
+        self._handle = handle
+        self._header = header
+        self._writable = writable
+        self._map: Rows | None = None
+
+    @classmethod
+    def create(cls, path: Path, header: CtxHeader) -> CtxFile:
+        """Make an empty file, which must not exist yet."""
+        try:
+            handle = path.open("x+b", buffering=0)
+        except FileExistsError as error:
+            raise CtxError(f"{path.name} exists already.", way_out="Open it, or move it away.") from error
+        except OSError as error:
+            raise _unusable(path, error) from error
+        empty = replace(header, count=0)
+        handle.write(empty.pack())
+        os.fsync(handle.fileno())
+        return cls(path, handle, empty, writable=True)
+
+    @classmethod
+    def open(cls, path: Path, *, writable: bool = False) -> CtxFile:
+        """Open and check a file. Raises CtxError for a missing, truncated or damaged one; `repair` may save
+        it.
+        """
+        try:
+            handle = path.open("r+b" if writable else "rb", buffering=0)
+        except OSError as error:
+            raise _unusable(path, error) from error
+        try:
+            header = CtxHeader.unpack(handle.read(HEADER_BYTES), path.name)
+            held = path.stat().st_size - HEADER_BYTES
+            if held < header.payload_bytes:
+                raise _damaged(
+                    f"{path.name} is truncated: it says {header.count} entries and holds "
+                    f"{held // header.row_bytes}."
+                )
+            if header.level == 0 and header.count % header.block_size:
+                raise _damaged(f"{path.name} ends inside a block.")
+        except CtxError:
+            handle.close()
+            raise
+        return cls(path, handle, header, writable=writable)
+
+    @property
+    def header(self) -> CtxHeader:
+        return self._header
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    def __len__(self) -> int:
+        return self._header.count
+
+    def rows(self, start: int, stop: int) -> Rows:
+        """Rows [start, stop): (n,) uint32 at level 0, else (n, width) float16, or float32 from bf16.
+
+        A view of the mapped file where no conversion is needed; do not keep it across `truncate`.
+        """
+        start, stop = max(0, start), min(stop, len(self))
+        mapped = self._mapped()[start : max(start, stop)]
+        if self._header.dtype == BF16:
+            return (mapped.astype(np.uint32) << 16).view(np.float32)
+        return mapped
+
+    def append(self, rows: Rows) -> None:
+        """Write rows after the last one; the count follows once they are on the disk."""
+        self._require_writable()
+        stored = self._stored(rows)
+        if self._header.level == 0 and len(stored) % self._header.block_size:
+            raise CtxError(f"{self._path.name} takes whole blocks, not {len(stored)} tokens.")
+        if not len(stored):
+            return
+        self._write(HEADER_BYTES + self._header.payload_bytes, stored.tobytes())
+        self._set_count(self._header.count + len(stored))
+
+    def truncate(self, count: int) -> None:
+        """Forget every row from `count` on. The count goes first, so that a crash leaves a whole file."""
+        self._require_writable()
+        if self._header.level == 0 and count % self._header.block_size:
+            raise CtxError(f"{self._path.name} is cut at whole blocks, not at {count} tokens.")
+        if count >= self._header.count:
+            return
+        self._set_count(max(0, count))
+        self._map = None
+        os.ftruncate(self._handle.fileno(), HEADER_BYTES + self._header.payload_bytes)
+
+    def close(self) -> None:
+        self._map = None
+        self._handle.close()
+
+    def __enter__(self) -> CtxFile:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _mapped(self) -> Rows:
+        """The counted rows as they are stored, mapped anew after growth."""
+        count, width = self._header.count, self._header.width
+        if self._map is None or len(self._map) < count:
+            stored = np.dtype(_STORED[self._header.dtype])
+            shape = (count,) if self._header.level == 0 else (count, width)
+            if count == 0:
+                return np.empty(shape, stored)
+            self._map = np.memmap(self._path, stored, "r", HEADER_BYTES, shape)
+        return self._map[:count]
+
+    def _stored(self, rows: Rows) -> Rows:
+        header = self._header
+        expected = () if header.level == 0 else (header.width,)
+        if rows.shape[1:] != expected:
+            raise CtxError(f"{self._path.name} takes rows of shape {expected}, not {rows.shape[1:]}.")
+        if header.dtype == BF16:
+            bits = np.ascontiguousarray(rows, np.float32).view(np.uint32)
+            rounded = bits + 0x7FFF + ((bits >> 16) & 1)  # to nearest, ties to even
+            return (rounded >> 16).astype("<u2")
+        return np.ascontiguousarray(rows, _STORED[header.dtype])
+
+    def _set_count(self, count: int) -> None:
+        self._header = replace(self._header, count=count)
+        self._write(0, self._header.pack())
+
+    def _write(self, offset: int, data: bytes) -> None:
+        self._handle.seek(offset)
+        left = memoryview(data)
+        while left:
+            left = left[self._handle.write(left) :]
+        os.fsync(self._handle.fileno())
+
+    def _require_writable(self) -> None:
+        if not self._writable:
+            raise CtxError(f"{self._path.name} is open for reading only.", way_out="Open it for writing.")
+
+
+def repair(path: Path, expected: CtxHeader | None = None) -> CtxHeader:
+    """Make a truncated or half-written file whole again, down to its last whole block; returns its header.
+
+    A damaged header is rebuilt from `expected` (level, layout and model), the count from the file's length.
+    Raises CtxError when the header is unreadable and nothing is expected, or when the file belongs to
+    something else.
+    """
+    try:
+        raw = path.read_bytes()[:HEADER_BYTES]
+        held = max(0, path.stat().st_size - HEADER_BYTES)
+    except OSError as error:
+        raise _unusable(path, error) from error
+    try:
+        header = CtxHeader.unpack(raw, path.name)
+        count = min(header.count, held // header.row_bytes)
+    except CtxError:
+        if expected is None:
+            raise
+        if raw[:4] != struct.pack("<I", MAGIC)[: len(raw)]:
+            raise
+        header, count = expected, held // expected.row_bytes
+    if expected is not None and not header.same_layout(expected):
+        raise CtxError(
+            f"{path.name} holds level {header.level} of {header.model!r}, not level {expected.level} of "
+            f"{expected.model!r}.",
+            way_out="Open it with that model, or build the lifetime anew.",
+        )
+    if header.level == 0:
+        count -= count % header.block_size
+    header = replace(header, count=count)
+    try:
+        with path.open("r+b", buffering=0) as handle:
+            handle.truncate(HEADER_BYTES + header.payload_bytes)
+            handle.write(header.pack())
+            os.fsync(handle.fileno())
+    except OSError as error:
+        raise _unusable(path, error) from error
+    return header
+
+
+def _damaged(message: str) -> CtxError:
+    return CtxError(message, way_out="Repair it: everything up to the last whole block is kept.")
+
+
+def _unusable(path: Path, error: OSError) -> CtxError:
+    why = error.strerror or str(error)
+    return CtxError(f"{path} cannot be used ({why}).", way_out="Check the path and its permissions.")

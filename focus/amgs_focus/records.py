@@ -1,0 +1,337 @@
+"""What the focus engine tells the world: frozen values without tensors, cheap to import, safe to hand
+across threads.
+
+Units: positions and costs in tokens of the base model, scores in [-1, 1], durations in milliseconds, NLL in
+nats. A "node" is (level, index) in the gist tree: level 0 is a block of K tokens, level n stands for K^n
+blocks' worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+Action = Literal["expand", "collapse"]
+Override = Literal["expand", "collapse", "pin", "forbid"]
+SpanKind = Literal["memory", "question", "generated"]
+Legality = Literal["expandable", "collapsible", "both", "static"]
+Reason = Literal[
+    "applied",
+    "below_threshold",
+    "cooldown",
+    "budget",
+    "n_diff",
+    "illegal_level",
+    "mixed_siblings",
+    "protected_tail",
+    "parent_not_open",
+    "superseded",
+    "stale_gist",
+]
+
+REASON_LETTERS: Mapping[Reason, str] = MappingProxyType(
+    {
+        "applied": "",
+        "below_threshold": "·",
+        "cooldown": "c",
+        "budget": "b",
+        "n_diff": "n",
+        "illegal_level": "l",
+        "mixed_siblings": "m",
+        "protected_tail": "t",
+        "parent_not_open": "p",
+        "superseded": "s",
+        "stale_gist": "g",
+    }
+)
+"""One letter a reason for the action row of the map; an applied action is drawn by its kind instead."""
+
+REASON_SENTENCES: Mapping[Reason, str] = MappingProxyType(
+    {
+        "applied": "it was carried out",
+        "below_threshold": "its score does not reach the threshold",
+        "cooldown": "the opposite was done to it too recently",
+        "budget": "the budget does not allow or does not need it",
+        "n_diff": "this pass had already used its actions",
+        "illegal_level": "there is no finer, or no coarser, level to go to",
+        "mixed_siblings": "its siblings are not all at the same level",
+        "protected_tail": "the most recent blocks always stay tokens",
+        "parent_not_open": "a coarser gist stands in for it",
+        "superseded": "another action or the operator decided otherwise",
+        "stale_gist": "its gist was made by another version of the encoder",
+    }
+)
+"""How each reason ends the sentence "not done, because …"."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NodeRef:
+    """A node of the gist tree."""
+
+    level: int
+    index: int
+
+    def __str__(self) -> str:
+        return f"L{self.level}#{self.index}"
+
+
+class Band(NamedTuple):
+    """One stretch of the level-of-detail map: lifetime tokens [start, end) shown at a level."""
+
+    start: int
+    end: int
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpanSource:
+    """Lifetime tokens [start, end) came from one segment. `source` is the memory block's id, None for other
+    text.
+    """
+
+    start: int
+    end: int
+    source: str | None
+    kind: SpanKind = "memory"
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """The signed score of one entry; the parts add up to it (to rounding)."""
+
+    node: NodeRef
+    start: int
+    end: int
+    score: float
+    parts: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the allocator did, or did not do, with one node, and why.
+
+    The node is always the parent: `expand` opens it into its children, `collapse` closes its children into
+    it. cost: change of the working context in tokens (negative refunds). rank: 1 is first in its queue of
+    `of` candidates, 0 when it was none. refinement: the pass of the refocus, from 1. score: mean of the
+    entries concerned.
+    """
+
+    level: int
+    index: int
+    kind: Action
+    score: float
+    reason: Reason
+    cost: int
+    rank: int = 0
+    of: int = 0
+    detail: str = ""
+    start: int = 0
+    end: int = 0
+    refinement: int = 1
+
+    @property
+    def node(self) -> NodeRef:
+        return NodeRef(self.level, self.index)
+
+    @property
+    def applied(self) -> bool:
+        return self.reason == "applied"
+
+
+@dataclass(frozen=True, slots=True)
+class Refocus:
+    """One refocus: every score and every decision. `number` counts from 1; step: tokens decoded before it.
+
+    dirty: positions whose keys and values must be computed anew. swap_rate: applied actions per entry
+    outside the tail. predicted_ms is known before, milliseconds after (both 0 under a fixed clock).
+    """
+
+    number: int
+    step: int
+    lifetime: int
+    scores: tuple[ScoreRow, ...]
+    decisions: tuple[Decision, ...]
+    bands: tuple[Band, ...]
+    used_before: int
+    used: int
+    window: int
+    passes: int
+    swap_rate: float
+    mean_residency: float
+    dirty: int
+    predicted_ms: float
+    milliseconds: float
+    forced: bool = False
+
+    @property
+    def applied(self) -> tuple[Decision, ...]:
+        return tuple(decision for decision in self.decisions if decision.applied)
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One step: a refocus when one was due, then one decoded token.
+
+    step counts decoded tokens from 1. nll: −log p of the token taken, in nats. dirty: positions computed in
+    this step. budget_utilization: used / window. finished: the token ended the answer. state_hash: what
+    replay compares.
+    """
+
+    step: int
+    token: int
+    text: str
+    nll: float
+    finished: bool
+    lifetime: int
+    used: int
+    window: int
+    dirty: int
+    milliseconds: float
+    state_hash: str
+    refocus: Refocus | None = None
+
+    @property
+    def budget_utilization(self) -> float:
+        return self.used / self.window
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Counterfactual ΔNLL of one expand or collapse over a horizon of tokens, in nats a token.
+
+    gain = NLL of what follows with the gist − with the finer detail; positive means that the detail helps.
+    error: standard error over the horizon's tokens.
+    """
+
+    node: NodeRef
+    kind: Action
+    gain: float
+    error: float
+    nll_fine: float
+    nll_coarse: float
+    horizon: int
+    step: int
+    milliseconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """One entry of the working context as a screen draws it.
+
+    cost: positions it takes. residency: refocuses it has kept this level. last_action and reason: of the
+    latest decision that concerns it ("" before the first refocus). cooldown: refocuses for which the
+    opposite action stays masked. delta_nll: latest measurement of it, None when there is none. source: the
+    block most of it came from.
+    """
+
+    position: int
+    level: int
+    index: int
+    start: int
+    end: int
+    cost: int
+    score: float
+    parts: tuple[tuple[str, float], ...]
+    last_action: Action | Literal[""]
+    reason: Reason | Literal[""]
+    rank: int
+    cooldown: int
+    expandable: bool
+    collapsible: bool
+    protected: bool
+    pinned: bool
+    forbidden: bool
+    residency: int
+    delta_nll: float | None = None
+    delta_nll_error: float | None = None
+    source: str | None = None
+
+    @property
+    def node(self) -> NodeRef:
+        return NodeRef(self.level, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryExplanation:
+    """Everything behind one entry: what it is, where it came from, what was decided and what would change
+    that.
+
+    would: one sentence, what would make the opposite or the refused action apply. expand_cost and
+    collapse_cost: change in tokens, None where illegal. expand_ms: predicted time to recompute after
+    expanding.
+    """
+
+    entry: EntryView
+    text: str
+    sources: tuple[SpanSource, ...]
+    score: float
+    parts: tuple[tuple[str, float], ...]
+    decision: Decision | None
+    legality: Legality
+    expand_cost: int | None
+    collapse_cost: int | None
+    expand_ms: float
+    cooldown: int
+    tau_expand: float
+    tau_collapse: float
+    reason_text: str
+    would: str
+    measurement: Measurement | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FocusView:
+    """A snapshot of the whole engine for a screen: no tensors, nothing that changes.
+
+    lifetime: tokens. step: decoded tokens. window: W_max; used: positions taken, sinks included. levels:
+    depth of the tree (highest level with a node). next_refocus_in: tokens to decode before the next refocus
+    (0: the next step refocuses). dirty and predicted_ms: of the last refocus. history: bands after each of
+    the last 24 refocuses, oldest first. decisions: of the last refocus. text: what was decoded since the
+    question. position: steps shown; head: steps known (equal when live).
+    """
+
+    model: str
+    precision: str
+    gist: str
+    scorer: str
+    block_size: int
+    lifetime: int
+    step: int
+    window: int
+    used: int
+    sinks: int
+    levels: int
+    entries: tuple[EntryView, ...]
+    decisions: tuple[Decision, ...]
+    history: tuple[tuple[Band, ...], ...]
+    swap_rate: float
+    mean_residency: float
+    cadence: int
+    next_refocus_in: int
+    refocuses: int
+    dirty: int
+    predicted_ms: float
+    tau_expand: float
+    tau_collapse: float
+    question: str
+    text: str
+    finished: bool
+    position: int
+    head: int
+    measurements: tuple[Measurement, ...] = ()
+    sources: tuple[SpanSource, ...] = ()
+
+    @property
+    def live(self) -> bool:
+        return self.position == self.head
+
+    @property
+    def budget_utilization(self) -> float:
+        return self.used / self.window if self.window else 0.0
+
+    @property
+    def bands(self) -> tuple[Band, ...]:
+        return tuple(Band(entry.start, entry.end, entry.level) for entry in self.entries)

@@ -1,0 +1,120 @@
+"""One refocus: passes of scoring and allocating over the present state, and one record of all that was
+decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from amgs_focus.allocator import allocate
+from amgs_focus.errors import FocusError
+from amgs_focus.focus_state import FocusState, Parts, mean_residency
+from amgs_focus.gist_tree import LifetimeTree
+from amgs_focus.lensnet import FocusScorer, LensView, Scores, aggregate
+from amgs_focus.prefix import PerfClock, PrefixReader
+from amgs_focus.records import Action, Decision, NodeRef, Refocus, ScoreRow
+from amgs_focus.settings import FocusSettings
+from amgs_focus.working_context import SINKS, WorkingContext
+
+
+def refocus(
+    state: FocusState,
+    tree: LifetimeTree,
+    scorer: FocusScorer,
+    settings: FocusSettings,
+    reader: PrefixReader,
+    clock: PerfClock,
+    *,
+    forced: bool = False,
+) -> tuple[FocusState, Refocus]:
+    """The state after a refocus and its record; nothing else changes.
+
+    After new text there are `question_passes` passes, else `refinement_passes`; they end early when one
+    applies nothing. Raises FocusError for scores that are none, BudgetError as `allocate` does.
+    """
+    began = clock.perf()
+    number = state.allocator.refocus + 1
+    allocator = replace(state.allocator, refocus=number, headroom=settings.cadence)
+    context, edits, done = state.context, 0, 0
+    decisions: dict[tuple[NodeRef, Action], Decision] = {}
+    scores: Mapping[NodeRef, float] = {}
+    parts: dict[NodeRef, Parts] = {}
+    for done in range(1, 1 + (settings.question_passes if state.fresh else settings.refinement_passes)):
+        found = scorer.score(LensView(context, tree, state.question_tokens))
+        _require_scores(found, context, scorer)
+        parts |= _parts(found, context)
+        allocation = allocate(context, found, tree, settings, allocator)
+        context, allocator, scores = allocation.context, allocation.state, allocation.scores
+        edits += len(allocation.edits)
+        merge_decisions(decisions, allocation.actions, done)
+        if not allocation.edits:
+            break
+    parts = {entry.node: parts[entry.node] for entry in context.entries() if entry.node in parts}
+    residency = {entry.node: state.residency.get(entry.node, number) for entry in context.entries()}
+    outside = sum(entry.end <= context.tail_start for entry in context.entries())
+    dirty = reader.dirty(context)
+    record = Refocus(
+        number=number,
+        step=state.step,
+        lifetime=context.lifetime,
+        scores=tuple(
+            ScoreRow(entry.node, entry.start, entry.end, scores[entry.node], parts.get(entry.node, ()))
+            for entry in context.entries()
+        ),
+        decisions=tuple(sorted(decisions.values(), key=lambda one: (one.start, one.level, one.kind))),
+        bands=context.bands(),
+        used_before=state.context.used,
+        used=context.used,
+        window=context.window,
+        passes=done,
+        swap_rate=edits / outside if outside else 0.0,
+        mean_residency=mean_residency(context, residency, number),
+        dirty=dirty,
+        predicted_ms=reader.predicted_ms(dirty),
+        milliseconds=(clock.perf() - began) * 1000,
+        forced=forced,
+    )
+    after = replace(
+        state,
+        context=context,
+        allocator=allocator,
+        since=0,
+        fresh=False,
+        residency=residency,
+        scores=scores,
+        parts=parts,
+        last=record,
+        history=(*state.history, record.bands)[-settings.history :],
+        swaps=(*state.swaps, record.swap_rate)[-settings.history :],
+    )
+    return after, record
+
+
+def merge_decisions(
+    known: dict[tuple[NodeRef, Action], Decision], found: Sequence[Decision], refinement: int
+) -> None:
+    """Add one pass's decisions to a refocus: later ones replace earlier ones, but what was applied stays."""
+    for decision in found:
+        key = (decision.node, decision.kind)
+        if key not in known or not known[key].applied:
+            known[key] = replace(decision, refinement=refinement)
+
+
+def _parts(found: Scores, context: WorkingContext) -> dict[NodeRef, Parts]:
+    """Each entry's named summands."""
+    named = {name: aggregate(context, part) for name, part in found.parts.items()}
+    return {
+        entry.node: tuple((name, float(part[place])) for name, part in named.items())
+        for place, entry in enumerate(context.entries())
+    }
+
+
+def _require_scores(found: Scores, context: WorkingContext, scorer: FocusScorer) -> None:
+    """NaN fails the comparison too."""
+    values = found.values
+    if len(values) != context.used - SINKS or not bool(((values >= -1) & (values <= 1)).all()):
+        raise FocusError(
+            f"The scorer {scorer.name!r} did not give one score in [-1, 1] for each position.",
+            way_out="Use another checkpoint, or the similarity baseline.",
+        )

@@ -1,0 +1,50 @@
+"""What the focus engine can be told, each setting with its sentence and the specification's default."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class FocusSettings(BaseModel):
+    """A frozen group of settings that refuses unknown names. Tokens are those of the base model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    block_size: int = Field(
+        default=32, ge=2, le=1024, description="K: tokens in a block, and children of a gist."
+    )
+    window: int = Field(
+        default=512, gt=0, description="W_max: positions of the working context, sinks included."
+    )
+    cadence: int = Field(default=32, gt=0, description="Tokens decoded between two refocuses.")
+    focus_share: float = Field(
+        default=0.5, ge=0, lt=1, description="Part of the window that a new layout leaves to the focus."
+    )
+    tail_blocks: int = Field(default=2, ge=0, description="Whole blocks at the end that always stay tokens.")
+    tau_expand: float = Field(default=0.2, ge=0, le=1, description="A score above this asks for more detail.")
+    tau_collapse: float = Field(
+        default=0.2, ge=0, le=1, description="A score below minus this asks for less."
+    )
+    n_diff: int = Field(
+        default=4, ge=0, description="At most this many actions in one pass of the allocator."
+    )
+    cooldown: int = Field(
+        default=2, ge=0, description="Refocuses for which the opposite of an action stays masked."
+    )
+    refinement_passes: int = Field(
+        default=1, ge=1, le=8, description="Score-and-allocate passes in a refocus."
+    )
+    question_passes: int = Field(
+        default=3, ge=1, le=8, description="The same for the first refocus after a question."
+    )
+    horizon: int = Field(default=32, gt=0, description="H: tokens over which a counterfactual is measured.")
+    temperature: float = Field(
+        default=0.0, ge=0, description="0 takes the likeliest token; above, tokens are drawn."
+    )
+    answer_tokens: int = Field(
+        default=256, gt=0, description="An answer ends after this many tokens at the latest."
+    )
+    history: int = Field(
+        default=24, ge=1, description="Refocuses whose level-of-detail map is kept for the screen."
+    )
+    seed: int = Field(default=0, ge=0, description="Seed of the draws when the temperature is above 0.")

@@ -1,0 +1,186 @@
+"""The workstation: a stage with an engine behind it, and everything the operator can do there.
+
+It paints before any engine is imported; nothing here computes, opens or loads. What it shows came as a
+frozen result of a verb."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from textual import events
+from textual.app import SystemCommand
+from textual.screen import Screen
+
+from amgs_tui.desk import Desk
+from amgs_tui.engine_worker import Execute, run_through_registry
+from amgs_tui.keys import EVERYWHERE
+from amgs_tui.messages import Finished
+from amgs_tui.widgets.arrangement import PANES
+from amgs_tui.widgets.knowledge import complete, explain
+from amgs_tui.widgets.prompt import LineInput, Prompt
+
+if TYPE_CHECKING:
+    from amgs_tui.screens.finder import Finder
+    from amgs_tui.verbs.registry import Registry
+
+SWITCH_SECONDS: Final = 0.001
+"""The interpreter's switch interval while the engine works: the screen gets its turn sooner than by default
+(5 ms).
+"""
+
+
+class Workstation(Desk, inherit_bindings=False):
+    """The operator's commands: the command line, the block finder, help, the palette, leaving.
+
+    execute: how a request is carried out; tests put their own in its place.
+    """
+
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    BINDINGS: ClassVar[list[Any]] = EVERYWHERE
+
+    def __init__(
+        self, open_session: Callable[[], Any], *, execute: Execute = run_through_registry, **stage: Any
+    ) -> None:
+        super().__init__(open_session, execute, **stage)
+        self._finder: Finder | None = None
+
+    def begin(self) -> None:
+        """After the first picture: the line to type into, then the engine."""
+        self.floor.mount(Prompt())
+        super().begin()
+
+    @property
+    def registry(self) -> Registry | None:
+        """The verbs, once the engine's thread has imported them; the screen itself does not wait for that."""
+        module = sys.modules.get("amgs_tui.verbs.registry")
+        return module.standard() if module is not None and self.overview is not None else None
+
+    def take(self, event: Finished) -> None:
+        """Results that concern the whole screen, or that no pane shows."""
+        super().take(event)
+        if event.verb == "block find" and self._finder is not None:
+            self._finder.found(event.result.blocks)
+        elif event.request.origin == "operator" and not any(True for _ in self.panes_of(event.verb)):
+            self._read(event.verb, event.result)
+
+    def _read(self, verb: str, result: Any) -> None:
+        """Show a result that has no pane on a page of its own; what the screen shows anyhow needs none."""
+        if verb in ("select", "show", "theme"):
+            return
+        from amgs_tui.saying import page
+        from amgs_tui.screens.reader import Reader
+
+        self.push_screen(Reader(verb, page(result)))
+
+    # --- the command line ---------------------------------------------------------------------------------
+
+    def action_command(self, start: str = "") -> None:
+        """Open the command line with a beginning."""
+        self.ask_line(
+            "command",
+            ":",
+            start,
+            complete=lambda line: complete(self.registry, line, self.knowledge),
+            explain=lambda line: explain(self.registry, line),
+        )
+
+    def ask_line(self, topic: str, label: str, value: str = "", **how: Any) -> None:
+        """Ask the operator for one line; the answer comes as Prompt.Answered with the topic."""
+        if self.floor.query(Prompt):
+            self.floor.add_class("-asking")
+            self.floor.query_one(Prompt).ask(topic, label, value, **how)
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys that were typed ahead while the line was being opened belong to the line.
+
+        They come here because they were on their way through another widget when it took the focus.
+        """
+        if isinstance(self.focused, LineInput) and event.is_printable and event.character:
+            event.prevent_default()
+            self.focused.insert_text_at_cursor(event.character)
+
+    def on_prompt_left(self) -> None:
+        self._prompt_closed()
+
+    def on_prompt_answered(self, event: Prompt.Answered) -> None:
+        self._prompt_closed()
+        if event.topic == "command":
+            self.submit(line=event.line)
+        elif event.topic in PANES:
+            self.pane(event.topic).answered(event.line)
+
+    def _prompt_closed(self) -> None:
+        self.floor.remove_class("-asking")
+        self.focus_last_pane()
+
+    # --- finding, help, palette ---------------------------------------------------------------------------
+
+    def action_find(self) -> None:
+        """Open the block finder."""
+        from amgs_tui.screens.finder import Finder
+
+        def search(text: str) -> None:
+            self.submit("block find", {"text": text}, slot="finder", origin="screen")
+
+        def ended(block_id: str | None) -> None:
+            self._finder = None
+            if block_id is not None:
+                self.pick(block_id)
+
+        self._finder = Finder(search)
+        self.push_screen(self._finder, ended)
+
+    def action_help(self) -> None:
+        """Explain the focused pane."""
+        from amgs_tui.screens.help import help_page
+        from amgs_tui.screens.reader import Reader
+
+        pane = self.focused_pane
+        title = str(pane.border_title) if pane is not None else "The workstation"
+        self.push_screen(Reader(title, help_page(pane, self.screen.active_bindings)))
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """The palette lists every verb; one that needs an argument opens the command line with it."""
+        del screen
+        for verb in self.registry or ():
+            if any(parameter.required for parameter in verb.parameters):
+                yield SystemCommand(
+                    f"{verb.name} …", verb.summary, partial(self.action_command, f"{verb.name} ")
+                )
+            else:
+                yield SystemCommand(verb.name, verb.summary, partial(self.submit, line=verb.name))
+        for name, palette in self.palettes.items():
+            yield SystemCommand(f"theme {name}", palette.title, partial(self.submit, line=f"theme {name}"))
+
+    # --- leaving ------------------------------------------------------------------------------------------
+
+    async def action_quit(self) -> None:
+        """Leave; asks first when something runs that would be stopped."""
+        running = self.operator_runs
+        if running is None:
+            self.exit()
+            return
+        from amgs_tui.screens.dialog import Confirm
+
+        words = f"`{running.title}` still runs. Leaving stops it; what is not finished is not kept."
+        self.push_screen(Confirm("Leave now?", words), lambda yes: self.exit() if yes else None)
+
+
+def run(open_session: Callable[[], Any], **options: Any) -> int:
+    """Run the workstation until the operator leaves; gives the exit code.
+
+    open_session: makes the Session; called in the engine's thread. options: store_name, theme,
+    theme_folders, symbols."""
+    app = Workstation(open_session, **options)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        app.run()
+    finally:
+        app.engine.close()
+        sys.setswitchinterval(before)
+    return app.return_code or 0

@@ -1,0 +1,358 @@
+"""The `amgs` command: the composition root. It reads the arguments, builds the Session, and hands over;
+everything heavy is imported only once it is needed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+import typer.main
+
+from amgs.clock import parse_instant
+from amgs.errors import UsageError
+from amgs_tui import __version__
+from amgs_tui.headless.output import check_format, complain, exit_code_of, intended, progress_on, write
+from amgs_tui.verbs.registry import Call, Registry, Verb, callback_of, standard
+
+if TYPE_CHECKING:
+    from amgs_tui.session import Options, Session
+
+INTERRUPTED = 130
+_PANEL = "Everywhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Globals:
+    """The options that hold for every command, as they were typed; None where they were not."""
+
+    store: str | None = None
+    corpus: Path | None = None
+    model: str | None = None
+    now: str | None = None
+    seed: int | None = None
+    theme: str | None = None
+    format: str | None = None
+    settings: Path | None = None
+
+    def over(self, given: Mapping[str, Any]) -> Globals:
+        """These options with those that stand later on the line laid over them."""
+        known = {each.name for each in fields(self)}
+        return replace(
+            self, **{name: value for name, value in given.items() if name in known and value is not None}
+        )
+
+    def options(self) -> Options:
+        """What the session is told; raises UsageError for an instant that is none."""
+        from amgs_tui.session import Options
+
+        try:
+            now = None if self.now is None else parse_instant(self.now)
+        except ValueError as error:
+            raise UsageError(
+                f"--now {self.now!r} is no instant.", way_out="Write it as 2026-03-01T09:00:00Z."
+            ) from error
+        return Options(
+            store=self.store,
+            corpus=self.corpus,
+            model=self.model,
+            now=now,
+            seed=self.seed or 0,
+            theme=self.theme,
+            settings=self.settings,
+        )
+
+
+def _option(*flags: str, metavar: str, help: str) -> Any:
+    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=_PANEL)
+
+
+Store = Annotated[str | None, _option("--store", metavar="PATH", help="The store; else the corpus's own.")]
+CorpusFolder = Annotated[
+    Path | None, _option("--corpus", metavar="DIR", help="A folder of your notes; else the sample corpus.")
+]
+Model = Annotated[
+    str | None,
+    _option("--model", metavar="ID", help="A cached hub id, a path, smollm2, or tiny for no real model."),
+]
+Now = Annotated[
+    str | None, _option("--now", metavar="ISO", help="Stand still at this instant: the run repeats.")
+]
+Seed = Annotated[int | None, _option("--seed", metavar="N", help="Seed of every draw; 0.")]
+Theme = Annotated[str | None, _option("--theme", metavar="NAME", help="The palette of screen and snapshots.")]
+Form = Annotated[
+    str | None, _option("--format", metavar="table|json|csv", help="How results are written; table.")
+]
+SettingsFile = Annotated[Path | None, _option("--settings", metavar="FILE", help="A TOML file of settings.")]
+Version = Annotated[bool, typer.Option("--version", help="Say the version and leave.")]
+
+_ANNOTATIONS: Mapping[str, Any] = {
+    "store": Store,
+    "corpus": CorpusFolder,
+    "model": Model,
+    "now": Now,
+    "seed": Seed,
+    "theme": Theme,
+    "format": Form,
+    "settings": SettingsFile,
+}
+EVERYWHERE = tuple(
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    for name, annotation in _ANNOTATIONS.items()
+)
+_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+_HELP = """Watch a memory live: notes arrive, are consolidated, fade, are assembled into frames, and are read
+by a language model.
+
+Alone it opens the workstation. Every other command is a verb that the workstation, `amgs shell` and scripts
+know too.
+"""
+
+
+def main() -> None:
+    """The entry point of the `amgs` command."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carry out a command line and give its exit code.
+
+    Says errors on stderr, raises only faults of the program.
+    """
+    # Libraries that load models draw their own progress bars on stderr, across the screen; ours is enough.
+    os.environ.setdefault("TQDM_DISABLE", "1")
+    try:
+        code = typer.main.get_command(build()).main(list(arguments), prog_name="amgs", standalone_mode=False)
+        sys.stdout.flush()
+        return int(code or 0)
+    except typer.TyperException as error:
+        return _complain_of_usage(error)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("\nStopped.\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has left; a second flush at exit must not complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if not intended(error):
+            raise
+        return complain(error)
+
+
+def build(registry: Registry | None = None) -> typer.Typer:
+    """The command line: global options, `run`, `shell`, and every verb of the registry."""
+    registry = standard() if registry is None else registry
+    app = typer.Typer(
+        name="amgs",
+        help=_HELP,
+        add_completion=False,
+        invoke_without_command=True,
+        pretty_exceptions_enable=False,
+    )
+    app.callback(invoke_without_command=True)(_root)
+    app.command("run", help=inspect.getdoc(run_script))(_with_globals(run_script))
+    app.command("shell", help=inspect.getdoc(open_shell))(_with_globals(open_shell))
+    for noun, verbs in registry.nouns().items():
+        if len(verbs) == 1 and verbs[0].name == noun:
+            _add(app, verbs[0])
+            continue
+        group = typer.Typer(help=_group_help(verbs), no_args_is_help=False)
+        app.add_typer(group, name=noun)
+        for each in verbs:
+            _add(group, each)
+    return app
+
+
+def _add(app: typer.Typer, each: Verb) -> None:
+    def receive(**given: Any) -> int:
+        own = {name: given.pop(name) for name in each.signature.parameters}
+        return one_shot(Call(each, own), _globals(given.pop("context")).over(given))
+
+    added = (_CONTEXT, *EVERYWHERE)
+    app.command(each.words[-1], help=each.help, short_help=each.summary)(callback_of(each, receive, added))
+
+
+def _group_help(verbs: Sequence[Verb]) -> str:
+    return " / ".join(each.words[-1] for each in verbs)
+
+
+def _with_globals(command: Callable[..., int]) -> Callable[..., int]:
+    """The command with the global options added to its own; it is handed them as `options`."""
+    own = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for each in inspect.signature(command, eval_str=True).parameters.values()
+        if each.name != "options"
+    ]
+    names = {each.name for each in own}
+
+    def callback(**given: Any) -> int:
+        mine = {name: value for name, value in given.items() if name in names}
+        rest = {name: value for name, value in given.items() if name not in names}
+        return command(options=_globals(rest.pop("context")).over(rest), **mine)
+
+    parameters = [*own, _CONTEXT, *EVERYWHERE]
+    callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    callback.__annotations__ = {each.name: each.annotation for each in parameters}
+    return callback
+
+
+def _root(
+    context: typer.Context,
+    store: Store = None,
+    corpus: CorpusFolder = None,
+    model: Model = None,
+    now: Now = None,
+    seed: Seed = None,
+    theme: Theme = None,
+    format: Form = None,
+    settings: SettingsFile = None,
+    version: Version = False,
+) -> int:
+    context.obj = Globals(store, corpus, model, now, seed, theme, format, settings)
+    if version:
+        sys.stdout.write(f"amgs {__version__}\n")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        return open_workstation(context.obj)
+    return 0
+
+
+def _globals(context: typer.Context) -> Globals:
+    """The options typed before the command."""
+    found = context.find_root().obj
+    return found if isinstance(found, Globals) else Globals()
+
+
+# --- the commands -----------------------------------------------------------------------------------------
+
+
+def one_shot(call: Call, options: Globals) -> int:
+    """Carry out one verb, write its result to stdout, and leave."""
+    form = check_format(options.format or "table")
+    with _session(options) as session:
+        if call.verb.wants_progress:
+            with progress_on() as progress:
+                result = standard().run(session, call, progress)
+        else:
+            result = standard().run(session, call)
+        write(result, form)
+        return exit_code_of(result)
+
+
+def open_workstation(options: Globals) -> int:
+    """Open the screen; raises UsageError where there is no terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "The workstation needs a terminal, and there is none.",
+            title="No terminal",
+            way_out="Use `amgs run SCRIPT --out DIR`, `amgs shell`, or a single verb such as `amgs status`.",
+        )
+    given = options.options()
+    from amgs_tui.app import run as run_app
+    from amgs_tui.session import Session, theme_folders
+
+    session = Session(given)
+    return run_app(
+        lambda: session,
+        store_name=Path(str(session.store_path)).name,
+        theme=given.theme,
+        theme_folders=theme_folders(),
+    )
+
+
+def open_shell(*, options: Globals) -> int:
+    """Type verbs at a prompt, with history and completion.
+
+    Reads a script from standard input where that is no terminal.
+    """
+    from amgs_tui.headless.shell import run_shell
+
+    form = check_format(options.format or "table")
+    with _session(options) as session:
+        return run_shell(session, standard(), form)
+
+
+def run_script(
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="One verb a line; # opens a comment.")],
+    *,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where snapshots are written.")
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Compare with the snapshots in --out instead of writing; exit 1 if they differ."
+        ),
+    ] = False,
+    size: Annotated[
+        str, typer.Option("--size", metavar="COLSxLINES", help="Size of the pictures.")
+    ] = "120x40",
+    symbols: Annotated[
+        str, typer.Option("--symbols", metavar="braille|block|ascii", help="Signs of the pictures.")
+    ] = "braille",
+    options: Globals,
+) -> int:
+    """Carry out a script of verbs without a screen; `snapshot NAME` in it writes NAME.txt, NAME.svg and
+    NAME.json.
+
+    Results go to stdout, what is being done to stderr. The script is read as a whole before anything happens.
+    """
+    from amgs_tui.headless import runner
+    from amgs_tui.headless.target import Target, read_size, read_symbols
+
+    if check and out is None:
+        raise UsageError("--check needs the folder it compares with.", way_out="Add --out DIR.")
+    form = check_format(options.format or "table")
+    target = Target(
+        folder=out or Path(),
+        chosen=out is not None,
+        size=read_size(size),
+        symbols=read_symbols(symbols),
+        check=check,
+    )
+    registry = standard()
+    steps = runner.parse_script(registry, runner.read_script(script), str(script))
+    with _session(options) as session, progress_on() as progress:
+        session.snapshots = target
+        runner.run_steps(
+            session,
+            registry,
+            steps,
+            str(script),
+            before=lambda step: _say(f"{script.name}:{step.number}  {step.call.line()}"),
+            after=lambda _, result: write(result, form),
+            progress=progress,
+        )
+    return 0
+
+
+def _session(options: Globals) -> Session:
+    from amgs_tui.session import Session
+
+    return Session(options.options())
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def _complain_of_usage(error: typer.TyperException) -> int:
+    """An argument that Typer cannot read: what is wrong, and where the help is."""
+    text = " ".join(error.format_message().split()).replace("Value error, ", "")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "amgs"
+    sys.stderr.write(f"amgs: {text}\nSee `{path} --help`.\n")
+    return int(error.exit_code) if error.exit_code != 1 else 2
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,290 @@
+"""The desk between the stage and the engine's thread: requests go out, reports come in, and each finds its
+place.
+
+A report on a request that a newer one has replaced is dropped; errors become a toast, or a modal when
+nothing can go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from textual.content import Content
+
+from amgs_tui.engine_worker import OPEN, EngineWorker, Execute, Opening
+from amgs_tui.messages import (
+    Cancelled,
+    EngineEvent,
+    EngineReport,
+    Failed,
+    Finished,
+    Origin,
+    Progressed,
+    Request,
+    Started,
+)
+from amgs_tui.panes.focus import FocusPane
+from amgs_tui.stage import Stage
+from amgs_tui.themes import load_all
+from amgs_tui.widgets.status import Doing, Said, seconds
+
+TICK_SECONDS: Final = 0.1
+"""How often a running action's clock is redrawn."""
+CLOCK_SECONDS: Final = 15.0
+"""How often the header's hour is redrawn."""
+PATIENCE_SECONDS: Final = 0.5
+"""A look that the screen takes by itself is not spoken of before it takes this long."""
+WORTH_SAYING: Final = 0.1
+"""How many seconds an action must take for its time to be told."""
+
+MOST_REFUSALS: Final = 4
+"""Refused inputs that a toast names."""
+STAYS: Final = frozenset({"feedback", "status"})
+"""Verbs whose pane is not brought to the front: the operator goes on where they are."""
+
+
+class Desk(Stage):
+    """A stage with an engine behind it. open_session makes the Session, in the engine's thread."""
+
+    def __init__(self, open_session: Callable[[], Any], execute: Execute, **stage: Any) -> None:
+        super().__init__(**stage)
+        self.engine = EngineWorker(open_session, execute, self._deliver)
+        self.unanswered: set[int] = set()
+        self._doing: tuple[Request, float] | None = None
+        self._progress: Progressed | None = None
+        self._stopping = False
+        self._first_look = True
+
+    def on_mount(self) -> None:
+        self.set_interval(TICK_SECONDS, self._tick)
+        self.set_interval(CLOCK_SECONDS, self.draw_header)
+        self.call_after_refresh(self.begin)
+
+    def begin(self) -> None:
+        """Start the engine's thread: the first picture is on the screen."""
+        self.unanswered.add(0)
+        self.engine.start()
+        self.submit("status", slot="status", origin="screen")
+
+    # --- out ----------------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        verb: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        line: str = "",
+        slot: str = "",
+        origin: Origin = "operator",
+    ) -> Request | None:
+        """Hand an action to the engine's thread; None when the same one already waits."""
+        request = self.engine.submit(verb, arguments, line=line, slot=slot, origin=origin)
+        if request is not None:
+            self.unanswered.add(request.id)
+        return request
+
+    def look(self, *, memory: bool = True) -> None:
+        """Have every pane look again: those on the screen now, the others when they come there."""
+        self.submit("status", slot="status", origin="screen")
+        for pane in self.panes:
+            if memory or pane.NAME == "focus":
+                pane.look()
+
+    def action_reload(self) -> None:
+        self.look()
+
+    @property
+    def operator_runs(self) -> Request | None:
+        """What runs because the operator asked for it."""
+        running = self.engine.running
+        return running if running is not None and running.origin == "operator" else None
+
+    def stop(self) -> None:
+        """Ask the running action to stop."""
+        if self.engine.cancel() is not None:
+            self._stopping = True
+            self._tick()
+
+    def action_stop_or_return(self) -> None:
+        """Stop what the operator has started; with nothing to stop, leave the large view."""
+        focus = self.pane("focus")
+        played = isinstance(focus, FocusPane) and focus.stop_playing()
+        if self.operator_runs is not None:
+            self.stop()
+        elif self.body.maximised and not played:
+            self.action_maximise()
+
+    def action_interrupt(self) -> None:
+        """Ctrl-C never kills: it stops what runs, and says how to leave."""
+        if self.operator_runs is not None:
+            self.stop()
+        else:
+            self.notify("Press q to leave the workstation.", title="Nothing runs", timeout=3)
+
+    # --- in -----------------------------------------------------------------------------------------------
+
+    def _deliver(self, event: EngineEvent) -> None:
+        """Called in the engine's thread."""
+        self.post_message(EngineReport(event))
+
+    def on_engine_report(self, report: EngineReport) -> None:
+        """Put a report where it belongs."""
+        event = report.event
+        if not self.stands:
+            return  # the screen is being taken down; the engine's last words find nobody
+        if isinstance(event, Started):
+            self._started(event.request)
+        elif isinstance(event, Progressed):
+            self._progress = event
+            self._tick()
+        else:
+            self.unanswered.discard(event.request.id)
+            if isinstance(event, Cancelled) and event.superseded:
+                return
+            self._ended(event.request)
+            if isinstance(event, Finished):
+                self._finished(event)
+            elif isinstance(event, Failed):
+                self._failed(event)
+            else:
+                self._cancelled(event)
+
+    def _started(self, request: Request) -> None:
+        self._doing, self._progress, self._stopping = (request, time.perf_counter()), None, False
+        for pane in self.panes_of(request.verb):
+            pane.started(request)
+        self._tick()
+
+    def _ended(self, request: Request) -> None:
+        self._doing = self._progress = None
+        self._stopping = False
+        self.status.doing = None
+        for pane in self.panes:
+            if pane.busy is not None and pane.busy.id == request.id:
+                pane.ended()
+
+    def _finished(self, event: Finished) -> None:
+        if event.verb == OPEN:
+            self._opened(event.result)
+            return
+        if self.engine.is_stale(event.request):
+            return
+        by_operator = event.request.origin == "operator"
+        self.knowledge.learn(event.result, listed=by_operator)
+        self.take(event)
+        for pane in self.panes_of(event.verb):
+            pane.finished(event.verb, event.result)
+            if pane.NAME == "focus":
+                self.draw_header()
+        if by_operator:
+            self._operator_finished(event)
+
+    def _opened(self, opening: Opening) -> None:
+        """The session is there: its clock, and the palettes that only it knew of."""
+        if self._now is None and opening.clock is not None:
+            self._now = opening.clock.now
+        if opening.theme and opening.theme not in self.palettes:
+            more, _ = load_all(opening.theme_folders)
+            self.add_palettes(more)
+        if opening.theme:
+            self.set_theme(opening.theme)
+
+    def take(self, event: Finished) -> None:
+        """Results that concern the whole screen."""
+        match event.verb:
+            case "status":
+                self.overview = event.result
+                self.draw_header()
+                if self._first_look:
+                    self._first_look = False
+                    self._welcome()
+            case "frame assemble":
+                self.last_frame = event.result
+            case "select":
+                self.selected = event.result.block.id
+            case "theme":
+                self.set_theme(event.result.name)
+            case "show":
+                self.go(event.result.pane)
+
+    def _welcome(self) -> None:
+        """The first look at the store: an empty one takes the corpus in by itself."""
+        if self.overview is not None and not sum(self.overview.store.blocks.values()):
+            self.submit("ingest")
+
+    def _operator_finished(self, event: Finished) -> None:
+        """Say what came of it, show the pane that has it, and have the others look again."""
+        from amgs_tui.saying import say
+
+        took = f"   {seconds(event.elapsed)}" if event.elapsed >= WORTH_SAYING else ""
+        self.status.said = Said(f"{say(event.result) or event.answer.line}{took}", "good")
+        self._warn_of_refusals(event.result)
+        pane = event.answer.pane
+        if pane is not None and event.verb not in STAYS:
+            self.go(pane)
+        if event.answer.writes:
+            self.look(memory=not event.verb.startswith("focus "))
+
+    def _warn_of_refusals(self, result: Any) -> None:
+        """Inputs that were not taken in are named, not just counted."""
+        refused = getattr(result, "refused", ())
+        if refused:
+            lines = [f"{each.source}: {each.reason}" for each in refused[:MOST_REFUSALS]]
+            more = len(refused) - len(lines)
+            lines += [f"and {more} more"] if more else []
+            title = f"{len(refused)} not taken in"
+            self.notify("\n".join(lines), title=title, severity="warning", timeout=10, markup=False)
+
+    def _failed(self, failure: Failed) -> None:
+        if failure.fatal:
+            from amgs_tui.screens.dialog import Fatal
+
+            if isinstance(self.screen, Fatal):
+                return
+            self.push_screen(Fatal(failure))
+            return
+        if self.engine.is_stale(failure.request):
+            return
+        for pane in self.panes_of(failure.request.verb):
+            pane.failed(failure)
+        if failure.request.origin == "operator":
+            self.status.said = Said(f"{failure.title}: {failure.message}", "bad")
+            if failure.detail:
+                self._read_fault(failure)
+            else:
+                words = f"{failure.message}\n{failure.way_out}".rstrip()
+                self.notify(words, title=failure.title, severity="error", timeout=12, markup=False)
+
+    def _read_fault(self, failure: Failed) -> None:
+        """A fault of the program itself: its whole report, to read and to copy."""
+        from amgs_tui.screens.reader import Reader
+
+        words = f"{failure.message}\n\n{failure.way_out}\n\n{failure.detail}"
+        self.push_screen(Reader(failure.title, Content(words)))
+
+    def _cancelled(self, event: Cancelled) -> None:
+        self.status.said = Said(f"Stopped: {event.request.title}. {event.message}", "warn")
+        self.look()
+
+    def _tick(self) -> None:
+        """Redraw the running action's line."""
+        if self._doing is None or not self.stands:
+            return
+        request, begun = self._doing
+        elapsed = time.perf_counter() - begun
+        if request.origin == "screen" and request.verb != OPEN and elapsed < PATIENCE_SECONDS:
+            return
+        seen = self._progress
+        self.status.doing = Doing(
+            title="opening the session" if request.verb == OPEN else request.title,
+            doing=seen.doing if seen else "",
+            done=seen.done if seen else 0,
+            total=seen.total if seen else 0,
+            elapsed=elapsed,
+            remaining=seen.remaining if seen else None,
+            waiting=self.engine.waiting,
+            stopping=self._stopping,
+            stoppable=request.origin == "operator",
+        )
+        self.status.frame += 1

@@ -1,0 +1,1 @@
+"""The workstation without a screen: output, scripts, snapshots and the shell."""

@@ -1,0 +1,151 @@
+"""Which picture shows a result: the same functions that the panes draw with, called with what the session
+knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from amgs import model
+from amgs_focus import records
+from amgs_tui.pictures import block as block_picture
+from amgs_tui.pictures import calibration, decay, focus, frame, graph, inbox, overview
+from amgs_tui.verbs import results
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from amgs_tui.pictures.canvas import Canvas
+    from amgs_tui.session import Session
+
+Draw = Callable[["Session", Any, "Canvas"], "Text"]
+
+
+def draw(session: Session, result: Any, canvas: Canvas) -> Text:
+    """The picture of a result, exactly as large as the canvas.
+
+    Raises TypeError for a result that no pane shows.
+    """
+    for kind, drawn in _PICTURES:
+        if isinstance(result, kind):
+            return drawn(session, result, canvas)
+    raise TypeError(f"No pane shows a {type(result).__name__}.")
+
+
+def _overview(session: Session, result: results.Overview, canvas: Canvas) -> Text:
+    return overview.overview(
+        result.store,
+        canvas,
+        operations=session.memory.operations(10),
+        frame=session.last_frame,
+        focus=result.focus,
+    )
+
+
+def _inbox(session: Session, result: results.Inbox, canvas: Canvas) -> Text:
+    return inbox.inbox(result.blocks, canvas, now=result.now, selected=session.selection, total=result.total)
+
+
+def _plan(session: Session, result: model.ConsolidationPlan, canvas: Canvas) -> Text:
+    return inbox.plan(result, canvas, selected=session.selection, titles=_titles(session))
+
+
+def _consolidated(session: Session, result: results.Consolidated, canvas: Canvas) -> Text:
+    return _plan(session, result.plan, canvas)
+
+
+def _block(session: Session, result: results.BlockDetail, canvas: Canvas) -> Text:
+    edges = session.memory.edges(result.block.id)
+    return block_picture.block(
+        result.block, canvas, now=session.clock.now(), edges=edges, titles=_titles(session)
+    )
+
+
+def _frame(session: Session, result: model.Frame, canvas: Canvas) -> Text:
+    return frame.frame(result, canvas, selected=session.selection)
+
+
+def _search(session: Session, result: model.SearchResult, canvas: Canvas) -> Text:
+    return frame.search(result, canvas, selected=session.selection)
+
+
+def _neighbourhood(session: Session, result: model.Neighbourhood, canvas: Canvas) -> Text:
+    return graph.neighbourhood(result, canvas, selected=session.selection, now=session.clock.now())
+
+
+def _inspection(session: Session, result: results.Inspection, canvas: Canvas) -> Text:
+    return _neighbourhood(session, result.neighbourhood, canvas)
+
+
+def _stats(session: Session, result: model.GraphStats, canvas: Canvas) -> Text:
+    del session
+    return graph.stats(result, canvas)
+
+
+def _curve(session: Session, result: model.DecayCurve, canvas: Canvas) -> Text:
+    forecast = session.memory.forecast()
+    return decay.decay(
+        canvas, now=session.clock.now(), curve=result, forecast=forecast, selected=result.block.id
+    )
+
+
+def _forecast(session: Session, result: model.Forecast, canvas: Canvas) -> Text:
+    return decay.decay(canvas, now=session.clock.now(), forecast=result, selected=session.selection)
+
+
+def _reliability(session: Session, result: model.Reliability, canvas: Canvas) -> Text:
+    return calibration.calibration(
+        result,
+        canvas,
+        now=session.clock.now(),
+        outcomes=session.memory.outcomes(),
+        titles=_titles(session),
+    )
+
+
+def _outcome(session: Session, result: model.Outcome, canvas: Canvas) -> Text:
+    del result
+    return _reliability(session, session.memory.reliability(), canvas)
+
+
+def _view(session: Session, result: records.FocusView, canvas: Canvas) -> Text:
+    return focus.focus(result, canvas, titles=_titles(session))
+
+
+def _with_view(session: Session, result: results.Opened | results.Stepped, canvas: Canvas) -> Text:
+    return _view(session, result.view, canvas)
+
+
+def _why(session: Session, result: records.EntryExplanation, canvas: Canvas) -> Text:
+    return focus.focus(
+        session.focus.snapshot(), canvas, selected=result.entry.position, why=result, titles=_titles(session)
+    )
+
+
+def _titles(session: Session) -> dict[str, str]:
+    """The title of every block, by id."""
+    everything = model.BlockFilter(statuses=model.STATUSES)
+    return {block.id: block.title for block in session.memory.blocks(everything)}
+
+
+_PICTURES: tuple[tuple[type, Draw], ...] = (
+    (results.Overview, _overview),
+    (results.Inbox, _inbox),
+    (results.Consolidated, _consolidated),
+    (results.BlockDetail, _block),
+    (results.Inspection, _inspection),
+    (results.Opened, _with_view),
+    (results.Stepped, _with_view),
+    (model.ConsolidationPlan, _plan),
+    (model.Frame, _frame),
+    (model.SearchResult, _search),
+    (model.Neighbourhood, _neighbourhood),
+    (model.GraphStats, _stats),
+    (model.DecayCurve, _curve),
+    (model.Forecast, _forecast),
+    (model.Reliability, _reliability),
+    (model.Outcome, _outcome),
+    (records.FocusView, _view),
+    (records.EntryExplanation, _why),
+)

@@ -1,0 +1,149 @@
+"""`amgs shell`: the verbs at a prompt, with history and completion.
+
+A plain reader where there is no terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from typing import IO, TYPE_CHECKING
+
+from amgs.errors import UsageError
+from amgs_tui.headless.output import Format, as_text, check_format, complain, intended, progress_on, write
+from amgs_tui.headless.runner import ScriptError, parse_step, run_step
+from amgs_tui.verbs.line import LineError, split
+from amgs_tui.verbs.registry import Registry
+
+if TYPE_CHECKING:
+    from prompt_toolkit.completion import CompleteEvent, Completion
+    from prompt_toolkit.document import Document
+
+    from amgs_tui.session import Session
+
+LEAVE = frozenset({"exit", "quit"})
+PAGER = "less"
+_WELCOME = (
+    "`help` lists the verbs; tab completes; ` | json`, ` | csv` or ` | less` after a line says how to see it;"
+    " ctrl-d leaves."
+)
+
+
+def run_shell(session: Session, registry: Registry, form: Format = "table") -> int:
+    """Read lines until the end of the input; gives the exit code.
+
+    Where standard input is no terminal the lines are a script: the first error ends it with that error's exit
+    code.
+    """
+    if not sys.stdin.isatty():
+        return _run_piped(session, registry, sys.stdin, form)
+    sys.stderr.write(_WELCOME + "\n")
+    for line in _prompted(session, registry):
+        if line.strip() in LEAVE:
+            break
+        _run_line(session, registry, line, form)
+    return 0
+
+
+def output_of(line: str, form: Format) -> tuple[str, Format, bool]:
+    """The line without its last ` | json`, `| csv`, `| table` or `| less`; the format asked for; whether it
+    is paged.
+
+    Raises LineError for a pipe into anything else.
+    """
+    words = split(line)
+    if len(words) < 2 or line[words[-2].column - 1 :].split(maxsplit=1)[0] != "|":
+        return line, form, False
+    target = words[-1]
+    rest = line[: words[-2].column - 1]
+    if target == PAGER:
+        return rest, form, True
+    try:
+        return rest, check_format(target), False
+    except UsageError as error:
+        raise LineError(
+            f"Nothing can be piped into `{target}`.",
+            line=line,
+            column=target.column,
+            way_out="Use json, csv, table or less.",
+        ) from error
+
+
+def _run_piped(session: Session, registry: Registry, lines: IO[str], form: Format) -> int:
+    for number, raw in enumerate(lines, 1):
+        line = raw.rstrip("\n")
+        if line.strip() in LEAVE:
+            break
+        try:
+            _carry_out(session, registry, line, form, "<stdin>", number)
+        except Exception as error:
+            if not intended(error):
+                raise
+            return complain(error)
+    return 0
+
+
+def _run_line(session: Session, registry: Registry, line: str, form: Format) -> None:
+    """One line at the prompt: an error is said and the shell goes on."""
+    try:
+        _carry_out(session, registry, line, form, "amgs", 1)
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped.\n")
+    except Exception as error:
+        if not intended(error):
+            raise
+        complain(error)
+
+
+def _carry_out(session: Session, registry: Registry, line: str, form: Format, name: str, number: int) -> None:
+    try:
+        rest, chosen, paged = output_of(line, form)
+    except LineError as error:
+        raise ScriptError(error, script=name, number=number, line=line, column=error.column) from error
+    step = parse_step(registry, rest, name, number)
+    if step is None:
+        return
+    with progress_on() if step.call.verb.wants_progress else nullcontext() as progress:
+        result = run_step(session, registry, step, name, progress)
+    if paged and sys.stdout.isatty():
+        _page(as_text(result, chosen))
+    else:
+        write(result, chosen)
+
+
+def _page(text: str) -> None:
+    import pydoc
+
+    pydoc.pager(text)
+
+
+def _prompted(session: Session, registry: Registry) -> Iterator[str]:
+    """Lines from the terminal, with history in the user's data folder; ctrl-c clears the line."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import Completer, Completion
+    from prompt_toolkit.history import FileHistory
+
+    from amgs_tui.session import data_folder
+    from amgs_tui.verbs.completion import complete
+
+    class VerbCompleter(Completer):
+        """The registry's suggestions as prompt_toolkit wants them."""
+
+        def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+            del complete_event
+            for found in complete(registry, document.text_before_cursor, session):
+                yield Completion(found.text, -found.replaces, display=found.label, display_meta=found.note)
+
+    folder = data_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    prompt: PromptSession[str] = PromptSession(
+        history=FileHistory(str(folder / "history")), completer=VerbCompleter(), complete_while_typing=False
+    )
+    while True:
+        try:
+            yield prompt.prompt("amgs> ")
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return

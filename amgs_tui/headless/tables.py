@@ -1,0 +1,148 @@
+"""The tables of the focus engine's and the workstation's results; importing it teaches them to `table_of`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from amgs_focus import records
+from amgs_tui.headless.sheet import Sheet, facts, sheet
+from amgs_tui.headless.tables_of_memory import table_of
+from amgs_tui.verbs import results
+
+__all__ = ["table_of"]
+
+_ENTRIES_SHOWN = 40
+"""Entries of the working context that its table shows; CSV and JSON hold them all."""
+
+# --- focus ------------------------------------------------------------------------------------------------
+
+
+@table_of.register
+def _(result: records.FocusView) -> Sheet:
+    rows = [
+        (e.position, f"L{e.level}", e.start, e.end, e.cost, e.score, e.last_action, e.reason, e.source)
+        for e in result.entries
+    ]
+    title = (
+        f"{result.model}: {result.lifetime:,} tokens of life in {result.used:,} of {result.window:,};"
+        f" step {result.step:,}, {result.refocuses} refocuses, swap {result.swap_rate:.2f}"
+    )
+    columns = "#:n lod start:n end:n cost:n score:score last reason source:id"
+    made = sheet(title, columns, rows, (f"“{result.text}”" if result.text else "",))
+    return replace(made, digest=made.rows[:_ENTRIES_SHOWN])
+
+
+@table_of.register
+def _(result: results.Opened) -> Sheet:
+    view = result.view
+    pairs = [
+        ("from", result.source),
+        ("question", result.question or None),
+        ("segments", result.segments),
+        ("lifetime tokens", view.lifetime),
+        ("working context", f"{view.used} of {view.window} in {len(view.entries)} entries"),
+        ("levels", view.levels),
+        ("model", f"{view.model} {view.precision}"),
+        ("gist / scorer", f"{view.gist} / {view.scorer}"),
+    ]
+    return facts("Opened", pairs)
+
+
+@table_of.register
+def _(result: results.Stepped) -> Sheet:
+    rows = []
+    for record in result.records:
+        done = (
+            ""
+            if record.refocus is None
+            else " ".join(f"{'▲' if d.kind == 'expand' else '▽'}{d.node}" for d in record.refocus.applied)
+        )
+        rows.append(
+            (record.step, record.text, record.nll, record.used, record.dirty, record.milliseconds, done)
+        )
+    view = result.view
+    title = f"{len(rows)} tokens, {view.used} of {view.window} used"
+    notes = [f"“{view.text}”" if view.text else ""]
+    if result.refocus is not None:
+        decided = result.refocus
+        proposed = f"{len(decided.applied)} of {len(decided.decisions)} proposals applied"
+        notes.insert(0, f"Refocus {decided.number}: {proposed}, swap {decided.swap_rate:.2f}")
+    return sheet(title, "step:n token nll:score used:n dirty:n time:ms refocus*", rows, notes)
+
+
+@table_of.register
+def _(result: records.EntryExplanation) -> Sheet:
+    entry, decision = result.entry, result.decision
+    pairs: list[tuple[str, Any]] = [
+        ("entry", f"#{entry.position}, {entry.node}, tokens {entry.start:,} to {entry.end:,}"),
+        ("text", result.text),
+        ("from", ", ".join(dict.fromkeys(s.label or s.source or s.kind for s in result.sources))),
+        ("score", f"{result.score:+.3f}"),
+        *((f"  {name}", f"{value:+.3f}") for name, value in result.parts),
+        (
+            "decision",
+            "none" if decision is None else f"{decision.kind} {decision.node}: {result.reason_text}",
+        ),
+        ("legal", result.legality),
+        ("expand / collapse", f"{result.expand_cost} / {result.collapse_cost} tokens"),
+        ("cooldown", result.cooldown),
+        ("would", result.would),
+    ]
+    return facts("Why", pairs)
+
+
+# --- the workstation --------------------------------------------------------------------------------------
+
+
+@table_of.register
+def _(result: results.Overview) -> Sheet:
+    store = result.store
+    pairs: list[tuple[str, Any]] = [
+        ("store", store.path),
+        ("now", store.now),
+        *((f"blocks {status}", count) for status, count in store.blocks.items()),
+        ("edges", store.edges),
+        ("frames", store.frames),
+        ("mean relevance", store.mean_relevance),
+        ("last consolidation", store.last_consolidation),
+        ("Brier", store.brier),
+        ("outcomes", store.outcomes),
+        ("schema / changes", f"{store.schema_version} / {store.change_counter}"),
+        ("corpus", result.corpus),
+        ("model", result.model + (" (loaded)" if result.model_loaded else "")),
+        ("seed", result.seed),
+    ]
+    return facts("", pairs)
+
+
+@table_of.register
+def _(result: results.Shown) -> Sheet:
+    return table_of(result.result)
+
+
+@table_of.register
+def _(result: results.ThemeSet) -> Sheet:
+    return sheet("", "theme in_use", [(name, "●" if name == result.name else "") for name in result.known])
+
+
+@table_of.register
+def _(result: results.Snapshot) -> Sheet:
+    return sheet("", "pane file*", [(result.pane, name) for name in result.files])
+
+
+@table_of.register
+def _(result: results.Expectation) -> Sheet:
+    return sheet(
+        "", "metric found:n op wanted:n", [(result.metric, result.found, result.operator, result.wanted)]
+    )
+
+
+@table_of.register
+def _(result: results.HelpList) -> Sheet:
+    if len(result.verbs) != 1:
+        return sheet(
+            "", "verb what_it_does*", [(each.usage.split(" [")[0], each.summary) for each in result.verbs]
+        )
+    only = result.verbs[0]
+    return sheet(only.usage, "argument meaning*", only.parameters, ("", only.text))

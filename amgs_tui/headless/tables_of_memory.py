@@ -1,0 +1,324 @@
+"""What each result of the memory says as a table: one function a type, found by its type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+from typing import Any
+
+from amgs import model
+from amgs.decay import profile_name
+from amgs_tui.headless.sheet import Sheet, facts, sheet
+from amgs_tui.verbs import results
+
+
+@singledispatch
+def table_of(result: Any) -> Sheet:
+    """The sheet of a result; raises TypeError for a type that has none, which is a fault of the program."""
+    raise TypeError(f"{type(result).__name__} has no table.")
+
+
+_REJECTED_SHOWN = 12
+"""Rejected candidates that a frame's table shows; CSV and JSON hold them all."""
+
+_POINTS_SHOWN = 16
+"""Points of a decay curve that its table shows."""
+
+# --- blocks -----------------------------------------------------------------------------------------------
+
+_BLOCKS = "#:n id:id title* category status conf:score created:at"
+
+
+def _block_rows(blocks: tuple[model.Block, ...]) -> list[tuple[Any, ...]]:
+    return [
+        (n, b.id, b.title, b.category, b.status, b.confidence, b.created_at) for n, b in enumerate(blocks, 1)
+    ]
+
+
+@table_of.register
+def _(result: results.Inbox) -> Sheet:
+    rows = [
+        (n, b.id, b.title, b.created_at, b.meta.get("source", "")) for n, b in enumerate(result.blocks, 1)
+    ]
+    hidden = result.total - len(result.blocks)
+    notes = [f"{hidden:,} more" if hidden else "", "" if rows else "The inbox is empty."]
+    return sheet(f"Inbox: {result.total:,} raw blocks", "#:n id:id title* created:at source", rows, notes)
+
+
+@table_of.register
+def _(result: results.BlockList) -> Sheet:
+    notes = () if result.blocks else (f"Nothing resembles {result.text!r}.",)
+    return sheet(
+        f"{len(result.blocks)} blocks like {result.text!r}", _BLOCKS, _block_rows(result.blocks), notes
+    )
+
+
+@table_of.register
+def _(result: results.BlockDetail) -> Sheet:
+    block = result.block
+    pairs: list[tuple[str, Any]] = [
+        ("id", block.id),
+        ("category", block.category),
+        ("status", block.status),
+        ("confidence", block.confidence),
+        ("relevance", result.relevance),
+        ("decay", f"{result.profile} (λ {block.decay_lambda:g} per hour)"),
+        ("created", block.created_at),
+        ("reinforced", block.last_reinforced_at),
+        ("self", block.is_self_component),
+        ("edges", f"{result.edges_out} out, {result.edges_in} in"),
+    ]
+    pairs += [(name, _said(value)) for name, value in block.meta.items() if name != "title"]
+    return facts(block.title, pairs, ("", block.content))
+
+
+def _said(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+@table_of.register
+def _(result: results.Selected) -> Sheet:
+    return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
+
+
+# --- lifecycle --------------------------------------------------------------------------------------------
+
+
+@table_of.register
+def _(result: model.IngestReport) -> Sheet:
+    counts = (len(result.added), len(result.known), len(result.refused))
+    title = "{:,} new blocks, {:,} already known, {:,} refused".format(*counts)
+    return sheet(title, "refused because*", [(each.source, each.reason) for each in result.refused])
+
+
+@table_of.register
+def _(result: model.ConsolidationPlan) -> Sheet:
+    rows = [
+        (
+            item.block.id,
+            item.block.title,
+            item.category,
+            item.category_confidence,
+            profile_name(item.decay_lambda),
+            item.is_self_component,
+            len(item.edges),
+            len(item.entities),
+        )
+        for item in result.items
+    ]
+    edges = sum(len(item.edges) for item in result.items)
+    title = f"Plan: {len(rows):,} blocks, {edges:,} edges; nothing has happened yet"
+    return sheet(title, "id:id title* category sure:score decay self edges:n entities:n", rows)
+
+
+@table_of.register
+def _(result: results.Consolidated) -> Sheet:
+    counted: dict[str, int] = {}
+    for item in result.plan.items:
+        counted[item.category] = counted.get(item.category, 0) + 1
+    rows = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
+    done = result.operation
+    title = f"Consolidated {done.blocks:,} blocks and {done.edges:,} edges as operation {done.id}"
+    return sheet(title, "category* blocks:n", rows, (f"`undo {done.id}` takes it back.",) if rows else ())
+
+
+_OPERATIONS = "#:n what at:at summary* blocks:n edges:n undone"
+
+
+def _operation_row(done: model.Operation) -> tuple[Any, ...]:
+    return (done.id, done.kind, done.at, done.summary, done.blocks, done.edges, done.undone)
+
+
+@table_of.register
+def _(result: results.OperationList) -> Sheet:
+    rows = [_operation_row(done) for done in result.operations]
+    return sheet("Journal", _OPERATIONS, rows, () if rows else ("The journal is empty.",))
+
+
+@table_of.register
+def _(result: model.Operation) -> Sheet:
+    return sheet("Undone" if result.undone else "Done", _OPERATIONS, [_operation_row(result)])
+
+
+@table_of.register
+def _(result: model.Verification) -> Sheet:
+    said = "no faults" if result.ok else f"{len(result.faults)} faults"
+    rows = [(fault.where, fault.what, fault.repairable) for fault in result.faults]
+    return sheet(
+        f"{result.blocks:,} blocks and {result.edges:,} edges checked: {said}", "where what* repairable", rows
+    )
+
+
+# --- retrieval and frames ---------------------------------------------------------------------------------
+
+
+def _layers(layers: tuple[model.LayerReport, ...]) -> str:
+    said = [
+        f"{each.layer} skipped ({each.skipped})"
+        if each.skipped
+        else f"{each.layer} {each.candidates_in}→{each.candidates_out} {each.milliseconds:.1f} ms"
+        for each in layers
+    ]
+    return " │ ".join(said)
+
+
+def _parts(candidate: model.Candidate) -> tuple[float, ...]:
+    return tuple(getattr(candidate.parts, name) for name in model.COMPONENTS)
+
+
+@table_of.register
+def _(result: model.SearchResult) -> Sheet:
+    rows = [
+        (n, hit.block.id, hit.block.title, hit.score, *_parts(hit), "+".join(hit.layers))
+        for n, hit in enumerate(result.hits, 1)
+    ]
+    parts = "recency:score central:score conf:score similar:score reinf:score"
+    columns = f"#:n id:id title* score:score {parts} found_by"
+    return sheet(f"{len(rows)} hits for {result.query!r}", columns, rows, (_layers(result.layers),))
+
+
+@table_of.register
+def _(result: results.FrameList) -> Sheet:
+    rows = []
+    for each in result.definitions:
+        weights = " ".join(f"{getattr(each.weights, name):g}" for name in model.COMPONENTS)
+        children = (
+            f" {each.merge}: ".join(["", ", ".join(c.name for c in each.children)]) if each.children else ""
+        )
+        rows.append((each.name, each.purpose, each.budget, weights, children.strip()))
+    return sheet("Frames", "name purpose* budget:n r_c_k_s_f children", rows)
+
+
+@table_of.register
+def _(result: model.Frame) -> Sheet:
+    numbered = [
+        (n, each.block.id, each.block.title, each.score, each.tokens, each.child, _fate(each), each.fate)
+        for n, each in enumerate(result.candidates, 1)
+    ]
+    # What got in comes first; the numbers stay those of the whole list, which `@2` refers to.
+    numbered.sort(key=lambda row: row[-1] != "selected")
+    asked = f" for {result.query!r}" if result.query else ""
+    chosen = f"{len(result.selected)} of {len(numbered)} blocks"
+    title = f"{result.name}{asked}: {chosen}, {result.tokens:,} of {result.budget:,} tokens"
+    ledger = "; ".join(f"{each.child} {each.used}/{each.budget} tokens" for each in result.ledger)
+    notes = (
+        f"{ledger}; entropy {result.entropy_bits:.2f} bit" if ledger else "",
+        _layers(result.layers),
+        *result.remarks,
+    )
+    made = sheet(
+        title,
+        "#:n id:id title* score:score tokens:n frame fate*",
+        [row[:-1] for row in numbered],
+        notes,
+    )
+    return replace(made, digest=made.rows[: len(result.selected) + _REJECTED_SHOWN])
+
+
+def _fate(each: model.Candidate) -> str:
+    said = "in" if each.fate == "selected" else each.fate.replace("_", " ")
+    if not each.because or each.because == said:
+        return said
+    return each.because if each.because.startswith(said) else f"{said} · {each.because}"
+
+
+# --- graph and decay --------------------------------------------------------------------------------------
+
+
+@table_of.register
+def _(result: model.Neighbourhood) -> Sheet:
+    titles = {block.id: block.title for block in result.blocks} | {result.center.id: result.center.title}
+    rows = [
+        (
+            titles.get(e.edge.source_id, e.edge.source_id),
+            e.edge.relation_type,
+            titles.get(e.edge.target_id, e.edge.target_id),
+            e.strength,
+        )
+        for e in sorted(result.edges, key=lambda live: -live.strength)
+    ]
+    title = f"{result.center.title}: {len(result.blocks):,} blocks within {result.hops}"
+    return sheet(title, "from* relation to* strength:score", rows)
+
+
+@table_of.register
+def _(result: results.Inspection) -> Sheet:
+    made = table_of(result.neighbourhood)
+    c = result.centrality
+    note = (
+        f"degree {c.degree:.3f}, eigenvector {c.eigenvector:.3f}, PageRank {c.pagerank:.3f}, "
+        f"betweenness {c.betweenness:.3f}"
+    )
+    return Sheet(made.title, made.columns, made.rows, (note,))
+
+
+@table_of.register
+def _(result: model.GraphStats) -> Sheet:
+    counts = f"{result.nodes:,} nodes, {result.edges:,} edges, {result.components:,} components"
+    title = f"{counts}, density {result.density:.4f}"
+    return sheet(
+        title, "relation* edges:n", sorted(result.by_relation.items(), key=lambda pair: (-pair[1], pair[0]))
+    )
+
+
+@table_of.register
+def _(result: model.DecayCurve) -> Sheet:
+    falls = result.falls_below_at
+    note = (
+        "It never falls under the threshold."
+        if falls is None
+        else f"Under {result.threshold:g} at {falls:%Y-%m-%d %H:%M}."
+    )
+    points = zip(result.hours, result.relevance, strict=True)
+    made = sheet(result.block.title, "hours:n relevance:score", points, (note,))
+    return replace(made, digest=made.rows[:: max(1, len(made.rows) // _POINTS_SHOWN)])
+
+
+@table_of.register
+def _(result: model.Forecast) -> Sheet:
+    rows = [
+        (row.block.id, row.block.title, row.falls_at, row.relevance_now, row.relevance_then)
+        for row in result.rows
+    ]
+    falling = f"{len(rows):,} blocks fall under {result.threshold:g} within {result.days:g} days"
+    title = f"{falling}; {result.already_below:,} are already under"
+    return sheet(title, "id:id title* falls:at now:score then:score", rows)
+
+
+# --- calibration ------------------------------------------------------------------------------------------
+
+
+@table_of.register
+def _(result: model.Outcome) -> Sheet:
+    pairs = [
+        ("forecast", result.predicted),
+        ("outcome", result.actual),
+        ("Brier", result.brier),
+        ("block", result.block_id),
+        ("frame", result.frame),
+    ]
+    return facts("Verdict", pairs)
+
+
+@table_of.register
+def _(result: model.Reliability) -> Sheet:
+    rows = [
+        (
+            f"{each.low:.2f} to {each.high:.2f}",
+            each.count,
+            each.mean_predicted,
+            each.rate,
+            f"{each.rate_low:.2f} to {each.rate_high:.2f}",
+        )
+        for each in result.bins
+        if each.count
+    ]
+    said = "no outcomes yet" if result.brier is None else f"Brier {result.brier:.4f}"
+    note = ""
+    if result.brier is not None:
+        note = (
+            f"= reliability {result.reliability:.4f} − resolution {result.resolution:.4f}"
+            f" + uncertainty {result.uncertainty:.4f} + within bin {result.within_bin:.4f}"
+        )
+    title = f"{result.forecasts:,} forecasts, {result.outcomes:,} outcomes: {said}"
+    return sheet(title, "forecast count:n mean:score came_true:score 95_%", rows, (note,))

@@ -1,0 +1,126 @@
+"""What crosses the line between the engine's thread and the screen: frozen values, each with the request it
+answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from textual.message import Message
+
+Origin = Literal["operator", "screen"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A verb to carry out: by name and arguments, or as a typed line.
+
+    slot: a newer request of the same slot makes this one stale ("" never becomes stale). origin: the
+    operator's own act, which belongs into a recording, or a look that the screen takes by itself."""
+
+    id: int
+    verb: str
+    arguments: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    line: str = ""
+    slot: str = ""
+    origin: Origin = "operator"
+
+    @property
+    def title(self) -> str:
+        """What the status line calls it."""
+        return self.line or self.verb
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a verb gave. line: its canonical text. pane: the pane that shows it. writes: whether something
+    changed.
+    """
+
+    verb: str
+    result: Any = field(hash=False, default=None)
+    line: str = ""
+    pane: str | None = None
+    writes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The engine has begun with a request."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """How far a request is. elapsed and remaining in seconds; remaining is None while it cannot be told."""
+
+    request: Request
+    done: int
+    total: int
+    doing: str
+    elapsed: float
+    remaining: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A request's result: a frozen value of an engine or of the verbs. elapsed in seconds."""
+
+    request: Request
+    answer: Answer
+    elapsed: float = 0.0
+
+    @property
+    def verb(self) -> str:
+        return self.answer.verb
+
+    @property
+    def result(self) -> Any:
+        return self.answer.result
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A request that ended in an error. fatal: nothing can go on with this store. detail: for a fault's
+    report.
+    """
+
+    request: Request
+    title: str
+    message: str
+    way_out: str = ""
+    fatal: bool = False
+    detail: str = ""
+    exit_code: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """A request that the operator stopped, or that a newer one replaced before it had begun."""
+
+    request: Request
+    message: str = ""
+    superseded: bool = False
+
+
+EngineEvent = Started | Progressed | Finished | Failed | Cancelled
+
+
+class EngineReport(Message):
+    """Brings an event of the engine's thread to the screen."""
+
+    def __init__(self, event: EngineEvent) -> None:
+        super().__init__()
+        self.event = event
+
+    def can_replace(self, message: Message) -> bool:
+        """Of two reports on the same request's progress only the newer is worth drawing."""
+        return (
+            isinstance(message, EngineReport)
+            and isinstance(self.event, Progressed)
+            and isinstance(message.event, Progressed)
+            and self.event.request.id == message.event.request.id
+        )

@@ -1,0 +1,122 @@
+"""What the engines ask of models, filled in: the one place that decides which real or tiny model stands
+behind a Protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from amgs.errors import InputError
+
+if TYPE_CHECKING:
+    from amgs.clock import Clock
+    from amgs.model import Block, Frame
+    from amgs.text.embedding import Embedder
+    from amgs.text.entities import EntityRecogniser
+    from amgs.text.tokens import CountTokens
+    from amgs_focus.base_model import BaseModel
+    from amgs_focus.gist_tree import Segment
+    from amgs_focus.runtime import FocusRuntime
+    from amgs_focus.settings import FocusSettings
+    from amgs_focus.trace import TraceWriter
+    from amgs_tui.settings import ModelSettings
+
+TINY = "tiny"
+
+
+def text_models(
+    spec: str, settings: ModelSettings, loaded: Callable[[], BaseModel | None]
+) -> tuple[Embedder, EntityRecogniser, CountTokens]:
+    """Embedder, entity recogniser and token counter; each loads what it needs on first use.
+
+    "tiny" takes the hashing embedder, rules and approximate counts: no model, the same everywhere. Its byte
+    tokenizer is not used for budgets, so that its frames are as long as those of a real model.
+    """
+    if spec == TINY:
+        from amgs.text.embedding import HashingEmbedder
+        from amgs.text.entities import RuleRecogniser
+        from amgs.text.tokens import approximate_tokens
+
+        return HashingEmbedder(), RuleRecogniser(), approximate_tokens
+    from amgs.text.minilm import MiniLM
+    from amgs.text.spacy_entities import SpacyRecogniser
+    from amgs_tui.tokenizer import TokenCounter
+
+    return MiniLM(settings.embedder), SpacyRecogniser(), TokenCounter(spec, loaded)
+
+
+def load_base_model(spec: str, precision: str) -> BaseModel:
+    """The frozen language model; raises FocusError (ModelMissingError, ModelMismatchError)."""
+    if spec == TINY:
+        from amgs_focus.tiny import TinyModel
+
+        return TinyModel()
+    from amgs_focus.pretrained import load
+
+    return load(spec, precision=precision)
+
+
+def focus_runtime(
+    model: BaseModel, settings: FocusSettings, seed: int, clock: Clock, trace: Path | None = None
+) -> tuple[FocusRuntime, TraceWriter | None]:
+    """An empty focus engine over the model, with the baseline gist and scorer.
+
+    trace: the file its events are written to as they happen; the caller closes the writer. Raises TraceError.
+    """
+    from amgs_focus.gistnet import PointerEncoder
+    from amgs_focus.lensnet import TailSimilarity
+    from amgs_focus.runtime import FocusRuntime
+    from amgs_focus.trace import TraceWriter, header_of
+
+    chosen = settings.model_copy(update={"seed": seed})
+    silent = FocusRuntime(model, PointerEncoder(), TailSimilarity(), chosen, clock=clock)
+    if trace is None:
+        return silent, None
+    writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat()))
+    told = FocusRuntime(
+        model, silent.tree.gist, TailSimilarity(), chosen, writer, clock=clock, tree=silent.tree
+    )
+    return told, writer
+
+
+def segments_of_frame(frame: Frame) -> tuple[Segment, ...]:
+    """The frame's text span by span, each with its block; together they are the whole text."""
+    from amgs_focus.gist_tree import Segment
+
+    titles = {candidate.block.id: candidate.block.title for candidate in frame.candidates}
+    return tuple(
+        Segment(
+            frame.text[span.start : span.end],
+            source=span.block_id,
+            meta={"label": titles.get(span.block_id or "", "")},
+        )
+        for span in frame.spans
+        if span.end > span.start
+    )
+
+
+def segments_of_blocks(blocks: Iterable[Block]) -> tuple[Segment, ...]:
+    """Blocks as a lifetime, one paragraph each."""
+    from amgs_focus.gist_tree import Segment
+
+    return tuple(
+        Segment(f"{block.content}\n\n", source=block.id, meta={"label": block.title}) for block in blocks
+    )
+
+
+def segments_of_files(files: Sequence[Path]) -> tuple[Segment, ...]:
+    """Text files as a lifetime; raises InputError for one that cannot be read."""
+    from amgs_focus.gist_tree import Segment
+
+    return tuple(Segment(f"{_text_of(file)}\n\n", meta={"label": file.name}) for file in files)
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8 (byte {error.start}).", way_out="Save it as UTF-8.") from error
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror}.", way_out="Name a text file.") from error

@@ -1,0 +1,282 @@
+"""6 Working context: which spans of the lifetime the model holds as tokens and which as gists, step by
+step, and why.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from rich.text import Text
+from textual import events
+from textual.binding import Binding
+
+from amgs_tui.panes.base import Ask, Pane
+from amgs_tui.pictures.canvas import Canvas
+from amgs_tui.pictures.notice import notice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from amgs_focus.records import EntryExplanation, FocusView
+    from amgs_tui.messages import Failed
+
+Axis = Literal["lifetime", "log", "context"]
+AXES: tuple[Axis, ...] = ("lifetime", "log", "context")
+NEEDS_VIEW = frozenset({"step", "to_refocus", "refocus", "back", "play", "why", "axis", "zoom", "source"})
+ZOOM_STEP, MOST_ZOOM = 2.0, 4096.0
+
+
+class FocusPane(Pane):
+    """The live level-of-detail map with its transport and its inspector."""
+
+    NAME = "focus"
+    SHOWS = frozenset(
+        {"frame open", "focus open", "focus step", "focus refocus", "focus back", "focus view", "focus why"}
+    )
+    PURPOSE = """\
+The lifetime context from left to right, as the frozen model holds it now: fine spans are tokens, coarse
+ones gists that stand for 32, 1,024, … tokens. Every few tokens it refocuses: what the text at hand needs is
+expanded (▲), what it does not is collapsed (▽), within the window. Step it token by token, go back exactly,
+and ask any entry why it is as it is. Opened frames land here."""
+
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding("full_stop", "step(1)", "token", id="focus.step", tooltip="Decode one token"),
+        Binding(
+            "n",
+            "to_refocus",
+            "to next refocus",
+            id="focus.next",
+            tooltip="Decode until the next refocus is done",
+        ),
+        Binding(
+            "greater_than_sign",
+            "refocus",
+            "refocus",
+            id="focus.refocus",
+            tooltip="Refocus now, without decoding",
+        ),
+        Binding("comma", "back(1)", "back", id="focus.back", tooltip="Take one token back, exactly"),
+        Binding("space", "play", "play", id="focus.play", tooltip="Decode on and on, until space or esc"),
+        Binding("enter", "why", "why", id="focus.why", tooltip="Explain the entry under the cursor"),
+        Binding("left", "walk(-1)", "entry ←", show=False, id="focus.left", tooltip="The entry before"),
+        Binding("right", "walk(1)", "entry →", show=False, id="focus.right", tooltip="The next entry"),
+        Binding("home", "edge(-1)", "first", show=False, id="focus.first", tooltip="The first entry"),
+        Binding("end", "edge(1)", "last", show=False, id="focus.last", tooltip="The last entry"),
+        Binding(
+            "a",
+            "axis",
+            "axis",
+            id="focus.axis",
+            tooltip="Lifetime, logarithm from the end, one column an entry",
+        ),
+        Binding(
+            "plus,equals_sign",
+            "zoom(1)",
+            "zoom in",
+            key_display="+",
+            id="focus.zoom_in",
+            tooltip="Fewer tokens a column",
+        ),
+        Binding("minus", "zoom(-1)", "zoom out", id="focus.zoom_out", tooltip="More tokens a column"),
+        Binding(
+            "o", "open", "open", id="focus.open", tooltip="Open the frame assembled last, or ask for one"
+        ),
+        Binding(
+            "s",
+            "source",
+            "source",
+            show=False,
+            id="focus.source",
+            tooltip="Select the block this entry came from",
+        ),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.view: FocusView | None = None
+        self.why: EntryExplanation | None = None
+        self.axis: Axis = "lifetime"
+        self.zoom = 1.0
+        self.cursor = 0
+        self.playing = False
+
+    def asks(self) -> Iterable[Ask]:
+        return [("focus view", {})] if self.view is not None else ()
+
+    def take(self, verb: str, result: Any) -> None:
+        if verb == "focus why":
+            self.why = result
+            self.cursor = result.entry.position
+            return
+        fresh = verb in ("frame open", "focus open")
+        start = (
+            self.view.entries[self.cursor].start if self.view and self.view.entries and not fresh else None
+        )
+        self.view = getattr(result, "view", result)
+        self.cursor = self._entry_holding(start)
+        self.why = None
+        if fresh:
+            self.zoom, self.playing = 1.0, False
+        if self.has_place:
+            self._ask_why()
+        if self.playing and verb == "focus step":
+            self._play_on()
+
+    def _entry_holding(self, token: int | None) -> int:
+        """The entry that holds a lifetime token; the last one for None or when nothing does."""
+        entries = self.view.entries if self.view is not None else ()
+        if token is not None:
+            for place, entry in enumerate(entries):
+                if entry.start <= token < entry.end:
+                    return place
+        return max(0, len(entries) - 1)
+
+    def _ask_why(self) -> None:
+        """Keep the inspector on the entry under the cursor."""
+        if self.view is not None and self.view.entries:
+            self.ask("focus why", origin="screen", entry=self.cursor)
+
+    def subtitle(self) -> str:
+        if self.view is None:
+            return ""
+        if self.playing:
+            return "playing · space or esc stops"
+        return "the answer is finished" if self.view.finished else f"{self.axis} axis · zoom {self.zoom:g}×"
+
+    def draw(self, canvas: Canvas) -> Text:
+        if self.view is None:
+            keys = ("o  open a frame", "2  assemble one for a question")
+            return notice(
+                canvas,
+                "No lifetime context yet",
+                keys,
+                "An assembled frame becomes what the language model remembers; "
+                "here you see how much of it is held in detail.",
+            )
+        from amgs_tui.pictures import focus
+
+        return focus.focus(
+            self.view,
+            canvas,
+            axis=self.axis,
+            zoom=self.zoom,
+            offset=self.map_offset,
+            selected=self.cursor,
+            why=self.why,
+            titles=self.workstation.titles,
+        )
+
+    @property
+    def map_offset(self) -> int:
+        """The first lifetime token of the map so that the cursor's entry is in view."""
+        if self.view is None or self.zoom <= 1 or not self.view.entries:
+            return 0
+        span = max(1, int(self.view.lifetime / self.zoom))
+        entry = self.view.entries[min(self.cursor, len(self.view.entries) - 1)]
+        middle = (entry.start + entry.end) // 2
+        return max(0, min(middle - span // 2, self.view.lifetime - span))
+
+    def failed(self, failure: Failed) -> None:
+        self.playing = False
+        super().failed(failure)
+        self.trouble = None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """The transport is offered once something is open."""
+        return self.view is not None or action not in NEEDS_VIEW
+
+    # --- transport ----------------------------------------------------------------------------------------
+
+    def action_step(self, count: int) -> None:
+        self.ask("focus step", count=count)
+
+    def action_to_refocus(self) -> None:
+        if self.view is not None:
+            self.ask("focus step", count=self.view.next_refocus_in + 1)
+
+    def action_refocus(self) -> None:
+        self.ask("focus refocus")
+
+    def action_back(self, count: int) -> None:
+        self.playing = False
+        self.ask("focus back", count=count)
+
+    def action_play(self) -> None:
+        self.playing = not self.playing
+        self._say()
+        if self.playing:
+            self._play_on()
+
+    def stop_playing(self) -> bool:
+        """Stop after the token at hand; whether it was playing."""
+        was, self.playing = self.playing, False
+        self._say()
+        return was
+
+    def _play_on(self) -> None:
+        if self.view is None or self.view.finished:
+            self.playing = False
+        else:
+            self.ask("focus step", count=1)
+
+    def action_open(self) -> None:
+        if self.workstation.last_frame is not None:
+            self.ask("frame open")
+            return
+        hint = "A question; ⏎ assembles SESSION for it and opens it as lifetime context."
+        self.workstation.ask_line(self.NAME, "ask", hint=hint)
+
+    def answered(self, line: str) -> None:
+        """The question was entered: the frame first, then its opening."""
+        self.ask("frame assemble", name="SESSION", query=line)
+        self.ask("frame open")
+
+    # --- looking ------------------------------------------------------------------------------------------
+
+    def move_to(self, place: int) -> None:
+        """Put the cursor on an entry (clipped to those there are)."""
+        if self.view is None or not self.view.entries:
+            return
+        self.cursor = max(0, min(place, len(self.view.entries) - 1))
+        self._ask_why()
+        self.refresh()
+
+    def action_walk(self, by: int) -> None:
+        self.move_to(self.cursor + by)
+
+    def action_edge(self, where: int) -> None:
+        if self.view is not None:
+            self.move_to(0 if where < 0 else len(self.view.entries) - 1)
+
+    def action_why(self) -> None:
+        self.ask("focus why", entry=self.cursor)
+
+    def action_axis(self) -> None:
+        self.axis = AXES[(AXES.index(self.axis) + 1) % len(AXES)]
+        self._say()
+        self.refresh()
+
+    def action_zoom(self, direction: int) -> None:
+        factor = ZOOM_STEP if direction > 0 else 1 / ZOOM_STEP
+        self.zoom = min(MOST_ZOOM, max(1.0, self.zoom * factor))
+        self._say()
+        self.refresh()
+
+    def action_source(self) -> None:
+        if self.view is not None and self.view.entries:
+            source = self.view.entries[self.cursor].source
+            if source is not None:
+                self.post_message(self.Picked(source))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on the map puts the cursor on the entry drawn there."""
+        offset = event.get_content_offset(self)
+        if offset is None or self.view is None:
+            return
+        from amgs_tui.pictures import focus
+
+        place = focus.entry_at(
+            self.view, self.canvas(), offset.x, axis=self.axis, zoom=self.zoom, offset=self.map_offset
+        )
+        if place is not None:
+            self.move_to(place)

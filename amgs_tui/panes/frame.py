@@ -1,0 +1,173 @@
+"""2 Frame: a question, what memory offers for it, what got in and why, and the text that came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from rich.text import Text
+from textual.binding import Binding
+
+from amgs_tui.panes.base import Ask, ListPane
+from amgs_tui.pictures.canvas import Canvas
+from amgs_tui.pictures.notice import notice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from amgs.model import Candidate, Frame, SearchResult
+    from amgs_tui.verbs.results import FrameList
+
+FIRST_FRAME = "SESSION"
+Show = Literal["both", "candidates", "text"]
+SHOWS: tuple[Show, ...] = ("both", "candidates", "text")
+
+
+class FramePane(ListPane):
+    """The frame assembled last, or the hits of the last search."""
+
+    NAME = "frame"
+    SHOWS = frozenset({"frame assemble", "search", "frame list"})
+    PURPOSE = """\
+A frame is the text that a question gets: what memory holds on it, chosen by a score of five parts within a
+budget of tokens. The waterfall says how many candidates each layer brought; each row says what a block's
+score is made of and what became of it. Open a frame as lifetime context to see what the language model
+makes of it. Verdicts (u, x) settle the score as a forecast."""
+
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding("e,enter", "ask", "ask", id="frame.ask", tooltip="Ask something: assembles the frame for it"),
+        Binding(
+            "o",
+            "open",
+            "open as context",
+            id="frame.open",
+            tooltip="Make this frame the model's lifetime context",
+        ),
+        Binding("u", "feedback('useful')", "useful", id="frame.useful", tooltip="This block was useful"),
+        Binding("x", "feedback('useless')", "useless", id="frame.useless", tooltip="This block was useless"),
+        Binding("f", "choose", "frame", id="frame.choose", tooltip="Choose which frame is assembled"),
+        Binding("v", "view", "text", id="frame.view", tooltip="Candidates and text, candidates, text"),
+        *ListPane.BINDINGS,
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frame: Frame | None = None
+        self.search: SearchResult | None = None
+        self.frames: FrameList | None = None
+        self.chosen = FIRST_FRAME
+        self.show: Show = "both"
+        self.text_offset = 0
+
+    def asks(self) -> Iterable[Ask]:
+        return [("frame list", {})]
+
+    def take(self, verb: str, result: Any) -> None:
+        if verb == "frame list":
+            self.frames = result
+            return
+        self.cursor = self.text_offset = 0
+        if verb == "frame assemble":
+            self.frame, self.search = result, None
+            self.chosen = result.name
+        else:
+            self.search = result
+        self.moved()
+
+    @property
+    def candidates(self) -> Sequence[Candidate]:
+        """The rows of the table."""
+        if self.search is not None:
+            return self.search.hits
+        return self.frame.candidates if self.frame is not None else ()
+
+    @property
+    def rows(self) -> int:
+        return len(self.candidates)
+
+    def subtitle(self) -> str:
+        return (
+            f"{self.chosen} · e asks"
+            if self.frame is None
+            else f"{self.chosen} · o opens it as lifetime context"
+        )
+
+    def moved(self) -> None:
+        if self.candidates:
+            self.post_message(self.Picked(self.candidates[self.cursor].block.id))
+
+    def selection_changed(self, block_id: str | None) -> None:
+        self.cursor = next((n for n, c in enumerate(self.candidates) if c.block.id == block_id), self.cursor)
+        self.refresh()
+
+    def action_move(self, by: int) -> None:
+        if self.show == "text" and self.search is None:
+            self.text_offset = max(0, self.text_offset + by)
+            self.refresh()
+        else:
+            super().action_move(by)
+
+    def draw(self, canvas: Canvas) -> Text:
+        if self.frame is None and self.search is None:
+            keys = ("e  ask something", "f  choose the frame")
+            return notice(
+                canvas,
+                "No frame yet",
+                keys,
+                "A frame is the text that a question gets: what memory holds on it, within a budget.",
+            )
+        from amgs_tui.pictures import frame
+
+        selected = self.candidates[self.cursor].block.id if self.candidates else None
+        if self.search is not None:
+            return frame.search(self.search, canvas, selected=selected)
+        return frame.frame(
+            self.frame, canvas, selected=selected, show=self.show, text_offset=self.text_offset
+        )
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """Keys that need a frame are not offered without one."""
+        if action in ("open", "view"):
+            return self.frame is not None
+        return bool(self.candidates) if action == "feedback" else True
+
+    def action_ask(self) -> None:
+        query = self.frame.query if self.frame is not None else ""
+        hint = "A question or some words; ⏎ assembles the frame, esc leaves it."
+        self.workstation.ask_line(self.NAME, f"{self.chosen} ?", query, hint=hint)
+
+    def answered(self, line: str) -> None:
+        """The question was entered."""
+        self.ask("frame assemble", name=self.chosen, query=line)
+
+    def action_choose(self) -> None:
+        """Let the operator choose a frame; one with a question is assembled again at once."""
+        from amgs_tui.screens.chooser import Choice, Chooser
+
+        if self.frames is None:
+            return
+        choices = [
+            Choice(each.name, each.name, each.purpose, marked=each.name == self.chosen)
+            for each in self.frames.definitions
+        ]
+        self.workstation.push_screen(Chooser("Which frame?", choices), self._chose)
+
+    def _chose(self, name: str | None) -> None:
+        if name is None:
+            return
+        self.chosen = name
+        self._say()
+        if self.frame is not None:
+            self.ask("frame assemble", name=name, query=self.frame.query)
+        else:
+            self.action_ask()
+
+    def action_open(self) -> None:
+        self.ask("frame open")
+
+    def action_feedback(self, verdict: str) -> None:
+        block = self.candidates[self.cursor].block
+        self.ask("feedback", verdict=verdict, block=block.id)
+
+    def action_view(self) -> None:
+        self.show = SHOWS[(SHOWS.index(self.show) + 1) % len(SHOWS)]
+        self.refresh()

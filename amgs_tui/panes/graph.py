@@ -1,0 +1,135 @@
+"""3 Graph: what lies around the selected block, and the way from block to block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.text import Text
+from textual.binding import Binding
+
+from amgs_tui.panes.base import Ask, ListPane
+from amgs_tui.pictures.canvas import Canvas
+from amgs_tui.pictures.notice import notice
+from amgs_tui.pictures.words import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from amgs.model import GraphStats, Neighbourhood
+
+MOST_HOPS = 3
+
+
+class GraphPane(ListPane):
+    """The neighbourhood of the selection; without one, the shape of the whole graph."""
+
+    NAME = "graph"
+    SHOWS = frozenset({"graph neighbours", "graph inspect", "graph stats"})
+    PURPOSE = """\
+The selected block and what is linked to it: edges by type, each as strong as its weight, its confidence and
+the time since it was reinforced make it. Walk the neighbours with the arrows; enter makes one the selection
+and the centre, b goes back."""
+
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding(
+            "enter",
+            "enter",
+            "walk there",
+            id="graph.walk",
+            tooltip="Make this neighbour the selection and the centre",
+        ),
+        Binding("b", "back", "back", id="graph.back", tooltip="To the centre before"),
+        Binding("h", "hops", "hops", id="graph.hops", tooltip="One, two or three hops"),
+        Binding("right", "move(1)", "next", show=False, id="graph.next", tooltip="The next neighbour"),
+        Binding(
+            "left", "move(-1)", "previous", show=False, id="graph.previous", tooltip="The neighbour before"
+        ),
+        *ListPane.BINDINGS,
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: Neighbourhood | None = None
+        self.stats: GraphStats | None = None
+        self.hops = 1
+        self.trail: list[str] = []
+
+    def asks(self) -> Iterable[Ask]:
+        selected = self.workstation.selected
+        if selected is None:
+            return [("graph stats", {})]
+        return [("graph neighbours", {"block": selected, "hops": self.hops})]
+
+    def take(self, verb: str, result: Any) -> None:
+        if verb == "graph stats":
+            self.stats = result
+            return
+        self.found = getattr(result, "neighbourhood", result)
+        self.hops = self.found.hops if self.found is not None else 1
+        self.cursor = 0
+
+    @property
+    def neighbours(self) -> list[str]:
+        """Ids around the centre in the order of the arrows: near before far, strong before weak."""
+        if self.found is None:
+            return []
+        reach: dict[str, float] = {}
+        for live in self.found.edges:
+            for end in (live.edge.source_id, live.edge.target_id):
+                reach[end] = max(reach.get(end, 0.0), live.strength)
+        ids = [block.id for block in self.found.blocks if block.id != self.found.center.id]
+        distances = self.found.distances
+        return sorted(ids, key=lambda each: (distances.get(each, 9), -reach.get(each, 0.0), each))
+
+    @property
+    def rows(self) -> int:
+        return len(self.neighbours)
+
+    def subtitle(self) -> str:
+        if self.found is None or self.workstation.selected is None:
+            return ""
+        return f"{plural(self.hops, 'hop')} · {plural(self.rows, 'neighbour')}"
+
+    def selection_changed(self, block_id: str | None) -> None:
+        if self.found is not None and block_id != self.found.center.id:
+            self.trail = [*self.trail[-49:], self.found.center.id]
+        self.look()
+
+    def draw(self, canvas: Canvas) -> Text:
+        selected = self.workstation.selected
+        if self.found is None and self.stats is None:
+            return notice(canvas, "The graph", (), "Waiting for the memory …")
+        from amgs_tui.pictures import graph
+
+        if selected is None or self.found is None:
+            if self.stats is None or not self.stats.nodes:
+                keys = ("1  the inbox", "c  consolidate it there")
+                return notice(canvas, "No graph yet", keys, "Edges are made when the inbox is consolidated.")
+            return graph.stats(self.stats, canvas)
+        ids = self.neighbours
+        return graph.neighbourhood(
+            self.found,
+            canvas,
+            selected=ids[self.cursor] if ids else None,
+            now=self.workstation.now(),
+        )
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        if action == "back":
+            return bool(self.trail)
+        return self.found is not None if action in ("hops", "enter") else True
+
+    def action_enter(self) -> None:
+        ids = self.neighbours
+        if ids:
+            self.post_message(self.Picked(ids[self.cursor]))
+
+    def action_back(self) -> None:
+        if self.trail:
+            before = self.trail.pop()
+            self.found = None
+            self.post_message(self.Picked(before))
+
+    def action_hops(self) -> None:
+        self.hops = self.hops % MOST_HOPS + 1
+        self.look()

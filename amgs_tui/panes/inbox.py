@@ -1,0 +1,147 @@
+"""1 Inbox: what came in and waits; consolidation, its plan first if the operator wants to see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.text import Text
+from textual.binding import Binding
+
+from amgs_tui.panes.base import Ask, ListPane
+from amgs_tui.pictures.canvas import Canvas
+from amgs_tui.pictures.notice import notice
+from amgs_tui.pictures.words import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from amgs.model import ConsolidationPlan
+    from amgs_tui.verbs.results import Inbox
+
+MOST_ROWS = 2000
+"""Raw blocks that are listed; the total counts them all."""
+
+
+class InboxPane(ListPane):
+    """Raw blocks, or the plan of what consolidation would make of them."""
+
+    NAME = "inbox"
+    SHOWS = frozenset({"inbox list", "consolidate", "ingest"})
+    PURPOSE = """\
+Notes and turns of dialogue that were taken in and not yet worked on. Consolidation gives each a category,
+an embedding, entities, edges to what is related, and a pace of forgetting. d shows the plan before anything
+happens; c carries it out in one transaction, which the overview can undo."""
+
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding(
+            "c", "consolidate", "consolidate", id="inbox.consolidate", tooltip="Consolidate the whole inbox"
+        ),
+        Binding(
+            "d",
+            "plan",
+            "plan",
+            id="inbox.plan",
+            tooltip="Show what consolidation would do, or go back to the list",
+        ),
+        Binding("i", "ingest", "ingest", id="inbox.ingest", tooltip="Take in a file, a folder or a text"),
+        Binding("enter", "select", "select", id="inbox.select", tooltip="Select this block in every pane"),
+        *ListPane.BINDINGS,
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inbox: Inbox | None = None
+        self.plan: ConsolidationPlan | None = None
+
+    def asks(self) -> Iterable[Ask]:
+        return [("inbox list", {"limit": MOST_ROWS})]
+
+    def take(self, verb: str, result: Any) -> None:
+        if verb == "inbox list":
+            self.inbox = result
+        elif verb == "consolidate":
+            self.plan = result if hasattr(result, "items") else None
+            self.cursor = 0
+        self.cursor = max(0, min(self.cursor, self.rows - 1))
+
+    @property
+    def rows(self) -> int:
+        if self.plan is not None:
+            return len(self.plan.items)
+        return len(self.inbox.blocks) if self.inbox is not None else 0
+
+    def subtitle(self) -> str:
+        if self.plan is not None:
+            return f"plan for {plural(len(self.plan.items), 'block')} · c applies it · d back"
+        if self.inbox is None or not self.inbox.total:
+            return ""
+        return f"{self.inbox.total:,} raw · press c to consolidate"
+
+    def block_at_cursor(self) -> str | None:
+        """The block under the cursor."""
+        if not self.rows:
+            return None
+        if self.plan is not None:
+            return self.plan.items[self.cursor].block.id
+        return self.inbox.blocks[self.cursor].id if self.inbox is not None else None
+
+    def moved(self) -> None:
+        chosen = self.block_at_cursor()
+        if chosen is not None:
+            self.post_message(self.Picked(chosen))
+
+    def selection_changed(self, block_id: str | None) -> None:
+        if self.plan is None and self.inbox is not None:
+            self.cursor = next((n for n, b in enumerate(self.inbox.blocks) if b.id == block_id), self.cursor)
+        self.refresh()
+
+    def draw(self, canvas: Canvas) -> Text:
+        if self.plan is not None:
+            from amgs_tui.pictures import inbox
+
+            return inbox.plan(
+                self.plan, canvas, selected=self.block_at_cursor(), titles=self.workstation.titles
+            )
+        if self.inbox is None:
+            return notice(
+                canvas, "Opening the memory", (), "The store is opened in the background; keys work already."
+            )
+        if not self.inbox.total:
+            return self._nothing(canvas)
+        from amgs_tui.pictures import inbox
+
+        return inbox.inbox(
+            self.inbox.blocks,
+            canvas,
+            now=self.inbox.now,
+            selected=self.block_at_cursor(),
+            total=self.inbox.total,
+        )
+
+    def _nothing(self, canvas: Canvas) -> Text:
+        """An empty inbox, in an empty store or in one that is all consolidated."""
+        overview = self.workstation.overview
+        if overview is None or not sum(overview.store.blocks.values()):
+            sentence = "Notes come in here first; nothing is done to them yet."
+            return notice(canvas, "The memory is empty", ["i  take in a file, a folder or a text"], sentence)
+        keys = ["2  assemble a frame for a question", "i  take in more"]
+        return notice(canvas, "The inbox is empty", keys, "Everything that came in is consolidated.")
+
+    def action_consolidate(self) -> None:
+        self.plan = None
+        self.ask("consolidate")
+
+    def action_plan(self) -> None:
+        if self.plan is None:
+            self.ask("consolidate", dry_run=True)
+            return
+        self.plan = None
+        self.cursor = 0
+        self._say()
+        self.refresh()
+
+    def action_ingest(self) -> None:
+        self.workstation.action_command("ingest --batch ")
+
+    def action_select(self) -> None:
+        self.moved()

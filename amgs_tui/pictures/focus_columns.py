@@ -1,0 +1,231 @@
+"""The working context cut into the columns of a terminal: thousands of entries, a few milliseconds.
+
+A column shows the finest level that lies in it and its strongest score, never a mean: what was expanded
+must be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs_focus.records import Band, EntryView, FocusView, Reason
+
+_T = TypeVar("_T", bound=np.generic)
+Axis = Literal["lifetime", "log", "context"]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NOTHING = -1
+"""The level of a column in which there was nothing yet."""
+LOG_START = 64.0
+"""Tokens behind the cursor up to which the logarithmic axis is nearly linear."""
+
+Mark = Literal["", "expand", "collapse", "pinned", "forbidden", "refused", "protected"]
+_MARKS: tuple[Mark, ...] = ("", "protected", "refused", "forbidden", "pinned", "collapse", "expand")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What each of `width` columns shows.
+
+    starts, ends: (width,) lifetime tokens. first, last: (width,) entry indices [first, last). level:
+    (width,), the finest. score: (width,) the one furthest from 0. mark, reason: what was done at the entry
+    whose middle lies here. gain: measured ΔNLL or NaN.
+    """
+
+    starts: Floats
+    ends: Floats
+    first: Ints
+    last: Ints
+    level: Ints
+    score: Floats
+    mark: tuple[Mark, ...]
+    reason: tuple[Reason | Literal[""], ...]
+    gain: Floats
+
+    @property
+    def width(self) -> int:
+        return len(self.starts)
+
+
+def columns(view: FocusView, width: int, axis: Axis, zoom: float, offset: int) -> Columns:
+    """Cut the view; offset: the lifetime token at the left edge, see offset_for."""
+    entries = view.entries
+    size = len(entries)
+    table = _kept(entries, lambda: _rows(entries))
+    starts, ends, levels, scores = table[:, 0], table[:, 1], table[:, 2].astype(np.int64), table[:, 3]
+    low, high = _bounds(view, starts, ends, width, axis, zoom, offset)
+    first = np.clip(np.searchsorted(ends, low, side="right"), 0, size - 1)
+    last = np.clip(np.searchsorted(starts, high, side="left"), first + 1, size)
+    top, bottom = _reduce(np.maximum, scores, first, last), _reduce(np.minimum, scores, first, last)
+    marks, reasons, gains = _marks(entries, table, low, high)
+    return Columns(
+        starts=low,
+        ends=high,
+        first=first,
+        last=last,
+        level=_reduce(np.minimum, levels, first, last),
+        score=np.where(top >= -bottom, top, bottom),
+        mark=marks,
+        reason=reasons,
+        gain=gains,
+    )
+
+
+def offset_for(view: FocusView, selected: int, axis: Axis, zoom: float) -> int:
+    """The offset that puts an entry in the middle, as far as the ends of the lifetime allow."""
+    if zoom <= 1 or not view.entries:
+        return 0
+    place = min(max(0, selected), len(view.entries) - 1)
+    entry = view.entries[place]
+    lifetime = max(view.lifetime, view.entries[-1].end)
+    middle = (entry.start + entry.end) / 2
+    if axis == "context":
+        seen = max(1, round(len(view.entries) / zoom))
+        return view.entries[max(0, min(place - seen // 2, len(view.entries) - seen))].start
+    if axis == "log":
+        half = float(np.log1p(lifetime / LOG_START)) / zoom / 2
+        left = float(np.log1p((lifetime - middle) / LOG_START)) + half
+        return max(0, int(lifetime - float(np.expm1(left)) * LOG_START))
+    reach = lifetime / zoom
+    return int(max(0.0, min(middle - reach / 2, lifetime - reach)))
+
+
+def past_levels(bands: Sequence[Band], cut: Columns) -> Ints:
+    """(width,) finest level of each column in an earlier state; NOTHING where the lifetime did not reach."""
+    size = len(bands)
+    if not size:
+        return np.full(len(cut.starts), NOTHING, np.int64)
+    table = _kept(bands, lambda: np.fromiter(chain.from_iterable(bands), np.int64, size * 3).reshape(size, 3))
+    starts, ends, levels = table[:, 0], table[:, 1], table[:, 2]
+    first = np.clip(np.searchsorted(ends, cut.starts, side="right"), 0, size - 1)
+    last = np.clip(np.searchsorted(starts, cut.ends, side="left"), first + 1, size)
+    found = _reduce(np.minimum, levels.copy(), first, last)
+    found[cut.starts >= ends[-1]] = NOTHING
+    return found
+
+
+_KEPT: dict[int, tuple[object, NDArray[Any]]] = {}
+
+
+def _kept(values: object, build: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+    """The table built from a frozen tuple, remembered by the tuple itself: scrolling and zooming paint it
+    again and again.
+
+    The entry holds the tuple, so that its identity cannot be given to another one.
+    """
+    known = _KEPT.get(id(values))
+    if known is not None and known[0] is values:
+        return known[1]
+    table = build()
+    if len(_KEPT) >= 64:
+        _KEPT.clear()
+    _KEPT[id(values)] = (values, table)
+    return table
+
+
+def column_of(cut: Columns, token: float) -> int | None:
+    """The column that shows a lifetime token; None outside."""
+    place = int(np.searchsorted(cut.starts, token, side="right")) - 1
+    return place if 0 <= place < cut.width and token < cut.ends[place] else None
+
+
+def _bounds(
+    view: FocusView, starts: Floats, ends: Floats, width: int, axis: Axis, zoom: float, offset: int
+) -> tuple[Floats, Floats]:
+    """Token bounds of each column: where it starts and where it ends."""
+    lifetime = float(max(view.lifetime, int(ends[-1])))
+    zoom = max(1.0, zoom)
+    if axis == "context":
+        # An entry a column where they fit; fewer share the whole width, more are taken together.
+        size = len(starts)
+        seen = max(1, round(size / zoom))
+        begin = min(int(np.searchsorted(ends, offset, side="right")), size - seen)
+        if seen <= width:
+            places = np.arange(width) * seen // width
+            runs = np.bincount(places, minlength=seen)
+            within = np.arange(width) - (np.cumsum(runs) - runs)[places]
+            low = starts[begin + places] + within * (ends - starts)[begin + places] / runs[places]
+        else:
+            low = starts[begin + np.arange(width) * seen // width]
+        bounds = np.append(low, ends[begin + seen - 1])
+    elif axis == "log":
+        far = float(np.log1p(lifetime / LOG_START))
+        reach = far / zoom
+        left = max(reach, float(np.log1p(max(0.0, lifetime - offset) / LOG_START)))
+        bounds = lifetime - np.expm1(np.linspace(left, left - reach, width + 1)) * LOG_START
+        bounds[0] = max(0.0, bounds[0])
+    else:
+        reach = lifetime / zoom
+        left = min(max(0.0, float(offset)), lifetime - reach)
+        bounds = np.linspace(left, left + reach, width + 1)
+    return bounds[:-1], bounds[1:]
+
+
+def _reduce(fold: np.ufunc, values: NDArray[_T], first: Ints, last: Ints) -> NDArray[_T]:
+    """fold over values[first[i]:last[i]] for every i; ranges may overlap and are never empty."""
+    padded = np.append(values, values[-1:])
+    pairs = np.empty(2 * len(first), np.int64)
+    pairs[0::2], pairs[1::2] = first, last
+    return fold.reduceat(padded, pairs)[0::2]
+
+
+def _rows(entries: Sequence[EntryView]) -> NDArray[Any]:
+    """(n, 6): start, end, level, score, the weight of its mark, measured ΔNLL or NaN."""
+    return np.array(
+        [
+            (
+                e.start,
+                e.end,
+                e.level,
+                e.score,
+                _MARKS.index(_mark(e)),
+                np.nan if e.delta_nll is None else e.delta_nll,
+            )
+            for e in entries
+        ],
+        np.float64,
+    )
+
+
+def _mark(entry: EntryView) -> Mark:
+    """What is to be told of an entry: what was done to it before what was not."""
+    if entry.reason == "applied":
+        return entry.last_action
+    if entry.pinned:
+        return "pinned"
+    if entry.forbidden:
+        return "forbidden"
+    # Tokens cannot get finer; the skyline shows it already.
+    finest = entry.level == 0 and entry.reason == "illegal_level"
+    if entry.reason and entry.reason != "below_threshold" and not finest:
+        return "refused"
+    return "protected" if entry.protected else ""
+
+
+def _marks(
+    entries: Sequence[EntryView], table: NDArray[Any], low: Floats, high: Floats
+) -> tuple[tuple[Mark, ...], tuple[Reason | Literal[""], ...], Floats]:
+    """The weightiest mark of each column, at the middle of its entry, so that a wide entry is marked once."""
+    size, width = len(entries), len(low)
+    middles = (table[:, 0] + table[:, 1]) / 2
+    places = np.searchsorted(low, middles, side="right") - 1
+    seen = (places >= 0) & (middles < high[np.maximum(places, 0)])
+    order = np.arange(size)
+    best = np.full(width, -1, np.int64)
+    marked = seen & (table[:, 4] > 0)
+    np.maximum.at(best, places[marked], table[marked, 4].astype(np.int64) * size + (size - 1 - order[marked]))
+    gains = np.full(width, np.nan)
+    for index in np.flatnonzero(seen & ~np.isnan(table[:, 5])).tolist():
+        place = int(places[index])
+        if not abs(gains[place]) >= abs(table[index, 5]):
+            gains[place] = table[index, 5]
+    chosen = [None if key < 0 else entries[size - 1 - key % size] for key in best.tolist()]
+    marks: tuple[Mark, ...] = tuple("" if entry is None else _mark(entry) for entry in chosen)
+    return marks, tuple("" if entry is None else entry.reason for entry in chosen), gains

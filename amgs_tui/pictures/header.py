@@ -1,0 +1,52 @@
+"""The line over everything."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from amgs.model import StoreStatus
+from amgs_tui.pictures.canvas import Canvas, Piece, Sheet, clean, ink
+from amgs_tui.pictures.marks import Fact, facts_line
+from amgs_tui.pictures.words import count, minute, optional, share
+
+
+def header(
+    canvas: Canvas,
+    *,
+    status: StoreStatus | None = None,
+    model: str = "",
+    live: bool = True,
+    doing: str = "",
+    threshold: float | None = None,
+) -> Text:
+    """One line over everything: the store, its counts, the model, the hour, how well it is calibrated, what
+    is running.
+    """
+    sheet = Sheet(canvas.sized(canvas.width, 1))
+    palette = sheet.palette
+    muted, plain, strong = ink(palette.muted), ink(palette.text), ink(palette.text, bold=True)
+    state: tuple[Piece, ...] = (
+        ((f"◌ {clean(doing)}", ink(palette.warn, bold=True)),)
+        if doing
+        else (("● live", ink(palette.good, bold=True)) if live else ("◂ past", ink(palette.warn, bold=True)),)
+    )
+    facts = [Fact(0, (("amgs", ink(palette.accent, bold=True)),))]
+    if status is not None:
+        name = clean(status.path).replace("\\", "/").rsplit("/", 1)[-1]
+        total = sum(status.blocks.get(kind, 0) for kind in ("raw", "consolidated"))
+        facts += [
+            Fact(4, ((name, plain),)),
+            Fact(2, ((count(total), strong), (" blocks", muted))),
+            Fact(3, ((count(status.blocks.get("raw", 0)), strong), (" raw", muted))),
+            Fact(6, ((count(status.edges), plain), (" edges", muted))),
+        ]
+    if threshold is not None:
+        facts.append(Fact(8, (("θ ", muted), (share(threshold), plain))))
+    if model:
+        facts.append(Fact(5, ((clean(model), plain),)))
+    if status is not None:
+        facts.append(Fact(7, ((minute(status.now), muted),)))
+        facts.append(Fact(9, (("Brier ", muted), (optional(status.brier), plain))))
+    facts.append(Fact(1, state))
+    facts_line(sheet, 0, facts, gap=2 if canvas.width < 100 else 3, x=1)
+    return sheet.render()

@@ -1,0 +1,269 @@
+"""The whole loop in one look: where material waits, what stands where, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.text import Text
+
+from amgs.model import Frame, Operation, StoreStatus
+from amgs_focus.records import FocusView
+from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, cut, cut_middle, ink, width_of
+from amgs_tui.pictures.focus_map import draw_map, plan_rows
+from amgs_tui.pictures.marks import Fact, bar, facts_line, gauge_pieces
+from amgs_tui.pictures.notice import notice
+from amgs_tui.pictures.words import age, ago, count, optional, plural, share
+
+
+@dataclass(frozen=True, slots=True)
+class _Station:
+    """One stop of the loop: its name, its number, two lines under it or a gauge instead of the second."""
+
+    name: str
+    number: str
+    line: str
+    more: str = ""
+    full: float | None = None
+    quiet: bool = False
+
+
+def overview(
+    status: StoreStatus | None,
+    canvas: Canvas,
+    *,
+    operations: Sequence[Operation] = (),
+    raw_oldest: datetime | None = None,
+    frame: Frame | None = None,
+    focus: FocusView | None = None,
+) -> Text:
+    """The loop with live counts, the next step, the memory by category, and the latest operations.
+
+    raw_oldest: when the oldest raw block was made. frame, focus: the last ones of the session.
+    """
+    if status is None:
+        return notice(
+            canvas,
+            "No store is open",
+            ("amgs --store PATH", "amgs --corpus DIR"),
+            "The memory lives in one file.",
+        )
+    sheet = Sheet(canvas)
+    stations = _stations(status, raw_oldest, frame, focus)
+    at, verb, reason = _next(status, frame, focus)
+    tall = 5 if sheet.height >= 20 else 4
+    high = 2 * tall + 1
+    _loop(sheet.part(0, 0, None, high), stations, at, tall)
+    y = high
+    if y < sheet.height:
+        palette = sheet.palette
+        advice: list[Piece] = [
+            ("next  ", ink(palette.muted)),
+            (verb, ink(palette.accent, bold=True)),
+            (f"  {reason}", ink(palette.muted)),
+        ]
+        sheet.pieces(1, y, advice, width=sheet.width - 2)
+        y += 1
+    rest = sheet.part(0, y)
+    if rest.height < 3:
+        return sheet.render()
+    if focus is not None and focus.entries and rest.height >= 18:
+        rows = plan_rows(focus, min(rest.height - 9, 24))
+        live = rest.part(0, rest.height - rows.total - 1)
+        live.rule(0, f"working context “{clean(focus.question)}”")
+        draw_map(
+            live.part(0, 1), focus, axis="lifetime", zoom=1.0, offset=0, selected=None, titles={}, rows=rows
+        )
+        rest = rest.part(0, 0, None, rest.height - rows.total - 1)
+    if rest.width >= 76:
+        left = rest.width * 9 // 20
+        _health(rest.part(0, 0, left), status)
+        _operations(rest.part(left + 2, 0), operations, status.now)
+    elif rest.height >= 9:
+        half = rest.height // 2
+        _health(rest.part(0, 0, None, half), status)
+        _operations(rest.part(0, half), operations, status.now)
+    else:
+        _operations(rest, operations, status.now)
+    return sheet.render()
+
+
+def _stations(
+    status: StoreStatus, raw_oldest: datetime | None, frame: Frame | None, focus: FocusView | None
+) -> tuple[_Station, ...]:
+    """The eight stops in the order of the flow."""
+    raw, kept = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
+    waited = (
+        f"oldest {age(raw_oldest, status.now)}"
+        if raw and raw_oldest is not None
+        else "waiting"
+        if raw
+        else "empty"
+    )
+    last = status.last_consolidation
+    made = _Station("frame", "–", "none yet", quiet=True)
+    if frame is not None:
+        made = _Station(
+            "frame", f"{count(frame.tokens)} tok", clean(frame.name), full=frame.tokens / max(1, frame.budget)
+        )
+    life = _Station("lifetime", "–", "not opened", quiet=True)
+    window = _Station("window", "–", "not opened", quiet=True)
+    decode = _Station("decode", "–", "no step yet", quiet=True)
+    if focus is not None:
+        life = _Station(
+            "lifetime", f"{count(focus.lifetime)} tok", f"levels 0–{focus.levels}", clean(focus.model)
+        )
+        entries = plural(len(focus.entries), "entry", "entries")
+        window = _Station("window", f"{focus.used}/{focus.window}", entries, full=focus.budget_utilization)
+        due = f"refocus in {focus.next_refocus_in}" if focus.next_refocus_in else "refocus due"
+        told = "finished" if focus.finished else due
+        decode = _Station(
+            "decode", f"step {count(focus.step)}", told, plural(focus.refocuses, "refocus", "refocuses")
+        )
+    ran = "never" if last is None else ago(last, status.now)
+    edges = plural(status.edges, "edge")
+    known = plural(status.outcomes, "outcome")
+    return (
+        _Station("inbox", f"{count(raw)} raw", waited, quiet=not raw),
+        _Station("consolidate", ran, "last run", plural(kept, "block"), quiet=last is None),
+        _Station(
+            "memory",
+            plural(kept, "block"),
+            edges,
+            full=status.mean_relevance if kept else None,
+            quiet=not kept,
+        ),
+        made,
+        life,
+        window,
+        decode,
+        _Station("feedback", f"Brier {optional(status.brier)}", known, "goal .15", quiet=not status.outcomes),
+    )
+
+
+def _next(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> tuple[int, str, str]:
+    """The station where something is to be done, the verb that does it, and why."""
+    raw, kept = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
+    steps: tuple[tuple[bool, int, str, str], ...] = (
+        (not raw and not kept, 0, "ingest --batch DIR", "the memory is empty"),
+        (
+            raw > 0 and (not kept or raw >= 50),
+            1,
+            "consolidate",
+            f"{plural(raw, 'raw block')} cannot be found yet",
+        ),
+        (frame is None, 3, "frame assemble SESSION --query “…”", "ask the memory something"),
+        (focus is None, 4, "frame open", "make the frame the model's lifetime context"),
+        (focus is not None and not focus.finished, 6, "focus step 32", "decode and watch what is expanded"),
+        (status.outcomes == 0, 7, "feedback useful ID", "tell the memory what helped"),
+        (raw > 0, 1, "consolidate", f"{plural(raw, 'raw block')} cannot be found yet"),
+    )
+    for due, at, verb, reason in steps:
+        if due:
+            return at, verb, reason
+    return 3, "frame assemble SESSION --query “…”", "ask the next question"
+
+
+# --- the loop ---------------------------------------------------------------------------------------------
+
+
+def _loop(region: Region, stations: Sequence[_Station], at: int, tall: int) -> None:
+    """Four stops to the right, four back below; what feedback teaches goes up into the memory."""
+    palette = region.palette
+    gap = 3 if region.width >= 72 else 2
+    wide = (region.width - 3 * gap) // 4
+    lefts = [round(column * (region.width - wide) / 3) for column in range(4)]
+    flow = ink(palette.muted)
+    for place, station in enumerate(stations):
+        column = place if place < 4 else 7 - place
+        x, y = lefts[column], 0 if place < 4 else tall + 1
+        _box(region.part(x, y, wide, tall), station, due=place == at)
+        middle = y + tall // 2
+        if place in (0, 1, 2):
+            space = lefts[column + 1] - x - wide
+            region.put(x + wide, middle, "─" * (space - 1) + "▶", flow)
+        if place in (4, 5, 6):
+            space = x - lefts[column - 1] - wide
+            region.put(x - space, middle, "◀" + "─" * (space - 1), flow)
+    centers = [left + wide // 2 for left in lefts]
+    region.put(centers[3], tall, "▼", flow)
+    region.put(centers[0], tall, "╭", flow)
+    region.fill(centers[0] + 1, tall, centers[2] - centers[0] - 1, "─", flow)
+    region.put(centers[2], tall, "▲", flow)
+    told = " reinforcement, outcomes " if region.width >= 72 else " reinforces "
+    region.put((centers[0] + centers[2] - width_of(told)) // 2, tall, told, ink(palette.muted, italic=True))
+
+
+def _box(region: Region, station: _Station, *, due: bool) -> None:
+    palette = region.palette
+    line = ink(palette.accent if due else palette.faint, bold=due)
+    last = region.height - 1
+    region.put(0, 0, "╭" + "─" * (region.width - 2) + "╮", line)
+    for y in range(1, last):
+        region.put(0, y, "│", line)
+        region.put(region.width - 1, y, "│", line)
+    region.put(0, last, "╰" + "─" * (region.width - 2) + "╯", line)
+    narrow = region.width < 18
+    edge = 1 if narrow else 2
+    room = region.width - 2 * edge
+    name = cut(station.name, region.width - 2 * edge - 2)
+    region.put(edge, 0, f" {name} ", ink(palette.accent if due else palette.muted, bold=due))
+    number = ink(palette.muted) if station.quiet else ink(palette.text, bold=True)
+    region.put(edge, 1, station.number, number, width=room)
+    region.put(edge, 2, station.line, ink(palette.muted), width=room)
+    if last >= 4 and station.full is not None:
+        pieces = gauge_pieces(station.full, room, region.symbols, ink(palette.accent), ink(palette.faint))
+        region.pieces(edge, 3, pieces, width=room)
+    elif last >= 4:
+        region.put(edge, 3, station.more, ink(palette.faint), width=room)
+
+
+# --- below ------------------------------------------------------------------------------------------------
+
+
+def _health(region: Region, status: StoreStatus) -> None:
+    """The store's facts, then the memory by category."""
+    palette = region.palette
+    muted, plain = ink(palette.muted), ink(palette.text)
+    region.rule(0, "memory", f"schema {status.schema_version}, change {status.change_counter}")
+    region.put(1, 1, cut_middle(clean(status.path), region.width - 2), muted)
+    facts_line(
+        region,
+        2,
+        [
+            Fact(0, (("relevance ", muted), (share(status.mean_relevance), plain))),
+            Fact(1, ((plural(status.frames, "frame"), plain),)),
+            Fact(2, ((f"{status.blocks.get('archived', 0)} archived", muted),)),
+            Fact(3, ((f"{status.blocks.get('pruned', 0)} pruned", muted),)),
+        ],
+        x=1,
+    )
+    ranked = sorted(status.categories.items(), key=lambda one: (-one[1], one[0]))[: max(0, region.height - 3)]
+    most = max((number for _, number in ranked), default=1)
+    name_w = min(16, max((width_of(clean(name)) for name, _ in ranked), default=0))
+    for row, (name, number) in enumerate(ranked, start=3):
+        x = region.put(1, row, clean(name), plain, width=name_w) + 1
+        x = region.put(x, row, count(number), ink(palette.text, bold=True), width=6, align="right") + 1
+        region.put(x, row, bar(number / most, region.width - x - 1, region.symbols), ink(palette.accent))
+
+
+def _operations(region: Region, operations: Sequence[Operation], now: datetime) -> None:
+    palette = region.palette
+    muted = ink(palette.muted)
+    region.rule(
+        0, "latest operations", "undo takes the first back" if operations and region.width >= 52 else ""
+    )
+    if not operations:
+        region.put(1, 1, "Nothing was changed yet.", muted)
+    for row, one in enumerate(operations[: region.height - 1], start=1):
+        x = region.put(0, row, str(one.id), muted, width=5, align="right") + 1
+        x = region.put(x, row, age(one.at, now), muted, width=6, align="right") + 2
+        if one.undone:
+            x = region.put(x, row, "undone ", ink(palette.warn))
+        summary = clean(one.summary) or clean(one.kind)
+        if not summary.startswith(clean(one.kind)):
+            x = region.put(x, row, f"{clean(one.kind)} ", ink(palette.accent))
+        region.put(
+            x, row, summary, ink(palette.muted if one.undone else palette.text), width=region.width - x
+        )

@@ -1,0 +1,74 @@
+"""A page to read in front of the panes: help, or the result of a command that no pane shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from rich.console import RenderableType
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+
+class Reader(ModalScreen[None]):
+    """A titled, scrolling page; any of esc, q, enter, ? closes it.
+
+    page: the text, or a function that draws it for a width in cells.
+    """
+
+    DEFAULT_CSS = """
+    Reader { align: center middle; }
+    Reader > VerticalScroll {
+        width: 100; max-width: 96%; height: auto; max-height: 92%;
+        background: $surface; border: round $accent; border-title-color: $accent; border-title-style: bold;
+        border-subtitle-color: $muted; padding: 0 1; scrollbar-size-vertical: 1;
+    }
+    Reader Static { width: 1fr; height: auto; }
+    """
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding(
+            "escape,q,enter,question_mark,f1",
+            "leave",
+            "close",
+            id="reader.close",
+            tooltip="Back to the panes",
+        ),
+        Binding("up,k", "scroll(-1)", "up", show=False, id="reader.up", tooltip="One line up"),
+        Binding("down,j", "scroll(1)", "down", show=False, id="reader.down", tooltip="One line down"),
+        Binding("pageup", "scroll(-12)", "page up", show=False, id="reader.page_up", tooltip="One page up"),
+        Binding(
+            "pagedown,space", "scroll(12)", "page", show=False, id="reader.page_down", tooltip="One page down"
+        ),
+    ]
+
+    def __init__(self, title: str, page: Content | RenderableType | Callable[[int], RenderableType]) -> None:
+        super().__init__()
+        self.heading = title
+        self._page = page
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(can_focus=False) as frame:
+            frame.border_title = self.heading
+            frame.border_subtitle = "↑ ↓ scroll · esc closes"
+            yield Static("" if callable(self._page) else self._page, id="reader-page")
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._draw)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._draw)
+
+    def _draw(self) -> None:
+        page = self.query_one("#reader-page", Static)
+        if callable(self._page) and page.size.width:
+            page.update(self._page(page.size.width))
+
+    def action_scroll(self, lines: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)

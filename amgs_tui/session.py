@@ -1,0 +1,362 @@
+"""Session: one memory, one focus engine, the clock, the seed, and what the operator is looking at.
+
+Everything heavy opens late: the store with the first verb that asks for it, the language model with the first
+frame that becomes a lifetime context. One engine thread uses a session at a time; frozen results are all that
+leaves it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
+from amgs.errors import UsageError
+from amgs_tui.corpus import Corpus, open_corpus, sample_corpus, shipped
+from amgs_tui.headless.target import Target
+from amgs_tui.verbs.registry import Pane
+from amgs_tui.verbs.results import PaneState
+
+if TYPE_CHECKING:
+    from amgs.memory import Memory
+    from amgs.model import Block, Frame, Progress, SearchResult
+    from amgs_focus.base_model import BaseModel
+    from amgs_focus.records import FocusView
+    from amgs_focus.runtime import FocusRuntime
+    from amgs_focus.trace import TraceWriter
+    from amgs_tui.settings import WorkstationSettings
+    from amgs_tui.themes import Palette
+    from amgs_tui.verbs.registry import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says of a session; None everywhere it says nothing.
+
+    store: a path, or ":memory:". model: an id, a path, or "tiny" for no real model at all. now: the instant
+    the whole run stands at. settings: a TOML file.
+    """
+
+    store: str | None = None
+    corpus: Path | None = None
+    model: str | None = None
+    now: datetime | None = None
+    seed: int = 0
+    theme: str | None = None
+    settings: Path | None = None
+
+
+class CorpusClock:
+    """The machine's clock until a corpus that lives in its own year comes into play.
+
+    From then on that year's.
+    """
+
+    def __init__(self, base: Clock | None = None) -> None:
+        self._base = base or SystemClock()
+        self._clock: Clock = self._base
+
+    def start_at(self, instant: datetime) -> None:
+        """Stand at the instant now, and run on at the machine's pace."""
+        self._clock = ShiftedClock(instant, base=self._base)
+
+    @property
+    def shifted(self) -> bool:
+        return self._clock is not self._base
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def perf(self) -> float:
+        return self._base.perf()
+
+
+class Session:
+    """What a verb works on.
+
+    selection: the id of the block every pane shows. listed: ids of the last list of blocks, which `@2` refers
+    to. last_search, last_frame: what later verbs go on from. panes: what each pane shows now. pane: the one
+    shown last. history: the calls carried out, oldest first.
+    snapshots: where `snapshot` writes: the current folder until a run says otherwise.
+    """
+
+    def __init__(self, options: Options = Options()) -> None:
+        self.options = options
+        self.corpus: Corpus = sample_corpus() if options.corpus is None else open_corpus(options.corpus)
+        self.seed = options.seed
+        self.clock: Clock = CorpusClock() if options.now is None else FixedClock(options.now)
+        self.selection: str | None = None
+        self.listed: tuple[str, ...] = ()
+        self.last_search: SearchResult | None = None
+        self.last_frame: Frame | None = None
+        self.pane: Pane = "overview"
+        self.panes: dict[Pane, PaneState] = {}
+        self.history: list[Call] = []
+        self.snapshots = Target()
+        self._lock = threading.RLock()
+        self._settings: WorkstationSettings | None = None
+        self._memory: Memory | None = None
+        self._model: BaseModel | None = None
+        self._focus: FocusRuntime | None = None
+        self._trace: TraceWriter | None = None
+        self._theme = options.theme
+
+    # --- what it was told -----------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> WorkstationSettings:
+        """The settings, read on first use; raises UsageError for a file or a variable that cannot be used."""
+        if self._settings is None:
+            from amgs_tui.settings import load_settings
+
+            self._settings = load_settings(self.options.settings)
+        return self._settings
+
+    @property
+    def model_spec(self) -> str:
+        return self.options.model or self.settings.model.base
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether the session works without any real model."""
+        from amgs_tui.models import TINY
+
+        return self.model_spec == TINY
+
+    @property
+    def store_path(self) -> Path | str:
+        """Where the store lies: --store, else the corpus's own in the user's data folder."""
+        if self.options.store is not None:
+            return self.options.store if self.options.store == ":memory:" else Path(self.options.store)
+        return data_folder() / self.corpus.store_name
+
+    @property
+    def trace_path(self) -> Path | None:
+        """Where the steps of the present lifetime context are written: beside the store."""
+        path = self.store_path
+        if not isinstance(path, Path):
+            return None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.with_name(f"{path.name}.trace")
+
+    @property
+    def theme_name(self) -> str | None:
+        """The palette asked for; None for the first that ships with the program."""
+        return self._theme or self.settings.screen.theme or None
+
+    @theme_name.setter
+    def theme_name(self, name: str | None) -> None:
+        self._theme = name
+
+    @property
+    def palette(self) -> Palette:
+        """The palette in use; raises UsageError for a name that no theme has."""
+        from amgs_tui.themes import load_all
+
+        palettes, _ = load_all(theme_folders())
+        name = self.theme_name
+        if name is None:
+            return next(iter(palettes.values()))
+        if name not in palettes:
+            raise UsageError(f"There is no theme {name!r}.", way_out=f"There are: {', '.join(palettes)}.")
+        return palettes[name]
+
+    # --- the engines ----------------------------------------------------------------------------------
+
+    @property
+    def memory(self) -> Memory:
+        """The open memory; raises StoreError when it cannot be opened."""
+        with self._lock:
+            if self._memory is None:
+                self._memory = self._open_memory()
+            return self._memory
+
+    @property
+    def memory_is_open(self) -> bool:
+        return self._memory is not None
+
+    @property
+    def focus(self) -> FocusRuntime:
+        """The focus engine with a lifetime context in it; raises UsageError when nothing was opened yet."""
+        if self._focus is None:
+            raise UsageError(
+                "There is no lifetime context yet.",
+                title="Nothing is open",
+                way_out="Assemble a frame and open it: `frame assemble SESSION`, then `frame open`.",
+            )
+        return self._focus
+
+    @property
+    def focus_view(self) -> FocusView | None:
+        """A snapshot of the focus engine, None while nothing is open. Loads nothing."""
+        return None if self._focus is None else self._focus.snapshot()
+
+    @property
+    def model_is_loaded(self) -> bool:
+        return self._model is not None
+
+    def load_model(self, progress: Progress | None = None) -> BaseModel:
+        """The base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
+        with self._lock:
+            if self._model is None:
+                from amgs_tui.models import load_base_model
+
+                if progress is not None:
+                    progress(0, 1, f"loading {self.model_spec}")
+                self._model = load_base_model(self.model_spec, self.settings.model.precision)
+                if progress is not None:
+                    progress(1, 1, f"loaded {self._model.card.name}")
+            return self._model
+
+    def open_focus(
+        self, segments: Sequence[Any], question: str = "", progress: Progress | None = None
+    ) -> FocusRuntime:
+        """A new focus engine whose lifetime context is the segments; replaces the one before."""
+        from amgs_tui.models import focus_runtime
+
+        model = self.load_model(progress)
+        path = self.trace_path
+        # Under another name until the new context stands: a cancelled opening leaves the old trace alone.
+        fresh = None if path is None else path.with_name(f"{path.name}.new")
+        runtime, writer = focus_runtime(model, self.settings.focus, self.seed, self.clock, fresh)
+        try:
+            runtime.ingest(segments, progress)
+            if question:
+                runtime.question(question, progress)
+        except BaseException:
+            if writer is not None:
+                writer.close()
+                writer.path.unlink(missing_ok=True)
+            raise
+        self._end_trace()
+        if path is not None and fresh is not None:
+            fresh.replace(path)
+        self._focus, self._trace = runtime, writer
+        return runtime
+
+    def close(self) -> None:
+        """Close the store and the trace; the session can still say what it showed."""
+        with self._lock:
+            self._end_trace()
+            if self._memory is not None:
+                self._memory.close()
+                self._memory = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- what the operator looks at ---------------------------------------------------------------------
+
+    def block(self, reference: str | None = None) -> Block:
+        """The block that a word names: an id or its start, `@3` (third block of the last list), a source
+        path.
+
+        None is the selected block. Raises UsageError, UnknownBlockError or AmbiguousIdError.
+        """
+        if reference is None:
+            if self.selection is None:
+                raise UsageError("No block is selected.", way_out="Name one, or `select` it first.")
+            return self.memory.block(self.selection)
+        if reference.startswith("@"):
+            return self._listed(reference)
+        if reference.endswith(".md") or "#" in reference or "/" in reference:
+            found = self.memory.resolve_source(reference)
+            if found:
+                return self.memory.block(found[0])
+        return self.memory.block(reference)
+
+    def note(self, call: Call, result: Any) -> None:
+        """Remember what was done and which pane shows it; the registry calls this after every verb."""
+        self.history.append(call)
+        if call.verb.pane is not None:
+            self.pane = call.verb.pane
+            self.panes[self.pane] = PaneState(call.line(), result)
+
+    def script(self) -> str:
+        """What was done so far, as a script that does it again."""
+        return "".join(f"{call.line()}\n" for call in self.history)
+
+    def enter_corpus(self) -> None:
+        """Move to the year of the corpus, if it lives in its own; a run with --now stays where it is."""
+        if isinstance(self.clock, CorpusClock) and not self.clock.shifted and self.corpus.now is not None:
+            latest = None if self._memory is None else _latest_event(self._memory)
+            self.clock.start_at(self.corpus.now if latest is None else max(self.corpus.now, latest))
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _listed(self, reference: str) -> Block:
+        number = reference[1:]
+        if not number.isdigit() or not 1 <= int(number) <= len(self.listed):
+            raise UsageError(
+                f"{reference} is not among the {len(self.listed)} blocks listed last.",
+                way_out="Search, find or assemble first; @1 is the first block of that list.",
+            )
+        return self.memory.block(self.listed[int(number) - 1])
+
+    def _end_trace(self) -> None:
+        """Close the trace of the lifetime context that ends here; what it was can still be seen."""
+        if self._trace is not None:
+            self._trace.close()
+            self._trace = None
+
+    def _open_memory(self) -> Memory:
+        from amgs.memory import Memory
+        from amgs_tui.models import text_models
+
+        path = self.store_path
+        if isinstance(path, Path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        embedder, recogniser, count_tokens = text_models(
+            self.model_spec, self.settings.model, lambda: self._model
+        )
+        memory = Memory.open(
+            path,
+            clock=self.clock,
+            settings=self.settings.memory,
+            embedder=embedder,
+            count_tokens=count_tokens,
+            recogniser=recogniser,
+        )
+        self._memory = memory
+        if self._holds_corpus(memory):
+            self.enter_corpus()
+        return memory
+
+    def _holds_corpus(self, memory: Memory) -> bool:
+        """Whether the store is this corpus's own, or an explicit store that has taken the corpus in."""
+        if self.options.store is None or self.options.corpus is not None:
+            return True
+        known = self.corpus.landmarks() if self.corpus.now is not None else ()
+        return any(memory.resolve_source(source) for source in known)
+
+
+def data_folder() -> Path:
+    """Where stores and the shell's history live: the user's data folder."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("amgs", appauthor=False))
+
+
+def theme_folders() -> tuple[Path, ...]:
+    """Where themes are looked for: what ships with the program, then the user's own."""
+    import platformdirs
+
+    return shipped("themes"), Path(platformdirs.user_config_dir("amgs", appauthor=False)) / "themes"
+
+
+def _latest_event(memory: Memory) -> datetime | None:
+    """The last instant that a store knows of: time must not run backwards between two sessions."""
+    from amgs.model import STATUSES, BlockFilter
+
+    newest = memory.blocks(BlockFilter(statuses=STATUSES), order="reinforced", limit=1)
+    known = [block.last_reinforced_at for block in newest]
+    known += [operation.at for operation in memory.operations(1)]
+    known += [outcome.at for outcome in memory.outcomes(1)]
+    return max(known, default=None)

@@ -1,0 +1,330 @@
+"""The stage: the panes and the lines around them, how they follow the terminal's size, the theme, the
+selection.
+
+It knows no engine. What the panes want done goes through `submit`, which the desk above this layer fills in.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.widgets import Static
+
+from amgs_tui.messages import Origin, Request
+from amgs_tui.panes import PANE_TYPES
+from amgs_tui.panes.base import Pane
+from amgs_tui.panes.focus import FocusPane
+from amgs_tui.pictures.canvas import Canvas, Symbols
+from amgs_tui.themes import Palette, ThemeError, explain, load_all, shipped_folder, to_textual
+from amgs_tui.widgets.arrangement import LEAST_HEIGHT, LEAST_WIDTH, PANES
+from amgs_tui.widgets.body import Body
+from amgs_tui.widgets.header import Facts, HeaderLine
+from amgs_tui.widgets.keybar import KeyBar
+from amgs_tui.widgets.knowledge import Knowledge
+from amgs_tui.widgets.status import Said, StatusLine
+from amgs_tui.widgets.tabs import TabLine
+
+if TYPE_CHECKING:
+    from amgs.model import Frame
+    from amgs_focus.records import FocusView
+    from amgs_tui.verbs.results import Overview
+
+
+class Floor(Screen[Any], inherit_bindings=False):
+    """The screen with the panes. Tab is left to the app, which walks over the panes that have a place."""
+
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding(
+            "ctrl+c",
+            "screen.copy_text",
+            "copy",
+            show=False,
+            id="app.copy",
+            tooltip="Copy the text marked with the mouse; with none marked, stop what runs",
+        )
+    ]
+
+
+class Stage(App[None], inherit_bindings=False):
+    """Panes, header, tabs, status line and key bar.
+
+    store_name: what the header shows until the store is open. theme_folders: where palettes lie. now: the
+    session's clock."""
+
+    CSS = """
+    Screen { layout: vertical; background: $background; color: $foreground; overflow: hidden hidden; }
+    #small {
+        display: none; width: 1fr; height: 1fr; color: $warn;
+        content-align: center middle; text-align: center;
+    }
+    Screen.-tiny #small { display: block; }
+    Screen.-tiny Body, Screen.-tiny TabLine, Screen.-tiny HeaderLine, Screen.-tiny StatusLine,
+    Screen.-tiny KeyBar, Screen.-tiny Prompt { display: none; }
+    TabLine { display: none; }
+    Screen.-single TabLine { display: block; }
+    Screen.-asking StatusLine, Screen.-asking KeyBar { display: none; }
+    Tooltip { background: $panel; color: $foreground; }
+    Toast { width: 64; max-width: 90%; }
+    """
+    ESCAPE_TO_MINIMIZE = False
+
+    selected: reactive[str | None] = reactive(None)
+
+    def __init__(
+        self,
+        *,
+        store_name: str = "",
+        theme: str | None = None,
+        theme_folders: Sequence[Path] | None = None,
+        symbols: Symbols | None = None,
+        now: Callable[[], datetime] | None = None,
+    ) -> None:
+        folders = (shipped_folder(),) if theme_folders is None else theme_folders
+        self.palettes, self._theme_problems = load_all(folders)
+        super().__init__()
+        for palette in self.palettes.values():
+            self.register_theme(to_textual(palette))
+        self._asked_theme = theme
+        self.theme = theme if theme in self.palettes else next(iter(self.palettes))
+        self.symbols: Symbols = symbols or symbols_of_terminal()
+        self.overview: Overview | None = None
+        self.last_frame: Frame | None = None
+        self.knowledge = Knowledge()
+        self._store_name = store_name
+        self._now = now
+        self._had_place: tuple[str, ...] = ()
+        self._last_focused = PANES[0]
+
+    @abstractmethod
+    def submit(
+        self,
+        verb: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        line: str = "",
+        slot: str = "",
+        origin: Origin = "operator",
+    ) -> Request | None:
+        """Hand an action to the engine's thread; None when the same one already waits."""
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The floor, which lies under everything else."""
+        return Floor(id="_default")
+
+    # --- parts --------------------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        yield HeaderLine()
+        yield TabLine()
+        yield Body(*(pane() for pane in PANE_TYPES), main=PANES[0])
+        yield Static(id="small")
+        yield StatusLine()
+        yield KeyBar()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The palette's own variables, so that styles hold before a theme is set."""
+        return to_textual(Palette()).variables
+
+    def on_mount(self) -> None:
+        self.header.facts = Facts(self._store_name or "opening …")
+        self.go(PANES[0])
+        problems = explain(self._theme_problems)
+        if problems:
+            self.notify(problems, title=ThemeError.title, severity="warning", timeout=10, markup=False)
+        if self._asked_theme and self._asked_theme not in self.palettes:
+            words = f"There is no theme {self._asked_theme!r}. There are: {', '.join(self.palettes)}."
+            self.notify(words, title="Unknown theme", severity="warning", markup=False)
+
+    @property
+    def floor(self) -> Screen[Any]:
+        """The screen with the panes, whatever lies in front of it."""
+        return self.screen_stack[0]
+
+    @property
+    def stands(self) -> bool:
+        """Whether the parts are there: not yet while the screen is made, no more while it is taken down."""
+        return bool(self.screen_stack) and bool(self.floor.query(StatusLine))
+
+    @property
+    def body(self) -> Body:
+        return self.floor.query_one(Body)
+
+    @property
+    def header(self) -> HeaderLine:
+        return self.floor.query_one(HeaderLine)
+
+    @property
+    def status(self) -> StatusLine:
+        return self.floor.query_one(StatusLine)
+
+    @property
+    def panes(self) -> list[Pane]:
+        return list(self.body.query(Pane))
+
+    def pane(self, name: str) -> Pane:
+        """The pane of this name."""
+        return self.body.query_one(f"#{name}", Pane)
+
+    def panes_of(self, verb: str) -> Iterable[Pane]:
+        """The panes that show what this verb gives."""
+        return (pane for pane in self.panes if verb in pane.SHOWS)
+
+    # --- what the panes draw with -------------------------------------------------------------------------
+
+    @property
+    def palette(self) -> Palette:
+        return self.palettes.get(self.theme) or Palette()
+
+    def canvas(self, width: int, height: int) -> Canvas:
+        """A canvas in the present theme and the terminal's signs."""
+        return Canvas(width, height, self.palette, self.symbols)
+
+    @property
+    def lifetime(self) -> FocusView | None:
+        """The working context as the focus pane shows it."""
+        pane = self.pane("focus")
+        return pane.view if isinstance(pane, FocusPane) else None
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Titles of the blocks that were seen, by id."""
+        return self.knowledge.titles
+
+    def now(self) -> datetime:
+        """The session's instant; the latest one known while the session is being opened."""
+        if self._now is not None:
+            return self._now()
+        return self.overview.store.now if self.overview is not None else datetime.fromtimestamp(0, UTC)
+
+    def set_theme(self, name: str) -> None:
+        """Use a theme, in the pictures too."""
+        if name in self.palettes:
+            self.theme = name
+            for pane in self.panes:
+                pane.refresh()
+
+    def add_palettes(self, more: Mapping[str, Palette]) -> None:
+        """Take in palettes that were found later."""
+        self.palettes |= more
+        for palette in more.values():
+            self.register_theme(to_textual(palette))
+
+    def action_theme(self) -> None:
+        names = list(self.palettes)
+        self.set_theme(names[(names.index(self.theme) + 1) % len(names)])
+        self.status.said = Said(f"Theme: {self.palette.title}")
+
+    def draw_header(self) -> None:
+        """Bring the header up to date with the overview and the clock."""
+        if self.overview is None:
+            return
+        store, view = self.overview.store, self.lifetime
+        self.header.facts = Facts(
+            store=self._store_name or Path(store.path).name,
+            now=self.now(),
+            blocks=sum(store.blocks.values()),
+            raw=store.blocks.get("raw", 0),
+            model=f"{view.model} {view.precision}" if view is not None else self.overview.model,
+            brier=store.brier,
+            live=None if view is None else view.live,
+        )
+
+    # --- layout -------------------------------------------------------------------------------------------
+
+    def on_resize(self) -> None:
+        self.call_later(self.arrange)  # the app learns its new size after this handler
+
+    def arrange(self) -> None:
+        """Follow the terminal's size: the layout's class, the tab line, the panes that came into view."""
+        mode = self.body.mode
+        for name in ("tiny", "single", "split", "tiled"):
+            self.floor.set_class(mode == name, f"-{name}")
+        if mode == "tiny":
+            width, height = self.size
+            note = f"This terminal is {width}×{height}.\n{LEAST_WIDTH}×{LEAST_HEIGHT} is the least.\nq quits"
+            self.floor.query_one("#small", Static).update(note)
+        self.body.rearrange()
+        self.call_after_refresh(self._panes_came)
+
+    def _panes_came(self) -> None:
+        """Tell the panes that have a place now and had none before."""
+        shown = self.body.shown
+        came, self._had_place = [name for name in shown if name not in self._had_place], shown
+        for name in came:
+            self.pane(name).came_on_screen()
+
+    # --- walking ------------------------------------------------------------------------------------------
+
+    @property
+    def focused_pane(self) -> Pane | None:
+        """The pane that has the focus."""
+        focused = self.floor.focused
+        return focused if isinstance(focused, Pane) else None
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        if isinstance(event.widget, Pane):
+            self._last_focused = event.widget.NAME
+
+    def focus_last_pane(self) -> None:
+        """Give the focus back to the pane that had it."""
+        name = self._last_focused
+        self.floor.set_focus(self.pane(name if name in self.body.shown else self.body.main))
+
+    def go(self, name: str) -> None:
+        """Give a pane the focus, and the large place where there is one."""
+        self.body.main = name
+        self.floor.query_one(TabLine).active = name
+        self.floor.set_focus(self.pane(name))  # at once: the next key may already wait
+        self.arrange()
+
+    def action_go(self, name: str) -> None:
+        self.go(name)
+
+    def on_tab_line_chosen(self, event: TabLine.Chosen) -> None:
+        self.go(event.pane)
+
+    def action_walk(self, by: int) -> None:
+        """Focus the next pane on the screen; where only one fits, bring the next one."""
+        shown = self.body.shown
+        if len(shown) > 1:
+            place = shown.index(self._last_focused) if self._last_focused in shown else 0
+            self.floor.set_focus(self.pane(shown[(place + by) % len(shown)]))
+        else:
+            self.go(PANES[(PANES.index(self.body.main) + by) % len(PANES)])
+
+    def action_maximise(self) -> None:
+        """The focused pane alone, or all of them again."""
+        pane = self.focused_pane or self.pane(self.body.main)
+        self.body.maximised = not self.body.maximised
+        self.go(pane.NAME)
+
+    # --- the selection ------------------------------------------------------------------------------------
+
+    def pick(self, block_id: str) -> None:
+        """Select a block everywhere: at once on the screen, and in the session for the verbs that follow."""
+        if block_id != self.selected:
+            self.selected = block_id
+            self.submit("select", {"block": block_id}, slot="select", origin="screen")
+
+    def on_pane_picked(self, event: Pane.Picked) -> None:
+        self.pick(event.block_id)
+
+    def watch_selected(self, block_id: str | None) -> None:
+        for pane in self.panes if self.stands else ():
+            pane.selection_changed(block_id)
+
+
+def symbols_of_terminal() -> Symbols:
+    """What the terminal can show: ASCII where its character set is not UTF-8, else everything."""
+    encoding = (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "")
+    return "braille" if encoding == "utf8" else "ascii"

@@ -1,0 +1,1 @@
+"""Every operator action, once: a registry, the language of a line, and one file per noun."""

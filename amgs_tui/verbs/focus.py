@@ -1,0 +1,135 @@
+"""The working context: `focus open`, `step`, `refocus`, `back`, `why`, `view`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_tui.verbs.registry import Takes, verb
+from amgs_tui.verbs.results import Opened, Stepped
+
+if TYPE_CHECKING:
+    from amgs.model import Progress
+    from amgs_focus.records import EntryExplanation, FocusView, Refocus
+    from amgs_tui.session import Session
+
+Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many tokens."), Takes("number")]
+
+
+@verb(
+    "focus open",
+    summary="Make files, or all of memory, the lifetime context.",
+    pane="focus",
+    long=True,
+    writes=True,
+)
+def open_context(
+    session: Session,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Text files; none for the consolidated blocks."),
+        Takes("file"),
+    ] = None,
+    *,
+    question: Annotated[
+        str, typer.Option("--question", metavar="TEXT", help="What the model is asked.")
+    ] = "",
+    progress: Progress | None = None,
+) -> Opened:
+    """Open text files, or every consolidated block in the order of creation, as the lifetime context.
+
+    `frame open` opens the frame assembled last instead.
+    """
+    from amgs_tui.models import segments_of_blocks, segments_of_files
+
+    if files:
+        segments = segments_of_files(files)
+        source = ", ".join(file.name for file in files)
+    else:
+        from amgs.model import BlockFilter
+
+        segments = segments_of_blocks(reversed(session.memory.blocks(BlockFilter())))
+        source = "all consolidated blocks"
+    if not segments:
+        raise UsageError("There is nothing to open.", way_out="`consolidate` the inbox first, or name files.")
+    runtime = session.open_focus(segments, question, progress)
+    return Opened(source, question, len(segments), runtime.snapshot())
+
+
+@verb(
+    "focus step",
+    summary="Decode tokens, refocusing when it is due.",
+    pane="focus",
+    long=True,
+    writes=True,
+    keys=("full_stop",),
+)
+def step(session: Session, count: Count = 1, *, progress: Progress | None = None) -> Stepped:
+    """Decode N tokens. Every `cadence` tokens the working context is refocused first: spans expand or
+    collapse.
+
+    Stops early when the answer ends.
+    """
+    runtime = session.focus
+    records = runtime.decode(count, progress)
+    return Stepped(records, runtime.snapshot())
+
+
+@verb(
+    "focus refocus",
+    summary="Refocus now, without decoding.",
+    pane="focus",
+    long=True,
+    writes=True,
+    keys=("greater_than_sign",),
+)
+def refocus(session: Session) -> Stepped:
+    """Score every entry and let the allocator expand and collapse, without waiting for the cadence."""
+    runtime = session.focus
+    made: Refocus = runtime.refocus()
+    return Stepped((), runtime.snapshot(), made)
+
+
+@verb(
+    "focus back",
+    summary="Take decoded tokens back, exactly.",
+    pane="focus",
+    long=True,
+    writes=True,
+    keys=("comma",),
+)
+def back(session: Session, count: Count = 1) -> FocusView:
+    """Go N tokens back: tree, working context and scores are exactly what they were."""
+    runtime = session.focus
+    runtime.back(count)
+    return runtime.snapshot()
+
+
+@verb(
+    "focus why",
+    summary="Explain an entry: its score, what was decided and why.",
+    pane="focus",
+    keys=("enter",),
+)
+def why(
+    session: Session,
+    entry: Annotated[
+        int,
+        typer.Argument(metavar="POSITION", min=0, help="The entry's number in the working context, from 0."),
+    ],
+) -> EntryExplanation:
+    """Explain an entry of the working context: its source, the parts of its score, the decision, and what
+    would change it.
+    """
+    return session.focus.why(entry)
+
+
+@verb("focus view", summary="Show the level-of-detail map.", pane="focus")
+def view(session: Session) -> FocusView:
+    """Show the working context: which spans of the lifetime are tokens and which are gists, and at what
+    level.
+    """
+    return session.focus.snapshot()

@@ -1,0 +1,83 @@
+"""Frames: `frame list`, `frame assemble`, `frame open`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_tui.verbs.arguments import WeightsText, read_weights
+from amgs_tui.verbs.registry import Takes, verb
+from amgs_tui.verbs.results import FrameList, Opened
+
+if TYPE_CHECKING:
+    from amgs.model import Frame, Progress
+    from amgs_tui.session import Session
+
+Question = Annotated[
+    str | None,
+    typer.Option("--question", metavar="TEXT", help="What the model is asked; else the frame's query."),
+]
+
+
+@verb("frame list", summary="List every frame that can be assembled.")
+def frames(session: Session) -> FrameList:
+    """List the registered frame definitions with purpose, weights, budget and children."""
+    return FrameList(session.memory.frame_definitions())
+
+
+@verb(
+    "frame assemble", summary="Assemble a context frame within its token budget.", pane="frame", writes=True
+)
+def assemble(
+    session: Session,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="INBOX, ATTENTION, SELF, SESSION, …"), Takes("frame")
+    ],
+    *,
+    query: Annotated[str, typer.Option("--query", metavar="TEXT", help="What the frame is for.")] = "",
+    budget: Annotated[
+        int | None, typer.Option("--budget", metavar="N", min=1, help="Tokens; else the frame's own.")
+    ] = None,
+    weights: WeightsText = None,
+    composite: Annotated[
+        bool, typer.Option("--composite", help="Insist that the frame is made of others.")
+    ] = False,
+) -> Frame:
+    """Assemble a frame: which blocks got in, which did not and why, and the text with the block of every
+    span.
+
+    What got in is reinforced once, and its composite score is logged as a forecast that `feedback` settles.
+    """
+    known = {definition.name: definition for definition in session.memory.frame_definitions()}
+    chosen = next((each for each in known if each.lower() == name.lower()), name)
+    if composite and chosen in known and not known[chosen].is_composite:
+        raise UsageError(f"{chosen} is not made of other frames.", way_out="Leave --composite out.")
+    frame = session.memory.assemble(chosen, query=query, budget=budget, weights=read_weights(weights))
+    session.last_frame = frame
+    session.listed = tuple(candidate.block.id for candidate in frame.candidates)
+    return frame
+
+
+@verb(
+    "frame open",
+    summary="Make the last frame the model's lifetime context.",
+    pane="focus",
+    long=True,
+    writes=True,
+)
+def open_frame(session: Session, *, question: Question = None, progress: Progress | None = None) -> Opened:
+    """Open the frame assembled last as the lifetime context of the language model, ready to be stepped.
+
+    Every token remembers the block it came from. The model is loaded on first use.
+    """
+    frame = session.last_frame
+    if frame is None:
+        raise UsageError("No frame was assembled yet.", way_out="`frame assemble SESSION` first.")
+    from amgs_tui.models import segments_of_frame
+
+    segments = segments_of_frame(frame)
+    asked = frame.query if question is None else question
+    runtime = session.open_focus(segments, asked, progress)
+    return Opened(f"frame {frame.name}", asked, len(segments), runtime.snapshot())

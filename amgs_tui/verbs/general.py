@@ -1,0 +1,115 @@
+"""The whole: `status`, `show`, `theme`, `help`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_tui.verbs.registry import Call, Pane, Takes, Verb, standard, verb
+from amgs_tui.verbs.results import HelpList, Overview, PaneState, Shown, ThemeSet, VerbHelp
+
+if TYPE_CHECKING:
+    from amgs_tui.session import Session
+
+
+@verb("status", summary="Show the health of memory, model and session at a glance.", pane="overview")
+def status(session: Session) -> Overview:
+    """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model."""
+    return Overview(
+        store=session.memory.status(),
+        corpus=session.corpus.name,
+        model=session.model_spec,
+        model_loaded=session.model_is_loaded,
+        seed=session.seed,
+        selection=session.selection,
+        focus=session.focus_view,
+    )
+
+
+@verb("show", summary="Show a pane, brought up to date.")
+def show(
+    session: Session,
+    pane: Annotated[Pane, typer.Argument(metavar="PANE", help="Which one."), Takes("pane")],
+) -> Shown:
+    """Show a pane as it stands now; `snapshot` then writes its picture.
+
+    graph and decay show the selected block, or the whole when none is selected.
+    """
+    call = _call_of(session, pane)
+    if call is not None:
+        session.panes[pane] = PaneState(call.line(), call.verb.function(session, **call.arguments))
+    elif pane not in session.panes:
+        raise UsageError(
+            "No frame was assembled and nothing searched yet.", way_out="`frame assemble SESSION` first."
+        )
+    session.pane = pane
+    return Shown(pane, session.panes[pane].result)
+
+
+def _call_of(session: Session, pane: Pane) -> Call | None:
+    """The call whose result the pane shows when it is brought up to date.
+
+    None for what is kept as it was made.
+    """
+    selected = session.selection is not None
+    names: dict[Pane, str | None] = {
+        "overview": "status",
+        "inbox": "inbox list",
+        "frame": None,
+        "graph": "graph neighbours" if selected else "graph stats",
+        "decay": "decay curve" if selected else "decay forecast",
+        "calibration": "calibration table",
+        "focus": "focus view",
+    }
+    name = names[pane]
+    return None if name is None else standard().call(name)
+
+
+@verb("theme", summary="Choose the palette.")
+def theme(
+    session: Session,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A palette; none lists them."), Takes("theme")
+    ] = None,
+) -> ThemeSet:
+    """Choose the palette of the screen and of snapshots; without NAME, list the palettes."""
+    from amgs_tui.session import theme_folders
+    from amgs_tui.themes import load_all
+
+    known = tuple(load_all(theme_folders())[0])
+    if name is not None and name not in known:
+        raise UsageError(f"There is no theme {name!r}.", way_out=f"There are: {', '.join(known)}.")
+    if name is not None:
+        session.theme_name = name
+    return ThemeSet(session.theme_name or known[0], known)
+
+
+@verb("help", summary="Explain the verbs, or one of them.", keys=("f1", "question_mark"))
+def help_verb(
+    session: Session,  # noqa: ARG001 - every verb is handed the session
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="VERB", help="A verb, or its first word."), Takes("verb")
+    ] = None,
+) -> HelpList:
+    """List all verbs, or explain one with its arguments."""
+    registry = standard()
+    if not words:
+        return HelpList(tuple(_explained(each) for each in registry))
+    chosen, _ = registry.find(words)
+    found = [chosen] if chosen is not None else registry.nouns().get(words[0], [])
+    if not found:
+        found = [registry[" ".join(words)]]
+    return HelpList(tuple(_explained(each) for each in found))
+
+
+def _explained(each: Verb) -> VerbHelp:
+    described: list[tuple[str, str]] = []
+    for parameter in each.parameters:
+        label = ", ".join(parameter.flags) if parameter.is_option else parameter.label
+        default: Any = parameter.default
+        shown = "" if default is None or default is False or default == "" else f" [{default}]"
+        choices = f" ({', '.join(parameter.choices)})" if parameter.choices else ""
+        described.append((label, f"{parameter.help}{choices}{shown}"))
+    return VerbHelp(each.name, each.usage(), each.summary, each.help, tuple(described), each.keys)

@@ -1,0 +1,120 @@
+"""A memory's life: `ingest`, `inbox list`, `consolidate`, `operations`, `undo`, `verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_tui.verbs.arguments import Limit
+from amgs_tui.verbs.registry import Takes, verb
+from amgs_tui.verbs.results import Consolidated, Inbox, OperationList
+
+if TYPE_CHECKING:
+    from amgs.model import ConsolidationPlan, IngestReport, Operation, Progress, Verification
+    from amgs_tui.session import Session
+
+
+@verb("ingest", summary="Take a text, a file or a folder into the inbox.", long=True, writes=True)
+def ingest(
+    session: Session,
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The text of one new block.")] = None,
+    *,
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="FILE", help="A markdown file."), Takes("file")
+    ] = None,
+    batch: Annotated[
+        Path | None,
+        typer.Option("--batch", metavar="DIR", help="A folder: every .md file in and below it."),
+        Takes("folder"),
+    ] = None,
+    progress: Progress | None = None,
+) -> IngestReport:
+    """Add raw blocks to the inbox: hashed, dated, written, and nothing more; `consolidate` does the rest.
+
+    Without TEXT, --file or --batch the session's corpus is taken. A block that is already known is not added
+    again.
+    """
+    if sum(given is not None for given in (text, file, batch)) > 1:
+        raise UsageError("TEXT, --file and --batch exclude each other.", way_out="Give one of them.")
+    if text is not None:
+        return session.memory.ingest_text(text)
+    if file is not None:
+        return session.memory.ingest_file(file)
+    if batch is not None:
+        return session.memory.ingest_folder(batch, progress)
+    memory = session.memory
+    session.enter_corpus()
+    return memory.ingest_folder(session.corpus.path, progress)
+
+
+@verb("inbox list", summary="List what waits to be consolidated.", pane="inbox")
+def inbox(session: Session, *, limit: Limit = 200) -> Inbox:
+    """List raw blocks, the newest first."""
+    from amgs.model import BlockFilter
+
+    blocks = session.memory.blocks(BlockFilter(statuses=("raw",)), limit=limit)
+    session.listed = tuple(block.id for block in blocks)
+    return Inbox(blocks, session.memory.status().blocks.get("raw", 0), session.clock.now())
+
+
+@verb(
+    "consolidate",
+    summary="Turn the inbox into linked, embedded, decaying memory.",
+    pane="inbox",
+    long=True,
+    writes=True,
+)
+def consolidate(
+    session: Session,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="At most N blocks.")
+    ] = None,
+    progress: Progress | None = None,
+) -> ConsolidationPlan | Consolidated:
+    """Plan categories, embeddings, entities and edges for the inbox, and apply the plan in one transaction.
+
+    With --dry-run the plan is shown and nothing happens. What was applied can be undone with `undo`.
+    """
+    plan = session.memory.plan_consolidation(limit=limit, progress=progress)
+    if dry_run:
+        return plan
+    return Consolidated(plan, session.memory.apply_consolidation(plan))
+
+
+@verb("operations", summary="List the journal of changes, newest first.")
+def operations(session: Session, *, limit: Limit = 20) -> OperationList:
+    """List applied lifecycle changes, newest first.
+
+    Each can be undone while it is the latest on its blocks.
+    """
+    return OperationList(session.memory.operations(limit))
+
+
+@verb("undo", summary="Take back a change of the journal.", writes=True)
+def undo(
+    session: Session,
+    operation: Annotated[
+        int | None,
+        typer.Argument(metavar="ID", help="The number of the operation; else the latest."),
+        Takes("operation"),
+    ] = None,
+) -> Operation:
+    """Undo an operation, the latest one that still stands when none is named."""
+    chosen = operation
+    if chosen is None:
+        standing = next((one for one in session.memory.operations(100) if not one.undone), None)
+        if standing is None:
+            raise UsageError("There is nothing to undo.", way_out="`operations` lists the journal.")
+        chosen = standing.id
+    return session.memory.undo(chosen)
+
+
+@verb("verify", summary="Check the store from end to end and name each fault.", long=True)
+def verify(session: Session, *, progress: Progress | None = None) -> Verification:
+    """Hash every block again, check edges, indexes and the journal; exit code 4 when there is a fault."""
+    return session.memory.verify(progress)

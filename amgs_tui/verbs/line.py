@@ -1,0 +1,100 @@
+"""The language of one line: words with their columns, quoting, and errors that point at a word.
+
+A line is words parted by blanks. "…" and '…' keep blanks together; inside "…" the escapes \\" \\\\ \\n \\r
+\\t are known; a `#` that starts a word opens a comment. What `quote` writes, `split` reads back, whatever the
+text holds.
+"""
+
+from __future__ import annotations
+
+import re
+
+from amgs.errors import UsageError
+
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./~<>!-]+")
+_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
+_WRITTEN = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+class LineError(UsageError):
+    """A line that cannot be read as a call; column is 1-based and points at the word that is wrong."""
+
+    title = "That line is not a call"
+
+    def __init__(self, message: str, *, line: str, column: int, way_out: str = "") -> None:
+        super().__init__(message, way_out=way_out)
+        self.line = line
+        self.column = column
+
+
+class Word(str):
+    """A word of a line that remembers the 1-based column it started at."""
+
+    column: int
+
+    def __new__(cls, text: str, column: int) -> Word:
+        word = super().__new__(cls, text)
+        word.column = column
+        return word
+
+
+def split(line: str) -> list[Word]:
+    """The words of the line, without its comment; raises LineError for a quote that is not closed."""
+    words: list[Word] = []
+    at = 0
+    while at < len(line):
+        if line[at].isspace():
+            at += 1
+        elif line[at] == "#":
+            break
+        else:
+            text, end = _word(line, at)
+            words.append(Word(text, at + 1))
+            at = end
+    return words
+
+
+def _word(line: str, start: int) -> tuple[str, int]:
+    """The word that starts at `start`, and where it ends."""
+    parts: list[str] = []
+    at = start
+    while at < len(line) and not line[at].isspace():
+        if line[at] in "\"'":
+            text, at = _quoted(line, at)
+            parts.append(text)
+        elif line[at] == "\\" and at + 1 < len(line):
+            parts.append(line[at + 1])
+            at += 2
+        else:
+            parts.append(line[at])
+            at += 1
+    return "".join(parts), at
+
+
+def _quoted(line: str, start: int) -> tuple[str, int]:
+    """The text between the quote at `start` and its partner, and the place after it."""
+    mark = line[start]
+    parts: list[str] = []
+    at = start + 1
+    while at < len(line):
+        if line[at] == mark:
+            return "".join(parts), at + 1
+        if mark == '"' and line[at] == "\\" and at + 1 < len(line) and line[at + 1] in _ESCAPES:
+            parts.append(_ESCAPES[line[at + 1]])
+            at += 2
+        else:
+            parts.append(line[at])
+            at += 1
+    raise LineError(
+        "This quote is not closed.",
+        line=line,
+        column=start + 1,
+        way_out=f"Close it with {mark} or escape it with \\.",
+    )
+
+
+def quote(text: str) -> str:
+    """The text as one word of a line."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return '"' + "".join(_WRITTEN.get(sign, sign) for sign in text) + '"'

@@ -1,0 +1,373 @@
+"""The one registry of verbs: the palette, the keys, the shell, scripts and the command line all call it.
+
+A verb is a function `f(session, …, [progress]) -> frozen result` marked with `@verb`. Its arguments are read
+from its annotations by Typer, which is the only parser: a `Call` that a line gives is the same as the one the
+command line gives.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property, lru_cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
+
+import typer
+import typer.core
+import typer.main
+
+from amgs_tui.verbs.line import LineError, Word, quote, split
+from amgs_tui.verbs.reading import read_arguments
+
+if TYPE_CHECKING:
+    from amgs.model import Progress
+    from amgs_tui.session import Session
+
+Pane = Literal["inbox", "frame", "graph", "decay", "calibration", "focus", "overview"]
+PANES: tuple[Pane, ...] = ("inbox", "frame", "graph", "decay", "calibration", "focus", "overview")
+
+Kind = Literal[
+    "block", "frame", "operation", "pane", "theme", "verb", "file", "folder", "text", "number", "choice"
+]
+
+_INJECTED = ("session", "progress")
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """Put beside typer's own marks in an annotation: what kind of thing the argument names, for completion
+    and forms.
+    """
+
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument or option of a verb, as a form or a completer needs it.
+
+    flags: ("--top-k",) of an option, empty for a positional argument. choices: the closed list, when there is
+    one.
+    """
+
+    name: str
+    label: str
+    help: str
+    flags: tuple[str, ...]
+    takes: Kind
+    required: bool
+    default: Any
+    is_switch: bool
+    many: bool
+    choices: tuple[str, ...] = ()
+
+    @property
+    def is_option(self) -> bool:
+        return bool(self.flags)
+
+
+@dataclass(frozen=True)
+class Verb:
+    """An operator action.
+
+    long: it reports progress and can be cancelled. writes: it changes the store or the working context. pane:
+    which pane shows its result; None for results that are only said. in_script: False for what only the
+    command line offers.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    summary: str
+    pane: Pane | None = None
+    long: bool = False
+    writes: bool = False
+    keys: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(self.name.split())
+
+    @property
+    def identifier(self) -> str:
+        """The name as an action id: `frame_assemble`."""
+        return "_".join(self.words)
+
+    @property
+    def help(self) -> str:
+        """The full help text: the function's docstring."""
+        return inspect.getdoc(self.function) or self.summary
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """The parameters that an operator gives, with their annotations resolved."""
+        given = inspect.signature(self.function).parameters
+        space = sys.modules[self.function.__module__].__dict__
+        kept = [
+            parameter.replace(annotation=_resolve(parameter.annotation, space), kind=parameter.KEYWORD_ONLY)
+            for name, parameter in given.items()
+            if name not in _INJECTED
+        ]
+        return inspect.Signature(kept)
+
+    @property
+    def wants_progress(self) -> bool:
+        return "progress" in inspect.signature(self.function).parameters
+
+    @cached_property
+    def command(self) -> typer.core.TyperCommand:
+        """The parser of this verb's words."""
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(self.words[-1], help=self.help, add_help_option=False)(
+            callback_of(self, lambda **given: given)
+        )
+        command = typer.main.get_command(app)
+        if not isinstance(command, typer.core.TyperCommand):
+            raise TypeError(f"{self.name} does not give a command")
+        return command
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The arguments in order, then the options."""
+        made = [
+            _parameter(parameter, self.signature.parameters[parameter.name])
+            for parameter in self.command.params
+        ]
+        return tuple(sorted(made, key=lambda parameter: parameter.is_option))
+
+    def usage(self) -> str:
+        """`frame assemble NAME [--query TEXT] …`"""
+        words = [self.name]
+        for parameter in self.parameters:
+            if not parameter.is_option:
+                word = parameter.label + ("…" if parameter.many else "")
+            else:
+                word = parameter.flags[0] + ("" if parameter.is_switch else f" {parameter.label}")
+            words.append(word if parameter.required else f"[{word}]")
+        return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A verb with all its arguments: what a line, a key or a form has asked for."""
+
+    verb: Verb
+    arguments: Mapping[str, Any] = field(hash=False)
+
+    def line(self) -> str:
+        """The canonical script text, which parses back to an equal call.
+
+        Values that are the default are left out.
+        """
+        positional: list[str] = []
+        options: list[str] = []
+        as_default = 0
+        for parameter in self.verb.parameters:
+            value = self.arguments.get(parameter.name, parameter.default)
+            if parameter.is_option:
+                if value != parameter.default:
+                    options += _option_words(parameter, value)
+            elif value is not None:
+                written = [_text(one) for one in (value if parameter.many else [value])]
+                # A default may be left out only where nothing follows it.
+                as_default = as_default + len(written) if value == parameter.default else 0
+                positional += written
+        positional = positional[: len(positional) - as_default]
+        if any(word.startswith("-") for word in positional):
+            words = [*options, "--", *positional]
+        else:
+            words = [*positional, *options]
+        return " ".join([self.verb.name, *map(quote, words)])
+
+
+def verb(
+    name: str,
+    *,
+    summary: str,
+    pane: Pane | None = None,
+    long: bool = False,
+    writes: bool = False,
+    keys: Sequence[str] = (),
+) -> Callable[[Callable[..., Any]], Verb]:
+    """Make a function `f(session, …, [progress])` a verb; a Registry collects it from its module."""
+
+    def mark(function: Callable[..., Any]) -> Verb:
+        return Verb(name, function, summary, pane, long, writes, tuple(keys))
+
+    return mark
+
+
+class Registry:
+    """The verbs by name."""
+
+    def __init__(self, verbs: Iterable[Verb]) -> None:
+        self._verbs = {one.name: one for one in verbs}
+
+    @classmethod
+    def of_modules(cls, modules: Iterable[ModuleType]) -> Registry:
+        return cls(value for module in modules for value in vars(module).values() if isinstance(value, Verb))
+
+    def __iter__(self) -> Iterator[Verb]:
+        return iter(self._verbs.values())
+
+    def __len__(self) -> int:
+        return len(self._verbs)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._verbs
+
+    def __getitem__(self, name: str) -> Verb:
+        """The verb of this name; raises LineError (a UsageError) when there is none."""
+        if name not in self._verbs:
+            self._refuse(split(name), name)
+        return self._verbs[name]
+
+    def nouns(self) -> dict[str, list[Verb]]:
+        """Verbs by their first word, in the order of registration."""
+        grouped: dict[str, list[Verb]] = {}
+        for one in self:
+            grouped.setdefault(one.words[0], []).append(one)
+        return grouped
+
+    def call(self, name: str, /, **arguments: Any) -> Call:
+        """A call from values instead of words.
+
+        What is not given takes its default, names are checked, types are not.
+        """
+        chosen = self[name]
+        defaults = {parameter.name: parameter.default for parameter in chosen.parameters}
+        unknown = sorted(set(arguments) - set(defaults))
+        if unknown:
+            raise LineError(
+                f"{name} takes no {unknown[0]!r}.", line=name, column=1, way_out=f"Use: {chosen.usage()}"
+            )
+        return Call(chosen, {**defaults, **arguments})
+
+    def parse(self, line: str) -> Call | None:
+        """The call that a line asks for, None for a blank or a comment; raises LineError with the column."""
+        words = split(line)
+        if not words:
+            return None
+        if words[0] != "help" and "--help" in words:
+            words = [Word("help", words[0].column), *words[: max(1, self.find(words)[1])]]
+        chosen, rest = self._choose(words, line)
+        return Call(chosen, read_arguments(chosen, rest, line))
+
+    def run(self, session: Session, call: Call, progress: Progress | None = None) -> Any:
+        """Carry out the call and note it in the session; raises what the engines raise."""
+        arguments = dict(call.arguments)
+        if call.verb.wants_progress:
+            arguments["progress"] = progress
+        result = call.verb.function(session, **arguments)
+        session.note(call, result)
+        return result
+
+    def find(self, words: Sequence[str]) -> tuple[Verb | None, int]:
+        """The verb with the longest name that opens the words, and how many words it took."""
+        for count in range(min(3, len(words)), 0, -1):
+            chosen = self._verbs.get(" ".join(words[:count]))
+            if chosen is not None:
+                return chosen, count
+        return None, 0
+
+    def _choose(self, words: list[Word], line: str) -> tuple[Verb, list[Word]]:
+        chosen, count = self.find(words)
+        if chosen is None:
+            self._refuse(words, line)
+        return chosen, words[count:]
+
+    def _refuse(self, words: Sequence[Word], line: str) -> NoReturn:
+        noun = self.nouns().get(words[0]) if words else None
+        if noun and noun[0].name != words[0]:
+            known = ", ".join(one.words[1] for one in noun)
+            column = words[1].column if len(words) > 1 else words[0].column
+            said = (
+                f"`{words[0]}` has no `{words[1]}`" if len(words) > 1 else f"`{words[0]}` wants another word"
+            )
+            raise LineError(f"{said}.", line=line, column=column, way_out=f"It knows: {known}.")
+        first = str(words[0]) if words else ""
+        near = get_close_matches(first, {**self.nouns(), **self._verbs}, n=3, cutoff=0.5)
+        way_out = f"Did you mean {' or '.join(near)}?" if near else "`help` lists them all."
+        raise LineError(
+            f"There is no verb `{first}`.", line=line, column=words[0].column if words else 1, way_out=way_out
+        )
+
+
+@lru_cache(maxsize=1)
+def standard() -> Registry:
+    """The registry of the workstation."""
+    from amgs_tui.verbs import (
+        block,
+        calibration,
+        decay,
+        focus,
+        frame,
+        general,
+        graph,
+        lifecycle,
+        script,
+        search,
+    )
+
+    return Registry.of_modules(
+        (general, lifecycle, block, search, frame, graph, decay, calibration, focus, script)
+    )
+
+
+def callback_of(
+    chosen: Verb, receive: Callable[..., Any], extra: Sequence[inspect.Parameter] = ()
+) -> Callable[..., Any]:
+    """A function with the verb's signature (and extra parameters) that hands what was parsed to `receive`."""
+
+    def callback(**given: Any) -> Any:
+        return receive(**given)
+
+    own = chosen.signature.parameters
+    parameters = [*own.values(), *(one for one in extra if one.name not in own)]
+    callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    callback.__annotations__ = {one.name: one.annotation for one in parameters}
+    callback.__doc__ = chosen.help
+    return callback
+
+
+def _resolve(annotation: Any, space: dict[str, Any]) -> Any:
+    """A string annotation as its value, in the verb's own module."""
+    return eval(annotation, space) if isinstance(annotation, str) else annotation
+
+
+def _parameter(parsed: Any, declared: inspect.Parameter) -> Parameter:
+    """What a form needs of a Typer parameter."""
+    annotation = declared.annotation
+    marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    taken = next((mark.kind for mark in marks if isinstance(mark, Takes)), None)
+    choices = tuple(str(choice) for choice in parsed.type_descriptor.choices or ())
+    is_switch = bool(getattr(parsed, "is_flag", False))
+    kind: Kind = "choice" if choices else "text"
+    return Parameter(
+        name=parsed.name,
+        label=parsed.metavar or parsed.name.upper().replace("_", "-"),
+        help=parsed.help or "",
+        flags=tuple(parsed.opts) + tuple(parsed.secondary_opts) if parsed.param_type_name == "option" else (),
+        takes=taken or kind,
+        required=bool(parsed.required),
+        default=None if declared.default is declared.empty else declared.default,
+        is_switch=is_switch,
+        many=bool(getattr(parsed, "multiple", False)) or parsed.nargs == -1,
+        choices=choices,
+    )
+
+
+def _option_words(parameter: Parameter, value: Any) -> list[str]:
+    if parameter.is_switch:
+        return [parameter.flags[0] if value else parameter.flags[-1]]
+    values = value if parameter.many else [value]
+    return [word for one in values for word in (parameter.flags[0], _text(one))]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -1,0 +1,188 @@
+"""The frozen results of verbs that no engine has a type for.
+
+Everything else a verb gives back is an engine's own value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from amgs.model import (
+        Block,
+        Centrality,
+        ConsolidationPlan,
+        FrameDefinition,
+        Neighbourhood,
+        Operation,
+        StoreStatus,
+    )
+    from amgs_focus.records import FocusView, Refocus, StepRecord
+    from amgs_tui.verbs.registry import Pane
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """`status`: the store, and what the session works with.
+
+    model_loaded: whether the language model is in memory.
+    """
+
+    store: StoreStatus
+    corpus: str
+    model: str
+    model_loaded: bool
+    seed: int
+    selection: str | None = None
+    focus: FocusView | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """`inbox list`: raw blocks, the newest first; total counts all of them, shown or not."""
+
+    blocks: tuple[Block, ...]
+    total: int
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BlockList:
+    """`block find`: blocks that match, best first."""
+
+    text: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDetail:
+    """`block show`: a block, its relevance now, and how many edges touch it."""
+
+    block: Block
+    relevance: float
+    profile: str
+    edges_out: int
+    edges_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """`consolidate`: the plan that was applied and its journal entry."""
+
+    plan: ConsolidationPlan
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class FrameList:
+    """`frame list`: every registered frame definition."""
+
+    definitions: tuple[FrameDefinition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """`graph inspect`: a node with its neighbourhood and its place in the whole graph."""
+
+    neighbourhood: Neighbourhood
+    centrality: Centrality
+
+
+@dataclass(frozen=True, slots=True)
+class OperationList:
+    """`operations`: the journal, newest first."""
+
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """`frame open` / `focus open`: a frame (or texts) that became the lifetime context."""
+
+    source: str
+    question: str
+    segments: int
+    view: FocusView
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """`focus step`, `focus refocus`: the steps taken, how the working context stands after them, and a
+    refocus that was forced.
+    """
+
+    records: tuple[StepRecord, ...]
+    view: FocusView
+    refocus: Refocus | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """`select`: the block that every pane now shows."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """`show`: a pane and the result it draws."""
+
+    pane: Pane
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeSet:
+    """`theme`: the palette in use, and those there are."""
+
+    name: str
+    known: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """`snapshot`: the files written, or found equal when the run checks."""
+
+    name: str
+    pane: Pane
+    files: tuple[str, ...]
+    checked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """`expect`: a metric that was compared and held."""
+
+    metric: str
+    operator: str
+    wanted: float
+    found: float
+
+
+@dataclass(frozen=True, slots=True)
+class VerbHelp:
+    """What `help` says of one verb. parameters: (label, text) in order."""
+
+    name: str
+    usage: str
+    summary: str
+    text: str
+    parameters: tuple[tuple[str, str], ...]
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HelpList:
+    """`help`: all verbs by their first word, or one verb in full."""
+
+    verbs: tuple[VerbHelp, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PaneState:
+    """What a pane shows now and the line that brought it there."""
+
+    line: str
+    result: Any

@@ -1,0 +1,114 @@
+"""What scripts are checked with: `snapshot`, `expect`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import eq, ge, gt, le, lt, ne
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from amgs.errors import ExpectationError, UsageError
+from amgs_tui.verbs.registry import verb
+from amgs_tui.verbs.results import Expectation, Snapshot
+
+if TYPE_CHECKING:
+    from amgs.model import Frame
+    from amgs_focus.records import FocusView
+    from amgs_tui.session import Session
+
+Operator = Literal["==", "!=", "<", "<=", ">", ">="]
+_COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
+    {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+)
+
+
+@verb("snapshot", summary="Write the picture of the pane shown last: NAME.txt, NAME.svg and NAME.json.")
+def snapshot(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The files' name, without an ending.")],
+) -> Snapshot:
+    """Write the pane shown last as text, as a picture and as data.
+
+    In `amgs run SCRIPT --out DIR` the files go to DIR; with --check they are compared with what lies there.
+    """
+    from amgs_tui.headless.snapshot import take
+
+    return take(session, name)
+
+
+@verb("expect", summary="Stop the script unless a number is as expected.")
+def expect(
+    session: Session,
+    metric: Annotated[str, typer.Argument(metavar="METRIC", help="What to measure; see below.")],
+    operator: Annotated[Operator, typer.Argument(metavar="OP", help="==, !=, <, <=, > or >=.")],
+    value: Annotated[float, typer.Argument(metavar="VALUE", help="A number.")],
+) -> Expectation:
+    """Compare a number of the session with VALUE; a script stops with exit code 1 when it does not hold.
+
+    blocks, raw, consolidated, edges, frames: of the store. hits: of the last search. frame.tokens,
+    frame.budget, frame.selected, frame.candidates, frame.entropy: of the last frame. focus.lifetime,
+    focus.window, focus.used, focus.entries, focus.levels, focus.step, focus.refocuses, focus.swap_rate,
+    focus.residency, focus.dirty: of the working context. forecasts, outcomes, brier: of the calibration.
+    """
+    if metric not in METRICS:
+        raise UsageError(f"There is no metric {metric!r}.", way_out=f"There are: {', '.join(METRICS)}.")
+    found = float(METRICS[metric](session))
+    if not _COMPARE[operator](found, value):
+        raise ExpectationError(f"{metric} is {found:g}, expected {operator} {value:g}.")
+    return Expectation(metric, operator, value, found)
+
+
+def _frame(session: Session) -> Frame:
+    if session.last_frame is None:
+        raise UsageError("No frame was assembled yet.", way_out="`frame assemble SESSION` first.")
+    return session.last_frame
+
+
+def _focus(session: Session) -> FocusView:
+    return session.focus.snapshot()
+
+
+def _hits(session: Session) -> float:
+    if session.last_search is None:
+        raise UsageError("Nothing was searched yet.", way_out="`search QUERY` first.")
+    return len(session.last_search.hits)
+
+
+def _brier(session: Session) -> float:
+    brier = session.memory.status().brier
+    if brier is None:
+        raise UsageError("There are no outcomes yet.", way_out="`feedback useful ID` first.")
+    return brier
+
+
+METRICS: Mapping[str, Callable[[Session], float]] = MappingProxyType(
+    {
+        "blocks": lambda session: sum(session.memory.status().blocks.values()),
+        "raw": lambda session: session.memory.status().blocks.get("raw", 0),
+        "consolidated": lambda session: session.memory.status().blocks.get("consolidated", 0),
+        "edges": lambda session: session.memory.status().edges,
+        "frames": lambda session: session.memory.status().frames,
+        "hits": _hits,
+        "frame.tokens": lambda session: _frame(session).tokens,
+        "frame.budget": lambda session: _frame(session).budget,
+        "frame.selected": lambda session: len(_frame(session).selected),
+        "frame.candidates": lambda session: len(_frame(session).candidates),
+        "frame.entropy": lambda session: _frame(session).entropy_bits,
+        "focus.lifetime": lambda session: _focus(session).lifetime,
+        "focus.window": lambda session: _focus(session).window,
+        "focus.used": lambda session: _focus(session).used,
+        "focus.entries": lambda session: len(_focus(session).entries),
+        "focus.levels": lambda session: _focus(session).levels,
+        "focus.step": lambda session: _focus(session).step,
+        "focus.refocuses": lambda session: _focus(session).refocuses,
+        "focus.swap_rate": lambda session: _focus(session).swap_rate,
+        "focus.residency": lambda session: _focus(session).mean_residency,
+        "focus.dirty": lambda session: _focus(session).dirty,
+        "forecasts": lambda session: session.memory.reliability().forecasts,
+        "outcomes": lambda session: session.memory.status().outcomes,
+        "brier": _brier,
+    }
+)
+"""Every metric that `expect` knows, as a function of the session."""

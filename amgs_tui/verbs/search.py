@@ -1,0 +1,73 @@
+"""Retrieval: `search`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs_tui.verbs.arguments import WeightsText, read_weights
+from amgs_tui.verbs.registry import verb
+
+if TYPE_CHECKING:
+    from amgs.model import SearchResult
+    from amgs_tui.session import Session
+
+
+class Layer(StrEnum):
+    """The layers that bring candidates."""
+
+    KEYWORD = "keyword"
+    FUZZY = "fuzzy"
+    VECTOR = "vector"
+    GRAPH = "graph"
+
+
+@verb(
+    "search", summary="Search the memory through every layer, with each layer's count and time.", pane="frame"
+)
+def search(
+    session: Session,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, names, a question.")],
+    *,
+    layer: Annotated[
+        list[Layer] | None,
+        typer.Option("--layer", metavar="LAYER", help="Only this layer; give it again for several."),
+    ] = None,
+    top_k: Annotated[int, typer.Option("--top-k", metavar="N", min=1, help="How many hits.")] = 10,
+    category: Annotated[
+        list[str] | None, typer.Option("--category", metavar="NAME", help="Only blocks of this category.")
+    ] = None,
+    since: Annotated[
+        datetime | None, typer.Option("--since", metavar="DATE", help="Created at or after.")
+    ] = None,
+    until: Annotated[datetime | None, typer.Option("--until", metavar="DATE", help="Created before.")] = None,
+    self_only: Annotated[bool, typer.Option("--self", help="Only blocks of the self.")] = False,
+    weights: WeightsText = None,
+) -> SearchResult:
+    """Search: pre-filter, keyword, fuzzy, vector, one hop of the graph, composite score.
+
+    Hits come in falling score, each with its parts and the layers that found it. Searching does not
+    reinforce.
+    """
+    from amgs.clock import as_utc
+    from amgs.model import BlockFilter
+
+    chosen = BlockFilter(
+        categories=tuple(category) if category else None,
+        since=None if since is None else as_utc(since),
+        until=None if until is None else as_utc(until),
+        self_only=self_only,
+    )
+    result = session.memory.search(
+        query,
+        top_k=top_k,
+        layers=[each.value for each in layer] if layer else None,
+        filter=chosen,
+        weights=read_weights(weights),
+    )
+    session.last_search = result
+    session.listed = tuple(hit.block.id for hit in result.hits)
+    return result

@@ -1,0 +1,97 @@
+"""Where each pane goes: a pure function from the terminal's size to boxes that tile the body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+PANES = ("inbox", "frame", "graph", "decay", "calibration", "focus", "overview")
+"""The panes in the order of their keys 1 to 7."""
+
+COMPANIONS: dict[str, tuple[str, str, str]] = {
+    "inbox": ("overview", "graph", "decay"),
+    "frame": ("graph", "decay", "calibration"),
+    "graph": ("decay", "inbox", "frame"),
+    "decay": ("graph", "calibration", "inbox"),
+    "calibration": ("decay", "overview", "frame"),
+    "focus": ("frame", "graph", "decay"),
+    "overview": ("inbox", "calibration", "graph"),
+}
+"""The panes that stand under a large one where there is room: what its question leads to."""
+
+TILED_WIDTH, TILED_HEIGHT = 180, 44
+SPLIT_WIDTH, SPLIT_HEIGHT = 110, 30
+THREE_WIDTH = 140
+LEAST_WIDTH, LEAST_HEIGHT = 40, 11
+"""Below this no pane is readable, and the screen says so instead."""
+
+Mode = Literal["tiny", "single", "split", "tiled"]
+
+
+class Box(NamedTuple):
+    """A rectangle in cells, relative to the body."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """A mode and the box of every pane that is shown."""
+
+    mode: Mode
+    boxes: dict[str, Box]
+
+
+def mode_for(width: int, height: int) -> Mode:
+    """The layout for a terminal of width × height cells (the whole terminal, not the body)."""
+    if width < LEAST_WIDTH or height < LEAST_HEIGHT:
+        return "tiny"
+    if width >= TILED_WIDTH and height >= TILED_HEIGHT:
+        return "tiled"
+    if width >= SPLIT_WIDTH and height >= SPLIT_HEIGHT:
+        return "split"
+    return "single"
+
+
+def arrange(mode: Mode, width: int, height: int, main: str, *, maximised: bool = False) -> Arrangement:
+    """Boxes that tile width × height cells of the body; `main` is the pane that always has a place."""
+    if mode == "tiny":
+        return Arrangement(mode, {})
+    if mode == "single" or maximised:
+        return Arrangement(mode, {main: Box(0, 0, width, height)})
+    return Arrangement(mode, _tiled(width, height) if mode == "tiled" else _split(width, height, main))
+
+
+def _split(width: int, height: int, main: str) -> dict[str, Box]:
+    """The main pane above, two or three companions below: a table and a map want the full width."""
+    small = COMPANIONS[main][: 3 if width >= THREE_WIDTH else 2]
+    top = height - max(12, round(height * 0.36))
+    return {main: Box(0, 0, width, top)} | _row(small, (1.0,) * len(small), width, top, height - top)
+
+
+def _tiled(width: int, height: int) -> dict[str, Box]:
+    """All seven; the working context keeps the full width at the foot."""
+    top = round(height * 0.34)
+    middle = round(height * 0.28)
+    return (
+        _row(("inbox", "frame", "overview"), (0.26, 0.46, 0.28), width, 0, top)
+        | _row(("graph", "decay", "calibration"), (0.34, 0.33, 0.33), width, top, middle)
+        | {"focus": Box(0, top + middle, width, height - top - middle)}
+    )
+
+
+def _row(
+    names: tuple[str, ...], shares: tuple[float, ...], width: int, y: int, height: int
+) -> dict[str, Box]:
+    """Panes side by side in the given shares; the last takes what rounding left."""
+    boxes: dict[str, Box] = {}
+    x, total = 0, sum(shares)
+    for position, (name, share) in enumerate(zip(names, shares, strict=True)):
+        last = position == len(names) - 1
+        wide = width - x if last else round(width * share / total)
+        boxes[name] = Box(x, y, wide, height)
+        x += wide
+    return boxes

@@ -1,0 +1,144 @@
+"""The foot of the screen: the keys that work here and now, as many as fit, each one clickable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from textual import events
+from textual.content import Content
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from textual.binding import ActiveBinding
+    from textual.dom import DOMNode
+    from textual.screen import Screen
+
+ALWAYS: Final = ("app.help", "app.command", "app.quit")
+"""Ids of the bindings that keep their place at the right however many keys a pane has."""
+
+SIGNS: Final = {
+    "question_mark": "?",
+    "colon": ":",
+    "slash": "/",
+    "full_stop": ".",
+    "comma": ",",
+    "greater_than_sign": ">",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "plus": "+",
+    "minus": "-",
+    "equals_sign": "=",
+    "escape": "esc",
+    "enter": "⏎",
+    "space": "space",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "shift+tab": "⇧tab",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+}
+"""How keys are written where their name is not what stands on them."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHint:
+    """One entry of the bar."""
+
+    id: str
+    keys: str
+    label: str
+    action: str
+    tooltip: str = ""
+    node: DOMNode | None = None
+
+    @property
+    def width(self) -> int:
+        return len(self.keys) + len(self.label) + 3
+
+
+def sign(key: str) -> str:
+    """How a key is written for the operator."""
+    return SIGNS.get(key, key.replace("ctrl+", "^"))
+
+
+def hints(bindings: dict[str, ActiveBinding]) -> list[KeyHint]:
+    """The bindings worth showing, in order; several keys of one action become one entry."""
+    found: dict[str, KeyHint] = {}
+    for active in bindings.values():
+        binding = active.binding
+        if not binding.show or not active.enabled:
+            continue
+        name = binding.id or binding.action
+        shown = binding.key_display or sign(binding.key)
+        earlier = found.get(name)
+        keys = shown if earlier is None or binding.key_display else f"{earlier.keys}/{shown}"
+        tooltip = binding.tooltip or binding.description
+        found[name] = KeyHint(name, keys, binding.description, binding.action, tooltip, active.node)
+    return list(found.values())
+
+
+def fit(entries: list[KeyHint], width: int) -> tuple[list[KeyHint], list[KeyHint]]:
+    """What stands at the left and at the right in `width` cells: the panes' keys first, never a half one."""
+    right = [entry for name in ALWAYS for entry in entries if entry.id == name]
+    while right and sum(entry.width for entry in right) > width:
+        right.pop()
+    room = width - sum(entry.width for entry in right)
+    left: list[KeyHint] = []
+    for entry in entries:
+        if entry.id not in ALWAYS and entry.width <= room:
+            left.append(entry)
+            room -= entry.width
+    return left, right
+
+
+class KeyBar(Widget):
+    """Draws the hints of the active screen's bindings."""
+
+    DEFAULT_CSS = """
+    KeyBar { height: 1; background: $panel; color: $foreground; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._hints: list[KeyHint] = []
+        self._places: list[tuple[int, int, KeyHint]] = []
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._changed)
+        self._changed(self.screen)
+
+    def _changed(self, screen: Screen[object]) -> None:
+        if self.is_attached and screen is self.screen:
+            self._hints = hints(screen.active_bindings)
+            self.refresh()
+
+    def render(self) -> Content:
+        left, right = fit(self._hints, self.size.width)
+        pieces: list[tuple[str, str]] = []
+        self._places = []
+        at = 0
+        gap = self.size.width - sum(entry.width for entry in (*left, *right))
+        for entry in (*left, None, *right):
+            if entry is None:
+                pieces.append((" " * gap, ""))
+                at += gap
+                continue
+            pieces += [(f" {entry.keys}", "bold $accent"), (f" {entry.label} ", "$foreground")]
+            self._places.append((at, at + entry.width, entry))
+            at += entry.width
+        return Content.assemble(*pieces)
+
+    def _hint_at(self, x: int) -> KeyHint | None:
+        return next((entry for start, end, entry in self._places if start <= x < end), None)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        hint = self._hint_at(event.x)
+        self.tooltip = hint.tooltip if hint else None
+
+    async def on_click(self, event: events.Click) -> None:
+        hint = self._hint_at(event.x)
+        if hint is not None:
+            await self.app.run_action(hint.action, default_namespace=hint.node)

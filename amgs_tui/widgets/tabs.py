@@ -1,0 +1,64 @@
+"""The line of pane names that stands in for the panes where only one fits."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from amgs_tui.widgets.arrangement import PANES
+
+TITLES: dict[str, tuple[str, str]] = {
+    "inbox": ("Inbox", "Inbox"),
+    "frame": ("Frame", "Frame"),
+    "graph": ("Graph", "Graph"),
+    "decay": ("Decay", "Decay"),
+    "calibration": ("Calibration", "Calib"),
+    "focus": ("Working context", "Context"),
+    "overview": ("Overview", "Over"),
+}
+"""Full and short title of each pane."""
+
+
+def tab_labels(active: str, width: int) -> list[str]:
+    """The seven names in the longest form that fits `width` cells: full, short, or only the active one
+    named.
+    """
+    forms = (
+        [f" {n} {TITLES[name][0]} " for n, name in enumerate(PANES, 1)],
+        [f" {n} {TITLES[name][1]} " for n, name in enumerate(PANES, 1)],
+        [f" {n} {TITLES[name][1]} " if name == active else f" {n} " for n, name in enumerate(PANES, 1)],
+    )
+    return next((form for form in forms if sum(map(len, form)) <= width), forms[-1])
+
+
+class TabLine(Widget):
+    """Draws the tabs and says which one was clicked."""
+
+    DEFAULT_CSS = """
+    TabLine { height: 1; background: $surface; color: $muted; }
+    """
+
+    class Chosen(Message):
+        """A tab was clicked."""
+
+        def __init__(self, pane: str) -> None:
+            super().__init__()
+            self.pane = pane
+
+    active: reactive[str] = reactive(PANES[0])
+
+    def render(self) -> Content:
+        labels = tab_labels(self.active, self.size.width)
+        styles = ("bold $background on $accent" if name == self.active else "$muted" for name in PANES)
+        return Content.assemble(*zip(labels, styles, strict=True))
+
+    def on_click(self, event: events.Click) -> None:
+        edge = 0
+        for name, label in zip(PANES, tab_labels(self.active, self.size.width), strict=True):
+            edge += len(label)
+            if event.x < edge:
+                self.post_message(self.Chosen(name))
+                return

@@ -1,0 +1,50 @@
+"""A memory small enough to know by heart, for the tests of the engine's door and its lifecycle."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from amgs.clock import FixedClock
+from amgs.memory import Memory
+
+NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+NOTES = {
+    "people/ilse.md": (
+        "---\ndate: 2026-02-01\ntags: [person]\n---\n# Ilse\n\nMechanic. Keeps the QX-7741-B valve.\n"
+    ),
+    "places/dome.md": (
+        "---\ndate: 2026-02-02\ntags: [place]\n---\n# Dome\n\nThe dome has valve QX-7741-B. See [[ilse]].\n"
+    ),
+    "values/self.md": (
+        "---\ndate: 2026-02-03\ntags: [self]\nauthor: Tally\n---\n# What I am\n\nI keep notes.\n"
+    ),
+    "talks/first.md": (
+        "---\nkind: dialogue\ndate: 2026-02-10T20:00:00Z\nparticipants: [Ilse, Tally]\n---\n"
+        "**Ilse:** The dome stalls again.\n\n**Tally:** Since yesterday?\n\n**Ilse:** Yes, at azimuth 200.\n"
+    ),
+}
+"""Four files, six blocks: three notes and a dialogue of three turns."""
+
+
+def write_notes(folder: Path, notes: dict[str, str] | None = None) -> Path:
+    """The notes as files below a folder."""
+    for name, text in (NOTES if notes is None else notes).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def open_memory(path: Path | str = ":memory:", *, now: datetime = NOW) -> Memory:
+    """A memory that stands still at `now`."""
+    return Memory.open(path, clock=FixedClock(now))
+
+
+def consolidated(folder: Path, path: Path | str = ":memory:") -> Memory:
+    """A memory that holds the notes, consolidated by operation 1."""
+    memory = open_memory(path)
+    memory.ingest_folder(write_notes(folder))
+    memory.apply_consolidation(memory.plan_consolidation())
+    return memory

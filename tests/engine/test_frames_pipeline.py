@@ -1,0 +1,361 @@
+"""Every frame, atomic or composite, keeps its budget, accounts for every character and every candidate."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs.errors import BudgetError
+from amgs.frames.definition import DEFAULTS
+from amgs.frames.pipeline import FrameRequest, build
+from amgs.frames.registry import by_name, register
+from amgs.model import (
+    Assembly,
+    Block,
+    BlockFilter,
+    BudgetStrategy,
+    ChildFrame,
+    Frame,
+    FrameDefinition,
+    Merge,
+    SelectionRule,
+    Weights,
+)
+from amgs.retrieval.ports import Sources
+from amgs.settings import Settings
+from amgs.text.tokens import approximate_tokens
+from tests.engine.frames_samples import memories
+from tests.engine.retrieval_world import NOW, Link, note, world
+
+KNOWN = by_name(DEFAULTS)
+SETTINGS = Settings()
+BLOCKS = [
+    note(
+        "# Dome motor\nThe dome motor stalled because the encoder slipped in the cold.",
+        category="observation",
+    ),
+    note(
+        "# Dome motor (copy)\nThe dome motor stalled because the encoder slipped in the cold!",
+        category="observation",
+    ),
+    note("Rye bread is baked on Sundays.", category="fact", hours_ago=3000),
+    note(
+        "I value quiet mornings and honest logs.",
+        category="value",
+        is_self_component=True,
+        decay_lambda=0.0001,
+    ),
+    note("Mara keeps the dome motor greased.", category="person", hours_ago=2),
+    note("Unread: the dome is open.", status="raw", hours_ago=1),
+    note("Unread and old.", status="raw", hours_ago=900),
+]
+LINKS = [Link(1, 5), Link(4, 5)]
+
+
+def frame(
+    sources: Sources,
+    name: str | FrameDefinition,
+    query: str = "",
+    budget: int | None = None,
+    weights: Weights | None = None,
+) -> Frame:
+    definition = KNOWN[name] if isinstance(name, str) else name
+    known = KNOWN if definition.name in KNOWN else register(definition, KNOWN)
+    return build(
+        definition, FrameRequest(query, budget, weights), known, sources, SETTINGS, approximate_tokens
+    )
+
+
+def fates(made: Frame) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for c in made.candidates:
+        found.setdefault(c.fate, []).append(c.block.title)
+    return found
+
+
+@pytest.fixture(scope="module")
+def sources() -> Sources:
+    return world(BLOCKS, LINKS)
+
+
+ASSEMBLIES: list[Assembly] = ["template", "raw", "structured", "summary"]
+MERGES: list[Merge] = ["union", "intersection", "priority_chain"]
+STRATEGIES: list[BudgetStrategy] = ["static", "dynamic", "priority"]
+
+
+def hostile_count(text: str) -> int:
+    """A tokenizer that makes more of a whole than of its parts."""
+    return approximate_tokens(text) + len(text) // 40
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    memories(),
+    st.sampled_from(sorted(KNOWN)),
+    st.sampled_from(["", "dome motor", "rye bread and QX-7741-B", "zzz", "?!"]),
+    st.integers(1, 400),
+    st.sampled_from(ASSEMBLIES),
+    st.sampled_from(MERGES),
+    st.sampled_from(STRATEGIES),
+    st.sampled_from([approximate_tokens, hostile_count]),
+)
+def test_budget_spans_and_fates_hold_for_every_frame(
+    memory: tuple[list[Block], list[Link]],
+    name: str,
+    query: str,
+    budget: int,
+    assembly: Assembly,
+    merge: Merge,
+    strategy: BudgetStrategy,
+    count: object,
+) -> None:
+    definition = replace(KNOWN[name], assembly=assembly, merge=merge, budget_strategy=strategy)
+    blocks, links = memory
+    tokens = count if callable(count) else approximate_tokens
+    made = build(definition, FrameRequest(query, budget), KNOWN, world(blocks, links), SETTINGS, tokens)
+
+    assert made.tokens <= budget
+    assert made.tokens == (tokens(made.text) if made.text else 0)
+    assert sum(entry.used for entry in made.ledger) <= budget
+
+    position = 0
+    for span in made.spans:
+        assert span.start == position < span.end
+        position = span.end
+    assert position == len(made.text)
+
+    content = {b.id: b.content for b in blocks}
+    written = [span for span in made.spans if span.block_id is not None]
+    assert Counter(s.block_id for s in written) == Counter(c.block.id for c in made.selected)
+    assert len({c.block.id for c in made.selected}) == len(made.selected)
+    for span in written:
+        text = made.text[span.start : span.end]
+        whole = content[str(span.block_id)]
+        if assembly == "structured":
+            assert json.loads(text) == whole
+        else:
+            assert text in whole if assembly == "summary" else text == whole
+
+    for c in made.candidates:
+        assert c.fate == "selected" or c.because
+        assert 0.0 <= c.score <= 1.0
+    if assembly == "structured" and made.text:
+        assert [b["id"] for b in json.loads(made.text)["blocks"]] == [s.block_id for s in written]
+    again = build(definition, FrameRequest(query, budget), KNOWN, world(blocks, links), SETTINGS, tokens)
+    assert again == made
+
+
+@pytest.mark.parametrize("budget", [0, -5])
+def test_a_budget_that_holds_nothing_is_refused(sources: Sources, budget: int) -> None:
+    with pytest.raises(BudgetError):
+        frame(sources, "ATTENTION", budget=budget)
+
+
+def test_an_empty_memory_gives_an_empty_frame() -> None:
+    made = frame(world([]), "SESSION", "anything")
+    assert (made.text, made.spans, made.tokens, made.candidates) == ("", (), 0, ())
+
+
+# --- INBOX ------------------------------------------------------------------------------------------------
+
+
+def test_inbox_shows_raw_blocks_newest_first_and_says_what_it_did_with_the_weights(sources: Sources) -> None:
+    made = frame(sources, "INBOX")
+    assert [c.block.title for c in made.selected] == ["Unread: the dome is open.", "Unread and old."]
+    assert made.weights.centrality == made.weights.reinforcement == made.weights.similarity == 0.0
+    assert made.weights.recency == pytest.approx(0.6 / 0.7)
+    (remark,) = made.remarks
+    assert "reinforcement" in remark and "similarity" in remark
+
+
+def test_inbox_with_a_query_scores_the_words(sources: Sources) -> None:
+    made = frame(sources, "INBOX", "unread and old")
+    assert made.weights.similarity == pytest.approx(0.2 / 0.9)
+    matched = {c.block.title: c for c in made.selected}
+    assert matched["Unread and old."].parts.similarity > matched["Unread: the dome is open."].parts.similarity
+    assert matched["Unread and old."].vector == 0.0
+
+
+# --- SELF -------------------------------------------------------------------------------------------------
+
+
+def test_self_takes_the_tagged_the_anchored_and_the_emergent_and_says_which() -> None:
+    blocks = [
+        note("I am careful.", is_self_component=True, decay_lambda=0.0001),
+        note("The keeper checks twice.", decay_lambda=0.0001),
+        note("Gossip from the valley.", decay_lambda=0.01),
+        note("Logs are read by all.", decay_lambda=0.001),
+        note("A rock.", decay_lambda=0.0001),
+    ]
+    links = [Link(1, 2), Link(1, 3), Link(2, 4), Link(3, 4), Link(2, 4, "links_to")]
+    made = frame(world(blocks, links, reinforcements={4: 40}), "SELF")
+    assert {c.block.title: c.because for c in made.selected} == {
+        "I am careful.": "tagged as self",
+        "The keeper checks twice.": "1 hop from the anchor",
+        "Logs are read by all.": made.selected[2].because,
+    }
+    assert made.selected[2].because.startswith("central and reinforced")
+
+
+def test_the_tagged_come_first_however_they_score() -> None:
+    blocks = [
+        note("I am careful.", is_self_component=True, decay_lambda=0.0001, confidence=0.1, hours_ago=9000),
+        note("The keeper checks twice.", decay_lambda=0.0001, confidence=1.0, hours_ago=0),
+    ]
+    made = frame(world(blocks, [Link(1, 2)], reinforcements={2: 50}), "SELF")
+    assert [c.block for c in made.selected] == blocks
+    assert made.candidates[0].score < made.candidates[1].score
+
+
+def test_a_marked_anchor_wins_over_the_most_central_block() -> None:
+    blocks = [
+        note("I am careful.", is_self_component=True, decay_lambda=0.0001),
+        note("Root.", decay_lambda=0.0001, meta={"anchor": "self"}),
+        note("Near the root.", decay_lambda=0.0001),
+        note("Near the careful.", decay_lambda=0.0001),
+    ]
+    made = frame(world(blocks, [Link(1, 4), Link(2, 3)]), "SELF")
+    assert {c.block.title for c in made.selected} == {"I am careful.", "Root.", "Near the root."}
+
+
+# --- ATTENTION and SHORT_TERM -----------------------------------------------------------------------------
+
+
+def test_recent_chatter_does_not_crowd_out_the_answer() -> None:
+    answer = note("The spare encoder QX-7741-B lies in the cellar.", hours_ago=8000, decay_lambda=0.01)
+    chatter = [note(f"Chat about weather {i} and the encoder of nothing", hours_ago=0.1) for i in range(60)]
+    made = frame(world([answer, *chatter]), "ATTENTION", "where is the spare encoder QX-7741-B", budget=120)
+    assert answer.id in {c.block.id for c in made.selected}
+    assert any(c.fate == "below_threshold" and "similarity" in c.because for c in made.candidates)
+
+
+def test_short_term_looks_no_further_back_than_its_window(sources: Sources) -> None:
+    made = frame(sources, "SHORT_TERM")
+    assert [c.block.title for c in made.candidates] == ["Mara keeps the dome motor greased."]
+
+
+# --- composites -------------------------------------------------------------------------------------------
+
+
+def test_session_fills_its_children_in_order_and_repeats_nothing(sources: Sources) -> None:
+    made = frame(sources, "SESSION", "dome motor", budget=300)
+    assert [entry.child for entry in made.ledger] == ["SELF", "ATTENTION", "SHORT_TERM"]
+    assert [line[3:] for line in made.text.splitlines() if line.startswith("## ")][:2] == [
+        "SELF",
+        "ATTENTION",
+    ]
+    duplicates = {
+        c.block.title: c.because for c in made.candidates if c.fate == "duplicate" and c.child == "ATTENTION"
+    }
+    assert "cosine" in duplicates["Dome motor (copy)"] or "cosine" in duplicates["Dome motor"]
+    assert {c.because for c in made.candidates if c.child == "SHORT_TERM"} == {"already in SELF"}
+
+
+def test_the_first_child_of_a_chain_never_takes_more_than_its_share() -> None:
+    many = [
+        note(f"I hold value number {i} dear.", is_self_component=True, decay_lambda=0.0001) for i in range(40)
+    ]
+    made = frame(world([*many, note("The dome motor stalled.")]), "SESSION", "dome motor", budget=200)
+    first, second, _ = made.ledger
+    assert first.used <= first.budget <= 50
+    assert second.blocks == 1
+    assert {c.because.split(":")[0] for c in made.candidates if c.fate == "over_budget"} == {"over budget"}
+
+
+def parent(merge: Merge, strategy: BudgetStrategy, **rest: object) -> FrameDefinition:
+    made = FrameDefinition(
+        "MIX",
+        "a mixture",
+        Weights.normalised(similarity=1.0),
+        children=(ChildFrame("ATTENTION", 0.5), ChildFrame("SHORT_TERM", 0.5)),
+        merge=merge,
+        budget_strategy=strategy,
+        semantic_threshold=None,
+    )
+    return replace(made, **rest)  # type: ignore[arg-type]
+
+
+def test_an_intersection_keeps_what_every_child_offers(sources: Sources) -> None:
+    made = frame(sources, parent("intersection", "priority"), "dome motor")
+    assert {c.block.title for c in made.selected} == {"Mara keeps the dome motor greased."}
+    dropped = [c for c in made.candidates if c.fate == "child_dropped"]
+    assert dropped and all(c.because == "not in SHORT_TERM" for c in dropped)
+
+
+def test_a_union_gives_what_one_child_leaves_to_the_others(sources: Sources) -> None:
+    chain, union = (
+        frame(
+            sources,
+            parent(m, "static", children=(ChildFrame("ATTENTION", 0.3), ChildFrame("SHORT_TERM", 0.7))),
+            "dome motor",
+            150,
+        )
+        for m in MERGES[::-2]
+    )
+    assert len(union.selected) > len(chain.selected)
+    assert any("left" in c.because for c in union.selected)
+    for entry in union.ledger:
+        assert entry.blocks == sum(c.child == entry.child for c in union.selected)
+
+
+def test_a_dynamic_budget_follows_the_score_mass(sources: Sources) -> None:
+    made = frame(sources, parent("union", "dynamic"), "dome motor", 400)
+    masses = [
+        sum(c.score for c in made.candidates if c.child == name and c.fate != "below_threshold")
+        for name in ("ATTENTION", "SHORT_TERM")
+    ]
+    given_to = [entry.budget for entry in made.ledger]
+    assert given_to[0] / sum(given_to) == pytest.approx(masses[0] / sum(masses), abs=0.02)
+
+
+def test_rescoring_ranks_the_merged_blocks_by_the_composites_weights(sources: Sources) -> None:
+    recency = Weights.normalised(recency=1.0)
+    made = frame(sources, parent("union", "priority", rescore=recency), "dome motor")
+    for c in made.candidates:
+        assert c.score == pytest.approx(c.parts.recency)
+    assert made.weights == recency
+
+
+def test_a_composite_of_composites_is_filled_like_any_other(sources: Sources) -> None:
+    definition = parent(
+        "priority_chain", "priority", children=(ChildFrame("SESSION", 0.6), ChildFrame("INBOX", 1.0))
+    )
+    made = frame(sources, definition, "dome motor", 400)
+    assert [entry.child for entry in made.ledger] == ["SESSION", "INBOX"]
+    assert {"SELF", "ATTENTION", "INBOX"} <= {c.child for c in made.selected}
+
+
+# --- the rest ---------------------------------------------------------------------------------------------
+
+
+def test_weights_given_stand_in_for_those_of_the_definition(sources: Sources) -> None:
+    confidence = Weights.normalised(confidence=1.0)
+    made = frame(sources, "ATTENTION", "dome motor", weights=confidence)
+    assert made.weights == confidence
+    assert all(c.score == pytest.approx(c.parts.confidence) for c in made.candidates)
+
+
+def test_an_id_is_that_of_the_question_the_instant_and_the_choice(sources: Sources) -> None:
+    one, same, other = (frame(sources, "ATTENTION", q) for q in ("dome motor", "dome motor", "motor dome"))
+    assert one.id == same.id != other.id
+    assert len(one.id) == 16 and one.as_of == NOW
+
+
+def test_each_selection_rule_names_its_reason(sources: Sources) -> None:
+    base = KNOWN["ATTENTION"]
+    first = replace(base, name="FIRST", rule=SelectionRule(selection="top_k", top_k=1))
+    assert "not_in_top_k" in fates(frame(sources, first, "dome motor"))
+    strict = replace(base, name="STRICT", rule=SelectionRule(selection="threshold", threshold=0.99))
+    made = frame(sources, strict, "dome motor")
+    assert not made.selected and all("under 0.99" in c.because for c in made.candidates)
+
+
+def test_a_filter_of_a_rule_binds(sources: Sources) -> None:
+    rule = SelectionRule(filter=BlockFilter(categories=("person",)))
+    people = replace(KNOWN["ATTENTION"], name="PEOPLE", rule=rule)
+    assert {c.block.category for c in frame(sources, people, "dome motor").candidates} == {"person"}

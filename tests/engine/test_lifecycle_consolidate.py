@@ -1,0 +1,265 @@
+"""Consolidation: a plan changes nothing, applying it changes all at once, undo takes all of it back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from amgs.clock import FixedClock
+from amgs.errors import Cancelled, StoreError, UnknownBlockError, UsageError
+from amgs.memory import Memory
+from amgs.model import Block, BlockFilter, Edge, Progress
+from amgs.text.embedding import HashingEmbedder
+from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
+
+EVERYTHING = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))
+
+
+def snapshot(memory: Memory) -> tuple[list[Block], tuple[Edge, ...], list[bool]]:
+    """All that an operation may change."""
+    blocks = memory.blocks(EVERYTHING, order="id")
+    return list(blocks), memory.edges(), [memory.block(b.id).embedding is None for b in blocks]
+
+
+def test_a_plan_changes_nothing_and_applying_it_does_all_seven_steps(tmp_path: Path) -> None:
+    with open_memory() as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        before, counter = snapshot(memory), memory.change_counter
+        plan = memory.plan_consolidation()
+        assert (snapshot(memory), memory.change_counter) == (before, counter)
+        operation = memory.apply_consolidation(plan)
+        assert (operation.kind, operation.blocks) == ("consolidate", 6)
+        after = {b.meta["source"]: b for b in memory.blocks(BlockFilter())}
+        assert len(after) == 6
+        person = after["people/ilse.md"]
+        assert (person.category, person.decay_lambda) == ("person", 0.001)
+        assert "QX-7741-B" in person.meta["entities"]
+        assert after["values/self.md"].is_self_component
+        assert after["talks/first.md#2"].meta["dates"] == ["2026-02-09"]
+        vector = memory.block(person.id).embedding
+        assert vector is not None
+        assert np.isclose(np.linalg.norm(vector), 1.0, atol=1e-5)
+        relations = {(e.relation_type, e.source_id, e.target_id) for e in memory.edges()}
+        ids = {source: b.id for source, b in after.items()}
+        assert ("next", ids["talks/first.md#1"], ids["talks/first.md#2"]) in relations
+        assert ("links_to", ids["places/dome.md"], ids["people/ilse.md"]) in relations
+        assert ("mentions_same", ids["places/dome.md"], ids["people/ilse.md"]) in relations
+        assert memory.verify().ok
+
+
+def test_content_id_and_clock_are_untouched(tmp_path: Path) -> None:
+    with open_memory() as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        before = {b.id: b for b in memory.blocks(EVERYTHING)}
+        memory.apply_consolidation(memory.plan_consolidation())
+        for block in memory.blocks(EVERYTHING):
+            raw = before[block.id]
+            assert (block.content, block.created_at, block.last_reinforced_at) == (
+                raw.content,
+                raw.created_at,
+                raw.last_reinforced_at,
+            )
+
+
+def test_undo_puts_back_blocks_edges_and_embeddings(tmp_path: Path) -> None:
+    with open_memory() as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        before = snapshot(memory)
+        operation = memory.apply_consolidation(memory.plan_consolidation())
+        assert memory.undo(operation.id).undone
+        assert snapshot(memory) == before
+        assert memory.verify().ok
+        assert memory.search("dome", filter=EVERYTHING).hits
+        with pytest.raises(UsageError, match="undone already"):
+            memory.undo(operation.id)
+        again = memory.apply_consolidation(memory.plan_consolidation())
+        assert again.blocks == 6
+
+
+def test_consolidating_in_pieces_gives_the_edges_of_sequence_links_and_names(tmp_path: Path) -> None:
+    with consolidated(tmp_path / "a") as whole, open_memory() as pieces:
+        pieces.ingest_folder(write_notes(tmp_path / "b"))
+        while plan := pieces.plan_consolidation(limit=1).items:
+            assert len(plan) == 1
+            pieces.apply_consolidation(pieces.plan_consolidation(limit=1))
+        structural = ("next", "links_to")
+        assert {
+            (e.source_id, e.target_id, e.relation_type)
+            for e in pieces.edges()
+            if e.relation_type in structural
+        } == {
+            (e.source_id, e.target_id, e.relation_type)
+            for e in whole.edges()
+            if e.relation_type in structural
+        }
+        assert pieces.verify().ok
+
+
+def test_a_stale_plan_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    with open_memory() as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        plan = memory.plan_consolidation()
+        memory.apply_consolidation(memory.plan_consolidation(limit=2))
+        before = snapshot(memory)
+        with pytest.raises(UsageError, match="no longer raw"):
+            memory.apply_consolidation(plan)
+        assert snapshot(memory) == before
+
+
+def test_a_source_noted_while_the_plan_waited_is_kept(tmp_path: Path) -> None:
+    with open_memory() as memory:
+        memory.ingest_text("A note.", meta={"source": "a.md"})
+        plan = memory.plan_consolidation()
+        memory.ingest_text("A note.", meta={"source": "b.md"})
+        memory.apply_consolidation(plan)
+        (one,) = memory.resolve_source("b.md")
+        assert memory.block(one).meta["sources"] == ["a.md", "b.md"]
+
+
+def test_stopping_a_plan_leaves_everything_raw(tmp_path: Path) -> None:
+    with open_memory() as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        progress = Progress()
+        progress.cancel()
+        with pytest.raises(Cancelled):
+            memory.plan_consolidation(progress=progress)
+        assert memory.status().blocks == {"raw": 6}
+
+
+def test_an_empty_inbox_consolidates_to_nothing() -> None:
+    with open_memory() as memory:
+        plan = memory.plan_consolidation()
+        assert plan.items == ()
+        assert memory.apply_consolidation(plan).blocks == 0
+
+
+def test_two_embedding_spaces_never_mix(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    consolidated(tmp_path / "n", path).close()
+    with Memory.open(path, clock=FixedClock(NOW), embedder=HashingEmbedder(64)) as memory:
+        memory.ingest_text("one more")
+        with pytest.raises(StoreError, match="hashing-256"):
+            memory.plan_consolidation()
+        with pytest.raises(StoreError, match="hashing-256"):
+            memory.search("dome")
+
+
+def test_equal_runs_give_equal_memories(tmp_path: Path) -> None:
+    with consolidated(tmp_path / "a") as one, consolidated(tmp_path / "b") as other:
+        assert snapshot(one) == snapshot(other)
+        assert one.operations() == other.operations()
+
+
+# --- editing by hand --------------------------------------------------------------------------------------
+
+
+def test_an_edit_is_journalled_and_undone(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        before = snapshot(memory)
+        (ilse,) = memory.resolve_source("people/ilse.md")
+        changed = memory.set_metadata(ilse[:10], category="friend", decay_lambda=0.0, confidence=1.0)
+        assert (changed.category, changed.decay_lambda, changed.confidence) == ("friend", 0.0, 1.0)
+        assert memory.block(ilse) == changed
+        memory.undo(memory.operations()[0].id)
+        assert snapshot(memory) == before
+
+
+def test_an_older_operation_waits_until_the_later_one_is_undone(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        (ilse,) = memory.resolve_source("people/ilse.md")
+        memory.set_metadata(ilse, category="friend")
+        with pytest.raises(UsageError, match="Operation 2"):
+            memory.undo(1)
+        memory.undo(2)
+        memory.undo(1)
+        assert memory.status().blocks == {"raw": 6}
+        with pytest.raises(UsageError, match="no operation 9"):
+            memory.undo(9)
+
+
+def test_pruning_by_hand_takes_the_edges_along_and_undo_brings_them_back(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        before = snapshot(memory)
+        (ilse,) = memory.resolve_source("people/ilse.md")
+        memory.set_metadata(ilse, status="pruned")
+        assert memory.edges(ilse) == ()
+        assert memory.verify().ok
+        assert all(hit.block.id != ilse for hit in memory.search("Ilse mechanic").hits)
+        memory.undo(memory.operations()[0].id)
+        assert snapshot(memory) == before
+        assert memory.verify().ok
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"confidence": 1.5},
+        {"confidence": float("nan")},
+        {"decay_lambda": -1.0},
+        {"decay_lambda": float("inf")},
+        {"category": " "},
+        {"status": "raw"},
+    ],
+)
+def test_values_out_of_range_are_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    with consolidated(tmp_path) as memory:
+        (ilse,) = memory.resolve_source("people/ilse.md")
+        before = memory.block(ilse)
+        with pytest.raises(UsageError):
+            memory.set_metadata(ilse, **change)  # type: ignore[arg-type]
+        assert memory.block(ilse) == before
+
+
+def test_a_raw_block_is_not_made_consolidated_by_hand() -> None:
+    with open_memory() as memory:
+        (one,) = memory.ingest_text("A note.").added
+        with pytest.raises(UsageError, match="by hand"):
+            memory.set_metadata(one, status="consolidated")
+
+
+# --- reinforcement ----------------------------------------------------------------------------------------
+
+
+def test_reinforcing_starts_the_clock_anew_and_is_logged_once_a_block(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        (ilse,) = memory.resolve_source("people/ilse.md")
+        memory.reinforce([ilse, ilse], event_type="resident", source="test")
+        assert memory.block(ilse).last_reinforced_at == NOW
+        curve = memory.decay_curve(ilse)
+        assert len(curve.reinforced_hours) == 1
+        assert memory.verify().ok
+        with pytest.raises(UnknownBlockError):
+            memory.reinforce([ilse, "0" * 64], event_type="resident", source="test")
+
+
+def test_the_decay_curve_jumps_back_to_one_when_reinforced(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        (ilse,) = memory.resolve_source("people/ilse.md")
+        memory.reinforce([ilse], event_type="resident", source="test")
+        curve = memory.decay_curve(ilse, days=10)
+        assert curve.hours[0] == pytest.approx(
+            -(NOW - datetime(2026, 2, 1, tzinfo=UTC)).total_seconds() / 3600
+        )
+        assert (curve.relevance[0], curve.hours[-1]) == (1.0, 240.0)
+        assert list(curve.hours) == sorted(curve.hours)
+        at_now = [r for h, r in zip(curve.hours, curve.relevance, strict=True) if h == 0.0]
+        assert max(at_now) == 1.0
+        assert min(at_now) < 0.6
+
+
+def test_the_forecast_agrees_with_the_curve(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        forecast = memory.forecast(days=60, threshold=0.3)
+        assert sum(forecast.histogram_now) == 6
+        assert [row.falls_at for row in forecast.rows] == sorted(row.falls_at for row in forecast.rows)
+        for row in forecast.rows:
+            assert row.relevance_now >= 0.3 > row.relevance_then
+            assert row.falls_at > NOW
+        for wrong in (float("nan"), 0.0, 1.0):
+            with pytest.raises(UsageError):
+                memory.forecast(threshold=wrong)
+        with pytest.raises(UsageError):
+            memory.forecast(days=-1)

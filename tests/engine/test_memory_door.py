@@ -1,0 +1,292 @@
+"""The engine through its only door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import amgs
+from amgs.clock import FixedClock
+from amgs.errors import (
+    AmbiguousIdError,
+    FrameCycleError,
+    StoreError,
+    UnknownBlockError,
+    UnknownFrameError,
+    UsageError,
+)
+from amgs.lifecycle.ingest import Draft
+from amgs.memory import Memory
+from amgs.model import BlockFilter, ChildFrame
+from amgs.store import edges as stored_edges
+from amgs.store import meta as stored_meta
+from amgs.store.connection import Store
+from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
+
+
+def test_the_public_names_are_those_and_each_can_be_had() -> None:
+    assert {"Memory", "Settings", "Block", "Draft", "FixedClock", "MiniLM", "AmgsError"} <= set(amgs.__all__)
+    assert amgs.__all__ == sorted(amgs.__all__)
+    for name in amgs.__all__:
+        assert getattr(amgs, name).__name__ == name
+    assert set(amgs.__all__) <= set(dir(amgs))
+    with pytest.raises(AttributeError):
+        amgs.__getattr__("Nothing")
+
+
+def test_a_rare_token_and_a_name_come_first(tmp_path: Path) -> None:
+    notes = {
+        "a.md": "# Boiler\nThe boiler valve part number is QX-7741-B and it was replaced in March.\n",
+        "b.md": "# Kitchen\nMy grandmother baked rye bread every Sunday morning.\n",
+        "c.md": "# Network\nThe router in the attic drops packets when it rains.\n",
+    }
+    with open_memory() as memory:
+        memory.ingest_folder(write_notes(tmp_path, notes))
+        memory.apply_consolidation(memory.plan_consolidation())
+        for query, title in (
+            ("QX-7741-B", "Boiler"),
+            ("grandmother's bread", "Kitchen"),
+            ("ruoter atic", "Network"),
+        ):
+            assert memory.search(query).hits[0].block.title == title
+
+
+def test_a_block_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        (ilse,) = memory.resolve_source("people/ilse.md")
+        assert memory.block(ilse[:8]).id == memory.block(f" {ilse.upper()} ").id == ilse
+        for unknown in ("", "ab", "zzzzzz", "0" * 64):
+            with pytest.raises(UnknownBlockError):
+                memory.block(unknown)
+
+
+def test_a_prefix_of_several_names_them() -> None:
+    with open_memory() as memory:
+        # Of 3,000 hashes some share their first four digits.
+        memory.ingest_many([Draft(f"note {i}") for i in range(3000)])
+        ids = sorted(b.id for b in memory.blocks(BlockFilter(statuses=("raw",))))
+        one = next(a for a, b in pairwise(ids) if a[:4] == b[:4])
+        with pytest.raises(AmbiguousIdError, match=one[:12]):
+            memory.block(one[:4])
+
+
+def test_finding_by_a_few_letters(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        (ilse,) = memory.resolve_source("people/ilse.md")
+        assert memory.find("ilse")[0].id == ilse
+        assert memory.find("mechnic")[0].id == ilse
+        assert memory.find(ilse[:6])[0].id == ilse
+        assert len(memory.find("", limit=3)) == 3
+        assert memory.find("xyzzy plugh") == ()
+
+
+def test_an_assembly_reinforces_once_and_logs_a_forecast_for_each_block(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        looked = memory.assemble("attention", query="dome", reinforce=False)
+        assert memory.outcomes() == ()
+        frame = memory.assemble("ATTENTION", query="dome")
+        assert frame.text == looked.text
+        chosen = {c.block.id for c in frame.selected}
+        assert chosen
+        assert {o.block_id for o in memory.outcomes()} == chosen
+        assert all(memory.block(i).last_reinforced_at == NOW for i in chosen)
+        assert memory.verify().ok
+
+
+def test_a_verdict_closes_the_latest_forecast_of_a_block(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        first = memory.assemble("ATTENTION", query="dome")
+        memory.assemble("ATTENTION", query="dome azimuth")
+        best = first.selected[0]
+        outcome = memory.feedback(best.block.id, useful=True, assembly_id=first.id)
+        assert outcome.predicted == best.score
+        assert outcome.brier == pytest.approx((1 - best.score) ** 2)
+        memory.feedback(best.block.id, useful=False)
+        with pytest.raises(UsageError, match="No forecast"):
+            memory.feedback(best.block.id, useful=True)
+        table = memory.reliability(bins=5)
+        assert (table.outcomes, table.forecasts) == (2, len(memory.outcomes()))
+        assert memory.reliability(by="frame", value="SELF").outcomes == 0
+        assert memory.status().outcomes == 2
+
+
+def test_frames_are_registered_once_and_cycles_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    with open_memory(path) as memory:
+        names = [d.name for d in memory.frame_definitions()]
+        counter = memory.change_counter
+        by_name = {d.name: d for d in memory.frame_definitions()}
+        self_frame = by_name["SELF"]
+        looped = amgs.FrameDefinition(
+            "SELF", "loop", self_frame.weights, children=(ChildFrame("SESSION", 1.0),)
+        )
+        with pytest.raises(FrameCycleError, match="SESSION"):
+            memory.define_frame(looped)
+        assert memory.change_counter == counter
+        memory.define_frame(amgs.FrameDefinition("DIGEST", "mine", self_frame.weights))
+        with pytest.raises(UnknownFrameError):
+            memory.assemble("NOPE")
+    with open_memory(path) as memory:
+        assert sorted(d.name for d in memory.frame_definitions()) == sorted([*names, "DIGEST"])
+
+
+def test_the_inbox_is_a_frame_like_any_other(tmp_path: Path) -> None:
+    with open_memory() as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        frame = memory.assemble("INBOX", reinforce=False)
+        assert len(frame.selected) == 6
+        assert frame.remarks
+
+
+def test_the_graph_through_the_door(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        (dome,) = memory.resolve_source("places/dome.md")
+        (ilse,) = memory.resolve_source("people/ilse.md")
+        around = memory.neighbourhood(dome, hops=1)
+        assert around.distances[dome] == 0
+        assert around.distances[ilse] == 1
+        assert {b.id for b in around.blocks} == set(around.distances)
+        assert all({e.edge.source_id, e.edge.target_id} <= set(around.distances) for e in around.edges)
+        assert 0 < memory.centrality(dome).degree <= 1
+        stats = memory.graph_stats()
+        assert (stats.nodes, stats.edges) == (6, len(memory.edges()))
+
+
+def test_a_memory_closed_and_opened_again_is_the_same_and_needs_no_rebuild(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    with consolidated(tmp_path / "n", path) as memory:
+        before = memory.search("dome stalls azimuth")
+    with open_memory(path) as memory:
+        assert memory.search("dome stalls azimuth") == before
+        assert memory.verify().ok
+
+
+def test_lost_indexes_are_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    with consolidated(tmp_path / "n", path) as memory:
+        before = memory.search("dome")
+    for file in sorted(Path(f"{path}.index").rglob("*"), reverse=True):
+        if file.is_file():
+            file.write_bytes(b"damaged")
+    with open_memory(path) as memory:
+        assert memory.search("dome") == before
+        assert memory.verify().ok
+
+
+def test_reading_only_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    consolidated(tmp_path / "n", path).close()
+    with Memory.open(path, clock=FixedClock(NOW), read_only=True) as memory:
+        counter = memory.change_counter
+        assert memory.assemble("SESSION", query="dome").selected
+        assert memory.change_counter == counter
+        with pytest.raises(StoreError, match="reading only"):
+            memory.ingest_text("new")
+
+
+def test_status_tells_of_everything(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        memory.ingest_text("One more.")
+        status = memory.status()
+        assert status.blocks == {"consolidated": 6, "raw": 1}
+        assert status.categories["dialogue"] == 3
+        assert status.last_consolidation == NOW
+        assert 0 < status.mean_relevance < 1
+        assert status.edges == len(memory.edges())
+
+
+# --- verify -----------------------------------------------------------------------------------------------
+
+Damage = Callable[[Store, str], None]
+
+
+def _content(store: Store, block: str) -> None:
+    store.execute("UPDATE memory_blocks SET content = 'forged' WHERE id = ?", [block])
+
+
+def _short_vector(store: Store, block: str) -> None:
+    store.execute("UPDATE memory_blocks SET embedding = [1.0] WHERE id = ?", [block])
+
+
+def _long_vector(store: Store, block: str) -> None:
+    store.execute(
+        "UPDATE memory_blocks SET embedding = list_transform(embedding, lambda x: 2 * x) WHERE id = ?",
+        [block],
+    )
+
+
+def _dangling(store: Store, block: str) -> None:
+    one = stored_edges.touching(store, [block])[0]
+    stored_edges.insert(
+        store, [amgs.Edge(block, "f" * 64, "related", 0.5, 0.5, one.created_at, one.created_at)]
+    )
+
+
+def _pruned(store: Store, block: str) -> None:
+    store.execute("UPDATE memory_blocks SET status = 'pruned' WHERE id = ?", [block])
+
+
+def _confidence(store: Store, block: str) -> None:
+    store.execute("UPDATE memory_blocks SET confidence = 7 WHERE id = ?", [block])
+
+
+def _journal(store: Store, block: str) -> None:
+    store.execute("DELETE FROM operations")
+
+
+def _journal_rows(store: Store, block: str) -> None:
+    store.execute("DELETE FROM operation_rows WHERE key = ?", [block])
+
+
+def _log(store: Store, block: str) -> None:
+    store.execute("UPDATE memory_blocks SET reinforcements = 3 WHERE id = ?", [block])
+
+
+def _counter(store: Store, block: str) -> None:
+    store.execute("UPDATE memory_blocks SET revision = 1000")
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (_content, "does not hash"),
+        (_short_vector, "1 values"),
+        (_long_vector, "length 2.000"),
+        (_dangling, "target does not exist"),
+        (_pruned, "is pruned"),
+        (_confidence, "confidence is 7"),
+        (_journal, "operation that does not exist"),
+        (_journal_rows, "rows where it tells"),
+        (_log, "that of the log"),
+        (_counter, "was changed at 1000"),
+    ],
+)
+def test_verify_names_what_is_damaged(tmp_path: Path, damage: Damage, told: str) -> None:
+    path = tmp_path / "s.duckdb"
+    with consolidated(tmp_path / "n", path) as memory:
+        assert memory.verify().ok
+        (ilse,) = memory.resolve_source("people/ilse.md")
+    with Store.open(path) as store, store.transaction():
+        damage(store, ilse)
+    if damage is _short_vector:
+        with Store.open(path) as store, store.transaction():
+            stored_meta.put_embedding_space(store, "hashing-256", 256)
+    with open_memory(path) as memory:
+        faults = memory.verify().faults
+        assert any(told in fault.what for fault in faults), faults
+
+
+def test_a_clock_that_goes_back_breaks_nothing(tmp_path: Path) -> None:
+    clock = FixedClock(NOW)
+    with Memory.open(":memory:", clock=clock) as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        memory.apply_consolidation(memory.plan_consolidation())
+        memory.assemble("SESSION", query="dome")
+        clock.advance(timedelta(days=-400))
+        frame = memory.assemble("SESSION", query="dome")
+        assert all(0 <= c.score <= 1 for c in frame.candidates)
+        assert memory.verify().ok

@@ -1,0 +1,124 @@
+"""Retrieval and frames through the door: the indexes follow the store, survive damage, and feedback leaves
+marks.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from amgs.clock import FixedClock
+from amgs.errors import BudgetError, UnknownFrameError, UsageError
+from amgs.memory import Memory
+from tests.engine.retrieval_world import NOW
+
+NOTES = {
+    "a.md": "# Boiler\nThe boiler valve part number is QX-7741-B and it was replaced in March.\n",
+    "b.md": "# Kitchen\nMy grandmother baked rye bread every Sunday morning.\n",
+    "c.md": "# Network\nThe router in the attic drops packets when it rains.\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name, text in NOTES.items():
+        (notes / name).write_text(text)
+    return notes
+
+
+def opened(tmp_path: Path, *, read_only: bool = False) -> Memory:
+    return Memory.open(tmp_path / "store.duckdb", clock=FixedClock(NOW), read_only=read_only)
+
+
+def filled(tmp_path: Path, folder: Path) -> Memory:
+    memory = opened(tmp_path)
+    memory.ingest_folder(folder)
+    memory.apply_consolidation(memory.plan_consolidation())
+    return memory
+
+
+def first(memory: Memory, query: str) -> str:
+    return memory.search(query).hits[0].block.title
+
+
+def test_a_note_is_in_the_inbox_before_and_found_after_consolidation(tmp_path: Path, folder: Path) -> None:
+    with opened(tmp_path) as memory:
+        memory.ingest_folder(folder)
+        inbox = memory.assemble("inbox", query="router")
+        assert {c.block.title for c in inbox.selected} == {"Boiler", "Kitchen", "Network"}
+        assert max(inbox.selected, key=lambda c: c.parts.similarity).block.title == "Network"
+        assert memory.search("QX-7741-B").hits == ()
+        memory.apply_consolidation(memory.plan_consolidation())
+        assert memory.assemble("INBOX").candidates == ()
+        assert first(memory, "qx-7741-b") == "Boiler"
+        assert first(memory, "rainy router pakets") == "Network"
+
+
+@pytest.mark.parametrize("damage", ["none", "gone", "garbage", "stale"])
+def test_the_keyword_index_is_repaired_at_open(tmp_path: Path, folder: Path, damage: str) -> None:
+    with filled(tmp_path, folder) as memory:
+        memory.search("bread")
+    (index,) = (p.parent for p in tmp_path.rglob("stamp.json"))
+    if damage == "gone":
+        shutil.rmtree(index)
+    elif damage == "garbage":
+        for file in index.iterdir():
+            if file.is_file() and not file.name.startswith("."):
+                file.write_bytes(b"garbage")
+    elif damage == "stale":
+        shutil.copytree(index, tmp_path / "old")
+        with opened(tmp_path) as memory:
+            memory.ingest_text("The spare fuse F7-6.3AT lies in the drawer.")
+            memory.apply_consolidation(memory.plan_consolidation())
+            memory.search("fuse")
+        shutil.rmtree(index)
+        shutil.copytree(tmp_path / "old", index)
+    with opened(tmp_path) as memory:
+        assert first(memory, "QX-7741-B") == "Boiler"
+        assert damage != "stale" or first(memory, "F7-6.3AT").startswith("The spare fuse")
+        assert memory.verify().ok
+
+
+def test_undoing_a_consolidation_takes_the_blocks_out_of_the_search(tmp_path: Path, folder: Path) -> None:
+    with filled(tmp_path, folder) as memory:
+        assert memory.search("bread").hits
+        memory.undo(memory.operations()[0].id)
+        assert memory.search("bread").hits == ()
+        assert len(memory.assemble("INBOX").selected) == 3
+        assert memory.verify().ok
+
+
+def test_an_assembly_reinforces_what_it_took_and_forecasts_its_worth(tmp_path: Path, folder: Path) -> None:
+    with filled(tmp_path, folder) as memory:
+        looked = memory.assemble("ATTENTION", query="rye bread", reinforce=False)
+        assert memory.outcomes() == ()
+        used = memory.assemble("ATTENTION", query="rye bread")
+        assert used.id == looked.id
+        after = memory.assemble("ATTENTION", query="rye bread", reinforce=False)
+        (before_parts, after_parts) = (f.selected[0].parts for f in (used, after))
+        assert after_parts.reinforcement > before_parts.reinforcement == 0.0
+        predicted = {o.block_id: o.predicted for o in memory.outcomes()}
+        assert predicted == pytest.approx({c.block.id: c.score for c in used.selected})
+
+
+def test_a_memory_for_reading_only_searches_and_assembles(tmp_path: Path, folder: Path) -> None:
+    filled(tmp_path, folder).close()
+    with opened(tmp_path, read_only=True) as memory:
+        assert first(memory, "QX-7741-B") == "Boiler"
+        assert memory.assemble("SESSION", query="rye bread").selected
+
+
+def test_requests_that_cannot_be_met_say_how_to_go_on(tmp_path: Path, folder: Path) -> None:
+    with filled(tmp_path, folder) as memory:
+        for error, call in (
+            (UnknownFrameError, lambda: memory.assemble("NOBODY")),
+            (BudgetError, lambda: memory.assemble("SELF", budget=0)),
+            (UsageError, lambda: memory.search("bread", layers=["vektor"])),
+        ):
+            with pytest.raises(error) as caught:
+                call()
+            assert caught.value.way_out

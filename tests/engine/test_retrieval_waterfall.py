@@ -1,0 +1,256 @@
+"""The waterfall finds what it should, says what each layer did, and lets no layer overrule the pre-filter."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs.errors import UsageError
+from amgs.model import COMPONENTS, LAYERS, BlockFilter, LayerReport, SearchResult, Weights
+from amgs.retrieval.graph import best, expand
+from amgs.retrieval.keyword import saturated
+from amgs.retrieval.ports import Sources
+from amgs.retrieval.score import SEARCH_WEIGHTS, Evidence, reinforcement, similarity
+from amgs.retrieval.waterfall import Request, check_layers, gather, search
+from amgs.settings import RetrievalSettings
+from tests.engine.retrieval_world import NOW, Link, embed, note, world
+
+SETTINGS = RetrievalSettings()
+BLOCKS = [
+    note("# Boiler\nThe boiler valve part number is QX-7741-B and it was replaced in March."),
+    note("# Kitchen\nMy grandmother baked rye bread every Sunday morning.", category="person"),
+    note("# Network\nThe router in the attic drops packets when it rains.", hours_ago=4),
+    note("The dome stalled on a cold night.", status="archived"),
+    note("Bread is out.", status="raw", hours_ago=1),
+]
+LINKS = [Link(2, 3, weight=0.9)]
+
+
+def ask(sources: Sources, text: str, **rest: object) -> SearchResult:
+    return search(Request(text, **rest), sources, SETTINGS, 10)  # type: ignore[arg-type]
+
+
+def reports(result: SearchResult) -> dict[str, LayerReport]:
+    return {report.layer: report for report in result.layers}
+
+
+def titles(result: SearchResult) -> list[str]:
+    return [hit.block.title for hit in result.hits]
+
+
+@pytest.fixture(scope="module")
+def sources() -> Sources:
+    return world(BLOCKS, LINKS)
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("QX-7741-B", "Boiler"),
+        ("what did grandmother bake on Sundays", "Kitchen"),
+        ("routr paket", "Network"),
+        ("packets dropped in the rain", "Network"),
+    ],
+)
+def test_a_query_finds_its_block_first(sources: Sources, query: str, title: str) -> None:
+    assert titles(ask(sources, query))[0] == title
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.from_regex(r"[A-Z]{2}-[0-9]{4}-[A-Z]", fullmatch=True), st.integers(0, 1000))
+def test_an_exact_token_comes_first_whatever_the_vectors_say(code: str, seed: int) -> None:
+    """The holder's vector points away from the query, every other vector is the query's own."""
+    blocks = [
+        note(f"Spare {code} lies in the cellar."),
+        *(note(f"Chapter {i} of the saga.") for i in range(30)),
+    ]
+    query = f"where is {code}?"
+    against = {1: -embed(query), **{n: embed(query) for n in range(2, 32)}}
+    result = ask(world(blocks, vectors=against), query)
+    assert result.hits[0].block.id == blocks[0].id
+    assert "keyword" in result.hits[0].layers
+
+
+def test_the_prefilter_binds_every_layer(sources: Sources) -> None:
+    wanted = BlockFilter(statuses=("archived", "raw"))
+    result = ask(sources, "boiler valve QX-7741-B, bread and the dome", filter=wanted)
+    assert {hit.block.status for hit in result.hits} == {"archived", "raw"}
+    assert reports(result)["prefilter"].candidates_out == 2
+
+
+def test_the_graph_brings_a_neighbour_that_no_word_matches(sources: Sources) -> None:
+    result = ask(sources, "grandmother", layers=frozenset({"keyword", "graph"}))
+    (kitchen, network) = result.hits
+    assert (kitchen.block.title, network.block.title) == ("Kitchen", "Network")
+    assert network.layers == ("graph",)
+    assert network.graph == pytest.approx(SETTINGS.graph_share * 0.9 * kitchen.parts.similarity, rel=1e-6)
+
+
+def test_two_hops_reach_what_one_does_not() -> None:
+    chain = world([note("alpha"), note("beta"), note("gamma")], [Link(1, 2), Link(2, 3)])
+    layers = frozenset({"keyword", "graph"})
+    assert titles(ask(chain, "alpha", layers=layers)) == ["alpha", "beta"]
+    assert titles(ask(chain, "alpha", layers=layers, hops=2)) == ["alpha", "beta", "gamma"]
+    assert titles(ask(chain, "alpha", layers=layers, hops=0)) == ["alpha"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.sampled_from(["dome motor", "rye bread", "QX-7741-B", "routr", "zzz", "?!", ""]), max_size=4),
+    st.sets(st.sampled_from(LAYERS), min_size=1),
+)
+def test_the_counts_of_the_layers_agree(words: list[str], layers: set[str]) -> None:
+    sources = world(BLOCKS, LINKS)
+    gathered = gather(Request(" ".join(words), layers=frozenset(layers), recent=5), sources, SETTINGS)
+    assert [report.layer for report in gathered.layers] == list(LAYERS)
+    by_name = {report.layer: report for report in gathered.layers}
+    passed = by_name["prefilter"].candidates_out
+    for name in ("keyword", "fuzzy", "vector", "graph"):
+        report = by_name[name]
+        assert 0 <= report.contributed <= report.candidates_out <= passed
+        off = name not in layers and not report.skipped.startswith("ran for seeds")
+        assert not off or (report.skipped and report.candidates_out == 0)
+    assert by_name["score"].candidates_in == by_name["score"].candidates_out == len(gathered.candidates)
+    found = sum(by_name[n].contributed for n in ("keyword", "fuzzy", "vector", "graph"))
+    present = sum(c.layers == ("prefilter",) for c in gathered.candidates)
+    if layers & {"keyword", "fuzzy", "vector"}:
+        assert found + present == len(gathered.candidates)
+
+
+@pytest.mark.parametrize("layer", ["keyword", "fuzzy", "vector", "graph"])
+def test_a_layer_alone_hands_on_only_what_it_found(sources: Sources, layer: str) -> None:
+    result = ask(sources, "grandmother routr", layers=frozenset({layer}))
+    assert result.hits
+    assert {hit.layers for hit in result.hits} == {(layer,)}
+
+
+def test_alone_a_layer_decides_the_similarity(sources: Sources) -> None:
+    only_vector = ask(sources, "rye bread", layers=frozenset({"vector"})).hits[0]
+    assert only_vector.parts.similarity == pytest.approx(only_vector.vector)
+    only_words = ask(sources, "rye bread", layers=frozenset({"keyword"})).hits[0]
+    assert only_words.parts.similarity == pytest.approx(only_words.lexical)
+
+
+@pytest.mark.parametrize("query", ["", "   ", "?!… --", "\x00\x01", "🦉🦉"])
+def test_a_query_without_words_finds_nothing_and_says_so(sources: Sources, query: str) -> None:
+    result = ask(sources, query)
+    assert result.hits == ()
+    assert reports(result)["keyword"].skipped == "no words in the query"
+
+
+def test_a_query_of_ten_thousand_words_is_answered(sources: Sources) -> None:
+    assert titles(ask(sources, "bread " + " ".join(f"w{i}" for i in range(10_000))))
+
+
+def test_unknown_layers_and_negative_counts_are_refused(sources: Sources) -> None:
+    with pytest.raises(UsageError, match="keywrd"):
+        check_layers(["keywrd"])
+    with pytest.raises(UsageError):
+        check_layers([])
+    with pytest.raises(UsageError):
+        search(Request("x"), sources, SETTINGS, -1)
+    assert check_layers(None) == frozenset(LAYERS)
+
+
+def test_equal_runs_give_equal_results() -> None:
+    blocks = [note(f"bread number {i}") for i in range(20)]
+    first, second = (ask(world(blocks, [Link(1, 2)]), "bread") for _ in range(2))
+    assert first == second
+    scores = [hit.score for hit in first.hits]
+    assert scores == sorted(scores, reverse=True)
+
+
+# --- the parts of the score -------------------------------------------------------------------------------
+
+
+def test_every_part_says_what_it_means() -> None:
+    blocks = [
+        note("dome", decay_lambda=0.01, hours_ago=math.log(2) / 0.01, confidence=0.4),
+        note("motor", hours_ago=0.0),
+        note("encoder"),
+    ]
+    sources = world(blocks, [Link(1, 2), Link(1, 3)], reinforcements={1: 4})
+    hit = ask(sources, "dome", layers=frozenset({"keyword"})).hits[0]
+    assert hit.parts.recency == pytest.approx(0.5)
+    assert hit.parts.centrality == pytest.approx(1.0, abs=1e-6)
+    assert hit.parts.confidence == 0.4
+    assert hit.parts.reinforcement == 0.5
+    assert hit.score == pytest.approx(
+        sum(getattr(hit.parts, name) * getattr(SEARCH_WEIGHTS, name) for name in COMPONENTS)
+    )
+
+
+def test_weights_change_the_order() -> None:
+    blocks = [
+        note("bread of old", hours_ago=5000),
+        note("bread and other things that are quite new", hours_ago=0),
+    ]
+    sources = world(blocks)
+    recency = Weights.normalised(recency=1.0)
+    assert ask(sources, "bread of old").hits[0].block == blocks[0]
+    assert ask(sources, "bread of old", weights=recency).hits[0].block == blocks[1]
+
+
+@given(
+    st.floats(0, 5),
+    st.floats(0, 1),
+    st.none() | st.floats(-1, 1),
+    st.floats(0, 1),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+def test_similarity_lies_between_0_and_1_and_rises_with_every_kind_of_evidence(
+    share: float, exact: float, cosine: float | None, flow: float, lexical_share: float, more: float
+) -> None:
+    less = similarity(Evidence(share, exact, cosine, flow), lexical_share)
+    assert 0.0 <= less <= 1.0
+    for stronger in (
+        Evidence(share + more, exact, cosine, flow),
+        Evidence(share, min(1.0, exact + more), cosine, flow),
+        Evidence(share, exact, cosine, min(1.0, flow + more)),
+    ):
+        assert similarity(stronger, lexical_share) >= less - 1e-12
+
+
+@given(st.floats(0, 10), st.floats(0, 10))
+def test_the_lexical_score_keeps_the_order_of_bm25(a: float, b: float) -> None:
+    assert 0.0 <= saturated(a) <= 1.0
+    assert (saturated(a) <= saturated(b)) == (a <= b) or math.isclose(
+        saturated(a), saturated(b), abs_tol=1e-6
+    )
+
+
+def test_reinforcement_rises_ever_less() -> None:
+    values = [reinforcement(n) for n in range(50)]
+    steps = np.diff(values)
+    assert values[0] == 0.0 and values[-1] < 1.0
+    assert bool((steps > 0).all()) and bool((np.diff(steps) < 0).all())
+
+
+# --- the graph layer --------------------------------------------------------------------------------------
+
+
+def test_flows_from_several_seeds_are_joined_as_chances() -> None:
+    view = world([note(c) for c in "abc"], [Link(1, 3, weight=0.8), Link(2, 3, weight=0.4)]).graph.view()
+    allowed = np.array([1, 2, 3], dtype=np.int64)
+    flow = expand({1: 1.0, 2: 0.5}, view, allowed, RetrievalSettings(graph_share=0.5))
+    assert flow[3] == pytest.approx(1 - (1 - 0.5 * 0.8) * (1 - 0.5 * 0.4 * 0.5))
+    assert expand({1: 1.0}, view, np.array([1, 2], dtype=np.int64), SETTINGS) == {}
+
+
+def test_a_faded_edge_carries_less() -> None:
+    fresh = world([note("a"), note("b")], [Link(1, 2)])
+    faded = world([note("a"), note("b")], [Link(1, 2, hours_ago=1000, decay_lambda=0.001)])
+    allowed = np.array([1, 2], dtype=np.int64)
+    one, other = (expand({1: 1.0}, s.graph.view(), allowed, SETTINGS)[2] for s in (fresh, faded))
+    assert other == pytest.approx(one * math.exp(-1))
+    assert faded.graph.view().as_of == NOW
+
+
+def test_seeds_are_the_most_similar_ties_by_number() -> None:
+    assert best({5: 0.5, 2: 0.5, 9: 0.9, 1: 0.0}, 2) == {9: 0.9, 2: 0.5}
+    assert best({1: 0.0}, 5) == {}

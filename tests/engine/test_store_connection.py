@@ -1,0 +1,175 @@
+"""Opening a store: whatever lies at the path, the answer is a store or a clear refusal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
+from amgs.store import meta
+from amgs.store.connection import Store
+from amgs.store.migrations import LATEST, MIGRATIONS
+
+SPECIFIED = {
+    "memory_blocks": "id content status category confidence decay_lambda embedding meta created_at "
+    "last_reinforced_at is_self_component",
+    "edges": "source_id target_id relation_type weight confidence decay_lambda created_at last_reinforced_at",
+    "frame_definitions": "name frame_type selection_rules scoring_weights assembly_strategy",
+    "frame_compositions": "parent_frame child_frame merge_strategy budget_allocation",
+    "scores_cache": "block_id frame_name score computed_at",
+    "calibration_log": "prediction_id predicted actual brier_score timestamp",
+    "reinforcement_log": "block_id event_type timestamp source",
+}
+"""The seven tables of AMGS §5.2 with the columns it names."""
+
+
+def test_a_missing_directory_is_made_and_a_blank_store_has_the_latest_schema(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "s.duckdb"
+    with Store.open(path) as store:
+        assert store.schema_version == LATEST == len(MIGRATIONS)
+        assert store.change_counter == 0
+    assert path.is_file()
+
+
+def test_all_seven_tables_have_the_columns_of_the_specification() -> None:
+    with Store.open(":memory:") as store:
+        for table, columns in SPECIFIED.items():
+            found = store.rows("SELECT column_name FROM duckdb_columns() WHERE table_name = ?", [table])
+            assert set(columns.split()) <= {row[0] for row in found}, table
+
+
+def test_two_stores_are_told_apart() -> None:
+    with Store.open(":memory:") as one, Store.open(":memory:") as other:
+        assert meta.store_id(one) != meta.store_id(other) != ""
+
+
+def test_a_store_held_by_another_process_names_it_and_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    Store.open(path).close()
+    script = (
+        "import sys; from amgs.store.connection import Store; s = Store.open(sys.argv[1]); "
+        "print('open', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": ":".join(sys.path)},
+    ) as other:
+        assert other.stdout is not None and other.stdin is not None
+        assert other.stdout.readline() == "open\n"
+        with pytest.raises(StoreLockedError) as caught:
+            Store.open(path)
+        other.stdin.close()
+    assert str(other.pid) in caught.value.message
+    assert "--store" in caught.value.way_out
+    Store.open(path).close()
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"x" * 100_000])
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "s.duckdb"
+    path.write_bytes(content)
+    with pytest.raises(StoreCorruptError):
+        Store.open(path)
+    assert path.read_bytes() == content
+
+
+def test_a_truncated_store_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    Store.open(path).close()
+    path.write_bytes(path.read_bytes()[:9000])
+    with pytest.raises(StoreCorruptError):
+        Store.open(path)
+
+
+def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE sales (amount INTEGER)")
+    with pytest.raises(StoreError, match="not a memory store"):
+        Store.open(path)
+    with duckdb.connect(str(path)) as connection:
+        assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("sales",)]
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    with Store.open(path) as store, store.transaction():
+        meta.put(store, "schema_version", str(LATEST + 1))
+    with pytest.raises(StoreTooNewError, match=str(LATEST + 1)):
+        Store.open(path)
+
+
+def test_a_directory_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="directory"):
+        Store.open(tmp_path)
+
+
+def test_reading_only_neither_creates_nor_writes(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    with pytest.raises(StoreError, match="does not exist"):
+        Store.open(path, read_only=True)
+    Store.open(path).close()
+    with (
+        Store.open(path, read_only=True) as store,
+        pytest.raises(StoreError, match="reading only"),
+        store.transaction(),
+    ):
+        raise AssertionError("a transaction began")
+
+
+def test_a_failed_transaction_leaves_nothing_behind() -> None:
+    with Store.open(":memory:") as store:
+        with pytest.raises(ZeroDivisionError), store.transaction():
+            meta.put(store, "key", "value")
+            raise ZeroDivisionError
+        assert meta.get(store, "key") is None
+        assert store.change_counter == 0
+
+
+def test_the_counter_rises_once_a_transaction_and_not_for_reading() -> None:
+    with Store.open(":memory:") as store:
+        with store.transaction():
+            meta.put(store, "a", "1")
+            with store.transaction():
+                meta.put(store, "b", "2")
+        assert store.change_counter == store.structure_counter == 1
+        with store.transaction():
+            meta.get(store, "a")
+        assert store.change_counter == 1
+        with store.transaction():
+            store.execute("DELETE FROM scores_cache", structural=False)
+        assert (store.change_counter, store.structure_counter) == (2, 1)
+
+
+def test_writing_outside_a_transaction_is_a_mistake() -> None:
+    with Store.open(":memory:") as store, pytest.raises(RuntimeError, match="transaction"):
+        meta.put(store, "a", "1")
+
+
+def test_another_thread_reads_what_is_committed_and_waits_for_its_turn_to_write() -> None:
+    with Store.open(":memory:") as store:
+        seen: list[str | None] = []
+
+        def other() -> None:
+            seen.append(meta.get(store, "key"))
+            with store.transaction():
+                meta.put(store, "key", "theirs")
+
+        thread = threading.Thread(target=other)
+        with store.transaction():
+            meta.put(store, "key", "mine")
+            thread.start()
+            thread.join(0.3)
+            assert thread.is_alive()
+            assert meta.get(store, "key") == "mine"
+        thread.join()
+        assert seen == [None]
+        assert meta.get(store, "key") == "theirs"

@@ -1,0 +1,310 @@
+"""The allocator: every reason can be reached, the budget always holds, and each unit is answered once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs_focus.allocator import Allocation, AllocatorState, allocate, cooldown_left, make_room
+from amgs_focus.errors import BudgetError
+from amgs_focus.records import Action, Decision, NodeRef, Override
+from amgs_focus.settings import FocusSettings
+from amgs_focus.working_context import WorkingContext, assemble, coarsest
+from tests.focus.focus_world import SMALL, Shape, told
+
+
+def context_of(length: int = 100, window: int = 60) -> tuple[WorkingContext, Shape]:
+    """The coarsest cover of 100 tokens: L3#0 (64), L2#4 (16), L1#20, L1#21, L1#22, then L0 from token 92."""
+    shape = Shape(length)
+    return coarsest(shape, window, 2), shape
+
+
+def run(
+    scores: Mapping[NodeRef, float],
+    *,
+    window: int = 60,
+    default: float = 0.0,
+    settings: FocusSettings = SMALL,
+    state: AllocatorState | None = None,
+    context: WorkingContext | None = None,
+    shape: Shape | None = None,
+) -> Allocation:
+    made, held = context_of(window=window)
+    context, shape = context or made, shape or held
+    return allocate(
+        context, told(context, scores, default), shape, settings, state or AllocatorState(refocus=1)
+    )
+
+
+def decision(allocation: Allocation, node: NodeRef, kind: Action) -> Decision:
+    found = [one for one in allocation.actions if one.node == node and one.kind == kind]
+    assert len(found) == 1
+    return found[0]
+
+
+def opened(context: WorkingContext, *nodes: NodeRef) -> WorkingContext:
+    for node in nodes:
+        place = context.position(node)
+        assert place is not None
+        context, _ = context.expand(place)
+    return context
+
+
+L3, L2, L1 = NodeRef(3, 0), NodeRef(2, 4), NodeRef(1, 20)
+
+
+def test_a_high_score_opens_a_gist_of_any_level() -> None:
+    allocation = run({L3: 0.9, L1: 0.5})
+    assert decision(allocation, L3, "expand").reason == "applied"
+    assert decision(allocation, L3, "expand").cost == 3
+    assert decision(allocation, L1, "expand").cost == 3
+    levels = [entry.level for entry in allocation.context.entries()[:4]]
+    assert levels == [2, 2, 2, 2]
+    assert allocation.context.position(NodeRef(0, 20)) is not None
+
+
+def test_the_highest_score_goes_first_and_the_rest_wait_for_n_diff() -> None:
+    allocation = run({L3: 0.5, L2: 0.9, L1: 0.7}, settings=SMALL.model_copy(update={"n_diff": 1}))
+    assert decision(allocation, L2, "expand").reason == "applied"
+    assert (decision(allocation, L2, "expand").rank, decision(allocation, L2, "expand").of) == (1, 3)
+    assert decision(allocation, L1, "expand").reason == "n_diff"
+    assert decision(allocation, L1, "expand").rank == 2
+    assert decision(allocation, L3, "expand").reason == "n_diff"
+
+
+def test_of_equal_scores_the_nearest_to_the_cursor_goes_first() -> None:
+    scores = {L3: 0.5, L2: 0.5, L1: 0.5, NodeRef(1, 22): 0.5}
+    ranks = {one.node: one.rank for one in run(scores).actions if one.kind == "expand" and one.rank}
+    assert ranks == {NodeRef(1, 22): 1, L1: 2, L2: 3, L3: 4}
+
+
+def test_a_weak_score_is_below_the_threshold() -> None:
+    allocation = run({L3: 0.2, L1: -0.1})
+    assert decision(allocation, L3, "expand").reason == "below_threshold"
+    assert not allocation.edits
+
+
+def test_tokens_cannot_be_finer_and_the_tail_cannot_be_touched() -> None:
+    base, shape = context_of()
+    context = opened(base, L1)
+    tail = NodeRef(0, 23)
+    allocation = run({NodeRef(0, 20): 0.9, tail: -0.9, NodeRef(0, 24): 0.9}, context=context, shape=shape)
+    assert decision(allocation, NodeRef(0, 20), "expand").reason == "illegal_level"
+    assert decision(allocation, NodeRef(1, 23), "collapse").reason == "protected_tail"
+    assert decision(allocation, NodeRef(0, 24), "expand").reason == "protected_tail"
+
+
+def test_nothing_is_coarser_than_the_root_and_incomplete_gists_do_not_exist() -> None:
+    allocation = run({L3: -0.9, L2: -0.9})
+    assert decision(allocation, NodeRef(4, 0), "collapse").reason == "illegal_level"
+    assert decision(allocation, NodeRef(3, 1), "collapse").reason == "illegal_level"
+
+
+def test_a_gist_that_would_cover_part_of_the_tail_is_refused() -> None:
+    shape = Shape(96)
+    context = coarsest(shape, 60, 2)
+    allocation = run({NodeRef(1, 20): -0.9, NodeRef(1, 21): -0.9}, context=context, shape=shape)
+    refused = decision(allocation, NodeRef(2, 5), "collapse")
+    assert (refused.reason, refused.detail) == ("protected_tail", "it reaches into the tail")
+
+
+def test_siblings_at_different_levels_cannot_be_collapsed() -> None:
+    base, shape = context_of()
+    context = opened(base, L2, NodeRef(1, 17))
+    scores = {NodeRef(1, index): -0.9 for index in (16, 18, 19)}
+    allocation = run(scores, context=context, shape=shape)
+    assert decision(allocation, L2, "collapse").reason == "mixed_siblings"
+
+
+def test_a_full_window_refuses_an_expansion() -> None:
+    base, _ = context_of()
+    allocation = run({L3: 0.9}, window=base.used + 2)
+    refused = decision(allocation, L3, "expand")
+    assert refused.reason == "budget"
+    assert "2 are free" in refused.detail
+
+
+def test_a_collapse_makes_room_for_an_expansion() -> None:
+    base, shape = context_of()
+    context = replace(opened(base, L1), window=base.used + 3)
+    allocation = run({L3: 0.9, NodeRef(0, 20): -0.9}, context=context, shape=shape)
+    assert decision(allocation, L1, "collapse").reason == "applied"
+    assert decision(allocation, L3, "expand").reason == "applied"
+    assert allocation.context.used == context.used
+
+
+def test_nothing_is_collapsed_whose_room_nobody_needs() -> None:
+    base, shape = context_of()
+    context = opened(base, L1)
+    kept = decision(run({NodeRef(0, 20): -0.9}, context=context, shape=shape), L1, "collapse")
+    assert (kept.reason, kept.rank) == ("budget", 1)
+    assert kept.detail == "nothing needs its room"
+
+
+def test_an_expansion_that_its_pass_could_not_pay_for_collapses_nothing() -> None:
+    base, shape = context_of()
+    context = replace(opened(base, L1), window=base.used + 3)
+    one = SMALL.model_copy(update={"n_diff": 1})
+    allocation = run({L3: 0.9, NodeRef(0, 20): -0.9}, context=context, shape=shape, settings=one)
+    assert not allocation.edits
+    assert decision(allocation, L3, "expand").reason == "budget"
+
+
+def test_the_opposite_action_is_masked_for_the_cooldown_and_free_afterwards() -> None:
+    _, shape = context_of()
+    first = run({L1: 0.9})
+    reasons = []
+    for number in range(1, 6):
+        state = replace(first.state, refocus=number)
+        tight = replace(first.context, window=first.context.used + 1)
+        after = run({NodeRef(0, 20): -0.9, L3: 0.9}, context=tight, shape=shape, state=state)
+        reasons.append(decision(after, L1, "collapse").reason)
+    assert reasons == ["cooldown", "cooldown", "cooldown", "applied", "applied"]
+    assert cooldown_left(first.state, L1, "collapse", 2) == 2
+    assert cooldown_left(first.state, L1, "expand", 2) == -1
+
+
+def test_a_collapsed_gist_may_not_open_again_at_once() -> None:
+    base, shape = context_of()
+    context = replace(opened(base, L1), window=base.used + 3)
+    first = run({L3: 0.9, NodeRef(0, 20): -0.9}, context=context, shape=shape)
+    again = run(
+        {L1: 0.9},
+        context=replace(first.context, window=99),
+        shape=shape,
+        state=replace(first.state, refocus=2),
+    )
+    assert decision(again, L1, "expand").reason == "cooldown"
+
+
+def test_a_unit_that_an_earlier_action_changed_is_superseded() -> None:
+    base, shape = context_of()
+    context = opened(base, L2)
+    scores = {NodeRef(1, index): -0.95 for index in (16, 17, 18)} | {NodeRef(1, 19): 0.9}
+    allocation = run(scores, context=context, shape=shape)
+    assert decision(allocation, NodeRef(1, 19), "expand").reason == "applied"
+    assert decision(allocation, L2, "collapse").reason == "superseded"
+
+
+def test_a_stale_gist_stands_for_nothing() -> None:
+    base, shape = context_of()
+    shape.stale.add(L1)
+    allocation = run({NodeRef(0, 20): -0.9}, context=opened(base, L1), shape=shape)
+    assert decision(allocation, L1, "collapse").reason == "stale_gist"
+
+
+def said(node: NodeRef, word: Override) -> AllocatorState:
+    return AllocatorState(refocus=1, overrides={node: word})
+
+
+def test_the_operator_overrules_threshold_and_score_once() -> None:
+    allocation = run({L3: -0.9}, state=said(L3, "expand"))
+    assert decision(allocation, L3, "expand").detail == "asked for by the operator"
+    assert allocation.state.overrides == {}
+    base, shape = context_of()
+    context = opened(base, L1)
+    closed = run({NodeRef(0, 20): 0.9}, context=context, shape=shape, state=said(L1, "collapse"))
+    assert decision(closed, L1, "collapse").reason == "applied"
+
+
+def test_pinned_stays_fine_and_forbidden_stays_coarse() -> None:
+    base, shape = context_of()
+    context = replace(opened(base, L1), window=base.used + 3)
+    pinned = said(NodeRef(0, 20), "pin")
+    allocation = run({L3: 0.9, NodeRef(0, 20): -0.9}, context=context, shape=shape, state=pinned)
+    assert decision(allocation, L1, "collapse").reason == "superseded"
+    assert allocation.state.overrides == pinned.overrides
+    assert decision(run({L3: 0.9}, state=said(L3, "forbid")), L3, "expand").reason == "superseded"
+
+
+@pytest.mark.parametrize(
+    ("node", "word", "reason"),
+    [
+        (NodeRef(1, 3), "expand", "parent_not_open"),
+        (NodeRef(2, 1), "collapse", "parent_not_open"),
+        (NodeRef(1, 21), "collapse", "superseded"),
+        (NodeRef(1, 99), "expand", "illegal_level"),
+        (NodeRef(3, 0), "collapse", "superseded"),
+    ],
+)
+def test_an_order_that_cannot_be_carried_out_is_answered(node: NodeRef, word: Action, reason: str) -> None:
+    assert decision(run({}, state=said(node, word)), node, word).reason == reason
+
+
+def test_room_is_made_by_what_is_wanted_least() -> None:
+    base, shape = context_of()
+    context = opened(base, L1, NodeRef(1, 21), NodeRef(1, 22))
+    scores = {NodeRef(0, 20): 0.3, NodeRef(0, 21): -0.1, NodeRef(0, 22): 0.1}
+    tight = replace(context, window=context.used - 1)
+    allocation = make_room(tight, scores, shape, SMALL, AllocatorState(refocus=3))
+    assert [one.node for one in allocation.actions] == [NodeRef(1, 21)]
+    assert allocation.actions[0].reason == "applied"
+    assert allocation.context.used == tight.window - 2
+
+
+def test_room_that_cannot_be_made_is_an_error_that_says_how_much_is_needed() -> None:
+    base, shape = context_of()
+    with pytest.raises(BudgetError, match=str(base.used)):
+        make_room(replace(base, window=base.used - 1), {}, shape, SMALL, AllocatorState())
+
+
+def test_headroom_is_kept_free_where_it_can_be() -> None:
+    base, shape = context_of()
+    context = replace(opened(base, L1), window=base.used + 3)
+    state = AllocatorState(refocus=1, headroom=2)
+    assert run({}, context=context, shape=shape, state=state).context.used == base.used
+    state = AllocatorState(refocus=1, headroom=50)
+    assert run({}, context=context, shape=shape, state=state).context.used == base.used
+
+
+@given(st.integers(0, 300), st.integers(0, 30), st.data())
+def test_whatever_the_scores_the_outcome_fits_and_everything_is_answered(
+    length: int, slack: int, data: st.DataObject
+) -> None:
+    shape = Shape(length)
+    window = coarsest(shape, 10**6, 2).used + slack
+    context = assemble(shape, window, 2)
+    state = AllocatorState()
+    for number in range(1, 5):
+        drawn = data.draw(
+            st.lists(st.floats(-1, 1), min_size=len(context.entries()), max_size=len(context.entries()))
+        )
+        scores = {entry.node: value for entry, value in zip(context.entries(), drawn, strict=True)}
+        state = replace(state, refocus=number)
+        allocation = allocate(context, told(context, scores), shape, SMALL, state)
+        allocation.context.check()
+        assert sum(one.applied for one in allocation.actions) == len(allocation.edits) <= SMALL.n_diff
+        again = context
+        for edit in allocation.edits:
+            again, _ = again.apply(edit)
+        assert again == allocation.context
+        answered = [(one.node, one.kind) for one in allocation.actions]
+        assert len(answered) == len(set(answered))
+        for entry in context.entries():
+            parent = NodeRef(entry.level + 1, entry.index // (4 if entry.level else 1))
+            kind: Action = "expand" if scores[entry.node] >= 0 else "collapse"
+            assert (entry.node if kind == "expand" else parent, kind) in answered
+        assert set(allocation.scores) == {entry.node for entry in allocation.context.entries()}
+        context, state = allocation.context, allocation.state
+
+
+@given(st.lists(st.floats(-1, 1), min_size=40, max_size=40))
+def test_nothing_flips_within_its_cooldown(drawn: list[float]) -> None:
+    shape = Shape(160)
+    context = assemble(shape, 40, 2)
+    state = AllocatorState()
+    last: dict[NodeRef, tuple[str, int]] = {}
+    for number in range(1, 9):
+        entries = context.entries()
+        scores = {entry.node: drawn[(place * number) % 40] for place, entry in enumerate(entries)}
+        allocation = allocate(context, told(context, scores), shape, SMALL, replace(state, refocus=number))
+        for one in allocation.actions:
+            if one.applied:
+                kind, when = last.get(one.node, (one.kind, -9))
+                assert kind == one.kind or number - when > SMALL.cooldown
+                last[one.node] = (one.kind, number)
+        context, state = allocation.context, allocation.state

@@ -1,0 +1,309 @@
+"""The lifetime: block-aligned roll-up, exact sources, exact stepping back, and files that survive a crash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs_focus.ctx_file import CtxFile
+from amgs_focus.errors import CtxError, FocusError
+from amgs_focus.gist_tree import LifetimeTree, Segment, span_id
+from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.records import NodeRef, SpanSource
+from amgs_focus.tiny import TinyModel
+from tests.focus.focus_world import MODEL, small_tree
+
+letters = st.text(st.characters(codec="utf-8", exclude_characters="<"), max_size=40)
+cuts = st.lists(st.integers(0, 30), max_size=8)
+
+
+def same(one: LifetimeTree, other: LifetimeTree) -> bool:
+    """Equal in tokens, nodes and gists."""
+    if (one.digest(), one.depth, one.length) != (other.digest(), other.depth, other.length):
+        return False
+    return all(
+        one.count(level) == other.count(level)
+        and torch.equal(one.gists(level, 0, one.count(level)), other.gists(level, 0, other.count(level)))
+        for level in range(1, one.depth + 1)
+    )
+
+
+@given(cuts)
+def test_how_tokens_were_portioned_leaves_no_trace(pieces: list[int]) -> None:
+    whole = small_tree(sum(pieces))
+    ids = [int(token) for token in whole.tokens(0, whole.length)]
+    portioned = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+    for piece in pieces:
+        portioned.append(ids[:piece])
+        ids = ids[piece:]
+    assert same(whole, portioned)
+
+
+@given(st.integers(0, 300))
+def test_a_node_exists_exactly_when_all_its_children_do(length: int) -> None:
+    tree = small_tree(length)
+    for level in range(1, 6):
+        assert tree.count(level) == length // 4**level
+    for level in range(1, tree.depth + 1):
+        node = NodeRef(level, tree.count(level) - 1)
+        assert tree.exists(node)
+        assert not tree.exists(NodeRef(level, tree.count(level)))
+        assert all(tree.exists(child) for child in tree.children(node))
+        assert tree.span(node)[1] <= length
+
+
+@given(st.lists(letters, max_size=6))
+def test_every_token_knows_the_segment_it_came_from(texts: list[str]) -> None:
+    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+    expected: list[str] = []
+    for number, text in enumerate(texts):
+        tree.append_segment(Segment(text, source=f"b{number}"))
+        expected += [f"b{number}"] * len(MODEL.encode(text))
+    found = tree.sources(0, tree.length)
+    assert [span.source for span in found for _ in range(span.start, span.end)] == expected
+    for start in range(0, tree.length, 7):
+        clipped = tree.sources(start, start + 5)
+        assert [s.source for s in clipped for _ in range(s.start, s.end)] == expected[start : start + 5]
+
+
+def test_the_text_of_a_source_is_the_text_that_was_read_in() -> None:
+    tree = LifetimeTree(MODEL, PointerEncoder())
+    for number, text in enumerate(["Über die Kuppel. ", "", "the encoder slipped", "λ"]):
+        tree.append_segment(Segment(text, source=str(number), meta={"label": f"note {number}"}))
+    spans = tree.spans()
+    assert [tree.text(span.start, span.end) for span in spans] == [
+        "Über die Kuppel. ",
+        "the encoder slipped",
+        "λ",
+    ]
+    assert [span.label for span in spans] == ["note 0", "note 2", "note 3"]
+
+
+def test_generated_tokens_are_one_span_however_many() -> None:
+    tree = small_tree(5)
+    for token in (65, 66, 67):
+        tree.append([token], kind="generated")
+    assert tree.spans()[1:] == (SpanSource(5, 8, None, "generated"),)
+
+
+@given(st.integers(0, 120), st.data())
+def test_stepping_back_leaves_the_tree_as_it_was(length: int, data: st.DataObject) -> None:
+    keep = data.draw(st.integers(0, length))
+    tree = small_tree(length)
+    tree.truncate(keep)
+    fresh = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+    fresh.append([int(token) for token in small_tree(length).tokens(0, keep)], source="letters")
+    assert same(tree, fresh)
+    assert tree.spans() == fresh.spans()
+
+
+def test_the_pointer_gist_of_a_level_is_a_token_below_it() -> None:
+    tree = small_tree(16)
+    last = MODEL.embed(torch.tensor(int(tree.tokens(15, 16)[0])))
+    assert torch.allclose(tree.gists(2, 0, 1)[0, 0].double(), last, rtol=1e-3)
+
+
+def test_a_node_is_as_the_specification_draws_it() -> None:
+    tree = small_tree(40)
+    node = tree.node(NodeRef(1, 2))
+    assert (node.level, node.start_token, node.end_token) == ("L1", 8, 12)
+    assert node.parent_id == span_id(NodeRef(2, 0))
+    assert node.child_ids == (span_id(NodeRef(0, 2)),)
+    assert node.embedding is not None
+    assert node.embedding.shape == (1, 64)
+    assert tree.node(NodeRef(2, 2 - 1)).child_ids == tuple(span_id(NodeRef(1, i)) for i in range(4, 8))
+    assert tree.node(NodeRef(1, 9)).parent_id is None
+    with pytest.raises(FocusError, match="L3#4"):
+        tree.node(NodeRef(3, 4))
+
+
+def test_cancelling_leaves_the_lifetime_as_it_was() -> None:
+    tree = small_tree(22)
+    before = (tree.digest(), tree.spans(), tree.count(1))
+
+    def stop(done: int, total: int, doing: str) -> None:
+        if done > 64:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tree.append(list(range(97, 123)) * 40, progress=stop)
+    assert (tree.digest(), tree.spans(), tree.count(1)) == before
+
+
+def test_progress_counts_up_to_all_missing_gists() -> None:
+    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+    seen: list[tuple[int, int]] = []
+    tree.append([97] * 1024, progress=lambda done, total, doing: seen.append((done, total)))
+    assert seen[0] == (0, 256 + 64 + 16 + 4 + 1)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_a_token_outside_the_vocabulary_is_refused() -> None:
+    tree = small_tree(3)
+    with pytest.raises(FocusError, match="vocabulary"):
+        tree.append([65, 260])
+    assert tree.length == 3
+
+
+class Newer(PointerEncoder):
+    """The same gist under another version."""
+
+    version = 5
+
+
+class Broken(PointerEncoder):
+    """Gives no numbers."""
+
+    name = "broken"
+
+    def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        return super().encode_tokens(embeddings, tokens) * float("nan")
+
+
+def test_gists_of_another_version_are_stale_until_made_anew() -> None:
+    tree = small_tree(20)
+    tree.adopt(Newer())
+    assert tree.is_stale(NodeRef(1, 0))
+    assert not tree.is_stale(NodeRef(0, 0))
+    generation = tree.generation
+    tree.rebuild()
+    assert not tree.is_stale(NodeRef(1, 0))
+    assert tree.count(1) == 5
+    assert tree.generation != generation
+    with pytest.raises(FocusError, match="2 gists a block"):
+        tree.adopt(PointerEncoder(slots=2))
+
+
+def test_a_gist_that_is_no_number_is_named_and_nothing_is_kept() -> None:
+    tree = LifetimeTree(MODEL, Broken(), block_size=4)
+    with pytest.raises(FocusError, match="broken"):
+        tree.append([65] * 9)
+    assert tree.length == 0
+
+
+def opened(folder: Path, *, mend: bool = False, model: TinyModel = MODEL) -> LifetimeTree:
+    return LifetimeTree.open(folder, model, PointerEncoder(), block_size=4, mend=mend)
+
+
+def fill(folder: Path, length: int = 75) -> LifetimeTree:
+    """A folder with a lifetime in two spans; the tree is closed."""
+    tree = opened(folder)
+    ids = [int(token) for token in small_tree(length).tokens(0, length)]
+    tree.append(ids[:30], source="first", label="First")
+    tree.append(ids[30:], source="second")
+    tree.close()
+    return small_tree(length)
+
+
+@settings(max_examples=10)
+@given(st.integers(31, 90), st.integers(0, 31))
+def test_a_lifetime_on_disk_comes_back_the_same(
+    tmp_path_factory: pytest.TempPathFactory, length: int, back: int
+) -> None:
+    folder = tmp_path_factory.mktemp("life")
+    expected = fill(folder, length)
+    tree = opened(folder)
+    assert same(tree, expected)
+    assert [(s.start, s.end, s.source, s.label) for s in tree.spans()] == [
+        (0, 30, "first", "First"),
+        (30, length, "second", ""),
+    ]
+    tree.truncate(length - back)
+    tree.append([65, 66], kind="generated")
+    state = (tree.digest(), tree.spans())
+    tree.close()
+    again = opened(folder)
+    assert (again.digest(), again.spans()) == state
+    again.close()
+
+
+def test_a_crash_between_the_rows_and_the_journal_goes_back_to_the_journal(tmp_path: Path) -> None:
+    expected = fill(tmp_path)
+    with CtxFile.open(tmp_path / "L0.ctx", writable=True) as file:
+        file.append(np.full(8, 65, np.uint32))
+    tree = opened(tmp_path)
+    assert same(tree, expected)
+    tree.close()
+
+
+def test_half_a_journal_line_did_not_happen(tmp_path: Path) -> None:
+    expected = fill(tmp_path)
+    with (tmp_path / "spans.jsonl").open("ab") as journal:
+        journal.write(b'{"start": 75, "end": 9')
+    tree = opened(tmp_path)
+    assert same(tree, expected)
+    tree.append([65], source="third")
+    tree.close()
+    again = opened(tmp_path)
+    assert again.spans()[-1] == SpanSource(75, 76, "third")
+    again.close()
+
+
+def test_a_damaged_journal_line_is_named(tmp_path: Path) -> None:
+    fill(tmp_path)
+    journal = tmp_path / "spans.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join([lines[0], "what?\n", *lines[2:]]))
+    with pytest.raises(CtxError, match="Line 2"):
+        opened(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["L0.ctx", "L1.ctx", "L2.ctx"])
+def test_a_truncated_file_is_named_and_mended_to_whole_blocks(tmp_path: Path, name: str) -> None:
+    expected = fill(tmp_path)
+    path = tmp_path / name
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(CtxError, match=name):
+        opened(tmp_path)
+    tree = opened(tmp_path, mend=True)
+    kept = 68 if name == "L0.ctx" else 75
+    expected.truncate(kept)
+    assert same(tree, expected)
+    tree.append([65], source="third")
+    state = (tree.digest(), tree.spans())
+    tree.close()
+    again = opened(tmp_path)
+    assert (again.digest(), again.spans()) == state
+    again.close()
+
+
+def test_missing_gists_are_made_again(tmp_path: Path) -> None:
+    expected = fill(tmp_path)
+    (tmp_path / "L3.ctx").unlink()
+    with CtxFile.open(tmp_path / "L1.ctx", writable=True) as file:
+        file.truncate(3)
+    tree = opened(tmp_path)
+    assert same(tree, expected)
+    tree.close()
+
+
+def test_tokens_outlive_their_journal(tmp_path: Path) -> None:
+    fill(tmp_path)
+    (tmp_path / "spans.jsonl").unlink()
+    tree = opened(tmp_path)
+    assert tree.length == 72
+    assert tree.spans() == (SpanSource(0, 72, None),)
+    tree.close()
+
+
+def test_a_lifetime_of_another_model_is_refused(tmp_path: Path) -> None:
+    fill(tmp_path)
+    with pytest.raises(CtxError, match="tiny-8"):
+        opened(tmp_path, model=TinyModel(8))
+
+
+def test_gists_on_disk_of_another_version_are_stale_and_can_be_made_anew(tmp_path: Path) -> None:
+    fill(tmp_path)
+    tree = LifetimeTree.open(tmp_path, MODEL, Newer(), block_size=4)
+    assert tree.is_stale(NodeRef(1, 0))
+    tree.rebuild()
+    tree.close()
+    again = LifetimeTree.open(tmp_path, MODEL, Newer(), block_size=4)
+    assert not again.is_stale(NodeRef(1, 0))
+    assert same(again, small_tree(75))
+    again.close()

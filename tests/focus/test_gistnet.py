@@ -1,0 +1,364 @@
+"""Gists: the pointer start, checkpoints, training that learns and resumes, and the gap recovered."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from amgs_focus.errors import CheckpointError, TextError
+from amgs_focus.evaluation.gist import draw_offsets, gap_recovered, span_gists
+from amgs_focus.gistnet import (
+    BLOCK,
+    SHIPPED,
+    SLOTS,
+    GistNet,
+    GistNetEncoder,
+    GistShape,
+    PointerEncoder,
+    for_model,
+    load_checkpoint,
+    mean_gist,
+    pointer_gist,
+    pointer_positions,
+    save_checkpoint,
+)
+from amgs_focus.tiny import TinyModel
+from amgs_focus.training.gistnet import (
+    Corpus,
+    Divergence,
+    GistTraining,
+    Phase,
+    StepReport,
+    TrainingState,
+    corpus_part,
+    learning_rate,
+    start,
+    train,
+)
+
+SHAPE = GistShape(width=64, hidden=32, heads=4)
+TEXT = " ".join(f"the {i % 7} lamps of house {i % 11} burn until {i % 5} o'clock." for i in range(400))
+
+
+def settings(**changes: object) -> GistTraining:
+    base = GistTraining(
+        shape=SHAPE,
+        phases=(
+            Phase(until=4, sequences=2, blocks=2, short=2, long=0, short_horizon=16),
+            Phase(
+                until=99,
+                sequences=2,
+                blocks=3,
+                short=1,
+                long=1,
+                short_horizon=16,
+                long_horizon=48,
+                open_share=0.5,
+            ),
+        ),
+        steps=8,
+        seed=3,
+        learning_rate=3e-3,
+        warmup=2,
+        hinge_every=2,
+        validate_every=8,
+        validation_windows=4,
+        save_every=4,
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def corpus(model: TinyModel) -> Corpus:
+    return Corpus((corpus_part(model, "lamps", 1.0, TEXT, 0.2), corpus_part(model, "again", 0.5, TEXT, 0.0)))
+
+
+def filled(shape: GistShape, seed: int = 0) -> GistNet:
+    """A net whose delta is not zero."""
+    torch.manual_seed(seed)
+    net = GistNet(shape)
+    torch.nn.init.normal_(net.write.weight, std=0.1)
+    return net.eval()
+
+
+def test_pointer_positions_end_each_part_of_the_block() -> None:
+    assert pointer_positions(32, 1) == [31]
+    assert pointer_positions(32, 4) == [7, 15, 23, 31]
+    assert pointer_positions(1, 8) == [0] * 8
+
+
+@pytest.mark.parametrize("slots", SLOTS)
+@pytest.mark.parametrize("length", [1, 5, BLOCK])
+def test_an_untrained_net_is_exactly_its_pointer(slots: int, length: int) -> None:
+    entries = torch.randn(3, length, 64)
+    net = GistNet(replace(SHAPE, slots=slots))
+    assert torch.equal(net(entries), pointer_gist(entries, slots))
+    assert pointer_gist(entries, slots).shape == (3, slots, 64)
+    assert mean_gist(entries, slots).shape == (3, slots, 64)
+
+
+def test_mean_gist_of_one_slot_is_the_mean() -> None:
+    entries = torch.randn(2, BLOCK, 8)
+    torch.testing.assert_close(mean_gist(entries)[:, 0], entries.mean(dim=1))
+
+
+def test_a_net_tells_the_order_of_its_tokens() -> None:
+    entries = torch.randn(1, BLOCK, 64)
+    swapped = entries[:, [1, 0, *range(2, BLOCK)]]
+    net = filled(SHAPE)
+    assert not torch.allclose(net(entries), net(swapped), atol=1e-5)
+
+
+def test_an_unsupported_slot_count_is_refused() -> None:
+    with pytest.raises(CheckpointError, match="3 slots"):
+        GistNet(replace(SHAPE, slots=3))
+
+
+def test_a_checkpoint_comes_back_with_the_same_gists_and_version(tmp_path: Path) -> None:
+    path = tmp_path / "gistnet-tiny.safetensors"
+    tokens, gists = filled(SHAPE, 1), filled(replace(SHAPE, hidden=16), 2)
+    save_checkpoint(path, tokens, gists, model="tiny-7")
+    loaded = load_checkpoint(path, width=64)
+    again = load_checkpoint(path, width=64)
+    entries = torch.randn(2, BLOCK, 64)
+    ids = torch.zeros(2, BLOCK, dtype=torch.int64)
+    torch.testing.assert_close(loaded.encode_tokens(entries, ids), tokens(entries), atol=2e-3, rtol=2e-3)
+    torch.testing.assert_close(
+        loaded.encode_gists(entries[:, :9]), gists(entries[:, :9]), atol=2e-3, rtol=2e-3
+    )
+    assert torch.equal(loaded.encode_tokens(entries, ids), again.encode_tokens(entries, ids))
+    assert (loaded.name, loaded.slots, loaded.version) == ("gistnet-tiny", 1, again.version)
+    assert 0 < loaded.version < 2**32
+    save_checkpoint(path, filled(SHAPE, 3), gists, model="tiny-7")
+    assert load_checkpoint(path, width=64).version != loaded.version
+
+
+def test_a_checkpoint_of_another_width_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.safetensors"
+    save_checkpoint(path, GistNet(SHAPE), GistNet(SHAPE), model="tiny-7")
+    with pytest.raises(CheckpointError, match="width 64; this model has 576") as refused:
+        load_checkpoint(path, width=576)
+    assert refused.value.way_out
+
+
+def test_a_damaged_missing_or_foreign_checkpoint_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "gist.safetensors"
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_checkpoint(path, width=64)
+    save_checkpoint(path, GistNet(SHAPE), GistNet(SHAPE), model="tiny-7")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_checkpoint(path, width=64)
+    header = json.dumps({"__metadata__": {"format": "something else"}}).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(CheckpointError, match="format"):
+        load_checkpoint(path, width=64)
+
+
+def test_a_model_without_a_trained_net_gets_pointer_gists() -> None:
+    encoder = for_model(TinyModel(seed=7).card, slots=2)
+    assert isinstance(encoder, PointerEncoder)
+    assert (encoder.slots, encoder.version) == (2, 0)
+
+
+def test_gists_keep_the_precision_of_their_entries() -> None:
+    encoder = GistNetEncoder(filled(SHAPE), filled(SHAPE), name="n", version=1)
+    entries = torch.randn(1, BLOCK, 64, dtype=torch.bfloat16)
+    assert encoder.encode_tokens(entries, torch.zeros(1, BLOCK, dtype=torch.int64)).dtype == torch.bfloat16
+    assert encoder.encode_gists(entries.double()).dtype == torch.float64
+
+
+def test_divergence_agrees_with_the_plain_formulas() -> None:
+    torch.manual_seed(0)
+    student = torch.randn(70, 50, dtype=torch.float64, requires_grad=True)
+    teacher = torch.randn(70, 50, dtype=torch.float64)
+    targets = torch.randint(50, (70,))
+    kl, nll = Divergence.apply(student, teacher.clone(), targets)
+    (0.7 * kl.sum() + 0.3 * (nll * torch.arange(70)).sum()).backward()
+    plain = student.detach().clone().requires_grad_(True)
+    log = plain.log_softmax(-1)
+    slow_kl = (teacher.softmax(-1) * (teacher.log_softmax(-1) - log)).sum(-1)
+    slow_nll = -log.gather(1, targets[:, None])[:, 0]
+    (0.7 * slow_kl.sum() + 0.3 * (slow_nll * torch.arange(70)).sum()).backward()
+    torch.testing.assert_close(kl, slow_kl)
+    torch.testing.assert_close(nll, slow_nll)
+    assert student.grad is not None
+    torch.testing.assert_close(student.grad, plain.grad)
+
+
+def test_training_lowers_its_loss() -> None:
+    model = TinyModel(seed=7)
+    phase = Phase(until=99, sequences=4, blocks=2, short=2, long=0, short_horizon=16)
+    reports: list[StepReport] = []
+    train(
+        settings(steps=24, phases=(phase,), validate_every=24, decay=0.0),
+        corpus(model),
+        model,
+        reports.append,
+    )
+    early = sum(report.losses["kl"] for report in reports[:4])
+    late = sum(report.losses["kl"] for report in reports[-4:])
+    assert late < early
+    assert [report.step for report in reports] == list(range(1, 25))
+    assert "recovered_lamps_2_0_32" in reports[-1].validation or "harm_lamps_2_0_32" in reports[-1].validation
+    assert not any("again" in name for name in reports[-1].validation)
+
+
+def test_a_resumed_run_is_bit_exact(tmp_path: Path) -> None:
+    model = TinyModel(seed=7)
+    texts = corpus(model)
+    straight = train(settings(), texts, model, lambda report: None)
+
+    path = tmp_path / "run.state"
+    seen: list[int] = []
+    train(
+        settings(),
+        texts,
+        model,
+        lambda report: seen.append(report.step),
+        save=lambda state: state.save(path, settings()),
+        stopped=lambda: len(seen) == 4,
+    )
+    resumed = train(settings(), texts, model, lambda report: None, state=TrainingState.load(path, settings()))
+    assert seen == [1, 2, 3, 4]
+    assert resumed.step == straight.step == 8
+    for name, value in straight.net.state_dict().items():
+        assert torch.equal(value, resumed.net.state_dict()[name]), name
+
+
+def test_a_state_of_another_shape_or_seed_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.state"
+    start(settings()).save(path, settings())
+    with pytest.raises(CheckpointError, match="another shape"):
+        TrainingState.load(path, settings(shape=replace(SHAPE, slots=2)))
+    with pytest.raises(CheckpointError, match="seed 3"):
+        TrainingState.load(path, settings(seed=4))
+    path.write_bytes(b"not a state")
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        TrainingState.load(path, settings())
+
+
+def test_training_can_go_on_from_a_checkpoint() -> None:
+    trained = filled(SHAPE, 5)
+    state = start(settings(), trained)
+    entries = torch.randn(2, BLOCK, 64)
+    assert state.step == 0
+    assert torch.equal(state.net(entries), trained(entries))
+    with pytest.raises(CheckpointError, match="another shape"):
+        start(settings(shape=replace(SHAPE, hidden=64)), trained)
+
+
+def test_the_upper_net_trains_on_a_frozen_lower_one() -> None:
+    model = TinyModel(seed=7)
+    texts = Corpus((corpus_part(model, "lamps", 1.0, TEXT, 0.2),))
+    phase = Phase(until=9, sequences=2, blocks=1, short=1, long=1, short_horizon=16, long_horizon=48)
+    upper = settings(level=2, steps=3, phases=(phase,), validate_every=3)
+    with pytest.raises(CheckpointError, match="below"):
+        train(upper, texts, model, lambda report: None)
+    lower = GistNetEncoder(filled(SHAPE), filled(SHAPE), name="lower", version=1)
+    before = {name: value.clone() for name, value in lower.token_net.state_dict().items()}
+    reports: list[StepReport] = []
+    trained = train(upper, texts, model, reports.append, lower=lower)
+    assert trained.net.write.weight.abs().sum() > 0
+    assert "harm_lamps_1_0_32" in reports[-1].validation
+    for name, value in lower.token_net.state_dict().items():
+        assert torch.equal(value, before[name])
+
+
+def test_the_learning_rate_warms_up_holds_and_decays() -> None:
+    plan = settings(steps=100, warmup=10, decay=0.4, learning_rate=1.0)
+    rates = [learning_rate(plan, step) for step in range(100)]
+    assert rates[0] == pytest.approx(0.1)
+    assert rates[9:60] == [1.0] * 51
+    assert rates[60:] == sorted(rates[60:], reverse=True)
+    assert rates[-1] < 0.06
+
+
+def test_a_text_shorter_than_a_window_is_refused() -> None:
+    model = TinyModel(seed=7)
+    short = Corpus((corpus_part(model, "short", 1.0, "too short", 0.0),))
+    with pytest.raises(TextError, match="short has 9 tokens"):
+        train(settings(), short, model, lambda report: None)
+    with pytest.raises(TextError):
+        draw_offsets(10, 11, 4, seed=0)
+
+
+def test_offsets_are_deterministic_spread_and_inside() -> None:
+    offsets = draw_offsets(1000, 100, 10, seed=5)
+    assert offsets == draw_offsets(1000, 100, 10, seed=5) != draw_offsets(1000, 100, 10, seed=6)
+    assert all(0 <= at <= 900 for at in offsets)
+    assert all(90 * i <= at <= 90 * (i + 1) + 1 for i, at in enumerate(offsets))
+    assert draw_offsets(100, 100, 8, seed=0) == [0]
+
+
+def test_the_report_has_every_variant_and_repeats_exactly() -> None:
+    model = TinyModel(seed=7)
+    tokens = model.encode(TEXT)
+
+    def measure() -> object:
+        return gap_recovered(
+            model, PointerEncoder(), tokens, blocks=2, tail=1, horizon=8, windows=6, seed=1, batch=4
+        )
+
+    report = gap_recovered(
+        model, PointerEncoder(), tokens, blocks=2, tail=1, horizon=8, windows=6, seed=1, batch=4
+    )
+    assert report == measure()
+    assert set(report.nll) == {"full", "drop", "sinks", "mean", "pointer", "recent", "gist"}
+    assert all(len(values) == len(report.offsets) == 6 for values in report.nll.values())
+    assert report.nll["gist"] == report.nll["pointer"]
+    low, mean, high = report.gap().low, report.gap().mean, report.gap().high
+    assert low <= mean <= high
+    assert mean == pytest.approx(report.mean("drop").mean - report.mean("full").mean)
+    if low <= 0:
+        assert report.recovered() is None
+
+
+def test_recovered_is_one_for_the_full_text_and_zero_for_nothing() -> None:
+    model = TinyModel(seed=7)
+    report = gap_recovered(
+        model, PointerEncoder(), model.encode(TEXT), blocks=1, tail=0, horizon=8, windows=4, seed=1
+    )
+    rising = replace(report, nll={**report.nll, "drop": tuple(v + 1 for v in report.nll["full"])})
+    full, drop = rising.recovered("full"), rising.recovered("drop")
+    assert full is not None and full.mean == pytest.approx(1)
+    assert drop is not None and drop.mean == pytest.approx(0)
+    assert rising.harm("full").mean == pytest.approx(-1)
+
+
+def test_a_level_two_gist_stands_for_1024_tokens() -> None:
+    model = TinyModel(seed=7)
+    ids = torch.tensor([model.encode(TEXT)[: 2 * BLOCK**2]])
+    gists = span_gists(PointerEncoder(), model.embed(ids), ids, level=2)
+    assert gists.shape == (1, 2, 64)
+    torch.testing.assert_close(gists[0], model.embed(ids[0, [1023, 2047]]))
+
+
+@pytest.mark.real
+def test_the_shipped_net_beats_its_pointer_on_code_it_never_saw() -> None:
+    import email.message
+
+    from amgs_focus import pretrained
+
+    model = pretrained.load(precision="fp32")
+    encoder = for_model(model.card)
+    assert isinstance(encoder, GistNetEncoder)
+    assert sum(file.stat().st_size for file in SHIPPED.glob("*.safetensors")) < 40e6
+    tokens = model.encode(Path(email.message.__file__).read_text(encoding="utf-8"))
+    report = gap_recovered(
+        model,
+        encoder,
+        tokens,
+        blocks=2,
+        tail=0,
+        horizon=32,
+        windows=12,
+        seed=0,
+        variants=("full", "drop", "pointer", "gist"),
+    )
+    assert report.mean("gist").mean < report.mean("pointer").mean < report.mean("drop").mean

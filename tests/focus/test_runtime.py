@@ -1,0 +1,403 @@
+"""The loop: what the cache saves changes nothing, every step can be undone, and a failure leaves all as it
+was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs_focus.base_model import KVCache
+from amgs_focus.errors import BudgetError, FocusError
+from amgs_focus.gist_tree import Segment
+from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.lensnet import LensView, Scores, TailSimilarity
+from amgs_focus.prefix import PrefixReader
+from amgs_focus.records import NodeRef, StepRecord
+from amgs_focus.runtime import FocusRuntime
+from amgs_focus.tiny import END, TinyModel
+from amgs_focus.working_context import SINKS
+from tests.focus.focus_world import MODEL, SMALL, StillClock, TickingClock, Told, notes, small_runtime
+
+TEXTS = ["", "a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "λ"]
+
+
+def told(records: Sequence[StepRecord]) -> list[tuple[int, str]]:
+    return [(record.token, record.state_hash) for record in records]
+
+
+def asked(question: str = "which lamp was lit?", count: int = 6) -> FocusRuntime:
+    runtime = small_runtime()
+    runtime.ingest(notes(count))
+    runtime.question(question)
+    return runtime
+
+
+def recomputed(runtime: FocusRuntime) -> torch.Tensor:
+    """Logits after the present context with nothing kept: the slow twin of the cache."""
+    rows = runtime.context.embeddings(runtime.tree, 0, runtime.context.used)
+    return MODEL.logits(MODEL.forward(rows[None])[0, -1:])[0]
+
+
+@settings(max_examples=15)
+@given(
+    st.integers(0, 8), st.lists(st.sampled_from(["step", "refocus", "back", "ask", "ingest"]), max_size=12)
+)
+def test_reading_from_the_cache_equals_reading_everything(count: int, doings: list[str]) -> None:
+    runtime = small_runtime()
+    runtime.ingest(notes(count))
+    for doing in doings:
+        if doing == "step":
+            runtime.step()
+        elif doing == "refocus":
+            runtime.refocus()
+        elif doing == "back" and runtime.state.step:
+            runtime.back(min(2, runtime.state.step))
+        elif doing == "ask":
+            runtime.question("where?")
+        elif doing == "ingest":
+            runtime.ingest([Segment("a note more. ")])
+        runtime.context.check()
+        assert runtime.context.lifetime == runtime.tree.length
+        expected_dirty = runtime.reader.dirty(runtime.context)
+        reading = runtime.reader.read(runtime.context, runtime.tree)
+        assert torch.allclose(reading.logits, recomputed(runtime), atol=1e-5)
+        assert reading.dirty == max(1, expected_dirty) or reading.dirty == expected_dirty == 0
+
+
+def test_only_what_lies_behind_the_first_change_is_computed() -> None:
+    runtime = asked()
+    first = runtime.step()
+    assert first.dirty == first.used - 1
+    assert [record.dirty for record in runtime.decode(SMALL.cadence - 1)] == [1, 1, 1]
+    runtime.override(NodeRef(1, runtime.context.entries()[2].index), None)
+    place = next(at for at, entry in enumerate(runtime.context.entries()) if entry.level == 1)
+    node = runtime.context.entries()[place].node
+    runtime.override(node, "expand")
+    before = SINKS + sum(entry.cost for entry in runtime.context.entries()[:place])
+    record = runtime.step()
+    assert record.refocus is not None
+    if node in {one.node for one in record.refocus.applied}:
+        assert record.dirty >= record.used - 1 - before
+
+
+def test_two_runs_are_the_same_run() -> None:
+    assert told(asked().decode(30)) == told(asked().decode(30))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_of_none_one_or_one_repeated_token_decodes(text: str) -> None:
+    runtime = small_runtime()
+    runtime.ingest([Segment(text)])
+    runtime.decode(12)
+    runtime.context.check()
+    assert runtime.tree.length == len(MODEL.encode(text)) + 12
+    assert runtime.snapshot().text.isprintable()
+
+
+def test_decoding_works_before_anything_was_read() -> None:
+    assert len(small_runtime().decode(5)) == 5
+
+
+@settings(max_examples=15)
+@given(st.integers(1, 20), st.integers(0, 20), st.booleans())
+def test_stepping_back_and_on_again_is_exact(ahead: int, back: int, forgotten: bool) -> None:
+    back = min(back, ahead)
+    runtime = asked()
+    states = [(runtime.state_hash(), runtime.snapshot())]
+    expected = []
+    for _ in range(ahead):
+        expected.append(runtime.step())
+        states.append((runtime.state_hash(), runtime.snapshot()))
+    if back:
+        runtime.back(back)
+    assert runtime.state_hash() == states[ahead - back][0]
+    seen, was = runtime.snapshot(), states[ahead - back][1]
+    assert (seen.entries, seen.decisions, seen.history, seen.text) == (
+        was.entries,
+        was.decisions,
+        was.history,
+        was.text,
+    )
+    assert (seen.position, seen.head) == (ahead - back, ahead)
+    if forgotten:  # the operator's word makes it decode anew instead of repeating what it recorded
+        runtime.override(NodeRef(9, 9), None)
+        assert runtime.steps_known == ahead - back
+    assert told(runtime.decode(back)) == told(expected[ahead - back :])
+    assert runtime.state_hash() == states[-1][0]
+
+
+def test_stepping_back_over_a_question_takes_the_question_back() -> None:
+    runtime = asked()
+    runtime.decode(6)
+    before = runtime.state_hash()
+    expected = runtime.decode(4)
+    runtime.question("and the other?")
+    runtime.decode(3)
+    runtime.back(7)
+    assert runtime.state_hash() == before
+    assert told(runtime.decode(4)) == told(expected)
+    assert runtime.snapshot().question == "which lamp was lit?"
+
+
+def test_there_is_a_first_step() -> None:
+    runtime = asked()
+    runtime.decode(2)
+    with pytest.raises(FocusError, match="2 steps can be undone, not 3"):
+        runtime.back(3)
+    assert runtime.state.step == 2
+
+
+def test_drawn_tokens_repeat_with_the_seed_and_after_stepping_back() -> None:
+    def drawn(seed: int) -> tuple[FocusRuntime, list[tuple[int, str]]]:
+        runtime = small_runtime(settings=SMALL.model_copy(update={"temperature": 1.5, "seed": seed}))
+        runtime.ingest(notes())
+        return runtime, told(runtime.decode(10))
+
+    runtime, first = drawn(1)
+    assert drawn(1)[1] == first
+    assert drawn(2)[1] != first
+    runtime.back(6)
+    assert told(runtime.decode(6)) == first[4:]
+    runtime.back(6)
+    runtime.override(NodeRef(9, 9), None)
+    assert told(runtime.decode(6)) == first[4:]
+
+
+def test_every_cadence_tokens_there_is_a_refocus_and_after_a_question_at_once() -> None:
+    runtime = asked()
+    assert [record.step for record in runtime.decode(13) if record.refocus] == [1, 5, 9, 13]
+    runtime.question("and now?")
+    assert runtime.snapshot().next_refocus_in == 0
+    assert runtime.step().refocus is not None
+    assert runtime.snapshot().next_refocus_in == 3
+
+
+def test_a_wanted_gist_is_opened_and_the_record_says_so() -> None:
+    runtime = small_runtime()
+    runtime.ingest(notes())
+    node = next(entry.node for entry in runtime.context.entries() if entry.level)
+    runtime = small_runtime(Told({node: 0.9}))
+    runtime.ingest(notes())
+    refocus = runtime.refocus()
+    assert [(one.node, one.kind) for one in refocus.applied] == [(node, "expand")]
+    assert refocus.forced
+    assert runtime.context.position(node) is None
+    assert refocus.swap_rate > 0
+
+
+class Ending(TinyModel):
+    """Ends its answer after three tokens."""
+
+    said = 0
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        scores = super().logits(hidden)
+        self.said += 1
+        if self.said >= 3:
+            scores[:, END] = 99.0
+        return scores
+
+
+def test_a_stop_ends_the_answer_until_the_next_question() -> None:
+    runtime = small_runtime(model=Ending())
+    runtime.ingest(notes())
+    runtime.question("why?")
+    records = runtime.decode(10)
+    assert [record.finished for record in records] == [False, False, True]
+    assert records[-1].text == ""
+    with pytest.raises(FocusError, match="has ended"):
+        runtime.step()
+    assert "<|end|>" not in runtime.snapshot().text
+    runtime.question("and why that?")
+    assert runtime.step().step == 4
+
+
+def test_an_answer_has_a_longest_length() -> None:
+    runtime = small_runtime(settings=SMALL.model_copy(update={"answer_tokens": 5}))
+    runtime.ingest(notes())
+    assert len(runtime.decode(7)) == 7
+    runtime.question("why?")
+    assert len(runtime.decode(9)) == 5
+
+
+class Faulty(TinyModel):
+    """Gives no numbers after a while."""
+
+    broken = False
+
+    def forward(self, embeddings: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
+        hidden = super().forward(embeddings, cache)
+        return hidden * float("nan") if self.broken else hidden
+
+
+def test_logits_that_are_no_numbers_are_named_and_nothing_is_decoded() -> None:
+    model = Faulty()
+    runtime = small_runtime(model=model)
+    runtime.ingest(notes())
+    runtime.decode(3)
+    before = runtime.state_hash()
+    model.broken = True
+    with pytest.raises(FocusError, match="no numbers"):
+        runtime.step()
+    assert runtime.state_hash() == before
+    model.broken = False
+    expected = small_runtime()
+    expected.ingest(notes())
+    assert told([runtime.step()]) == told(expected.decode(4)[3:])
+
+
+class Silly:
+    """Scores that are none."""
+
+    name = "silly"
+
+    def __init__(self, value: float, extra: int = 0) -> None:
+        self.value, self.extra = value, extra
+
+    def score(self, view: LensView) -> Scores:
+        found = TailSimilarity().score(view).values
+        return Scores(found.repeat(1 + self.extra) * 0 + self.value, {})
+
+
+@pytest.mark.parametrize("scorer", [Silly(float("nan")), Silly(1.5), Silly(0.0, 1)])
+def test_scores_that_are_none_are_named(scorer: Silly) -> None:
+    runtime = small_runtime(scorer)
+    runtime.ingest(notes())
+    before = runtime.state_hash()
+    with pytest.raises(FocusError, match="silly"):
+        runtime.step()
+    assert runtime.state_hash() == before
+
+
+class Stop(Exception):  # noqa: N818 - what an operator does
+    """The operator cancelled."""
+
+
+def test_cancelling_a_decode_keeps_what_was_decoded() -> None:
+    runtime = asked()
+
+    def progress(done: int, total: int, doing: str) -> None:
+        if doing == "decoding" and done == 5:
+            raise Stop
+
+    with pytest.raises(Stop):
+        runtime.decode(20, progress)
+    assert runtime.state.step == 5
+    assert told(runtime.decode(4)) == told(asked().decode(9)[5:])
+
+
+def test_cancelling_while_a_long_context_is_read_changes_nothing() -> None:
+    big = SMALL.model_copy(update={"block_size": 32, "window": 512})
+    runtime, other = (small_runtime(settings=big) for _ in range(2))
+    for one in (runtime, other):
+        one.ingest(notes(16))
+    before = runtime.state_hash()
+
+    def progress(done: int, total: int, doing: str) -> None:
+        if doing == "reading" and done:
+            raise Stop
+
+    with pytest.raises(Stop):
+        runtime.step(progress)
+    assert runtime.state_hash() == before
+    assert told(runtime.decode(3)) == told(other.decode(3))
+
+
+def test_cancelling_an_ingest_takes_back_what_it_had_read() -> None:
+    runtime = asked()
+    before = runtime.state_hash()
+
+    def progress(done: int, total: int, doing: str) -> None:
+        if doing == "reading in" and done == 2:
+            raise Stop
+
+    with pytest.raises(Stop):
+        runtime.ingest(notes(5), progress)
+    assert runtime.state_hash() == before
+
+
+def test_a_window_that_cannot_hold_the_tail_is_refused_and_nothing_is_kept() -> None:
+    runtime = small_runtime(settings=SMALL.model_copy(update={"window": 10}))
+    with pytest.raises(BudgetError, match="10 positions"):
+        runtime.ingest(notes())
+    assert runtime.tree.length == 0
+    runtime.question("?")
+    with pytest.raises(BudgetError):
+        runtime.question("a question too long for it, by far too long, but the tail is what counts")
+    assert len(runtime.tree.spans()) == 1
+
+
+def test_a_window_that_fills_up_while_decoding_says_so() -> None:
+    runtime = small_runtime(settings=SMALL.model_copy(update={"window": 18, "cadence": 50}))
+    runtime.ingest([Segment("abcdefgh")])
+    with pytest.raises(BudgetError):
+        runtime.decode(400)
+    runtime.context.check()
+    assert runtime.context.lifetime == runtime.tree.length
+
+
+@settings(max_examples=10)
+@given(st.integers(20, 60), st.integers(1, 12), st.integers(0, 3))
+def test_the_budget_holds_at_every_step_of_any_run(window: int, cadence: int, tail: int) -> None:
+    small = SMALL.model_copy(update={"window": window, "cadence": cadence, "tail_blocks": tail})
+    runtime = small_runtime(settings=small)
+    runtime.ingest(notes(3))
+    for turn in range(3):
+        runtime.question(f"question {turn}?")
+        for record in runtime.decode(15):
+            assert record.used <= window
+            runtime.context.check()
+
+
+def test_predictions_come_from_what_was_measured_and_a_still_clock_gives_zero() -> None:
+    runtime = FocusRuntime(MODEL, PointerEncoder(), TailSimilarity(), SMALL, clock=TickingClock())
+    runtime.ingest(notes())
+    runtime.decode(6)
+    assert runtime.reader.predicted_ms(1) > 0
+    assert runtime.reader.predicted_ms(50) >= runtime.reader.predicted_ms(1)
+    assert runtime.reader.predicted_ms(0) == 0
+    still = asked()
+    assert all(record.milliseconds == 0 for record in still.decode(6))
+    assert still.snapshot().predicted_ms == 0
+
+
+def test_gists_made_anew_are_read_anew() -> None:
+    runtime = asked()
+    runtime.step()
+
+    class Mean(PointerEncoder):
+        version = 3
+
+        def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+            return embeddings.mean(dim=1, keepdim=True)
+
+    runtime.tree.adopt(Mean())
+    runtime.tree.rebuild()
+    reading = runtime.reader.read(runtime.context, runtime.tree)
+    assert torch.allclose(reading.logits, recomputed(runtime), atol=1e-5)
+
+
+def test_a_model_that_fails_half_way_leaves_an_empty_cache() -> None:
+    class Tripping(TinyModel):
+        trips = False
+
+        def forward(self, embeddings: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
+            hidden = super().forward(embeddings, cache)
+            if self.trips:
+                raise RuntimeError("out of memory")
+            return hidden
+
+    model = Tripping()
+    reader = PrefixReader(model, StillClock())
+    runtime = asked()
+    model.trips = True
+    with pytest.raises(RuntimeError):
+        reader.read(runtime.context, runtime.tree)
+    model.trips = False
+    assert reader.cached == 0
+    assert torch.allclose(reader.read(runtime.context, runtime.tree).logits, recomputed(runtime), atol=1e-5)

@@ -1,0 +1,226 @@
+"""The working context: whatever is expanded or collapsed, it tiles the lifetime, fits, and can be undone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs_focus.errors import BudgetError, FocusError
+from amgs_focus.records import Band, NodeRef
+from amgs_focus.working_context import (
+    SINKS,
+    Edit,
+    Entry,
+    WorkingContext,
+    assemble,
+    coarsest,
+    gist_entry,
+    token_entries,
+)
+from tests.focus.focus_world import MODEL, Shape, small_tree
+
+lengths = st.integers(0, 400)
+
+
+def wide(length: int, *, tail: int = 2) -> WorkingContext:
+    """Laid out in a window that never binds."""
+    return coarsest(Shape(length), 10**6, tail)
+
+
+def edited(context: WorkingContext, data: st.DataObject, count: int = 6) -> list[WorkingContext]:
+    """A chain of contexts by random legal edits, with what undoes each checked on the way."""
+    chain = [context]
+    for _ in range(count):
+        now = chain[-1]
+        openable = [place for place, entry in enumerate(now.entries()) if entry.level]
+        closable = [node for node in parents(now) if closes(now, node)]
+        if openable and (not closable or data.draw(st.booleans())):
+            after, edit = now.expand(data.draw(st.sampled_from(openable)))
+        elif closable:
+            after, edit = now.collapse(data.draw(st.sampled_from(closable)))
+        else:
+            break
+        assert after.used == now.used + edit.cost
+        undone, _ = after.apply(edit.inverse)
+        assert undone == now
+        chain.append(after)
+    return chain
+
+
+def parents(context: WorkingContext) -> list[NodeRef]:
+    size = context.block_size
+    found = {
+        NodeRef(entry.level + 1, entry.index // (size if entry.level else 1)) for entry in context.entries()
+    }
+    return sorted(found)
+
+
+def closes(context: WorkingContext, node: NodeRef) -> bool:
+    end = (node.index + 1) * context.block_size**node.level
+    if end > context.tail_start:
+        return False
+    try:
+        context.collapse(node)
+    except FocusError:
+        return False
+    return True
+
+
+@given(lengths, st.integers(0, 4), st.data())
+def test_any_edits_keep_every_invariant_and_undo_exactly(length: int, tail: int, data: st.DataObject) -> None:
+    for context in edited(wide(length, tail=tail), data):
+        context.check()
+        covered = [token for entry in context.entries() for token in range(entry.start, entry.end)]
+        assert covered == list(range(length))
+
+
+@given(lengths, st.integers(1, 200), st.integers(0, 20), st.sampled_from([0.0, 0.5]))
+def test_a_layout_fits_its_window_or_says_that_nothing_would(
+    length: int, window: int, headroom: int, share: float
+) -> None:
+    needed = wide(length).used
+    if needed > window:
+        with pytest.raises(BudgetError, match=str(needed)):
+            assemble(Shape(length), window, 2, headroom=headroom, focus_share=share)
+        return
+    context = assemble(Shape(length), window, 2, headroom=headroom, focus_share=share)
+    context.check()
+    assert context.used <= max(needed, window - headroom)
+    if SINKS + length + headroom <= window:
+        assert all(entry.level == 0 for entry in context.entries())
+
+
+def test_a_million_tokens_fit_a_small_window() -> None:
+    context = assemble(Shape(1_000_003, block_size=32), 512, 2)
+    context.check()
+    assert context.entries()[-1].end == 1_000_003
+    assert 512 - 31 < context.used <= 512
+
+
+def test_a_new_layout_gives_its_detail_to_what_is_recent() -> None:
+    levels = [entry.level for entry in assemble(Shape(160), 60, 2).entries()]
+    assert levels == sorted(levels, reverse=True)
+
+
+@given(lengths, st.integers(0, 120), st.data())
+def test_new_tokens_join_the_end_and_leave_the_rest(length: int, more: int, data: st.DataObject) -> None:
+    context = edited(wide(length), data, 3)[-1]
+    grown = context.extended(length + more)
+    grown.check()
+    assert grown.lifetime == length + more
+    whole = [entry for entry in context.entries() if entry.end % 4 == 0]
+    assert list(grown.entries()[: len(whole)]) == whole
+    assert grown.used == context.used + more
+
+
+@given(lengths, st.integers(0, 5))
+def test_the_tail_stays_tokens(length: int, tail: int) -> None:
+    context = wide(length, tail=tail)
+    recent = [entry for entry in context.entries() if entry.end > context.tail_start]
+    assert all(entry.level == 0 for entry in recent)
+    assert length - context.tail_start <= tail * 4 + 3
+
+
+def broken(change: str) -> WorkingContext:
+    """A context with one invariant broken."""
+    context = coarsest(Shape(86), 100, 2)
+    first, second, *rest = context.entries()
+    match change:
+        case "gap":
+            return replace(context, items=(first, *rest))
+        case "overlap":
+            return replace(context, items=(first, first, second, *rest))
+        case "short":
+            return replace(context, lifetime=87)
+        case "misaligned":
+            return replace(context, items=(Entry(0, 0, 0, 3, 3), Entry(0, 1, 3, 7, 4)))
+        case "budget":
+            return replace(context, window=context.used - 1)
+        case "tail":
+            return replace(context, tail_blocks=8)
+        case _:
+            return replace(context, items=(replace(first, cost=2), second, *rest))
+
+
+@pytest.mark.parametrize("change", ["gap", "overlap", "short", "misaligned", "budget", "tail", "cost"])
+def test_a_broken_invariant_is_named(change: str) -> None:
+    coarsest(Shape(86), 100, 2).check()
+    with pytest.raises(FocusError, match="broke an invariant"):
+        broken(change).check()
+
+
+def test_an_edit_of_another_context_is_refused() -> None:
+    context = wide(100)
+    with pytest.raises(FocusError, match="does not belong"):
+        context.apply(Edit(0, (gist_entry(NodeRef(1, 7), 4, 1),), ()))
+    with pytest.raises(FocusError, match="not all"):
+        context.collapse(NodeRef(2, 0))
+    with pytest.raises(FocusError, match="tokens already"):
+        context.expand(len(context.entries()) - 1)
+
+
+@given(st.integers(0, 200), st.data())
+def test_finding_an_entry_agrees_with_looking_at_all_of_them(length: int, data: st.DataObject) -> None:
+    context = edited(wide(length), data)[-1]
+    for token in range(-1, length + 1):
+        looked = [place for place, e in enumerate(context.entries()) if e.start <= token < e.end]
+        assert context.covering(token) == (looked[0] if looked else None)
+    for place, entry in enumerate(context.entries()):
+        assert context.position(entry.node) == place
+    assert context.position(NodeRef(9, 9)) is None
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 200), st.data())
+def test_packed_rows_are_those_of_a_walk_over_the_entries(length: int, data: st.DataObject) -> None:
+    tree = small_tree(length)
+    context = edited(coarsest(tree, 10**6, 2), data)[-1]
+    rows = [MODEL.embed(torch.tensor(token)) for token in MODEL.sinks()]
+    for entry in context.entries():
+        if entry.level:
+            rows.append(tree.gists(entry.level, entry.index, entry.index + 1)[0, 0].double())
+        else:
+            rows += [MODEL.embed(torch.tensor(int(t))) for t in tree.tokens(entry.start, entry.end)]
+    tensors = context.to_tensors(tree)
+    assert torch.equal(tensors["inputs_embeds"], torch.stack(rows))
+    assert tensors["position_ids"].tolist() == list(range(context.used))
+    assert tensors["attention_mask"].tolist() == [1] * context.used
+    packed = context.pack(tree)
+    assert torch.equal(
+        packed["embeddings"], torch.stack(rows)[SINKS:] if rows[SINKS:] else packed["embeddings"]
+    )
+    assert {len(column) for column in packed.values()} == {context.used - SINKS}
+    start = data.draw(st.integers(0, context.used))
+    end = data.draw(st.integers(start, context.used))
+    assert torch.equal(context.embeddings(tree, start, end), torch.stack(rows)[start:end])
+
+
+def test_packed_columns_tell_level_span_and_distance() -> None:
+    tree = small_tree(30)
+    context = coarsest(tree, 100, 1)
+    packed = context.pack(tree)
+    assert context.bands() == (Band(0, 16, 2), Band(16, 24, 1), Band(24, 30, 0))
+    assert packed["levels"].tolist() == [2, 1, 1] + [0] * 6
+    assert packed["span_width"].tolist() == [16, 4, 4] + [1] * 6
+    assert packed["distance_to_cursor"].tolist() == [4, 3, 2, 1, 1, 1, 1, 0, 0]
+
+
+def test_the_tail_view_shows_the_last_entries_as_specified() -> None:
+    last = wide(30).tail_view(2)
+    assert [(one.level, one.cost, one.span_width, one.distance_to_cursor) for one in last] == [
+        ("L0", 4, 4, 1),
+        ("L0", 2, 2, 0),
+    ]
+    assert wide(0).tail_view() == ()
+
+
+def test_equal_codes_mean_equal_rows_and_slots_are_told_apart() -> None:
+    context = wide(100)
+    assert len(set(context.codes().tolist())) == context.used
+    two = WorkingContext((gist_entry(NodeRef(1, 0), 4, 2), *token_entries(4, 8, 4)), 8, 99, 4, 2, 0)
+    two.check()
+    assert len(set(two.codes().tolist())) == two.used == SINKS + 2 + 4

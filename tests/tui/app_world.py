@@ -1,0 +1,349 @@
+"""A small invented memory for the screen's tests: frozen results without any engine behind them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from amgs.errors import InputError
+from amgs.model import (
+    Block,
+    Candidate,
+    Centrality,
+    DecayCurve,
+    Edge,
+    Fate,
+    Forecast,
+    ForecastRow,
+    Frame,
+    FrameDefinition,
+    GraphStats,
+    IngestReport,
+    LayerReport,
+    LedgerEntry,
+    LiveEdge,
+    Neighbourhood,
+    Operation,
+    Outcome,
+    Progress,
+    Reliability,
+    ReliabilityBin,
+    ScoreParts,
+    Span,
+    StoreStatus,
+    Weights,
+)
+from amgs_focus.records import Decision, EntryExplanation, EntryView, FocusView
+from amgs_tui.engine_worker import Execute
+from amgs_tui.messages import Answer, Request
+from amgs_tui.verbs.registry import standard
+from amgs_tui.verbs.results import (
+    BlockList,
+    FrameList,
+    Inbox,
+    Opened,
+    OperationList,
+    Overview,
+    Selected,
+    Stepped,
+    ThemeSet,
+)
+
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+TITLES = (
+    "Dome motor log",
+    "Night of 14 May",
+    "Encoder supplier",
+    "What Ilse values",
+    "Snow on the access road",
+    "Mirror cleaning procedure",
+    "Budget for the spring",
+    "Call with the valley school",
+)
+
+
+def block(number: int, status: str = "raw") -> Block:
+    """The invented block of this number; its id is made of the number."""
+    title = TITLES[number % len(TITLES)]
+    made = NOW - timedelta(days=number)
+    return Block(
+        id=sha256(str(number).encode()).hexdigest(),
+        content=f"# {title}\nThe encoder slipped after the cold night; the dome stood still ({number}).",
+        created_at=made,
+        last_reinforced_at=made,
+        category="observation",
+        status=status,  # type: ignore[arg-type]
+        meta={"title": title, "source": f"notes/{number:03d}.md"},
+    )
+
+
+class World:
+    """Answers requests with invented results, and lets a test hold one of them.
+
+    held: verbs that wait until `release`, reporting progress meanwhile. broken: verbs that fail, with their
+    error."""
+
+    def __init__(self, raw: int = 8, consolidated: int = 0) -> None:
+        self.raw = [block(n) for n in range(raw)]
+        self.blocks = [block(100 + n, "consolidated") for n in range(consolidated)]
+        self.held: set[str] = set()
+        self.broken: dict[str, Exception] = {}
+        self.calls: list[Request] = []
+        self.threads: set[int] = set()
+        self.step = 0
+        self.closed = False
+        self._gate = threading.Event()
+
+    # --- what the engine's thread sees --------------------------------------------------------------------
+
+    def close(self) -> None:
+        self.closed = True
+
+    def release(self) -> None:
+        """Let the held verbs end."""
+        self._gate.set()
+
+    @property
+    def execute(self) -> Execute:
+        def run(_session: Any, request: Request, progress: Progress) -> Answer:
+            self.calls.append(request)
+            self.threads.add(threading.get_ident())
+            if request.line:
+                call = standard().parse(request.line)
+            else:
+                call = standard().call(request.verb, **request.arguments)
+            assert call is not None
+            name = call.verb.name
+            if name in self.held:
+                self._hold(progress)
+            if name in self.broken:
+                raise self.broken[name]
+            maker: Callable[..., Any] = getattr(self, name.replace(" ", "_"))
+            return Answer(name, maker(**call.arguments), call.line(), call.verb.pane, call.verb.writes)
+
+        return run
+
+    def _hold(self, progress: Progress) -> None:
+        done = 0
+        while not self._gate.wait(0.05):
+            done = min(done + 1, 40)
+            progress(done, 40, "embedding")
+        self._gate.clear()
+
+    def verbs(self) -> list[str]:
+        """What was asked so far, by name or line."""
+        return [request.line or request.verb for request in self.calls]
+
+    # --- the verbs ----------------------------------------------------------------------------------------
+
+    def status(self) -> Overview:
+        counts = {"raw": len(self.raw), "consolidated": len(self.blocks), "archived": 0, "pruned": 0}
+        store = StoreStatus("observatory.duckdb", 1, 3, counts, {}, 12, 4, 0.61, NOW, 0.113, 14, NOW)
+        return Overview(store, "notes", "SmolLM2-135M", False, 7)
+
+    def ingest(self, **given: Any) -> IngestReport:
+        if given.get("batch") is not None and not given["batch"].is_dir():
+            raise InputError(f"{given['batch']} is not a folder.", way_out="Name a folder of markdown files.")
+        new = [block(200 + n) for n in range(5)]
+        self.raw += new
+        return IngestReport(tuple(each.id for each in new), ())
+
+    def inbox_list(self, **_: Any) -> Inbox:
+        return Inbox(tuple(self.raw), len(self.raw), NOW)
+
+    def consolidate(self, **_: Any) -> Operation:
+        self.blocks += [replace(each, status="consolidated") for each in self.raw]
+        self.raw = []
+        return Operation(1, "consolidate", NOW, "consolidated the inbox", len(self.blocks), 12)
+
+    def operations(self, **_: Any) -> OperationList:
+        made = Operation(1, "consolidate", NOW, "consolidated 8 blocks", 8, 12)
+        return OperationList((made,) if self.blocks else ())
+
+    def undo(self, **_: Any) -> Operation:
+        self.raw, self.blocks = [replace(each, status="raw") for each in self.blocks], []
+        return Operation(1, "consolidate", NOW, "consolidated 8 blocks", 8, 12, undone=True)
+
+    def block_find(self, text: str, **_: Any) -> BlockList:
+        everything = [*self.raw, *self.blocks]
+        return BlockList(text, tuple(each for each in everything if text.lower() in each.title.lower()))
+
+    def select(self, block: str) -> Selected:
+        return Selected(next(each for each in (*self.raw, *self.blocks) if each.id == block))
+
+    def theme(self, name: str) -> ThemeSet:
+        return ThemeSet(name, (name,))
+
+    def frame_list(self) -> FrameList:
+        weights = Weights(0.3, 0.1, 0.1, 0.4, 0.1)
+        names = ("INBOX", "ATTENTION", "SELF", "SESSION")
+        return FrameList(tuple(FrameDefinition(name, f"what {name} is for", weights) for name in names))
+
+    def frame_assemble(self, name: str, query: str, **_: Any) -> Frame:
+        weights = Weights(0.3, 0.1, 0.1, 0.4, 0.1)
+        items = []
+        for place, each in enumerate(self.blocks or self.raw):
+            parts = ScoreParts(0.9 - 0.1 * (place % 8), 0.3, 0.5, 0.8 - 0.1 * (place % 8), 0.1)
+            fate: Fate = "selected" if place < 4 else "over_budget"
+            total = parts.weighted(weights).total()
+            found = ("keyword", "vector")
+            items.append(Candidate(each, parts, total, 40, found, fate, child="ATTENTION"))
+        text = "\n\n".join(item.block.content for item in items[:4])
+        return Frame(
+            id="f1",
+            name=name,
+            query=query,
+            as_of=NOW,
+            budget=1024,
+            tokens=160,
+            text=text,
+            spans=(Span(0, len(text), items[0].block.id if items else None, 160),),
+            candidates=tuple(items),
+            ledger=(LedgerEntry("SELF", 256, 40, 1), LedgerEntry("ATTENTION", 640, 120, 3)),
+            layers=(LayerReport("prefilter", 8, 8, 8, 0.4), LayerReport("keyword", 8, 4, 4, 0.2)),
+            weights=weights,
+            entropy_bits=1.5,
+        )
+
+    def frame_open(self, **_: Any) -> Opened:
+        self.step = 0
+        return Opened("frame SESSION", "why did the dome stall?", 4, self.view())
+
+    def focus_step(self, count: int) -> Stepped:
+        self.step += count
+        return Stepped((), self.view())
+
+    def focus_back(self, count: int) -> FocusView:
+        self.step = max(0, self.step - count)
+        return self.view()
+
+    def focus_refocus(self) -> Stepped:
+        return Stepped((), self.view())
+
+    def focus_view(self) -> FocusView:
+        return self.view()
+
+    def focus_why(self, entry: int) -> EntryExplanation:
+        seen = self.view().entries[entry]
+        decision = Decision(seen.level, seen.index, "expand", seen.score, "applied", 31, 1, 9)
+        return EntryExplanation(
+            seen,
+            "the encoder slipped twice",
+            (),
+            seen.score,
+            seen.parts,
+            decision,
+            "both",
+            31,
+            -31,
+            46.0,
+            0,
+            0.2,
+            0.2,
+            "it was carried out",
+            "would collapse below −0.20",
+        )
+
+    def view(self) -> FocusView:
+        """A working context of 12 entries over 1,216 tokens that has decoded `step` tokens."""
+        entries = []
+        spans = [(1, n * 32, n * 32 + 32, 1) for n in range(8)] + [(2, 256, 1216 - 96, 1)]
+        spans += [(0, 1216 - 96 + 32 * n, 1216 - 64 + 32 * n, 32) for n in range(3)]
+        for place, (level, start, end, cost) in enumerate(spans):
+            entries.append(
+                EntryView(
+                    place,
+                    level,
+                    place,
+                    start,
+                    end,
+                    cost,
+                    0.5 - 0.08 * place,
+                    (("similarity", 0.5 - 0.08 * place),),
+                    "expand",
+                    "applied",
+                    1,
+                    0,
+                    level > 0,
+                    True,
+                    level == 0,
+                    False,
+                    False,
+                    2,
+                    None,
+                    None,
+                    block(0).id,
+                )
+            )
+        return FocusView(
+            model="tiny",
+            precision="fp32",
+            gist="pointer",
+            scorer="tail similarity",
+            block_size=32,
+            lifetime=1216,
+            step=self.step,
+            window=512,
+            used=109,
+            sinks=4,
+            levels=2,
+            entries=tuple(entries),
+            decisions=(),
+            history=(),
+            swap_rate=0.12,
+            mean_residency=7.4,
+            cadence=32,
+            next_refocus_in=3,
+            refocuses=1,
+            dirty=61,
+            predicted_ms=90.0,
+            tau_expand=0.2,
+            tau_collapse=0.2,
+            question="why did the dome stall?",
+            text="the motor " * self.step,
+            finished=False,
+            position=self.step,
+            head=self.step,
+        )
+
+    def graph_stats(self) -> GraphStats:
+        return GraphStats(len(self.blocks), 12 if self.blocks else 0, 0.1, 1, {"related": 12})
+
+    def graph_neighbours(self, block: str, hops: int, **_: Any) -> Neighbourhood:
+        everything = [*self.raw, *self.blocks]
+        center = next(each for each in everything if each.id == block)
+        near = [each for each in everything if each.id != block][: 4 * hops]
+        edges = tuple(
+            LiveEdge(Edge(block, each.id, "related", 0.9 - 0.1 * n, 0.8, NOW, NOW), 0.7 - 0.1 * n)
+            for n, each in enumerate(near)
+        )
+        distances = {block: 0} | {each.id: 1 for each in near}
+        places = {each: Centrality(0.5, 0.4, 0.3, 0.2) for each in distances}
+        return Neighbourhood(center, hops, distances, (center, *near), edges, places)
+
+    def decay_curve(self, block: str, days: float) -> DecayCurve:
+        chosen = next(each for each in (*self.raw, *self.blocks) if each.id == block)
+        hours = tuple(float(h) for h in range(-240, int(days * 24), 24))
+        curve = tuple(0.5 ** (abs(h + 240) / 300) for h in hours)
+        return DecayCurve(chosen, hours, curve, (-240.0,), NOW + timedelta(days=9), 0.05)
+
+    def decay_forecast(self, days: float, **_: Any) -> Forecast:
+        rows = tuple(ForecastRow(each, 0.4, 0.03, NOW + timedelta(days=3)) for each in self.blocks[:5])
+        return Forecast(
+            NOW, days, 0.05, rows, 1, (0, 1, 2, 3, 2, 1, 0, 0, 0, 0), (3, 2, 2, 1, 1, 0, 0, 0, 0, 0)
+        )
+
+    def calibration_table(self, **_: Any) -> Reliability:
+        bins = tuple(
+            ReliabilityBin(n / 10, n / 10 + 0.1, n, n / 10 + 0.05, n / 11, n / 20, n / 8) for n in range(10)
+        )
+        return Reliability(bins, 45, 14, 0.113, 0.02, 0.05, 0.14, 0.003, ((NOW, 0.113),))
+
+    def feedback(self, verdict: str, block: str) -> Outcome:
+        return Outcome(
+            "p1", 0.8, 1.0 if verdict == "useful" else 0.0, 0.04, NOW, block, "SESSION", "observation"
+        )

@@ -1,0 +1,96 @@
+"""Where the panes stand: they tile the body at every size, and the lines around them never run over."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs_tui.widgets.arrangement import COMPANIONS, PANES, Box, arrange, mode_for
+from amgs_tui.widgets.header import Facts, header_line
+from amgs_tui.widgets.keybar import ALWAYS, KeyHint, fit
+from amgs_tui.widgets.status import Doing, bar, doing_line
+from amgs_tui.widgets.tabs import tab_labels
+from tests.tui.app_world import NOW
+
+
+@given(
+    st.integers(110, 400),
+    st.integers(26, 150),
+    st.sampled_from(PANES),
+    st.sampled_from(["single", "split", "tiled"]),
+    st.booleans(),
+)
+def test_panes_tile_the_body_without_gap_or_overlap(
+    width: int, height: int, main: str, mode: str, maximised: bool
+) -> None:
+    boxes = arrange(mode, width, height, main, maximised=maximised).boxes  # type: ignore[arg-type]
+    cells: set[tuple[int, int]] = set()
+    for box in boxes.values():
+        assert box.width > 0 and box.height > 0
+        mine = {(x, y) for x in (box.x, box.x + box.width - 1) for y in (box.y, box.y + box.height - 1)}
+        assert not mine & cells
+        cells |= mine
+    assert sum(box.width * box.height for box in boxes.values()) == width * height
+    assert main in boxes
+
+
+def test_the_terminal_size_chooses_the_layout() -> None:
+    assert [mode_for(*size) for size in ((200, 60), (120, 40), (80, 24), (60, 15), (39, 20), (80, 8))] == [
+        "tiled",
+        "split",
+        "single",
+        "single",
+        "tiny",
+        "tiny",
+    ]
+
+
+def test_a_tiled_body_shows_all_panes_and_a_split_one_its_companions() -> None:
+    assert set(arrange("tiled", 200, 57, "graph").boxes) == set(PANES)
+    assert set(arrange("split", 120, 37, "frame").boxes) == {"frame", *COMPANIONS["frame"][:2]}
+    assert set(arrange("split", 160, 37, "frame").boxes) == {"frame", *COMPANIONS["frame"]}
+
+
+def test_a_maximised_pane_has_the_whole_body() -> None:
+    assert arrange("tiled", 200, 57, "decay", maximised=True).boxes == {"decay": Box(0, 0, 200, 57)}
+
+
+@given(st.integers(1, 220), st.sampled_from(PANES))
+def test_tabs_shorten_until_they_fit(width: int, active: str) -> None:
+    labels = tab_labels(active, width)
+    assert len(labels) == len(PANES)
+    if width >= 40:
+        assert sum(map(len, labels)) <= width
+
+
+@given(st.integers(10, 220))
+def test_the_header_drops_what_matters_least(width: int) -> None:
+    facts = Facts("a-rather-long-store-name.duckdb", NOW, 100_412, 37, 0.05, "SmolLM2-135M bf16", 0.113, True)
+    line = header_line(facts, width)
+    assert line.cell_length <= width
+    if width >= 72:
+        assert "100,412 blocks" in line.plain and "37 raw" in line.plain
+
+
+@given(st.integers(20, 220), st.integers(0, 500), st.integers(0, 500))
+def test_a_running_action_fits_its_line(width: int, done: int, total: int) -> None:
+    doing = Doing("consolidate", "embedding block after block", done, total, 83.0, 19.0, 3)
+    assert doing_line(doing, width, "*").cell_length <= width
+
+
+@given(st.integers(0, 1000), st.integers(1, 1000), st.integers(1, 40))
+def test_a_bar_has_its_width_and_fills_with_the_work(done: int, total: int, width: int) -> None:
+    drawn = bar(done, total, width)
+    assert len(drawn) == width
+    assert (drawn == "█" * width) == (round(8 * width * min(1.0, done / total)) == 8 * width)
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120])
+def test_the_key_bar_shows_whole_keys_and_keeps_the_way_out(width: int) -> None:
+    entries = [KeyHint(f"p.{n}", "x", f"action {n}", "go") for n in range(12)]
+    entries += [KeyHint(name, "q", name.removeprefix("app."), "go") for name in ALWAYS]
+    left, right = fit(entries, width)
+    assert sum(entry.width for entry in (*left, *right)) <= width
+    if width >= 40:
+        assert [entry.id for entry in right] == list(ALWAYS)

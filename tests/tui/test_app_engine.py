@@ -1,0 +1,170 @@
+"""The engine's thread: one at a time, in order, newer replaces older, all is answered, nothing hangs."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import Any
+
+import pytest
+
+from amgs.errors import InputError, StoreLockedError
+from amgs.model import Progress
+from amgs_tui.engine_worker import OPEN, EngineWorker, failure
+from amgs_tui.messages import Answer, Cancelled, EngineEvent, Failed, Finished, Progressed, Request, Started
+
+
+class Bench:
+    """A worker on an engine that does what the test says; events are read from a queue."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.events: queue.Queue[EngineEvent] = queue.Queue()
+        self.gate = threading.Event()
+        self.closed = threading.Event()
+        self.done: list[str] = []
+        self.seconds = 0.0
+        self._error = error
+        self.worker = EngineWorker(self._open, self._execute, self.events.put, perf=self._perf)
+
+    def _open(self) -> Bench:
+        if self._error is not None:
+            raise self._error
+        return self
+
+    def close(self) -> None:
+        self.closed.set()
+
+    def _perf(self) -> float:
+        return self.seconds
+
+    def _execute(self, _session: Any, request: Request, progress: Progress) -> Answer:
+        match request.verb:
+            case "wait":
+                while not self.gate.wait(0.001):
+                    progress(1, 4, "waiting")
+            case "count":
+                for done in range(1, 5):
+                    self.seconds += 1.0
+                    progress(done, 4, "counting")
+            case "refuse":
+                raise InputError("There is nothing.", way_out="Bring something.")
+            case "break":
+                raise ZeroDivisionError("division by zero")
+        self.done.append(str(request.arguments.get("n", request.verb)))
+        return Answer(request.verb, request.arguments)
+
+    def until(self, kind: type[EngineEvent], verb: str = "") -> EngineEvent:
+        """The next event of a kind (and a verb); what comes before it is dropped."""
+        while True:
+            event = self.events.get(timeout=10)
+            if isinstance(event, kind) and (not verb or event.request.verb == verb):
+                return event
+
+
+@pytest.fixture
+def bench() -> Any:
+    made = Bench()
+    made.worker.start()
+    made.until(Finished, OPEN)
+    yield made
+    made.gate.set()
+    assert made.worker.close(timeout=10)
+    assert made.closed.is_set()
+
+
+def test_requests_are_carried_out_in_order_in_one_thread_that_is_not_this_one(bench: Bench) -> None:
+    for n in range(5):
+        bench.worker.submit("do", {"n": n})
+    for n in range(5):
+        event = bench.until(Finished)
+        assert isinstance(event, Finished) and event.result == {"n": n}
+    assert bench.done == ["0", "1", "2", "3", "4"]
+
+
+def test_a_newer_request_of_a_slot_replaces_the_one_that_waits_and_marks_the_running_one_stale(
+    bench: Bench,
+) -> None:
+    running = bench.worker.submit("wait", slot="graph")
+    bench.until(Started, "wait")
+    bench.worker.submit("do", {"n": 1}, slot="graph")
+    newest = bench.worker.submit("do", {"n": 2}, slot="graph")
+    dropped = bench.until(Cancelled, "do")
+    assert isinstance(dropped, Cancelled) and dropped.superseded and dropped.request.arguments == {"n": 1}
+    bench.gate.set()
+    bench.until(Finished, "wait")
+    assert running is not None and bench.worker.is_stale(running)
+    last = bench.until(Finished, "do")
+    assert newest is not None and last.request.id == newest.id and not bench.worker.is_stale(last.request)
+
+
+def test_a_held_key_does_not_pile_up_requests(bench: Bench) -> None:
+    bench.worker.submit("wait")
+    bench.until(Started, "wait")
+    asked = [bench.worker.submit("do", {"n": 1}) for _ in range(20)]
+    assert sum(request is not None for request in asked) == 1
+    assert bench.worker.waiting == 1
+
+
+def test_cancelling_stops_the_running_request_at_its_next_report_and_the_next_one_runs(bench: Bench) -> None:
+    bench.worker.submit("wait")
+    bench.until(Progressed, "wait")
+    bench.worker.submit("do", {"n": 7})
+    bench.worker.cancel()
+    stopped = bench.until(Cancelled, "wait")
+    assert isinstance(stopped, Cancelled) and not stopped.superseded
+    assert bench.until(Finished, "do")
+    assert bench.done == ["7"]
+
+
+def test_progress_tells_what_is_left_from_the_pace_so_far(bench: Bench) -> None:
+    bench.worker.submit("count")
+    seen = [bench.until(Progressed, "count") for _ in range(4)]
+    assert [(event.done, event.remaining) for event in seen if isinstance(event, Progressed)] == [
+        (1, None),
+        (2, 2.0),
+        (3, 1.0),
+        (4, 0.0),
+    ]
+
+
+def test_an_engine_error_keeps_its_words_and_the_thread_lives_on(bench: Bench) -> None:
+    bench.worker.submit("refuse")
+    event = bench.until(Failed)
+    assert isinstance(event, Failed)
+    assert (event.title, event.message, event.way_out) == (
+        "Cannot read the input",
+        "There is nothing.",
+        "Bring something.",
+    )
+    assert not event.fatal and event.exit_code == 3 and not event.detail
+    bench.worker.submit("do", {"n": 1})
+    assert bench.until(Finished, "do")
+
+
+def test_a_fault_of_the_program_comes_with_its_trace_and_the_thread_lives_on(bench: Bench) -> None:
+    bench.worker.submit("break")
+    event = bench.until(Failed)
+    assert isinstance(event, Failed) and "ZeroDivisionError" in event.detail
+    bench.worker.submit("do", {"n": 1})
+    assert bench.until(Finished, "do")
+
+
+def test_a_store_that_cannot_be_opened_is_fatal() -> None:
+    made = Bench(StoreLockedError("Process 4711 writes to it.", way_out="Close it there."))
+    made.worker.start()
+    event = made.until(Failed)
+    assert isinstance(event, Failed) and event.fatal and event.exit_code == 4
+    assert made.worker.close(timeout=10)
+
+
+def test_any_store_error_is_fatal_and_others_are_not() -> None:
+    request = Request(1, "status")
+    assert failure(request, StoreLockedError("x")).fatal
+    assert not failure(request, InputError("x")).fatal
+
+
+def test_closing_stops_what_runs_and_closes_the_session(bench: Bench) -> None:
+    bench.worker.submit("wait")
+    bench.until(Progressed, "wait")
+    assert bench.worker.close(timeout=10)
+    assert bench.closed.is_set() and not bench.done

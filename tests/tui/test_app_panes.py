@@ -1,0 +1,306 @@
+"""What each pane does: its keys ask verbs, its picture shows their results, and one selection runs through
+all.
+"""
+
+from __future__ import annotations
+
+from amgs_tui.messages import Answer, Finished, Request
+from amgs_tui.panes.decay import DecayPane
+from amgs_tui.panes.focus import FocusPane
+from amgs_tui.panes.frame import FramePane
+from amgs_tui.panes.graph import GraphPane
+from amgs_tui.panes.inbox import InboxPane
+from amgs_tui.screens.chooser import Chooser
+from tests.tui.app_drive import Drive, drive
+from tests.tui.app_world import World
+
+
+async def assemble(driven: Drive, query: str = "why did the dome stall") -> FramePane:
+    """Go to the frame pane and ask."""
+    await driven.press("2", "e")
+    await driven.type(query, "enter")
+    pane = driven.app.pane("frame")
+    assert isinstance(pane, FramePane)
+    return pane
+
+
+async def opened(driven: Drive) -> FocusPane:
+    """A frame, opened as lifetime context."""
+    await assemble(driven)
+    await driven.press("o")
+    pane = driven.app.pane("focus")
+    assert isinstance(pane, FocusPane)
+    return pane
+
+
+# --- inbox ------------------------------------------------------------------------------------------------
+
+
+async def test_an_empty_store_takes_the_corpus_in_by_itself_and_says_what_comes_next() -> None:
+    world = World(raw=0)
+    async with drive(world) as driven:
+        assert "ingest" in world.verbs()
+        assert "5 raw" in driven.text and "press c to consolidate" in driven.text
+
+
+async def test_a_store_that_holds_something_is_left_alone() -> None:
+    world = World(raw=0, consolidated=3)
+    async with drive(world) as driven:
+        assert "ingest" not in world.verbs()
+        assert "The inbox is empty" in driven.text
+
+
+async def test_c_consolidates_and_every_pane_looks_again() -> None:
+    world = World()
+    async with drive(world, (200, 60)) as driven:
+        assert "8 raw" in driven.lines[0]
+        await driven.press("c")
+        assert "0 raw" in driven.lines[0] and "The inbox is empty" in driven.text
+        overview = driven.app.overview
+        assert overview is not None and overview.store.blocks["consolidated"] == 8
+
+
+async def test_consolidation_shows_its_progress_and_escape_stops_it() -> None:
+    world = World()
+    world.held = {"consolidate"}
+    async with drive(world) as driven:
+        await driven.pilot.press("c")
+        await driven.until(
+            lambda: driven.app.status.doing is not None and driven.app.status.doing.total == 40
+        )
+        assert "consolidate" in driven.lines[-2] and "esc stops it" in driven.lines[-2]
+        await driven.press("escape")
+        assert "Stopped: consolidate" in driven.lines[-2]
+        assert len(world.raw) == 8 and "8 raw" in driven.text
+
+
+async def test_keys_are_answered_while_something_runs() -> None:
+    world = World()
+    world.held = {"consolidate"}
+    async with drive(world, (80, 24)) as driven:
+        await driven.pilot.press("c")
+        await driven.until(lambda: driven.app.operator_runs is not None)
+        await driven.pilot.press("down", "down")
+        inbox = driven.app.pane("inbox")
+        assert isinstance(inbox, InboxPane) and inbox.cursor == 2
+        await driven.pilot.press("7")
+        await driven.pilot.pause()
+        assert "7 Overview" in driven.lines[2]
+        world.release()
+        await driven.settle()
+
+
+async def test_the_cursor_in_the_inbox_selects_the_block_everywhere() -> None:
+    world = World()
+    async with drive(world, (200, 60)) as driven:
+        await driven.press("down")
+        assert driven.app.selected == world.raw[1].id
+        graph, decay = driven.app.pane("graph"), driven.app.pane("decay")
+        assert isinstance(graph, GraphPane) and graph.found is not None
+        assert graph.found.center.id == world.raw[1].id
+        assert isinstance(decay, DecayPane) and decay.curve is not None
+        assert decay.curve.block.id == world.raw[1].id
+        assert "select" in world.verbs()
+
+
+async def test_a_click_on_a_row_selects_it() -> None:
+    world = World()
+    async with drive(world, (120, 40)) as driven:
+        y = next(n for n, line in enumerate(driven.lines) if "Encoder supplier" in line)
+        await driven.pilot.click(offset=(20, y))
+        await driven.settle()
+        assert driven.app.selected == world.raw[2].id
+
+
+# --- frame ------------------------------------------------------------------------------------------------
+
+
+async def test_a_question_assembles_the_frame_and_its_first_candidate_is_selected() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        pane = await assemble(driven)
+        assert "why did the dome stall" in driven.text and "over budget" in driven.text
+        assert driven.app.selected == pane.candidates[0].block.id
+        await driven.press("down")
+        assert driven.app.selected == pane.candidates[1].block.id
+
+
+async def test_verdicts_go_to_the_candidate_under_the_cursor() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        pane = await assemble(driven)
+        await driven.press("down", "u")
+        asked = next(request for request in world.calls if request.verb == "feedback")
+        assert asked.arguments == {"verdict": "useful", "block": pane.candidates[1].block.id}
+        assert driven.app.focused_pane is pane
+
+
+async def test_another_frame_is_chosen_from_the_list_and_assembled_for_the_same_question() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        pane = await assemble(driven)
+        await driven.press("f")
+        assert isinstance(driven.app.screen, Chooser) and "what SELF is for" in driven.text
+        await driven.press("up", "enter")
+        assert pane.frame is not None
+        assert (pane.frame.name, pane.frame.query) == ("SELF", "why did the dome stall")
+
+
+async def test_v_goes_from_both_to_the_candidates_to_the_text() -> None:
+    async with drive(World(consolidated=8), (80, 24)) as driven:
+        pane = await assemble(driven)
+        await driven.press("v", "v")
+        assert pane.show == "text" and "assembled text" in driven.text and "candidates" not in driven.text
+
+
+# --- graph and decay --------------------------------------------------------------------------------------
+
+
+async def test_the_graph_is_walked_with_the_arrows_and_back() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (80, 24)) as driven:
+        await driven.press("down", "3", "right", "enter")
+        graph = driven.app.pane("graph")
+        assert isinstance(graph, GraphPane) and graph.found is not None
+        assert graph.found.center.id == driven.app.selected != world.raw[1].id
+        await driven.press("b")
+        assert driven.app.selected == world.raw[1].id
+
+
+async def test_h_walks_farther() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (80, 24)) as driven:
+        await driven.press("down", "3", "h")
+        graph = driven.app.pane("graph")
+        assert isinstance(graph, GraphPane) and graph.found is not None and graph.found.hops == 2
+
+
+async def test_brackets_change_how_far_decay_looks() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (80, 24)) as driven:
+        await driven.press("4", "right_square_bracket")
+        assert world.calls[-1].arguments["days"] == 90.0
+        await driven.press("left_square_bracket", "left_square_bracket")
+        assert world.calls[-1].arguments["days"] == 14.0
+
+
+# --- working context --------------------------------------------------------------------------------------
+
+
+async def test_a_frame_is_opened_as_lifetime_context_and_stepped() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        pane = await opened(driven)
+        assert driven.app.focused_pane is pane and pane.view is not None
+        await driven.press("full_stop", "full_stop", "full_stop")
+        assert pane.view.step == 3
+        await driven.press("comma")
+        assert pane.view.step == 2
+        assert "● live" in driven.lines[0]
+
+
+async def test_without_a_frame_o_asks_assembles_and_opens() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("6", "o")
+        await driven.type("dome", "enter")
+        pane = driven.app.pane("focus")
+        assert isinstance(pane, FocusPane) and pane.view is not None
+        asked = [request.verb for request in world.calls if request.origin == "operator"]
+        assert asked == ["frame assemble", "frame open"]
+
+
+async def test_the_inspector_follows_the_cursor_over_the_entries() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        pane = await opened(driven)
+        await driven.press("home")
+        assert pane.why is not None and pane.why.entry.position == 0
+        await driven.press("right", "right")
+        assert pane.why.entry.position == 2
+        await driven.press("s")
+        assert driven.app.selected == pane.why.entry.source
+
+
+async def test_axis_and_zoom_change_the_map_only() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        pane = await opened(driven)
+        before = len(world.calls)
+        await driven.press("a", "plus", "plus", "minus")
+        assert (pane.axis, pane.zoom) == ("log", 2.0) and len(world.calls) == before
+
+
+async def test_space_plays_until_space() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        pane = await opened(driven)
+        await driven.pilot.press("space")
+        await driven.until(lambda: pane.view is not None and pane.view.step >= 4)
+        assert "playing" in driven.text
+        await driven.press("space")
+        assert not pane.playing
+
+
+async def test_n_decodes_to_the_next_refocus() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        await opened(driven)
+        await driven.press("n")
+        assert [request.arguments for request in world.calls if request.verb == "focus step"] == [
+            {"count": 4}
+        ]
+
+
+# --- overview ---------------------------------------------------------------------------------------------
+
+
+async def test_undo_takes_the_last_change_back() -> None:
+    world = World()
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("c", "7")
+        assert "U undoes #1" in driven.text
+        await driven.press("U")
+        assert len(world.raw) == 8 and "8 raw" in driven.lines[0]
+
+
+# --- traffic ----------------------------------------------------------------------------------------------
+
+
+async def test_a_result_that_a_newer_request_has_replaced_is_dropped() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (200, 60)) as driven:
+        app = driven.app
+        first, second = world.raw[1].id, world.raw[2].id
+        old = Request(
+            10_000,
+            "graph neighbours",
+            {"block": first, "hops": 1},
+            slot="graph:graph neighbours",
+            origin="screen",
+        )
+        app.pick(second)
+        await driven.settle()
+        answer = Answer("graph neighbours", world.graph_neighbours(first, 1))
+        app._finished(Finished(old, answer))
+        graph = app.pane("graph")
+        assert isinstance(graph, GraphPane) and graph.found is not None and graph.found.center.id == second
+
+
+async def test_panes_out_of_sight_ask_nothing_until_they_come_into_sight() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (80, 24)) as driven:
+        assert "calibration table" not in world.verbs()
+        await driven.press("5")
+        assert "calibration table" in world.verbs()
+
+
+async def test_a_pane_that_cannot_look_says_why_and_recovers() -> None:
+    world = World(consolidated=8)
+    world.broken = {"calibration table": ValueError("bins")}
+    async with drive(world, (80, 24)) as driven:
+        await driven.press("5")
+        assert "A fault in the program" in driven.text
+        world.broken = {}
+        await driven.press("r")
+        assert "A fault" not in driven.text

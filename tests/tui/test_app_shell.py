@@ -1,0 +1,316 @@
+"""The screen around the panes: it starts, follows the terminal, can be walked, explains itself, and can be
+left.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.widgets import Input
+
+from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
+from amgs_tui.screens.dialog import Confirm, Fatal
+from amgs_tui.screens.finder import Finder
+from amgs_tui.screens.reader import Reader
+from amgs_tui.themes import shipped_folder
+from amgs_tui.widgets.arrangement import PANES
+from amgs_tui.widgets.keybar import KeyBar
+from amgs_tui.widgets.prompt import Prompt
+from amgs_tui.widgets.tabs import TITLES
+from tests.tui.app_drive import drive
+from tests.tui.app_world import World
+
+SIZES = [(200, 60), (120, 40), (80, 24), (60, 15)]
+
+
+async def test_it_paints_before_the_engine_has_begun() -> None:
+    async with drive(World(), settle=False) as driven:
+        driven.app.engine.close(timeout=10)
+        assert "1 Inbox" in driven.text
+
+
+async def test_nothing_is_carried_out_in_the_screens_thread() -> None:
+    world = World(consolidated=4)
+    async with drive(world, (200, 60)) as driven:
+        await driven.press("2", "e")
+        await driven.type("dome", "enter")
+        assert threading.get_ident() not in world.threads and len(world.threads) == 1
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_every_pane_is_reached_by_its_number_and_shows_its_picture(size: tuple[int, int]) -> None:
+    async with drive(World(consolidated=6), size) as driven:
+        for number, name in enumerate(PANES, 1):
+            await driven.press(str(number))
+            assert driven.app.focused_pane is driven.app.pane(name)
+            assert f"{number} {TITLES[name][0]}" in driven.text
+            assert "A fault in this picture" not in driven.text
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_tab_walks_round_and_back(size: tuple[int, int]) -> None:
+    async with drive(World(consolidated=6), size) as driven:
+        start = driven.app.focused_pane
+        await driven.press("tab")
+        focused = driven.app.focused_pane
+        assert focused is not None and focused is not start and focused.NAME in driven.app.body.shown
+        await driven.press("shift+tab")
+        assert driven.app.focused_pane is start
+
+
+async def test_the_layout_follows_the_terminal_live() -> None:
+    async with drive(World(consolidated=6), (200, 60)) as driven:
+        assert set(driven.app.body.shown) == set(PANES)
+        await driven.pilot.resize_terminal(120, 40)
+        await driven.settle()
+        assert len(driven.app.body.shown) == 3
+        await driven.pilot.resize_terminal(80, 24)
+        await driven.settle()
+        assert list(driven.app.body.shown) == ["inbox"]
+        assert "2 Frame" in driven.lines[1]
+        await driven.pilot.resize_terminal(30, 8)
+        await driven.settle()
+        assert "30×8" in driven.text
+        await driven.pilot.resize_terminal(200, 60)
+        await driven.settle()
+        assert set(driven.app.body.shown) == set(PANES)
+
+
+async def test_z_gives_the_focused_pane_the_whole_body_and_back() -> None:
+    async with drive(World(consolidated=6), (200, 60)) as driven:
+        await driven.press("4", "z")
+        assert driven.app.body.shown == ("decay",)
+        await driven.press("escape")
+        assert set(driven.app.body.shown) == set(PANES)
+
+
+async def test_a_click_on_a_tab_goes_to_the_pane() -> None:
+    async with drive(World(consolidated=6), (80, 24)) as driven:
+        x = driven.lines[1].index("3 Graph") + 2
+        await driven.pilot.click(offset=(x, 1))
+        await driven.settle()
+        assert driven.app.focused_pane is driven.app.pane("graph")
+
+
+async def test_a_click_on_a_key_does_what_the_key_does() -> None:
+    async with drive(World(), (80, 24)) as driven:
+        x = driven.lines[-1].index("help") + 1
+        await driven.pilot.click(offset=(x, 23))
+        await driven.settle()
+        assert isinstance(driven.app.screen, Reader)
+
+
+@pytest.mark.parametrize("key", ["question_mark", "f1"])
+async def test_help_explains_the_focused_pane_with_all_its_keys(key: str) -> None:
+    async with drive(World(), (120, 60)) as driven:
+        await driven.press("4", key)
+        assert isinstance(driven.app.screen, Reader)
+        assert (
+            "half-life" in driven.text
+            and "Look farther ahead" in driven.text
+            and "ctrl" not in driven.lines[0]
+        )
+        await driven.press("escape")
+        assert not isinstance(driven.app.screen, Reader)
+
+
+async def test_every_binding_has_an_id_and_says_what_it_does() -> None:
+    async with drive(World(consolidated=6), (200, 60)) as driven:
+        for name in PANES:
+            await driven.press(str(PANES.index(name) + 1))
+            own = [active.binding for active in driven.app.screen.active_bindings.values()]
+            ours = [binding for binding in own if not binding.action.startswith("screen.")]
+            assert not [binding for binding in ours if not (binding.id and binding.tooltip)]
+            assert not {binding.key for binding in ours} & {"ctrl+b", "ctrl+s", "ctrl+z", "ctrl+a", "ctrl+q"}
+
+
+async def test_t_goes_through_all_themes_and_the_pictures_follow() -> None:
+    async with drive(World(), (80, 24)) as driven:
+        seen = []
+        for _ in driven.app.palettes:
+            seen.append((driven.app.theme, driven.app.palette.background))
+            await driven.press("t")
+        assert len(set(seen)) == len(driven.app.palettes) >= 1
+        assert driven.app.theme == seen[0][0]
+
+
+async def test_a_broken_theme_file_is_named_and_the_screen_opens(tmp_path: Path) -> None:
+    (tmp_path / "loud.toml").write_text("background = 7\n")
+    async with drive(World(), (120, 40), theme_folders=[shipped_folder(), tmp_path]) as driven:
+        assert "loud.toml" in driven.text
+
+
+async def test_an_unknown_theme_is_said_and_the_first_one_is_used() -> None:
+    async with drive(World(), (120, 40), theme="mauve") as driven:
+        assert "mauve" in driven.text and driven.app.theme in driven.app.palettes
+
+
+# --- the command line -------------------------------------------------------------------------------------
+
+
+async def test_the_command_line_carries_out_a_verb_and_shows_its_pane() -> None:
+    async with drive(World(consolidated=6), (80, 24)) as driven:
+        await driven.press("colon")
+        await driven.type("frame assemble SESSION --query dome", "enter")
+        assert driven.app.focused_pane is driven.app.pane("frame")
+        assert "dome" in driven.text
+
+
+async def test_tab_completes_a_verb_and_shows_its_usage() -> None:
+    async with drive(World(consolidated=6), (120, 40)) as driven:
+        await driven.press("colon")
+        await driven.type("fra", "tab")
+        assert driven.app.query_one("#prompt-input", Input).value == "frame"
+        await driven.type(" as", "tab")
+        assert driven.app.query_one("#prompt-input", Input).value == "frame assemble"
+        await driven.type(" SESSION ", )  # fmt: skip
+        assert "--query" in driven.lines[-2]
+
+
+async def test_the_command_line_remembers_and_escape_leaves_it() -> None:
+    async with drive(World(consolidated=6), (120, 40)) as driven:
+        await driven.press("colon")
+        await driven.type("graph stats", "enter")
+        await driven.press("colon", "up")
+        assert driven.app.query_one("#prompt-input", Input).value == "graph stats"
+        await driven.press("escape")
+        assert not driven.app.query_one(Prompt).is_open
+        assert driven.app.focused_pane is not None
+
+
+async def test_nothing_typed_ahead_is_lost_or_taken_for_a_key() -> None:
+    world = World(consolidated=6)
+    async with drive(world, (120, 40)) as driven:
+        for key in ("2", "e", *"quit c", "enter"):
+            name = {" ": "space"}.get(key, key)
+            driven.app.post_message(events.Key(name, key if len(key) == 1 else None))
+        await driven.settle()
+        asked = next(request for request in world.calls if request.verb == "frame assemble")
+        assert asked.arguments["query"] == "quit c" and len(world.raw) == 8
+
+
+async def test_a_mistyped_verb_is_explained_and_nothing_happens() -> None:
+    world = World()
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("colon")
+        await driven.type("consolidat", "enter")
+        assert "There is no verb" in driven.text and "consolidate" in driven.text
+        assert len(world.raw) == 8
+
+
+async def test_a_result_without_a_pane_is_shown_to_read() -> None:
+    async with drive(World(consolidated=3), (120, 40)) as driven:
+        await driven.press("colon")
+        await driven.type("block find dome", "enter")
+        assert isinstance(driven.app.screen, Reader) and "Dome motor log" in driven.text
+
+
+async def test_the_palette_lists_the_verbs_and_runs_one() -> None:
+    world = World(consolidated=3)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("ctrl+p")
+        await driven.pilot.press(*"operations")
+        await driven.pilot.pause()
+        await driven.until(lambda: "journal" in driven.text)
+        await driven.press("enter", "enter")
+        assert "operations" in world.verbs()
+
+
+async def test_the_finder_selects_a_block_for_all_panes() -> None:
+    world = World(consolidated=6)
+    async with drive(world, (200, 60)) as driven:
+        await driven.press("slash")
+        await driven.type("mirror")
+        assert isinstance(driven.app.screen, Finder)
+        await driven.press("enter")
+        wanted = next(each for each in world.raw if each.title.startswith("Mirror"))
+        assert driven.app.selected == wanted.id
+
+
+# --- errors and leaving -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [StoreLockedError, StoreCorruptError, StoreTooNewError])
+async def test_a_store_that_cannot_be_used_is_told_and_only_the_door_is_left(
+    error: type[StoreError],
+) -> None:
+    world = World()
+    world.broken = {
+        "status": error("Process 4711 has it.", way_out="Close it there."),
+        "inbox list": error("x"),
+    }
+    async with drive(world, (80, 24)) as driven:
+        assert isinstance(driven.app.screen, Fatal)
+        assert len([screen for screen in driven.app.screen_stack if isinstance(screen, Fatal)]) == 1
+        await driven.press("q")
+        assert driven.app.return_code == 4
+
+
+async def test_an_error_becomes_a_toast_with_its_way_out_and_the_screen_goes_on() -> None:
+    async with drive(World(), (120, 40)) as driven:
+        await driven.press("colon")
+        await driven.type("ingest --batch /nowhere/at/all", "enter")
+        assert "is not a folder" in driven.text and "Name a folder" in driven.text
+        await driven.press("c")
+        assert "The inbox is empty" in driven.text
+
+
+async def test_a_fault_of_the_program_is_shown_with_its_trace() -> None:
+    world = World()
+    world.broken = {"consolidate": ZeroDivisionError("division by zero")}
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("c")
+        assert "ZeroDivisionError" in driven.text
+        await driven.press("escape")
+        assert "8 raw" in driven.text
+
+
+async def test_q_leaves_at_once_when_nothing_runs() -> None:
+    world = World()
+    async with drive(world) as driven:
+        await driven.press("q")
+    assert world.closed and driven.app.return_code == 0
+
+
+async def test_q_asks_while_something_runs_and_no_stays() -> None:
+    world = World()
+    world.held = {"consolidate"}
+    async with drive(world) as driven:
+        await driven.pilot.press("c")
+        await driven.until(lambda: driven.app.operator_runs is not None)
+        await driven.pilot.press("q")
+        await driven.pilot.pause()
+        assert isinstance(driven.app.screen, Confirm)
+        await driven.pilot.press("n")
+        await driven.pilot.pause()
+        assert [type(screen) for screen in driven.app.screen_stack] != [Confirm]
+        assert driven.app.operator_runs is not None
+
+
+async def test_ctrl_c_stops_what_runs_and_never_kills() -> None:
+    world = World()
+    world.held = {"consolidate"}
+    async with drive(world) as driven:
+        await driven.pilot.press("c")
+        await driven.until(lambda: driven.app.operator_runs is not None)
+        await driven.press("ctrl+c")
+        assert "Stopped" in driven.text and len(world.raw) == 8
+        await driven.press("ctrl+c")
+        assert "Press q" in driven.text
+
+
+async def test_an_ascii_terminal_gets_ascii_pictures() -> None:
+    async with drive(World(consolidated=6), (120, 40), symbols="ascii") as driven:
+        assert driven.app.pane("inbox").draw(driven.app.pane("inbox").canvas()).plain.isascii()
+
+
+async def test_the_key_bar_is_never_cut() -> None:
+    async with drive(World(consolidated=6), (60, 15)) as driven:
+        for number in range(1, 8):
+            await driven.press(str(number))
+            line = driven.lines[-1]
+            assert line.rstrip().endswith("quit") and len(line) == 60
+            assert driven.app.query_one(KeyBar).size.width == 60

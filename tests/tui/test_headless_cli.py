@@ -1,0 +1,265 @@
+"""The command line: one verb and out; data on stdout, talk on stderr, the right exit code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tui.headless_world import NOW, Amgs, make, prepare
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepare(tmp_path_factory.mktemp("prepared"))
+
+
+@pytest.fixture
+def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
+    return make(tmp_path, capsys, prepared)
+
+
+def environment() -> dict[str, str]:
+    paths = os.pathsep.join(str(ROOT / part) for part in ("core", "focus", ""))
+    return {**os.environ, "PYTHONPATH": paths}
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "amgs_tui.cli", "--model", "tiny", "--now", NOW, *arguments]
+
+
+# --- what it does -----------------------------------------------------------------------------------------
+
+
+def test_the_commands_of_the_specification_keep_their_spelling(amgs: Amgs, tmp_path: Path) -> None:
+    amgs.store = tmp_path / "new.duckdb"
+    assert amgs("ingest", "Python supports duck typing", "--format", "json") == 0
+    (added,) = json.loads(amgs.out)["added"]
+    assert amgs("ingest", "--file", str(amgs.corpus / "goat.md")) == 0
+    assert amgs("ingest", "--batch", str(amgs.corpus)) == 0
+    assert "3 new blocks, 1 already known" in amgs.out
+    assert amgs("consolidate", "--dry-run", "--format", "json") == 0
+    assert len(json.loads(amgs.out)["items"]) == 5
+    assert amgs("consolidate") == 0
+    assert amgs("search", "memory decay models") == 0
+    assert amgs("search", "--layer", "keyword", "DuckDB") == 0
+    assert amgs("frame", "assemble", "SELF") == 0
+    assert amgs("frame", "assemble", "--composite", "SESSION") == 0
+    assert amgs("frame", "list") == 0
+    assert amgs("graph", "inspect", added[:8]) == 0
+    assert amgs("graph", "stats") == 0
+    assert amgs("status") == 0
+    assert amgs("verify") == 0
+    assert "no faults" in amgs.out
+
+
+def test_a_missing_store_is_made_and_empty(amgs: Amgs, tmp_path: Path) -> None:
+    amgs.store = tmp_path / "deep" / "new.duckdb"
+    assert amgs("search", "dome", "--format", "json") == 0
+    assert json.loads(amgs.out)["hits"] == []
+    assert amgs.store.exists()
+
+
+def test_the_format_stands_before_or_after_the_verb(amgs: Amgs) -> None:
+    assert amgs("--format", "json", "search", "dome") == 0
+    before = amgs.out
+    assert amgs("search", "dome", "--format", "json") == 0
+    assert amgs.out == before
+    hits = json.loads(before)["hits"]
+    assert hits[0]["block"]["title"] in {"Motor log", "The dome stalled"}
+    assert amgs("--format", "json", "search", "dome", "--format", "csv") == 0
+    rows = list(csv.DictReader(io.StringIO(amgs.out)))
+    assert [row["id"] for row in rows] == [hit["block"]["id"] for hit in hits]
+
+
+def test_a_rare_identifier_is_found_by_its_exact_spelling(amgs: Amgs) -> None:
+    assert amgs("search", "QX-7741-B", "--layer", "keyword", "--format", "json") == 0
+    hits = json.loads(amgs.out)["hits"]
+    assert [hit["block"]["title"] for hit in hits] == ["Motor log"]
+
+
+def test_blocks_are_named_by_prefix_or_by_source(amgs: Amgs) -> None:
+    assert amgs("block", "show", "motor.md", "--format", "json") == 0
+    block = json.loads(amgs.out)["block"]
+    assert amgs("block", "show", block["id"][:10], "--format", "json") == 0
+    assert json.loads(amgs.out)["block"] == block
+
+
+def test_an_operation_is_undone_by_default_the_latest(amgs: Amgs) -> None:
+    assert amgs("undo", "--format", "json") == 0
+    assert json.loads(amgs.out)["undone"] is True
+    assert amgs("status", "--format", "json") == 0
+    assert json.loads(amgs.out)["store"]["blocks"] == {"raw": 4}
+    assert amgs("undo") == 2
+    assert "nothing to undo" in amgs.err
+
+
+def test_runs_with_a_fixed_instant_repeat(amgs: Amgs) -> None:
+    outputs = []
+    for _ in range(2):
+        assert amgs("search", "why did the dome stall?", "--format", "json") == 0
+        outputs.append(amgs.out)
+    assert outputs[0] == outputs[1]
+
+
+# --- bad input --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["serch", "dome"], 2, "Did you mean 'search'?"),
+        (["search"], 2, "Missing argument 'QUERY'"),
+        (["search", "x", "--top-k", "many"], 2, "--top-k"),
+        (["search", "x", "--format", "xml"], 2, "table, json, csv"),
+        (["search", "x", "--weights", "1,1"], 2, "five numbers"),
+        (["search", "x", "--weights", "1,1,1,1,1"], 2, "sum to 1"),
+        (["--now", "yesterday", "status"], 2, "no instant"),
+        (["frame", "assemble", "NOWHERE"], 2, "NOWHERE"),
+        (["frame", "assemble", "--composite", "SELF"], 2, "not made of other frames"),
+        (["frame", "open"], 2, "frame assemble SESSION"),
+        (["focus", "step"], 2, "frame open"),
+        (["block", "show", "ffffffff"], 2, "ffffffff"),
+        (["block", "show"], 2, "No block is selected"),
+        (["graph", "neighbours", "@1"], 2, "@1 is not among"),
+        (["ingest", "--batch", "no/such/folder"], 3, "no/such/folder"),
+        (["ingest", "--file", "no/such/note.md"], 3, "note.md"),
+        (["ingest", "text", "--file", "x.md"], 2, "exclude each other"),
+        (["calibration", "table", "--by", "frame"], 2, "--value"),
+        (["expect", "raw", ">", "100"], 1, "raw is 0"),
+        (["expect", "rawness", ">", "1"], 2, "There are: blocks"),
+        (["theme", "no-such-theme"], 2, "no-such-theme"),
+        (["--settings", "no/such.toml", "status"], 2, "no/such.toml"),
+        (["--corpus", "no/such/corpus", "status"], 3, "no/such/corpus"),
+        (["run", "no/such.amgs"], 3, "no/such.amgs"),
+        (["focus", "open", "no/such.txt"], 3, "no/such.txt"),
+    ],
+)
+def test_bad_input_is_said_and_coded(amgs: Amgs, arguments: list[str], code: int, says: str) -> None:
+    assert amgs(*arguments) == code
+    assert says in amgs.err
+    assert amgs.out == ""
+    assert "Traceback" not in amgs.err
+
+
+def test_a_missing_model_is_named_with_the_ways_to_get_one(amgs: Amgs) -> None:
+    assert amgs("--model", "/no/such/model", "focus", "open", str(amgs.corpus / "goat.md")) == 5
+    assert "/no/such/model" in amgs.err
+    assert "path" in amgs.err
+
+
+def test_without_a_terminal_the_workstation_names_the_other_ways(amgs: Amgs) -> None:
+    assert amgs() == 2
+    assert "amgs run" in amgs.err
+    assert "amgs shell" in amgs.err
+
+
+def test_settings_are_read_and_their_faults_are_named(amgs: Amgs, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("[memory.decay]\nthreshold = 0.5\n")
+    assert amgs("--settings", str(file), "decay", "forecast", "--format", "json") == 0
+    assert json.loads(amgs.out)["threshold"] == 0.5
+    file.write_text("[memory.decay]\nthreshhold = 0.5\n")
+    assert amgs("--settings", str(file), "decay", "forecast") == 2
+    assert "memory.decay.threshhold" in amgs.err
+    file.write_text("[memory")
+    assert amgs("--settings", str(file), "status") == 2
+
+
+def test_the_environment_wins_over_the_file(
+    amgs: Amgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("[memory.decay]\nthreshold = 0.5\n")
+    monkeypatch.setenv("AMGS_MEMORY__DECAY__THRESHOLD", "0.25")
+    assert amgs("--settings", str(file), "decay", "forecast", "--format", "json") == 0
+    assert json.loads(amgs.out)["threshold"] == 0.25
+
+
+def test_a_store_in_use_says_who_holds_it(amgs: Amgs) -> None:
+    holder = subprocess.Popen(
+        command("--store", str(amgs.store), "shell"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    try:
+        holder.stdin.write("graph stats\n")
+        holder.stdin.flush()
+        assert holder.stdout.readline()
+        assert amgs("status") == 4
+        assert str(holder.pid) in amgs.err
+    finally:
+        holder.stdin.close()
+        holder.wait(30)
+        holder.stdout.close()
+    assert amgs("status") == 0
+
+
+def test_a_damaged_store_is_refused(amgs: Amgs) -> None:
+    amgs.store.write_bytes(b"this is no database" * 100)
+    assert amgs("status") == 4
+    assert "Traceback" not in amgs.err
+
+
+def test_ctrl_c_stops_and_loses_nothing(amgs: Amgs, tmp_path: Path) -> None:
+    script = tmp_path / "long.amgs"
+    script.write_text(f'focus open "{amgs.corpus / "goat.md"}"\nfocus step 100000\n')
+    settings = tmp_path / "settings.toml"
+    settings.write_text("[focus]\nanswer_tokens = 1000000\n")
+    running = subprocess.Popen(
+        command("--store", str(amgs.store), "--settings", str(settings), "run", str(script)),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    assert running.stderr is not None
+    said = ""
+    while "focus step" not in said:
+        said = running.stderr.readline()
+        assert said, "the run ended before it was interrupted"
+    time.sleep(0.2)
+    running.send_signal(signal.SIGINT)
+    rest = running.stderr.read()
+    assert running.wait(30) == 130
+    running.stderr.close()
+    assert "Cancelled" in rest
+    assert "long.amgs:2" in rest
+    assert "Traceback" not in rest
+    assert amgs("verify") == 0
+
+
+def test_a_reader_that_leaves_early_is_no_fault() -> None:
+    line = " ".join(f"'{word}'" for word in command("help"))
+    done = subprocess.run(
+        ["bash", "-c", f"{line} | head -n 1"], capture_output=True, text=True, env=environment(), check=False
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("verb")
+    assert done.stderr == ""
+
+
+def test_help_is_cheap() -> None:
+    statement = (
+        "import sys; from amgs_tui import cli; cli.run(['--help']);"
+        "print(sorted({'torch', 'duckdb', 'numpy', 'textual', 'spacy'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", statement], capture_output=True, text=True, env=environment(), check=True
+    )
+    assert done.stderr.strip() == "[]"
+    assert "consolidate" in done.stdout

@@ -1,0 +1,97 @@
+"""The shell: the same verbs at a prompt or from a pipe."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from amgs_tui.headless.shell import output_of
+from amgs_tui.verbs.line import LineError
+from tests.tui.headless_world import Amgs, make, prepare
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepare(tmp_path_factory.mktemp("prepared"))
+
+
+@pytest.fixture
+def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
+    return make(tmp_path, capsys, prepared)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def piped(amgs: Amgs, monkeypatch: pytest.MonkeyPatch, text: str) -> int:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    return amgs("shell")
+
+
+def test_lines_from_a_pipe_are_carried_out_in_one_session(
+    amgs: Amgs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["# a comment", "", "select motor.md | json", "block show | json", "quit", "nonsense", ""]
+    assert piped(amgs, monkeypatch, "\n".join(lines)) == 0
+    decoder = json.JSONDecoder()
+    first, end = decoder.raw_decode(amgs.out)
+    second, _ = decoder.raw_decode(amgs.out[end:].lstrip())
+    assert first["block"]["id"] == second["block"]["id"]
+
+
+def test_the_first_error_in_a_pipe_ends_it_with_its_place(
+    amgs: Amgs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert piped(amgs, monkeypatch, "graph stats\nblock show ffffffff\nstatus\n") == 2
+    assert "<stdin>:2:1" in amgs.err
+    assert "schema" not in amgs.out
+
+
+def test_at_a_prompt_an_error_is_said_and_the_shell_goes_on(
+    amgs: Amgs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal())
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        keys.send_text("serch dome\rsearch dome | csv\rexit\r")
+        assert amgs("shell") == 0
+    assert "Did you mean search" in amgs.err
+    assert amgs.out.startswith("#,id,title,")
+
+
+def test_the_prompt_completes_and_remembers(amgs: Amgs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal())
+    for text in ("graph sta\t\r", "\x1b[A\r"):  # tab, then in a new shell: arrow up
+        with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+            keys.send_text(text)
+            keys.send_text("exit\r" if "\t" in text else "\x04")
+            assert amgs("shell") == 0
+    assert amgs.out == "" or "nodes" in amgs.out
+
+
+@pytest.mark.parametrize(
+    ("line", "rest", "form", "paged"),
+    [
+        ("search dome", "search dome", "table", False),
+        ("search dome | json", "search dome ", "json", False),
+        ("search dome |  csv", "search dome ", "csv", False),
+        ("search dome | less", "search dome ", "table", True),
+        ("search '| json'", "search '| json'", "table", False),
+        ("search '|' json", "search '|' json", "table", False),
+    ],
+)
+def test_a_pipe_at_the_end_says_how_a_result_is_seen(line: str, rest: str, form: str, paged: bool) -> None:
+    assert output_of(line, "table") == (rest, form, paged)
+
+
+def test_nothing_else_can_be_piped_into() -> None:
+    with pytest.raises(LineError) as caught:
+        output_of("search dome | xml", "table")
+    assert caught.value.column == 15

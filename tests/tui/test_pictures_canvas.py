@@ -1,0 +1,131 @@
+"""The sheet measures: whatever is drawn, the lines come out whole."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from amgs_tui.pictures.canvas import Canvas, Sheet, clean, cut, cut_middle, ink, width_of
+from amgs_tui.pictures.marks import Fact as FactOf
+from amgs_tui.pictures.marks import apportion, bar, facts_line, histogram, sparkline, window_of, wrap
+from amgs_tui.pictures.words import age, half_life, milliseconds, share, short_count, signed, span
+from tests.tui.picture_samples import NOW
+
+ODD = st.text(st.characters(codec="utf-8"), max_size=60)
+
+
+@given(st.lists(st.tuples(st.integers(-5, 40), st.integers(-2, 6), ODD), max_size=8))
+@settings(max_examples=200, deadline=None)
+def test_lines_have_the_canvas_width_whatever_is_written(writes: list[tuple[int, int, str]]) -> None:
+    sheet = Sheet(Canvas(30, 4))
+    for x, y, text in writes:
+        sheet.put(x, y, clean(text), ink("#ffffff"))
+    lines = sheet.render().plain.split("\n")
+    assert [cell_len(line) for line in lines] == [30] * 4
+
+
+@given(st.lists(st.tuples(st.integers(0, 25), ODD), max_size=5))
+@settings(max_examples=100, deadline=None)
+def test_ascii_canvas_gives_ascii_and_the_same_width(writes: list[tuple[int, str]]) -> None:
+    sheet = Sheet(Canvas(26, 1, symbols="ascii"))
+    for x, text in writes:
+        sheet.put(x, 0, clean(text))
+    plain = sheet.render().plain
+    assert plain.isascii()
+    assert len(plain) == 26
+
+
+@given(ODD, st.integers(0, 40))
+@settings(deadline=None)
+def test_cutting_never_exceeds_the_width_and_keeps_what_fits(text: str, width: int) -> None:
+    line = clean(text)
+    for shorter in (cut(line, width), cut_middle(line, width)):
+        assert width_of(shorter) <= width
+    if width_of(line) <= width:
+        assert cut(line, width) == line
+
+
+def test_escape_sequences_in_a_note_do_not_reach_the_terminal() -> None:
+    assert "\x1b" not in clean("a \x1b[31mred\x1b[0m note\x07")
+
+
+def test_writing_over_half_a_wide_sign_leaves_no_stray_cell() -> None:
+    sheet = Sheet(Canvas(6, 1))
+    sheet.put(0, 0, "漢字")
+    sheet.put(1, 0, "x")
+    assert sheet.render().plain == " x字  "
+
+
+def test_selection_keeps_the_ink_it_lies_under() -> None:
+    sheet = Sheet(Canvas(5, 1))
+    sheet.put(0, 0, "ab", ink("#112233"))
+    sheet.shade(0, "#445566")
+    styles = sheet.styles[0]
+    assert styles[0] is not None and styles[0].color is not None and styles[0].bgcolor is not None
+    assert styles[4] is not None and styles[4].bgcolor is not None
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(0, 60))
+def test_apportioned_cells_add_up(parts: list[float], cells: int) -> None:
+    lengths = apportion(parts, cells)
+    assert sum(lengths) == (cells if sum(parts) > 0 else 0)
+    assert all(length == 0 for length, part in zip(lengths, parts, strict=True) if part == 0)
+
+
+@given(ODD, st.integers(2, 30), st.integers(1, 6))
+@settings(deadline=None)
+def test_wrapped_lines_fit(text: str, width: int, limit: int) -> None:
+    lines = wrap(text, width, limit)
+    assert len(lines) <= limit
+    assert all(width_of(line) <= width for line in lines)
+
+
+def test_wrapping_says_that_something_is_left() -> None:
+    assert wrap("one two three four five six", 9, 2)[-1].endswith("…")
+
+
+@given(st.integers(0, 100), st.integers(1, 20), st.integers(0, 99), st.integers(0, 120))
+def test_the_selected_line_is_always_in_view(total: int, rows: int, selected: int, offset: int) -> None:
+    if selected < total:
+        first = window_of(total, rows, selected, offset)
+        assert first <= selected < first + rows
+
+
+def test_facts_leave_by_rank_when_the_line_gets_narrow() -> None:
+    sheet = Sheet(Canvas(12, 1))
+    facts = [FactOf(0, (("first", None),)), FactOf(2, (("second", None),)), FactOf(1, (("third", None),))]
+    dropped = facts_line(sheet, 0, facts, gap=1)
+    assert [fact.rank for fact in dropped] == [2]
+    assert sheet.render().plain == "first third "
+
+
+def test_a_bar_above_zero_is_never_invisible() -> None:
+    assert bar(0.001, 10, "block").strip()
+    assert bar(0.001, 10, "ascii") == "#"
+    assert bar(0.0, 10, "block") == ""
+    assert bar(1.0, 10, "block") == "█" * 10
+
+
+def test_a_small_count_shows_beside_a_large_one() -> None:
+    assert histogram([1, 1000, 0], 2)[1][0] != " "
+    assert histogram([1, 1000, 0], 2)[1][2] == " "
+
+
+def test_sparkline_shows_the_latest_values() -> None:
+    assert sparkline([0, 0, 1, 2], 2) == "▁█"
+
+
+def test_numbers_read_as_on_an_instrument() -> None:
+    assert (share(0.412), share(-0.07), share(1.0), share(-0.001)) == (".41", "−.07", "1.00", ".00")
+    assert (signed(0.41), signed(-0.41)) == ("+.41", "−.41")
+    assert (milliseconds(0.0), milliseconds(0.84), milliseconds(93.0), milliseconds(1900)) == (
+        "·",
+        "0.8 ms",
+        "93 ms",
+        "1.9 s",
+    )
+    assert (short_count(412), short_count(18_751), short_count(1_200_000)) == ("412", "18.8k", "1.2M")
+    assert (span(5), span(3 * 86400), span(-7200), span(150 * 86400)) == ("5 s", "3 d", "−2 h", "4 mo")
+    assert (half_life(0.01), half_life(0.0)) == ("2.9 d", "never")
+    assert age(NOW, NOW) == "now"

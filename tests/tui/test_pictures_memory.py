@@ -1,0 +1,261 @@
+"""What the memory's pictures must say, at any size and without colour."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from amgs.model import COMPONENTS, Frame, LayerReport
+from amgs_tui.pictures import block, calibration, decay, frame, graph, inbox, overview
+from amgs_tui.pictures.candidates import PART_SIGNS
+from amgs_tui.pictures.canvas import Canvas
+from amgs_tui.pictures.graph import relation_letters
+from amgs_tui.pictures.graph_layout import Node, place
+from tests.tui import picture_samples as samples
+
+SIZES = [Canvas(80, 24), Canvas(120, 40), Canvas(200, 60), Canvas(60, 15)]
+FRAME = samples.frame()
+
+
+def _line(plain: str, words: str) -> str:
+    return next(line for line in plain.split("\n") if words in line)
+
+
+@pytest.mark.parametrize("canvas", SIZES, ids=lambda canvas: f"{canvas.width}x{canvas.height}")
+def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
+    titles = samples.TITLES
+    drawn = {
+        "37 raw blocks": inbox.inbox(samples.raw_blocks(12), canvas, now=samples.NOW, total=37),
+        "+ 9 blocks": inbox.plan(samples.plan(), canvas),
+        "886/1,024 tok": frame.frame(FRAME, canvas),
+        "8 in, 6 out": frame.frame(FRAME, canvas),
+        "Dome motor log": graph.neighbourhood(samples.neighbourhood(), canvas),
+        "23 neighbours": graph.neighbourhood(samples.neighbourhood(), canvas),
+        "below .05 in 11 d": decay.decay(canvas, now=samples.NOW, curve=samples.curve()),
+        "12 blocks will fall": decay.decay(canvas, now=samples.NOW, forecast=samples.forecast()),
+        "Brier .113": calibration.calibration(samples.reliability(), canvas, now=samples.NOW, titles=titles),
+        "160 outcomes": calibration.calibration(samples.reliability(), canvas, now=samples.NOW),
+        "37 raw": overview.overview(samples.status(), canvas),
+        "412 blocks": overview.overview(samples.status(), canvas),
+    }
+    for words, text in drawn.items():
+        assert words in text.plain, words
+
+
+# --- frame ------------------------------------------------------------------------------------------------
+
+
+def test_the_stacked_bar_is_as_long_as_the_score_and_made_of_its_parts() -> None:
+    plain = frame.frame(FRAME, Canvas(120, 40)).plain
+    signs = set(PART_SIGNS.values())
+    table = plain.split("\n")[6:20]
+    bars = ["".join(sign for sign in line if sign in signs or sign == "·") for line in table]
+    lengths = [sum(sign in signs for sign in bar) for bar in bars]
+    assert lengths == sorted(lengths, reverse=True), "candidates come in falling score"
+    top = FRAME.candidates[0].parts.weighted(FRAME.weights)
+    for name in COMPONENTS:
+        cells = bars[0].count(PART_SIGNS[name])
+        share = getattr(top, name) / top.total() * lengths[0]
+        assert abs(cells - share) <= 1, name
+
+
+def test_the_five_parts_have_five_signs_with_or_without_unicode() -> None:
+    for canvas in (Canvas(120, 30), Canvas(120, 30, symbols="ascii")):
+        legend = _line(frame.frame(FRAME, canvas).plain, "8 in, 6 out")
+        signs = [
+            legend[legend.index(word) - 1] for word in ("recency", "central", "confid", "similar", "reinf")
+        ]
+        assert len(set(signs)) == 5
+        assert " " not in signs
+
+
+def test_every_candidate_has_its_fate_and_the_reason() -> None:
+    plain = frame.frame(FRAME, Canvas(200, 60)).plain
+    assert "in · ATTENTION" in _line(plain, "Night of 14 May")
+    assert f"out · duplicate of {samples.BLOCKS[0].id[:8]}" in plain
+    assert "out · over budget (needs 61, 12 left)" in plain
+
+
+def test_the_waterfall_tells_each_layer_and_a_fixed_clock_shows_as_a_dot() -> None:
+    still = tuple(replace(layer, milliseconds=0.0) for layer in FRAME.layers)
+    plain = frame.frame(replace(FRAME, layers=still, milliseconds=0.0), Canvas(120, 40)).plain
+    assert "412→388" in plain and "388→41" in plain and "87→22" in plain
+    assert "pre-filter ·" in plain
+    assert " ms" not in plain
+
+
+def test_a_skipped_layer_says_so() -> None:
+    layers = (
+        *FRAME.layers[:3],
+        LayerReport("vector", 388, 0, 0, 0.0, skipped="no vectors"),
+        *FRAME.layers[4:],
+    )
+    assert "skipped" in frame.frame(replace(FRAME, layers=layers), Canvas(120, 40)).plain
+
+
+def test_the_gutter_numbers_the_block_of_each_span() -> None:
+    plain = frame.frame(FRAME, Canvas(120, 40), show="text").plain
+    numbers = {hit.block.id: at for at, hit in enumerate(FRAME.candidates, start=1)}
+    second = FRAME.selected[1]
+    assert f"{numbers[second.block.id]}▌ {second.block.content[:20]}" in plain
+
+
+def test_the_selected_candidate_is_scrolled_into_view() -> None:
+    result = samples.search()
+    last = result.hits[-1].block
+    plain = frame.search(result, Canvas(80, 18), selected=last.id).plain
+    assert last.title in plain
+    assert "▸" in _line(plain, last.title)
+
+
+def test_a_frame_of_one_selection_rule_has_no_ledger_and_none_selected_no_text() -> None:
+    bare = Frame("f", "INBOX", "", samples.NOW, 256, 0, "", (), (), (), (), samples.WEIGHTS, 0.0)
+    plain = frame.frame(bare, Canvas(80, 24)).plain
+    assert "0 candidates" in plain
+    assert "no query" in plain
+
+
+# --- inbox ------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_shows_category_confidence_reason_entities_and_edges() -> None:
+    plain = inbox.plan(samples.plan(), Canvas(120, 40), titles=samples.TITLES).plain
+    line = _line(plain, "Encoder supplier  ")
+    assert "→ people" in line and ".70" in line and "3 of 5 neighbours" in line
+    assert "RGH24-X-05" in plain
+    assert "next ▸ Weather station drift" in plain
+    assert ".90 × .80" in plain
+    assert "◆ self" in _line(plain, "Why we keep paper logs  ")
+
+
+def test_the_selected_block_is_shown_whole_under_the_list() -> None:
+    raw = samples.raw_blocks(20)
+    plain = inbox.inbox(raw, Canvas(100, 24), now=samples.NOW, selected=raw[3].id).plain
+    assert "six weeks of delivery." in plain
+    assert raw[3].id[:8] in plain
+
+
+def test_a_block_card_tells_how_it_fades_and_what_it_is_tied_to() -> None:
+    item = samples.BLOCKS[0]
+    edges = [live.edge for live in samples.neighbourhood().edges]
+    plain = block.block(item, Canvas(100, 30), now=samples.NOW, edges=edges, titles=samples.TITLES).plain
+    assert "standard ½ 2.9 d" in plain
+    assert "below .05" in plain
+    assert "links_to" in plain and "Night of 14 May" in plain
+
+
+# --- graph ------------------------------------------------------------------------------------------------
+
+
+def _nodes(number: int, second: int) -> list[Node]:
+    ids = [item.id for item in samples.BLOCKS]
+    first = [Node(ids[1 + at], 1, ids[0], 14) for at in range(number)]
+    return first + [Node(ids[1 + number + at], 2, ids[1 + at % max(number, 1)], 12) for at in range(second)]
+
+
+@pytest.mark.parametrize(("width", "height"), [(60, 10), (80, 20), (118, 50)])
+def test_labels_never_overlap_and_stay_inside(width: int, height: int) -> None:
+    spots, _ = place(_nodes(12, 20), width, height, 16)
+    cells: set[tuple[int, int]] = set()
+    for spot in spots.values():
+        here = {(x, spot.y) for x in range(spot.start, spot.end)}
+        assert not here & cells
+        cells |= here
+        assert spot.start >= 0 and spot.end <= width and 0 <= spot.y < height
+        assert spot.start <= spot.x < spot.end
+    assert len(spots) >= min(32, height)
+
+
+def test_a_block_keeps_its_place_when_the_result_is_listed_in_another_order() -> None:
+    near = samples.neighbourhood()
+    turned = replace(near, blocks=tuple(reversed(near.blocks)), edges=tuple(reversed(near.edges)))
+    canvas = Canvas(120, 40)
+    assert graph.neighbourhood(near, canvas).plain == graph.neighbourhood(turned, canvas).plain
+
+
+def test_each_relation_has_its_own_letter() -> None:
+    letters = relation_letters(samples.neighbourhood().edges)
+    assert len(set(letters.values())) == len(letters) == 5
+    assert letters["links_to"] == "l"
+
+
+def test_blocks_without_room_are_counted_not_dropped_silently() -> None:
+    near = samples.neighbourhood(20, 15)
+    plain = graph.neighbourhood(near, Canvas(80, 18)).plain
+    assert "in the table" in plain
+    drawn = sum(plain.count(sign) for sign in "●○◆")
+    hidden = int(_line(plain, "in the table").split("+")[1].split()[0])
+    assert drawn + hidden == 35
+
+
+def test_faded_edges_are_drawn_with_fewer_dots() -> None:
+    near = samples.neighbourhood(1, 0)
+    dots = []
+    for strength in (0.8, 0.2, 0.02):
+        edges = tuple(replace(live, strength=strength) for live in near.edges)
+        plain = graph.neighbourhood(replace(near, edges=edges), Canvas(80, 30)).plain
+        dots.append(sum((ord(sign) - 0x2800).bit_count() for sign in plain if "\u2800" < sign <= "\u28ff"))
+    assert dots[0] > dots[1] > dots[2] > 0
+
+
+# --- decay and calibration --------------------------------------------------------------------------------
+
+
+def test_the_curve_has_its_reinforcements_threshold_and_present() -> None:
+    plain = decay.decay(Canvas(100, 24), now=samples.NOW, curve=samples.curve()).plain
+    axis = next(line for line in plain.split("\n") if "▲" in line and "┬" in line)
+    assert axis.count("▲") == 3
+    assert "now" in plain.split("\n")[-1]
+    assert "threshold .05" in plain
+
+
+def test_the_forecast_lists_the_soonest_first_and_both_histograms() -> None:
+    plain = decay.forecast(samples.forecast(), Canvas(100, 30)).plain
+    rows = [line for line in plain.split("\n") if "2026-03-" in line and "→" in line]
+    assert [row.split()[0] for row in rows] == sorted(row.split()[0] for row in rows)
+    assert "41 below already" in plain
+    assert "now" in plain and "in 30 d" in plain
+
+
+def test_the_reliability_diagram_tells_over_from_under_confidence_by_shape() -> None:
+    sure = samples.reliability()
+    bins = list(sure.bins)
+    bins[7] = replace(bins[7], rate=0.2, rate_low=0.1, rate_high=0.3)
+    bins[2] = replace(bins[2], rate=0.9, rate_low=0.7, rate_high=1.0)
+    plain = calibration.calibration(replace(sure, bins=tuple(bins)), Canvas(100, 30), now=samples.NOW).plain
+    assert plain.count("▼") == 1
+    assert plain.count("▲") == 1
+    assert "●" in plain
+
+
+def test_the_parts_of_the_brier_score_and_the_latest_outcomes_are_told() -> None:
+    plain = calibration.calibration(
+        samples.reliability(),
+        Canvas(120, 40),
+        now=samples.NOW,
+        outcomes=samples.outcomes(),
+        titles=samples.TITLES,
+    ).plain
+    for words in ("reliability", ".008", "resolution", ".062", "uncertainty", ".170", "−.003", "1 open"):
+        assert words in plain
+    assert "✓" in _line(plain, "→ useful") and "✗" in _line(plain, "→ useless")
+    assert "40" in plain.split("\n")[-2]
+
+
+# --- overview ---------------------------------------------------------------------------------------------
+
+
+def test_the_overview_names_the_next_step_through_the_whole_loop() -> None:
+    canvas = Canvas(100, 24)
+    nothing = replace(samples.status(0), blocks={}, outcomes=0)
+    raw = replace(samples.status(), blocks={"raw": 12}, outcomes=0)
+    view = samples.focus_view(6000)
+    done = replace(view, finished=True)
+    status = replace(samples.status(0), outcomes=0)
+    assert "ingest" in overview.overview(nothing, canvas).plain
+    assert "next  consolidate" in overview.overview(raw, canvas).plain
+    assert "next  frame assemble" in overview.overview(samples.status(), canvas).plain
+    assert "next  frame open" in overview.overview(samples.status(), canvas, frame=FRAME).plain
+    assert "next  focus step" in overview.overview(samples.status(), canvas, frame=FRAME, focus=view).plain
+    assert "next  feedback" in overview.overview(status, canvas, frame=FRAME, focus=done).plain

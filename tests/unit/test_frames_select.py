@@ -1,0 +1,261 @@
+"""Selection decides every candidate once, within the budget, in an order that repeats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
+from amgs.frames.assemble import Section, Template, assemble, key_sentence
+from amgs.frames.definition import DEFAULTS
+from amgs.frames.registry import by_name, find, leaves, order, register
+from amgs.frames.score import effective, entropy_bits
+from amgs.frames.select import Taken, select
+from amgs.model import COMPONENTS, Candidate, ChildFrame, FrameDefinition, SelectionRule, Weights
+from amgs.text.tokens import approximate_tokens
+from tests.engine.frames_samples import CATEGORIES, candidate, candidates
+
+KNOWN = by_name(DEFAULTS)
+
+
+def rules() -> st.SearchStrategy[SelectionRule]:
+    return st.builds(
+        SelectionRule,
+        selection=st.sampled_from(["budget", "top_k", "threshold", "entropy"]),
+        top_k=st.none() | st.integers(1, 10),
+        threshold=st.sampled_from([0.0, 0.3, 0.8]),
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(candidates(), st.integers(-1, 300), rules())
+def test_every_candidate_gets_one_fate_with_a_reason_and_the_budget_holds(
+    pool: list[Candidate], budget: int, rule: SelectionRule
+) -> None:
+    done = select(pool, budget, rule, Taken())
+    assert [c.block.id for c in done.candidates] == [c.block.id for c in pool]
+    assert done.used == sum(c.tokens for c in done.chosen) <= max(budget, 0)
+    assert all(c.because for c in done.candidates if c.fate != "selected")
+    assert rule.top_k is None or len(done.chosen) <= rule.top_k
+    assert all(c.score >= rule.threshold for c in done.chosen)
+    for c in done.candidates:
+        if c.fate == "over_budget":
+            assert c.because.startswith(f"over budget: {c.tokens} tokens, ")
+    assert select(pool, budget, rule, Taken()) == done
+
+
+@settings(max_examples=60, deadline=None)
+@given(candidates())
+def test_with_room_for_all_all_are_taken(pool: list[Candidate]) -> None:
+    assert len(select(pool, 10_000, SelectionRule(), Taken()).chosen) == len(pool)
+
+
+def test_a_smaller_block_may_fit_after_one_that_does_not() -> None:
+    pool = [candidate("a", 0.9, 50), candidate("b", 0.8, 30), candidate("c", 0.7, 20)]
+    done = select(pool, 75, SelectionRule(), Taken())
+    assert [c.fate for c in done.candidates] == ["selected", "over_budget", "selected"]
+    assert done.candidates[1].because == "over budget: 30 tokens, 25 left"
+
+
+def test_what_means_the_same_is_taken_once() -> None:
+    pool = [candidate("a", 0.9, 1), candidate("b", 0.8, 1), candidate("c", 0.7, 1)]
+    a, b, c = (one.block.id for one in pool)
+    along = np.array([1.0, 0.0], dtype=np.float32)
+    across = np.array([0.0, 1.0], dtype=np.float32)
+    close = np.array([0.98, 0.199], dtype=np.float32)
+    done = select(pool, 9, SelectionRule(), Taken({a: along, b: close, c: across}, 0.95))
+    assert [one.fate for one in done.candidates] == ["selected", "duplicate", "selected"]
+    assert done.candidates[1].because == f"duplicate of {a[:6]}… (cosine 0.98)"
+    loose = select(pool, 9, SelectionRule(), Taken({a: along, b: close, c: across}, None))
+    assert len(loose.chosen) == 3
+
+
+def test_balancing_admits_a_rarer_category_before_a_slightly_better_score() -> None:
+    pool = [
+        *(candidate(f"fact {i}", 0.9 - i / 1000, 10) for i in range(5)),
+        candidate("who", 0.86, 10, category="person"),
+    ]
+    plain = select(pool, 30, SelectionRule(), Taken())
+    balanced = select(pool, 30, SelectionRule(selection="entropy"), Taken())
+    assert {c.block.category for c in plain.chosen} == {"fact"}
+    assert {c.block.category for c in balanced.chosen} == {"fact", "person"}
+
+
+def test_balancing_does_not_admit_what_scores_far_worse() -> None:
+    pool = [
+        *(candidate(f"fact {i}", 0.9 - i / 1000, 10) for i in range(5)),
+        candidate("who", 0.3, 10, category="person"),
+    ]
+    assert {
+        c.block.category for c in select(pool, 30, SelectionRule(selection="entropy"), Taken()).chosen
+    } == {"fact"}
+
+
+@given(st.lists(st.sampled_from(CATEGORIES)))
+def test_entropy_lies_between_none_and_an_even_spread(categories: list[str]) -> None:
+    bits = entropy_bits(categories)
+    kinds = len(set(categories))
+    assert 0.0 <= bits <= math.log2(max(kinds, 1)) + 1e-9
+    assert entropy_bits(CATEGORIES) == pytest.approx(2.0)
+
+
+# --- weights ----------------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.integers(0, 20), min_size=5, max_size=5).filter(any),
+    st.booleans(),
+    st.sampled_from(sorted(KNOWN)),
+)
+def test_effective_weights_sum_to_one_and_keep_their_proportions(
+    raw: list[int], has_query: bool, name: str
+) -> None:
+    weights = Weights.normalised(**dict(zip(COMPONENTS, map(float, raw), strict=True)))
+    shared = effective(KNOWN[name], weights, has_query=has_query).weights
+    assert sum(getattr(shared, c) for c in COMPONENTS) == pytest.approx(1.0)
+    kept = [c for c in COMPONENTS if getattr(shared, c) > 0 and getattr(weights, c) > 0]
+    ratios = [getattr(shared, c) / getattr(weights, c) for c in kept]
+    assert ratios == pytest.approx([ratios[0]] * len(ratios)) if ratios else True
+
+
+def test_the_profiles_are_those_of_the_specification() -> None:
+    profiles = {name: [getattr(KNOWN[name].weights, c) for c in COMPONENTS] for name in KNOWN}
+    assert profiles["SELF"] == [0.05, 0.25, 0.30, 0.10, 0.30]
+    assert profiles["ATTENTION"] == [0.25, 0.15, 0.15, 0.35, 0.10]
+    assert profiles["SHORT_TERM"] == [0.50, 0.05, 0.10, 0.20, 0.15]
+    assert profiles["WORLD"] == [0.10, 0.30, 0.25, 0.25, 0.10]
+    assert profiles["TASK"] == [0.15, 0.10, 0.15, 0.45, 0.15]
+    assert profiles["INBOX"] == [0.60, 0.00, 0.10, 0.20, 0.10]
+
+
+# --- the registry -----------------------------------------------------------------------------------------
+
+
+def composite(name: str, *children: str) -> FrameDefinition:
+    return FrameDefinition(
+        name, "", KNOWN["ATTENTION"].weights, children=tuple(ChildFrame(c, 0.5) for c in children)
+    )
+
+
+def test_the_defaults_register_one_after_another() -> None:
+    known: dict[str, FrameDefinition] = {}
+    for definition in DEFAULTS:
+        known = register(definition, known)
+    assert known == KNOWN
+    assert [leaf.name for leaf in leaves(KNOWN["BRIEFING"], known)] == ["SELF", "SHORT_TERM", "INBOX"]
+
+
+def test_a_cycle_is_refused_and_named() -> None:
+    known = register(composite("OUTER", "INNER"), register(composite("INNER", "SELF"), KNOWN))
+    with pytest.raises(FrameCycleError, match=r"OUTER → INNER → OUTER|INNER → OUTER → INNER"):
+        register(composite("INNER", "OUTER"), known)
+    with pytest.raises(FrameCycleError, match="MINE → MINE"):
+        register(composite("MINE", "MINE"), KNOWN)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=16))
+def test_whatever_registers_can_be_ordered_children_first(pairs: Sequence[tuple[int, int]]) -> None:
+    known: dict[str, FrameDefinition] = {f"F{i}": replace(KNOWN["SELF"], name=f"F{i}") for i in range(8)}
+    for above, below in pairs:
+        names = dict.fromkeys([*(c.name for c in known[f"F{above}"].children), f"F{below}"])
+        try:
+            known = register(composite(f"F{above}", *names), known)
+        except FrameCycleError:
+            assert above == below or reaches(known, f"F{below}", f"F{above}")
+    placed = {name: i for i, name in enumerate(order(known))}
+    assert all(placed[c.name] < placed[d.name] for d in known.values() for c in d.children)
+
+
+def reaches(known: dict[str, FrameDefinition], start: str, goal: str) -> bool:
+    return start == goal or any(reaches(known, c.name, goal) for c in known[start].children)
+
+
+@pytest.mark.parametrize(
+    ("broken", "error"),
+    [
+        (replace(KNOWN["SELF"], name="self"), UsageError),
+        (replace(KNOWN["SELF"], name="A; DROP TABLE"), UsageError),
+        (replace(KNOWN["SELF"], name="MINE", budget=0), BudgetError),
+        (composite("MINE", "NOBODY"), UnknownFrameError),
+        (composite("MINE", "SELF", "SELF"), UsageError),
+        (replace(composite("MINE", "SELF"), children=(ChildFrame("SELF", 1.5),)), UsageError),
+        (replace(composite("MINE", "SELF"), children=(ChildFrame("SELF", math.nan),)), UsageError),
+        (
+            replace(
+                composite("MINE"),
+                children=(ChildFrame("SELF", 0.7), ChildFrame("TASK", 0.7)),
+                budget_strategy="static",
+            ),
+            UsageError,
+        ),
+        (replace(KNOWN["SELF"], name="MINE", rule=SelectionRule(selection="top_k")), UsageError),
+        (replace(KNOWN["SELF"], name="MINE", rule=SelectionRule(threshold=2.0)), UsageError),
+        (replace(KNOWN["SELF"], name="MINE", rule=SelectionRule(window_hours=0.0)), UsageError),
+        (replace(KNOWN["SELF"], name="MINE", rule=SelectionRule(pool=0)), UsageError),
+    ],
+)
+def test_a_malformed_definition_is_refused_with_a_way_out(
+    broken: FrameDefinition, error: type[UsageError]
+) -> None:
+    with pytest.raises(error) as caught:
+        register(broken, KNOWN)
+    assert caught.value.way_out
+
+
+def test_a_frame_is_found_in_any_case() -> None:
+    assert find("short-term", KNOWN).name == "SHORT_TERM"
+    with pytest.raises(UnknownFrameError, match="SESION"):
+        find("SESION", KNOWN)
+
+
+# --- the text ---------------------------------------------------------------------------------------------
+
+
+def test_the_template_dates_and_titles_a_block_once() -> None:
+    template = Template("template", "ATTENTION", "why\ndid it stall?", datetime(2026, 3, 1, tzinfo=UTC))
+    plain = candidate("It stalled.", 0.9, 9)
+    titled = replace(plain, block=replace(plain.block, meta={"title": "Dome  log"}))
+    repeated = replace(
+        plain, block=replace(plain.block, content="# Dome log\nIt stalled.", meta={"title": "Dome log"})
+    )
+    texts = [
+        assemble(template, [Section("", (c,))], approximate_tokens).text for c in (plain, titled, repeated)
+    ]
+    assert texts[0] == "# ATTENTION: why did it stall?\n\n[2026-02-16] It stalled.\n\n"
+    assert "[2026-02-16] Dome log\nIt stalled." in texts[1]
+    assert "[2026-02-16] # Dome log\nIt stalled." in texts[2]
+
+
+def test_a_query_of_any_length_takes_one_short_line() -> None:
+    opening = Template("template", "TASK", "word " * 5000, datetime(2026, 3, 1, tzinfo=UTC)).opening()
+    assert len(opening) < 140 and opening.count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "query", "sentence"),
+    [
+        (
+            "# Log\nIt rained. The motor stalled at 2.5 degrees. We slept.",
+            "motor",
+            "The motor stalled at 2.5 degrees.",
+        ),
+        ("# Log\nIt rained. We slept.", "", "It rained."),
+        ("# Only a heading", "", "# Only a heading"),
+        ("   ", "", "   "),
+    ],
+)
+def test_a_summary_takes_the_sentence_that_answers(content: str, query: str, sentence: str) -> None:
+    assert key_sentence(content, query) == sentence
+
+
+@given(st.text(max_size=200), st.text(max_size=20))
+def test_a_key_sentence_is_part_of_its_text(content: str, query: str) -> None:
+    assert key_sentence(content, query) in content

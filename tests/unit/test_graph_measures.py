@@ -1,0 +1,207 @@
+"""The array-fast graph agrees with NetworkX, decays by the clock, and walks as asked."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+from itertools import pairwise
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs.clock import FixedClock
+from amgs.graph.centrality import (
+    SYMMETRIC,
+    degree,
+    eigenvector,
+    exact_betweenness,
+    measure,
+    pagerank,
+    sampled_betweenness,
+)
+from amgs.graph.live import LiveGraph
+from amgs.graph.traversal import components, stats, strongest_path, within
+from amgs.graph.view import GraphView, materialise
+from amgs.settings import GraphSettings
+from tests.engine.retrieval_world import NOW, Link, columns
+
+
+def view(links: list[Link], nodes: int) -> GraphView:
+    return materialise(columns(links), np.arange(1, nodes + 1, dtype=np.int64), NOW)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[list[Link], int]:
+    nodes = draw(st.integers(2, 12))
+    ends = st.integers(1, nodes)
+    relations = st.sampled_from(["related", "links_to", "next"])
+    weights = st.integers(1, 10).map(lambda w: w / 10)
+    links = st.builds(Link, ends, ends, relations, weights)
+    return draw(st.lists(links, max_size=30)), nodes
+
+
+def undirected(links: list[Link], nodes: int) -> networkx.Graph[int]:
+    """The slow twin of Adjacency: parallel edges joined one by one."""
+    graph: networkx.Graph[int] = networkx.Graph()
+    graph.add_nodes_from(range(nodes))
+    for link in links:
+        if link.source != link.target:
+            a, b = link.source - 1, link.target - 1
+            before = graph[a][b]["strength"] if graph.has_edge(a, b) else 0.0
+            graph.add_edge(a, b, strength=1 - (1 - before) * (1 - min(link.weight, 1 - 1e-12)))
+    return graph
+
+
+def scaled(values: dict[int, float]) -> list[float]:
+    raised = [values[i] for i in range(len(values))]
+    greatest = max(raised)
+    return [v / greatest if greatest > 0 else 0.0 for v in raised]
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs())
+def test_adjacency_degree_and_betweenness_agree_with_networkx(graph: tuple[list[Link], int]) -> None:
+    links, nodes = graph
+    twin = undirected(links, nodes)
+    adjacency = view(links, nodes).adjacency
+    for node in range(nodes):
+        neighbours, strengths = adjacency.of(node)
+        assert neighbours.tolist() == sorted(twin[node])
+        assert strengths.tolist() == pytest.approx([twin[node][n]["strength"] for n in sorted(twin[node])])
+    assert degree(adjacency).tolist() == pytest.approx(scaled(dict(twin.degree())))
+    between = scaled(networkx.betweenness_centrality(twin, normalized=False))
+    assert exact_betweenness(adjacency).tolist() == pytest.approx(between, abs=1e-9)
+    assert sampled_betweenness(adjacency, nodes, seed=3).tolist() == pytest.approx(between, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs())
+def test_pagerank_agrees_with_networkx(graph: tuple[list[Link], int]) -> None:
+    links, nodes = graph
+    twin: networkx.DiGraph[int] = networkx.DiGraph()
+    twin.add_nodes_from(range(nodes))
+    for link in links:
+        both = link.relation in SYMMETRIC
+        for a, b in ((link.source - 1, link.target - 1), (link.target - 1, link.source - 1))[: 1 + both]:
+            if a != b:
+                twin.add_edge(
+                    a, b, weight=link.weight + (twin[a][b]["weight"] if twin.has_edge(a, b) else 0.0)
+                )
+    ranks = networkx.pagerank(twin, max_iter=1000, tol=1e-12)
+    lost = sum(rank for node, rank in ranks.items() if not twin.out_degree(node))
+    jump = 0.15 / nodes + 0.85 * lost / nodes
+    given_along = {node: rank - jump for node, rank in ranks.items()}
+    expected = scaled(given_along) if max(given_along.values()) > 1e-9 else [0.0] * nodes
+    assert pagerank(view(links, nodes)).tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_eigenvector_agrees_with_networkx_on_a_connected_graph() -> None:
+    links = [
+        Link(a, b, weight=w / 10)
+        for a, b, w in [(1, 2, 9), (2, 3, 5), (3, 1, 4), (3, 4, 8), (4, 5, 2), (5, 2, 6)]
+    ]
+    twin = networkx.eigenvector_centrality_numpy(undirected(links, 5), weight="strength")
+    assert eigenvector(view(links, 5).adjacency).tolist() == pytest.approx(scaled(twin), abs=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(graphs())
+def test_every_measure_lies_between_0_and_1(graph: tuple[list[Link], int]) -> None:
+    measures = measure(view(*graph), betweenness=True)
+    between = measures.betweenness
+    assert between is not None
+    for values in (measures.degree, measures.eigenvector, measures.pagerank, between, measures.importance()):
+        assert bool(np.isfinite(values).all()) and float(values.min()) >= 0.0 and float(values.max()) <= 1.0
+
+
+def test_a_graph_without_edges_has_no_centre() -> None:
+    measures = measure(view([], 3), betweenness=True)
+    assert measures.importance().tolist() == [0.0, 0.0, 0.0]
+    assert measure(view([], 0)).importance().tolist() == []
+
+
+# --- strength and time ------------------------------------------------------------------------------------
+
+
+def test_strength_is_weight_times_confidence_times_relevance() -> None:
+    half_life = math.log(2) / 0.01
+    one = view([Link(1, 2, weight=0.8, confidence=0.5, hours_ago=half_life, decay_lambda=0.01)], 2)
+    assert one.strength.tolist() == pytest.approx([0.2])
+
+
+def test_an_edge_from_the_future_has_not_decayed() -> None:
+    assert view([Link(1, 2, weight=0.8, hours_ago=-50, decay_lambda=0.1)], 2).strength.tolist() == [0.8]
+
+
+def test_edges_to_blocks_that_are_not_live_are_left_out() -> None:
+    seen = materialise(columns([Link(1, 2), Link(2, 9)]), np.array([1, 2], dtype=np.int64), NOW)
+    assert seen.live_edges(seen.edges_at(2), lambda n: f"id{n}")[0].edge.target_id == "id2"
+    assert seen.source.size == 1
+
+
+def test_the_live_graph_is_read_again_only_when_it_changed_or_grew_old() -> None:
+    clock = FixedClock(NOW)
+    reads: list[int] = []
+    version = 1
+
+    def load() -> tuple[object, object]:
+        reads.append(version)
+        return columns([Link(1, 2, decay_lambda=0.1)]), np.array([1, 2], dtype=np.int64)
+
+    graph = LiveGraph(load, lambda: version, clock, GraphSettings(ttl_seconds=60))  # type: ignore[arg-type]
+    first = graph.view()
+    assert graph.view() is first and graph.importance([1, 3]) == {1: pytest.approx(1.0), 3: 0.0}
+    version = 2
+    assert graph.view() is not first
+    clock.advance(timedelta(seconds=61))
+    older = graph.view()
+    assert reads == [1, 2, 2]
+    assert float(older.strength[0]) < float(first.strength[0])
+    clock.advance(timedelta(hours=-5))
+    assert graph.view() is not older
+
+
+# --- walking ----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(), st.integers(0, 4))
+def test_distances_agree_with_networkx(graph: tuple[list[Link], int], hops: int) -> None:
+    links, nodes = graph
+    expected = networkx.single_source_shortest_path_length(undirected(links, nodes), 0, cutoff=hops)
+    reached = within(view(links, nodes), 1, hops)
+    assert {r.number - 1: r.distance for r in reached} == dict(expected)
+    assert list(reached) == sorted(reached, key=lambda r: (r.distance, -r.strength, r.number))
+
+
+def test_a_limit_keeps_the_nearest_and_strongest() -> None:
+    seen = view([Link(1, 2, weight=0.2), Link(1, 3, weight=0.9), Link(3, 4, weight=0.9)], 4)
+    assert [r.number for r in within(seen, 1, 2, limit=3)] == [1, 3, 2]
+    assert [r.number for r in within(seen, 99, 2)] == [99]
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs())
+def test_the_strongest_path_is_the_one_networkx_finds(graph: tuple[list[Link], int]) -> None:
+    links, nodes = graph
+    twin = undirected(links, nodes)
+    path = strongest_path(view(links, nodes), 1, nodes)
+    if not networkx.has_path(twin, 0, nodes - 1):
+        assert path == ()
+        return
+    best = networkx.dijkstra_path_length(twin, 0, nodes - 1, weight=lambda a, b, d: -math.log(d["strength"]))
+    cost = sum(-math.log(twin[a - 1][b - 1]["strength"]) for a, b in pairwise(path))
+    assert (path[0], path[-1]) == (1, nodes)
+    assert cost == pytest.approx(best, abs=1e-9)
+
+
+def test_components_and_statistics_count_what_is_there() -> None:
+    seen = view([Link(1, 2), Link(2, 1, "links_to"), Link(4, 4)], 5)
+    assert components(seen).tolist() == [0, 0, 1, 2, 3]
+    found = stats(seen)
+    assert (found.nodes, found.edges, found.components) == (5, 3, 4)
+    assert found.density == pytest.approx(2 * 1 / 20)
+    assert found.by_relation == {"links_to": 1, "related": 2}

@@ -1,0 +1,247 @@
+"""The keyword index finds every exact token, survives any query, and stays true to the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from amgs.errors import StoreError
+from amgs.index.keyword import Contents, KeywordIndex, Stamp
+from amgs.index.terms import identifiers
+
+TEXTS = {
+    1: "The boiler valve part number is QX-7741-B and it was replaced in March.",
+    2: "My grandmother baked rye bread every Sunday morning.",
+    3: "Firmware v2.3.1 of the router drops packets when it rains; v2.3.10 does not.",
+    4: "Bread, bread, bread: three loaves for the observers.",
+}
+
+
+def numbers(values: Iterable[int]) -> NDArray[np.int64]:
+    return np.array(sorted(values), dtype=np.int64)
+
+
+def reading(texts: dict[int, str], read: list[int] | None = None) -> Contents:
+    def contents(wanted: Sequence[int]) -> Iterable[tuple[int, str]]:
+        if read is not None:
+            read.extend(wanted)
+        return [(n, texts[n]) for n in wanted]
+
+    return contents
+
+
+def filled(texts: dict[int, str], directory: Path | None = None) -> KeywordIndex:
+    index = KeywordIndex.open(directory)
+    index.catch_up(numbers(texts), reading(texts), Stamp("s", 1))
+    return index
+
+
+def found(index: KeywordIndex, text: str, limit: int = 10, allowed: Iterable[int] | None = None) -> list[int]:
+    hits = index.search(index.query(text), limit, None if allowed is None else numbers(allowed))
+    return [hit.number for hit in hits]
+
+
+@pytest.mark.parametrize(
+    ("query", "number"),
+    [
+        ("QX-7741-B", 1),
+        ("qx-7741-b", 1),
+        ("qx7741b", 1),
+        ("where is valve (QX-7741-B)?", 1),
+        ("v2.3.1", 3),
+        ("grandmothers baking", 2),
+    ],
+)
+def test_a_token_finds_its_document_first(query: str, number: int) -> None:
+    assert found(filled(TEXTS), query)[0] == number
+
+
+def test_an_identifier_is_not_its_prefix() -> None:
+    index = filled({1: "Firmware v2.3.1 is old.", 2: "Firmware v2.3.10 is new."})
+    exact = {hit.number: hit.exact for hit in index.search(index.query("v2.3.1"), 10)}
+    assert exact[1] == pytest.approx(1.0)
+    assert exact.get(2, 0.0) == 0.0
+
+
+def test_an_identifier_is_found_inside_a_path() -> None:
+    assert found(
+        filled({1: "see https://store.example/parts/QX-7741-B for it", 2: "other"}), "QX-7741-B"
+    ) == [1]
+
+
+def test_repeating_a_word_in_the_query_does_not_change_the_answer() -> None:
+    index = filled(TEXTS)
+    assert index.search(index.query("bread bread bread"), 5) == index.search(index.query("bread"), 5)
+
+
+def test_identifiers_are_never_crowded_out_of_a_small_pool() -> None:
+    texts = dict.fromkeys(range(1, 60), "boiler valve part number replaced in March again and again")
+    texts[60] = (
+        "A long walk over the hills, and by the way, among many other things that happened, QX-7741-B."
+    )
+    assert 60 in found(filled(texts), "boiler valve part number replaced in March QX-7741-B", limit=3)
+
+
+def test_only_allowed_documents_are_found_however_many_others_match_better() -> None:
+    texts = dict.fromkeys(range(1, 400), "bread")
+    texts[400] = "bread is mentioned once in this rather long text about something else altogether"
+    assert found(filled(texts), "bread", limit=5, allowed=[400]) == [400]
+    assert found(filled(texts), "bread", limit=5, allowed=[]) == []
+
+
+def test_equal_scores_are_ordered_and_cut_by_number() -> None:
+    assert found(filled(dict.fromkeys(range(1, 30), "bread")), "bread", limit=4) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "   ",
+        "?!… -- ()",
+        '"unclosed',
+        "a AND (b OR",
+        "content:x^9~",
+        "\x00",
+        "\ud800 bread",
+        "[* TO *]",
+        "👍",
+    ],
+)
+def test_any_text_is_a_query(query: str) -> None:
+    index = filled(TEXTS)
+    assert index.search(index.query(query), 5) is not None
+
+
+def test_a_query_of_ten_thousand_words_is_answered_by_its_rarest() -> None:
+    index = filled(TEXTS)
+    query = " ".join(f"word{n}x" for n in range(10_000)) + " QX-7741-B"
+    assert len(index.query(query).terms) <= 128
+    assert found(index, "QX-7741-B " + query)[0] == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=80), st.lists(st.text(max_size=60), min_size=1, max_size=4))
+def test_no_content_and_no_query_breaks_it(query: str, contents: list[str]) -> None:
+    texts = dict(enumerate(contents, start=1))
+    index = filled(texts)
+    hits = index.search(index.query(query), 10)
+    assert {hit.number for hit in hits} <= set(texts)
+    assert all(hit.score > 0 and 0 <= hit.exact <= 1 for hit in hits)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.from_regex(r"[A-Z]{2,4}-[0-9]{2,5}(-[A-Z])?", fullmatch=True))
+def test_every_part_number_finds_its_document(code: str) -> None:
+    index = filled({**TEXTS, 5: f"Ordered {code} again."})
+    hits = {
+        hit.number: hit for hit in index.search(index.query(f"when was {code} ordered, and the bread?"), 10)
+    }
+    assert hits[5].exact > 0.9
+
+
+def test_ordinary_words_are_no_identifiers() -> None:
+    assert identifiers("The dome stalled, and Mara reset it.") == ()
+    assert [i.exact for i in identifiers("M31, v2.3.1 and snake_case; C++ too")] == [
+        "m31",
+        "v2.3.1",
+        "snake_case",
+        "c++",
+    ]
+
+
+# --- derived from the store -------------------------------------------------------------------------------
+
+
+def test_catching_up_reads_only_what_is_new_and_forgets_what_is_gone() -> None:
+    index = filled({1: TEXTS[1], 2: TEXTS[2]})
+    read: list[int] = []
+    changed = index.catch_up(numbers([2, 3]), reading(TEXTS, read), Stamp("s", 2))
+    assert (changed, read) == (2, [3])
+    assert found(index, "QX-7741-B") == []
+    assert found(index, "router") == [3]
+    assert index.numbers.tolist() == [2, 3]
+
+
+def test_a_sealed_index_opens_without_reading_the_store(tmp_path: Path) -> None:
+    filled(TEXTS, tmp_path / "k").close()
+    again = KeywordIndex.open(tmp_path / "k")
+    read: list[int] = []
+    assert again.stamp == Stamp("s", 1)
+    assert again.catch_up(numbers(TEXTS), reading(TEXTS, read), Stamp("s", 1)) == 0
+    assert read == []
+    assert found(again, "QX-7741-B")[0] == 1
+
+
+@pytest.mark.parametrize(
+    "how", ["flip a byte", "cut a file", "no stamp", "other format", "garbage stamp", "no meta"]
+)
+def test_a_damaged_index_is_built_anew(tmp_path: Path, how: str) -> None:
+    directory = tmp_path / "k"
+    filled(TEXTS, directory).close()
+    largest = max((p for p in directory.iterdir() if p.suffix == ".term"), key=lambda p: p.stat().st_size)
+    stamp = directory / "stamp.json"
+    if how == "flip a byte":
+        data = bytearray(largest.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        largest.write_bytes(data)
+    elif how == "cut a file":
+        largest.write_bytes(largest.read_bytes()[:10])
+    elif how == "no stamp":
+        stamp.unlink()
+    elif how == "other format":
+        stamp.write_text(json.dumps({**json.loads(stamp.read_text()), "format": 0}))
+    elif how == "garbage stamp":
+        stamp.write_text("[1, 2")
+    else:
+        (directory / "meta.json").unlink()
+    again = KeywordIndex.open(directory)
+    assert again.stamp is None
+    assert again.catch_up(numbers(TEXTS), reading(TEXTS), Stamp("s", 1)) == len(TEXTS)
+    assert found(again, "QX-7741-B")[0] == 1
+    again.close()
+
+
+def test_a_crash_before_sealing_loses_no_document(tmp_path: Path) -> None:
+    crashed = filled(TEXTS, tmp_path / "k")
+    del crashed
+    again = KeywordIndex.open(tmp_path / "k")
+    again.catch_up(numbers(TEXTS), reading(TEXTS), Stamp("s", 1))
+    assert again.numbers.tolist() == [1, 2, 3, 4]
+    again.close()
+
+
+def test_the_index_of_another_store_is_emptied_first(tmp_path: Path) -> None:
+    filled(TEXTS, tmp_path / "k").close()
+    again = KeywordIndex.open(tmp_path / "k")
+    again.catch_up(numbers([1]), reading({1: "quite different"}), Stamp("another", 1))
+    assert found(again, "QX-7741-B") == []
+    assert found(again, "different") == [1]
+    again.close()
+
+
+def test_reading_only_touches_nothing_on_disk(tmp_path: Path) -> None:
+    directory = tmp_path / "k"
+    assert found(KeywordIndex.open(directory, read_only=True), "bread") == []
+    assert not directory.exists()
+    filled({1: TEXTS[1]}, directory).close()
+    before = {p.name: p.read_bytes() for p in directory.iterdir()}
+    reader = KeywordIndex.open(directory, read_only=True)
+    reader.catch_up(numbers(TEXTS), reading(TEXTS), Stamp("s", 2))
+    assert found(reader, "router")[0] == 3
+    reader.close()
+    assert {p.name: p.read_bytes() for p in directory.iterdir()} == before
+
+
+def test_a_directory_that_cannot_be_made_is_an_error_with_a_way_out(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreError) as caught:
+        KeywordIndex.open(tmp_path / "file" / "k")
+    assert caught.value.way_out

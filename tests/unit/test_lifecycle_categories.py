@@ -1,0 +1,79 @@
+"""Categories say why; decay and confidence follow from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs.decay import PROFILES
+from amgs.lifecycle.categories import CATEGORIES, categorise, decay_of, initial_confidence
+from amgs.lifecycle.selfhood import is_self_component, owner
+
+
+@pytest.mark.parametrize(
+    ("text", "meta", "category"),
+    [
+        ("anything", {"tags": ["person"]}, "person"),
+        ("anything", {"source": "vault/places/kitchen.md"}, "place"),
+        ("Nuria: We decided it.", {"kind": "dialogue", "source": "dialogues/x.md#3"}, "dialogue"),
+        ("I prefer tea to coffee, and my favourite cake is plum.", {}, "preference"),
+        ("We decided to buy the Norvik encoder instead of the Lotz one.", {}, "decision"),
+        ("1. Open the shutter\n2. Check the wind\n3. Turn the key", {}, "procedure"),
+        ("TODO: order toner, deadline Friday", {}, "task"),
+        ("I believe that nobody makes a good decision on an empty stomach.", {}, "value"),
+        ("Saw a fox tonight at 21:10, -4 °C.", {}, "observation"),
+        ("The boiler valve part number is QX-7741-B.", {}, "fact"),
+        ("blue green red", {}, "note"),
+    ],
+)
+def test_a_block_gets_its_category_and_the_reason(text: str, meta: dict[str, Any], category: str) -> None:
+    verdict = categorise(text, meta)
+    assert verdict.category == category
+    assert verdict.because
+
+
+def test_more_evidence_makes_surer_and_contrary_evidence_less_sure() -> None:
+    alone = categorise("text", {"tags": ["task"]})
+    agreed = categorise("TODO: text", {"tags": ["task"], "source": "tasks/x.md"})
+    torn = categorise("text", {"tags": ["task", "person"]})
+    assert torn.confidence < alone.confidence < agreed.confidence
+
+
+@given(st.text(max_size=400), st.lists(st.text(max_size=8), max_size=4))
+def test_any_text_gets_a_known_category_and_sane_numbers(text: str, tags: list[str]) -> None:
+    verdict = categorise(text, {"tags": tags, "source": text[:20]})
+    assert verdict.category in CATEGORIES
+    assert 0 < verdict.confidence < 1
+    assert 0.2 <= initial_confidence(text, verdict) <= 0.95
+    assert decay_of(verdict.category) in PROFILES.values()
+
+
+def test_values_outlive_observations() -> None:
+    assert decay_of("value") < decay_of("person") < decay_of("observation")
+
+
+def test_hedging_lowers_confidence() -> None:
+    plain, hedged = (
+        "The dome stalls at the encoder.",
+        "Maybe the dome stalls, I think, perhaps at the encoder.",
+    )
+    verdict = categorise(plain, {})
+    assert initial_confidence(hedged, verdict) < initial_confidence(plain, verdict)
+
+
+def test_the_owner_is_the_author_of_most_self_notes() -> None:
+    mine, theirs = {"tags": ["self"], "author": "Tally"}, {"tags": ["values"], "author": "Beppo"}
+    assert owner([mine, mine, theirs, {"tags": ["self"], "author": "Emil"}]) == "Tally"
+    assert owner([theirs]) == ""
+
+
+def test_values_of_others_are_not_the_self_once_the_owner_is_known() -> None:
+    theirs = {"author": "Beppo"}
+    assert is_self_component("value", 0.9, theirs, "")
+    assert not is_self_component("value", 0.9, theirs, "Tally")
+    assert is_self_component("value", 0.9, {"author": "Tally"}, "Tally")
+    assert is_self_component("observation", 0.1, {"tags": ["self"], "author": "Beppo"}, "Tally")
+    assert not is_self_component("observation", 0.9, {"author": "Tally"}, "Tally")

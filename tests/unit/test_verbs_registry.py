@@ -1,0 +1,154 @@
+"""The registry: one parser, calls that turn into lines and back, and errors that name the word."""
+
+from __future__ import annotations
+
+import string
+from datetime import datetime
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs_tui.verbs.line import LineError
+from amgs_tui.verbs.registry import Call, Parameter, Registry, Verb, standard
+
+SPINE = """
+status|ingest|inbox list|consolidate|block show|block find|search|frame list|frame assemble|frame open
+graph neighbours|graph stats|graph inspect|decay curve|decay forecast|feedback|calibration table
+focus open|focus step|focus refocus|focus back|focus why|focus view
+operations|undo|verify|select|show|snapshot|expect|theme|help
+"""
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return standard()
+
+
+def _values(verb: Verb, parameter: Parameter) -> st.SearchStrategy[Any]:
+    """Values that this parameter may have, by its annotation."""
+    annotation = verb.signature.parameters[parameter.name].annotation
+    if hasattr(annotation, "__metadata__"):
+        annotation = get_args(annotation)[0]
+    kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+    inner = kinds[0] if get_origin(annotation) is not list and kinds else annotation
+    if parameter.choices:
+        one: st.SearchStrategy[Any] = st.sampled_from(parameter.choices)
+    else:
+        one = _scalar(get_args(inner)[0] if parameter.many else inner)
+    return st.lists(one, min_size=1) if parameter.many else one
+
+
+def _scalar(kind: Any) -> st.SearchStrategy[Any]:
+    if kind is bool:
+        return st.booleans()
+    if kind is int:
+        return st.integers(2, 4)
+    if kind is float:
+        return st.floats(0.02, 0.99)
+    if kind is datetime:
+        return st.datetimes().map(lambda at: at.replace(fold=0))
+    if kind is Path:
+        return st.text(string.ascii_letters + "-_ ./'\"", min_size=1).map(Path)
+    return st.text()
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> Call:
+    verb = draw(st.sampled_from(list(standard())))
+    arguments: dict[str, Any] = {}
+    for parameter in verb.parameters:
+        if parameter.required or draw(st.booleans()):
+            arguments[parameter.name] = draw(_values(verb, parameter))
+    return standard().call(verb.name, **arguments)
+
+
+@given(calls())
+def test_the_line_of_a_call_parses_to_the_same_call(call: Call) -> None:
+    again = standard().parse(call.line())
+    assert again == call
+    assert again is not None
+    assert again.line() == call.line()
+
+
+def test_every_verb_of_the_spine_is_there_and_explains_itself(registry: Registry) -> None:
+    names = [name for line in SPINE.strip().split("\n") for name in line.split("|")]
+    assert [name for name in names if name not in registry] == []
+    for verb in registry:
+        assert verb.summary.endswith("."), verb.name
+        assert verb.help, verb.name
+        assert all(parameter.help for parameter in verb.parameters), verb.name
+
+
+def test_a_blank_line_and_a_comment_ask_for_nothing(registry: Registry) -> None:
+    assert registry.parse("   ") is None
+    assert registry.parse("  # later") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "says"),
+    [
+        ("serch dome", 1, "Did you mean search"),
+        ("  frobnicate", 3, "no verb `frobnicate`"),
+        ("frame", 1, "wants another word"),
+        ("frame asemble SESSION", 7, "It knows: list, assemble, open"),
+        ("search", 7, "Missing argument 'QUERY'"),
+        ("search dome motor", 13, "unexpected"),
+        ("search dome --top-k many", 21, "valid integer"),
+        ("search dome --top-k=many", 13, "valid integer"),
+        ("search dome --top-k 0", 21, "greater than or equal to 1"),
+        ("search dome --lyer keyword", 13, "--layer"),
+        ("search dome --layer", 13, "requires an argument"),
+        ("search dome --layer sound", 21, "'keyword', 'fuzzy', 'vector', 'graph'"),
+        ("search dome --since yesterday", 21, "datetime"),
+        ("feedback nice @1", 10, "'useful'"),
+        ("show pictures", 6, "'inbox'"),
+        ("expect raw => 3", 12, "'>='"),
+        ("expect raw >= few", 15, "number"),
+        ("graph neighbours @1 --hops 9", 28, "less than or equal to 4"),
+    ],
+)
+def test_an_error_names_the_word(registry: Registry, line: str, column: int, says: str) -> None:
+    with pytest.raises(LineError) as caught:
+        registry.parse(line)
+    assert caught.value.column == column
+    assert says in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "canonical"),
+    [
+        ("search   'dome motor'  --top-k 10", 'search "dome motor"'),
+        ("search --top-k=3 dome", "search dome --top-k 3"),
+        ("search dome --layer vector --layer keyword", "search dome --layer vector --layer keyword"),
+        ("ingest -- --file", "ingest -- --file"),
+        ("consolidate --dry-run", "consolidate --dry-run"),
+        ("focus step", "focus step"),
+        ("focus step 32", "focus step 32"),
+        ("expect raw '>=' 3.0", "expect raw >= 3"),
+        ("frame assemble SESSION --help", "help frame assemble"),
+    ],
+)
+def test_the_canonical_line_is_short_and_stable(registry: Registry, line: str, canonical: str) -> None:
+    call = registry.parse(line)
+    assert call is not None
+    assert call.line() == canonical
+
+
+def test_a_call_from_values_checks_the_names(registry: Registry) -> None:
+    call = registry.call("search", query="dome", top_k=3)
+    assert call == registry.parse("search dome --top-k 3")
+    with pytest.raises(LineError, match="takes no 'querry'"):
+        registry.call("search", querry="dome")
+    with pytest.raises(LineError, match="no verb"):
+        registry.call("dance")
+
+
+def test_parameters_say_what_they_take(registry: Registry) -> None:
+    takes = {parameter.name: parameter.takes for parameter in registry["feedback"].parameters}
+    assert takes == {"verdict": "choice", "block": "block"}
+    assert registry["ingest"].parameters[2].takes == "folder"
+    assert registry["focus step"].parameters[0].default == 1

@@ -23,6 +23,8 @@ from amgs_tui.widgets.knowledge import complete, explain
 from amgs_tui.widgets.prompt import LineInput, Prompt
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from amgs_tui.screens.finder import Finder
     from amgs_tui.verbs.registry import Registry
 
@@ -74,7 +76,12 @@ class Workstation(Desk, inherit_bindings=False):
         from amgs_tui.saying import page
         from amgs_tui.screens.reader import Reader
 
-        self.push_screen(Reader(verb, page(result)))
+        title = "Block" if verb == "block show" else verb
+
+        def draw(width: int) -> RenderableType:
+            return page(result, self.canvas(width, 1), self.now())
+
+        self.push_screen(Reader(title, draw))
 
     # --- the command line ---------------------------------------------------------------------------------
 
@@ -133,6 +140,13 @@ class Workstation(Desk, inherit_bindings=False):
 
         self._finder = Finder(search)
         self.push_screen(self._finder, ended)
+
+    def action_peek(self) -> None:
+        """Read the selected block."""
+        if self.selected is None:
+            self.notify("Select one in any pane, or find it with /.", title="No block is selected", timeout=3)
+        else:
+            self.submit("block show", {"block": self.selected})
 
     def action_help(self) -> None:
         """Explain the focused pane."""

@@ -322,6 +322,8 @@ def run_script(
     steps = runner.parse_script(registry, runner.read_script(script), str(script))
     with _session(options) as session, progress_on() as progress:
         session.snapshots = target
+        if target.chosen:
+            _ = session.palette  # a theme that is not there is said before anything is done
         runner.run_steps(
             session,
             registry,

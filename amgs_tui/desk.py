@@ -175,8 +175,8 @@ class Desk(Stage):
         self.take(event)
         for pane in self.panes_of(event.verb):
             pane.finished(event.verb, event.result)
-            if pane.NAME == "focus":
-                self.draw_header()
+            if pane.NAME in ("focus", "decay"):
+                self.draw_header()  # the model, the threshold
         if by_operator:
             self._operator_finished(event)
 
@@ -223,6 +223,8 @@ class Desk(Stage):
         pane = event.answer.pane
         if pane is not None and event.verb not in STAYS:
             self.go(pane)
+        for shower in self.panes_of(event.verb):
+            shower.shown_to_operator(event.verb, event.result)
         if event.answer.writes:
             self.look(memory=not event.verb.startswith("focus "))
 

@@ -169,7 +169,9 @@ class EngineWorker:
         session = self._open()
         try:
             while (request := self._take()) is not None:
-                if session is not None:
+                if session is None:
+                    self._deliver(Cancelled(request, superseded=True))
+                else:
                     self._carry_out(session, request)
         finally:
             if session is not None:

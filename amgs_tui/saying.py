@@ -4,20 +4,28 @@ tell it.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 from rich.text import Text
 
+from amgs.model import Outcome
+from amgs_focus.records import EntryExplanation
 from amgs_tui.headless.sheet import to_table
 from amgs_tui.headless.tables import table_of
-from amgs_tui.verbs.results import HelpList, Opened, Stepped, VerbHelp
+from amgs_tui.pictures.block import block, content_lines
+from amgs_tui.verbs.results import BlockDetail, HelpList, Opened, Stepped, VerbHelp
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from amgs_focus.records import Refocus
+    from amgs_tui.pictures.canvas import Canvas
 
+MOST_LINES = 2000
+CARD_LINES = 8
+"""Lines of a block's card around its content."""
 SHORT_HELP = 6
 """Up to this many verbs are explained in full, more are listed."""
 
@@ -29,6 +37,11 @@ def say(result: Any) -> str:
         return f"{result.source} is open: {view.lifetime:,} tokens held in {view.used:,} of {view.window:,}"
     if isinstance(result, Stepped):
         return _stepped(result)
+    if isinstance(result, Outcome):
+        verdict = "useful" if result.actual else "useless"
+        return f"Noted as {verdict}: the forecast was {result.predicted:.2f}, its Brier score {result.brier or 0:.2f}"
+    if isinstance(result, EntryExplanation):
+        return f"Entry {result.entry.position}: {result.reason_text}"
     return table_of(result).title
 
 
@@ -36,7 +49,8 @@ def _stepped(result: Stepped) -> str:
     """How many tokens were decoded and what the refocuses among them did."""
     made = [record.refocus for record in result.records if record.refocus is not None]
     made += [result.refocus] if result.refocus is not None else []
-    parts = [f"{len(result.records)} tokens"] if result.records else []
+    count = len(result.records)
+    parts = ["1 token" if count == 1 else f"{count} tokens"] if count else []
     parts += [_refocused(made[-1])] if made else []
     return " · ".join(parts)
 
@@ -47,8 +61,11 @@ def _refocused(made: Refocus) -> str:
     return f"refocus {made.number}: {expanded} expanded, {collapsed} collapsed, swap {made.swap_rate:.2f}"
 
 
-def page(result: Any) -> RenderableType:
-    """A result in full."""
+def page(result: Any, canvas: Canvas, now: datetime) -> RenderableType:
+    """A result in full, as wide as the canvas and as high as it takes."""
+    if isinstance(result, BlockDetail):
+        lines = content_lines(result.block.content, canvas.width - 2, MOST_LINES)
+        return block(result.block, canvas.sized(canvas.width, len(lines) + CARD_LINES), now=now)
     if isinstance(result, HelpList) and len(result.verbs) <= SHORT_HELP:
         return Group(*(_explained(each) for each in result.verbs))
     return to_table(table_of(result))

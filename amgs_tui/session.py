@@ -154,15 +154,21 @@ class Session:
 
     @property
     def palette(self) -> Palette:
-        """The palette in use; raises UsageError for a name that no theme has."""
-        from amgs_tui.themes import load_all
+        """The palette in use.
 
-        palettes, _ = load_all(theme_folders())
+        Raises UsageError, which names the files that were skipped, for one there is not.
+        """
+        from amgs_tui.themes import explain, load_all
+
+        palettes, problems = load_all(theme_folders())
         name = self.theme_name
         if name is None:
             return next(iter(palettes.values()))
         if name not in palettes:
-            raise UsageError(f"There is no theme {name!r}.", way_out=f"There are: {', '.join(palettes)}.")
+            skipped = f"\n{explain(problems)}" if problems else ""
+            raise UsageError(
+                f"There is no theme {name!r}.", way_out=f"There are: {', '.join(palettes)}.{skipped}"
+            )
         return palettes[name]
 
     # --- the engines ----------------------------------------------------------------------------------
@@ -278,10 +284,6 @@ class Session:
         if call.verb.pane is not None:
             self.pane = call.verb.pane
             self.panes[self.pane] = PaneState(call.line(), result)
-
-    def script(self) -> str:
-        """What was done so far, as a script that does it again."""
-        return "".join(f"{call.line()}\n" for call in self.history)
 
     def enter_corpus(self) -> None:
         """Move to the year of the corpus, if it lives in its own; a run with --now stays where it is."""

@@ -17,10 +17,13 @@ from amgs_focus.settings import FocusSettings
 
 
 class ModelSettings(Section):
-    base: str = Field(default="smollm2", description="The language model: a path, a cached hub id, smollm2, or tiny.")
+    base: str = Field(
+        default="smollm2", description="The language model: a path, a cached hub id, smollm2, or tiny."
+    )
     precision: str = Field(default="auto", description="auto, bf16, fp16 or fp32.")
     embedder: str = Field(
-        default="", description="A folder or cached hub id of a sentence encoder; empty for the packaged MiniLM."
+        default="",
+        description="A folder or cached hub id of a sentence encoder; empty for the packaged MiniLM.",
     )
 
 

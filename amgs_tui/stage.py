@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,6 +24,7 @@ from textual.widgets import Static
 from amgs_tui.messages import Origin, Request
 from amgs_tui.panes import PANE_TYPES
 from amgs_tui.panes.base import Pane
+from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.pictures.canvas import Canvas, Symbols
 from amgs_tui.themes import Palette, ThemeError, explain, load_all, shipped_folder, to_textual
@@ -61,18 +63,19 @@ class Stage(App[None], inherit_bindings=False):
     store_name: what the header shows until the store is open. theme_folders: where palettes lie. now: the
     session's clock."""
 
+    TITLE = "amgs"
     CSS = """
-    Screen { layout: vertical; background: $background; color: $foreground; overflow: hidden hidden; }
+    Floor { layout: vertical; background: $background; color: $foreground; overflow: hidden hidden; }
     #small {
         display: none; width: 1fr; height: 1fr; color: $warn;
         content-align: center middle; text-align: center;
     }
-    Screen.-tiny #small { display: block; }
-    Screen.-tiny Body, Screen.-tiny TabLine, Screen.-tiny HeaderLine, Screen.-tiny StatusLine,
-    Screen.-tiny KeyBar, Screen.-tiny Prompt { display: none; }
+    Floor.-tiny #small { display: block; }
+    Floor.-tiny Body, Floor.-tiny TabLine, Floor.-tiny HeaderLine, Floor.-tiny StatusLine,
+    Floor.-tiny KeyBar, Floor.-tiny Prompt { display: none; }
     TabLine { display: none; }
-    Screen.-single TabLine { display: block; }
-    Screen.-asking StatusLine, Screen.-asking KeyBar { display: none; }
+    Floor.-single TabLine { display: block; }
+    Floor.-asking StatusLine, Floor.-asking KeyBar { display: none; }
     Tooltip { background: $panel; color: $foreground; }
     Toast { width: 64; max-width: 90%; }
     """
@@ -136,7 +139,7 @@ class Stage(App[None], inherit_bindings=False):
         return to_textual(Palette()).variables
 
     def on_mount(self) -> None:
-        self.header.facts = Facts(self._store_name or "opening …")
+        self.header.facts = Facts(self._store_name or "opening the memory …")
         self.go(PANES[0])
         problems = explain(self._theme_problems)
         if problems:
@@ -228,15 +231,17 @@ class Stage(App[None], inherit_bindings=False):
         """Bring the header up to date with the overview and the clock."""
         if self.overview is None:
             return
-        store, view = self.overview.store, self.lifetime
+        view, decay = self.lifetime, self.pane("decay")
+        forecast = decay.forecast if isinstance(decay, DecayPane) else None
+        model = self.overview.model
+        if view is not None:
+            model = f"{view.model.removesuffix('-Instruct')} {view.precision}"
         self.header.facts = Facts(
-            store=self._store_name or Path(store.path).name,
-            now=self.now(),
-            blocks=sum(store.blocks.values()),
-            raw=store.blocks.get("raw", 0),
-            model=f"{view.model} {view.precision}" if view is not None else self.overview.model,
-            brier=store.brier,
-            live=None if view is None else view.live,
+            store=self._store_name,
+            status=replace(self.overview.store, now=self.now()),
+            model=model,
+            threshold=forecast.threshold if forecast is not None else None,
+            live=view is None or view.live,
         )
 
     # --- layout -------------------------------------------------------------------------------------------

@@ -14,11 +14,32 @@ from typing import Any
 from amgs.model import Block
 
 DIGITS = 6
+LINE = 120
 
 
 def to_json(result: Any) -> str:
-    """The result as indented JSON with a newline at its end; equal results give equal bytes."""
-    return json.dumps(plain(result), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    """The result as JSON with a newline at its end; equal results give equal bytes.
+
+    What fits on a line stays on one, so that it reads as a table and differences are short.
+    """
+    return _laid_out(plain(result), 0) + "\n"
+
+
+def _laid_out(value: Any, depth: int) -> str:
+    short = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if len(short) + depth <= LINE or not isinstance(value, (dict, list)) or not value:
+        return short
+    inner, outer = " " * (depth + 2), " " * depth
+    if isinstance(value, dict):
+        parts = [
+            f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(each, depth + 2)}"
+            for key, each in value.items()
+        ]
+        opening, closing = "{", "}"
+    else:
+        parts = [_laid_out(each, depth + 2) for each in value]
+        opening, closing = "[", "]"
+    return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{outer}{closing}"
 
 
 def plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amgs.errors import AmgsError, ExpectationError, InputError, UsageError
+from amgs.errors import AmgsError, Cancelled, ExpectationError, InputError, UsageError
 from amgs_tui.headless.output import intended
 from amgs_tui.verbs.line import LineError
 from amgs_tui.verbs.registry import Call, Registry
@@ -111,6 +111,10 @@ def run_steps(
             "The script takes snapshots, and no folder for them is named.", way_out="Add --out DIR."
         )
     for step in steps:
+        if progress is not None and progress.cancelled:
+            raise Cancelled(
+                f"Stopped before {name}:{step.number}.", way_out="What was already committed stays."
+            )
         if before is not None:
             before(step)
         try:

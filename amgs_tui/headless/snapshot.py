@@ -7,14 +7,15 @@ from __future__ import annotations
 import difflib
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from amgs.errors import InputError, UsageError
 from amgs_tui.headless.drawing import draw
 from amgs_tui.headless.encode import to_json
 from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.verbs.results import Snapshot
+from amgs_tui.verbs.results import Overview, Snapshot
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -63,11 +64,12 @@ def take(session: Session, name: str) -> Snapshot:
         )
     target = session.snapshots
     canvas = Canvas(*target.size, session.palette, target.symbols)
-    picture = draw(session, state.result, canvas)
+    result = portable(state.result)
+    picture = draw(session, result, canvas)
     files = {
         f"{name}.txt": as_text(picture),
         f"{name}.svg": as_svg(picture, canvas, f"amgs · {session.pane}"),
-        f"{name}.json": to_json(state.result),
+        f"{name}.json": to_json(result),
     }
     for file, content in files.items():
         if target.check:
@@ -75,6 +77,13 @@ def take(session: Session, name: str) -> Snapshot:
         else:
             _write(target.folder / file, content)
     return Snapshot(name, session.pane, tuple(files), target.check)
+
+
+def portable(result: Any) -> Any:
+    """The result without what is true of this machine alone: the folder of the store."""
+    if isinstance(result, Overview):
+        return replace(result, store=replace(result.store, path=Path(result.store.path).name))
+    return result
 
 
 def as_text(picture: Text) -> str:

@@ -132,6 +132,11 @@ def _(result: results.Snapshot) -> Sheet:
 
 
 @table_of.register
+def _(result: results.Saved) -> Sheet:
+    return sheet(f"Saved {result.lines:,} lines", "file*", [(result.file,)])
+
+
+@table_of.register
 def _(result: results.Expectation) -> Sheet:
     return sheet(
         "", "metric found:n op wanted:n", [(result.metric, result.found, result.operator, result.wanted)]

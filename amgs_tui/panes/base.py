@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.text import Text
 from textual import events
-from textual.binding import Binding
 from textual.message import Message
 from textual.widget import Widget
 
+from amgs_tui.keys import quiet
 from amgs_tui.messages import Failed, Origin, Request
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
@@ -117,6 +117,9 @@ class Pane(Widget, can_focus=True):
     def answered(self, line: str) -> None:
         """The operator answered what the pane had asked with `ask_line`."""
 
+    def shown_to_operator(self, verb: str, result: Any) -> None:
+        """The operator asked for this result: more than redrawing may be due."""
+
     def started(self, request: Request) -> None:
         self.busy = request
         self._say()
@@ -166,12 +169,12 @@ class ListPane(Pane):
     """A pane with a cursor over rows."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        Binding("up,k", "move(-1)", "up", show=False, id="list.up", tooltip="One row up"),
-        Binding("down,j", "move(1)", "down", show=False, id="list.down", tooltip="One row down"),
-        Binding("pageup", "page(-1)", "page up", show=False, id="list.page_up", tooltip="One page up"),
-        Binding("pagedown", "page(1)", "page down", show=False, id="list.page_down", tooltip="One page down"),
-        Binding("home,g", "edge(-1)", "first", show=False, id="list.first", tooltip="To the first row"),
-        Binding("end,G", "edge(1)", "last", show=False, id="list.last", tooltip="To the last row"),
+        quiet("up,k", "move(-1)", "up", "list.up", "One row up"),
+        quiet("down,j", "move(1)", "down", "list.down", "One row down"),
+        quiet("pageup", "page(-1)", "page up", "list.page_up", "One page up"),
+        quiet("pagedown", "page(1)", "page down", "list.page_down", "One page down"),
+        quiet("home,g", "edge(-1)", "first", "list.first", "To the first row"),
+        quiet("end,G", "edge(1)", "last", "list.last", "To the last row"),
     ]
 
     def __init__(self) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
-from textual.binding import Binding
 
+from amgs_tui.keys import shown
 from amgs_tui.panes.base import Ask, Pane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
@@ -30,21 +30,9 @@ Every block that a frame selects carries its score as a forecast: so likely will
 the diagonal the scores mean what they say. The Brier score is the mean squared error, 0 is best."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        Binding(
-            "u",
-            "feedback('useful')",
-            "useful",
-            id="calibration.useful",
-            tooltip="The selected block was useful",
-        ),
-        Binding(
-            "x",
-            "feedback('useless')",
-            "useless",
-            id="calibration.useless",
-            tooltip="The selected block was useless",
-        ),
-        Binding("b", "bins", "bins", id="calibration.bins", tooltip="5, 10 or 20 steps of the forecast"),
+        shown("u", "feedback('useful')", "useful", "calibration.useful", "The selected block was useful"),
+        shown("x", "feedback('useless')", "useless", "calibration.useless", "The selected block was useless"),
+        shown("b", "bins", "bins", "calibration.bins", "5, 10 or 20 steps of the forecast"),
     ]
 
     def __init__(self) -> None:

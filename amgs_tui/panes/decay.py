@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
-from textual.binding import Binding
 
+from amgs_tui.keys import shown
 from amgs_tui.panes.base import Ask, ListPane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
@@ -30,13 +30,9 @@ with a mark for every reinforcement; the list is of blocks that fall under the t
 ahead, soonest first. Moving in the list selects the block."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        Binding(
-            "left_square_bracket", "days(-1)", "fewer days", id="decay.fewer", tooltip="Look less far ahead"
-        ),
-        Binding(
-            "right_square_bracket", "days(1)", "more days", id="decay.more", tooltip="Look farther ahead"
-        ),
-        Binding("enter", "select", "select", id="decay.select", tooltip="Select this block in every pane"),
+        shown("left_square_bracket", "days(-1)", "days", "decay.fewer", "Look less far ahead"),
+        shown("right_square_bracket", "days(1)", "days", "decay.more", "Look farther ahead"),
+        shown("enter", "read", "read", "decay.read", "Read the block under the cursor"),
         *ListPane.BINDINGS,
     ]
 
@@ -89,7 +85,7 @@ ahead, soonest first. Moving in the list selects the block."""
             now=self.forecast.as_of if self.forecast is not None else self.workstation.now(),
             curve=self.curve,
             forecast=self.forecast,
-            selected=rows[self.cursor].block.id if rows else None,
+            selected=self.workstation.selected if rows else None,
         )
 
     def action_days(self, by: int) -> None:
@@ -97,5 +93,7 @@ ahead, soonest first. Moving in the list selects the block."""
         self.days = DAYS[max(0, min(place + by, len(DAYS) - 1))]
         self.look()
 
-    def action_select(self) -> None:
-        self.moved()
+    def action_read(self) -> None:
+        if self.forecast is not None and self.rows:
+            self.workstation.pick(self.forecast.rows[self.cursor].block.id)
+            self.workstation.action_peek()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.text import Text
 from textual import events
-from textual.binding import Binding
 
+from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.base import Ask, Pane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Axis = Literal["lifetime", "log", "context"]
 AXES: tuple[Axis, ...] = ("lifetime", "log", "context")
 NEEDS_VIEW = frozenset({"step", "to_refocus", "refocus", "back", "play", "why", "axis", "zoom", "source"})
+WHY_LINES = 16
 ZOOM_STEP, MOST_ZOOM = 2.0, 4096.0
 
 
@@ -40,55 +41,23 @@ expanded (▲), what it does not is collapsed (▽), within the window. Step it 
 and ask any entry why it is as it is. Opened frames land here."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        Binding("full_stop", "step(1)", "token", id="focus.step", tooltip="Decode one token"),
-        Binding(
-            "n",
-            "to_refocus",
-            "to next refocus",
-            id="focus.next",
-            tooltip="Decode until the next refocus is done",
+        shown("full_stop", "step(1)", "token", "focus.step", "Decode one token"),
+        shown("n", "to_refocus", "next", "focus.next", "Decode until the next refocus is done"),
+        shown("greater_than_sign", "refocus", "refocus", "focus.refocus", "Refocus now, without decoding"),
+        shown("comma", "back(1)", "back", "focus.back", "Take one token back, exactly"),
+        shown("space", "play", "play", "focus.play", "Decode on and on, until space or esc"),
+        shown("enter", "why", "why", "focus.why", "Explain the entry under the cursor in full"),
+        shown("a", "axis", "axis", "focus.axis", "Lifetime, logarithm from the end, one column an entry"),
+        shown(
+            "plus,equals_sign", "zoom(1)", "zoom", "focus.zoom_in", "Fewer tokens a column", key_display="+"
         ),
-        Binding(
-            "greater_than_sign",
-            "refocus",
-            "refocus",
-            id="focus.refocus",
-            tooltip="Refocus now, without decoding",
-        ),
-        Binding("comma", "back(1)", "back", id="focus.back", tooltip="Take one token back, exactly"),
-        Binding("space", "play", "play", id="focus.play", tooltip="Decode on and on, until space or esc"),
-        Binding("enter", "why", "why", id="focus.why", tooltip="Explain the entry under the cursor"),
-        Binding("left", "walk(-1)", "entry ←", show=False, id="focus.left", tooltip="The entry before"),
-        Binding("right", "walk(1)", "entry →", show=False, id="focus.right", tooltip="The next entry"),
-        Binding("home", "edge(-1)", "first", show=False, id="focus.first", tooltip="The first entry"),
-        Binding("end", "edge(1)", "last", show=False, id="focus.last", tooltip="The last entry"),
-        Binding(
-            "a",
-            "axis",
-            "axis",
-            id="focus.axis",
-            tooltip="Lifetime, logarithm from the end, one column an entry",
-        ),
-        Binding(
-            "plus,equals_sign",
-            "zoom(1)",
-            "zoom in",
-            key_display="+",
-            id="focus.zoom_in",
-            tooltip="Fewer tokens a column",
-        ),
-        Binding("minus", "zoom(-1)", "zoom out", id="focus.zoom_out", tooltip="More tokens a column"),
-        Binding(
-            "o", "open", "open", id="focus.open", tooltip="Open the frame assembled last, or ask for one"
-        ),
-        Binding(
-            "s",
-            "source",
-            "source",
-            show=False,
-            id="focus.source",
-            tooltip="Select the block this entry came from",
-        ),
+        shown("minus", "zoom(-1)", "zoom", "focus.zoom_out", "More tokens a column"),
+        shown("o", "open", "open", "focus.open", "Open the frame assembled last, or ask for one"),
+        quiet("left", "walk(-1)", "entry", "focus.left", "The entry before"),
+        quiet("right", "walk(1)", "entry", "focus.right", "The next entry"),
+        quiet("home", "edge(-1)", "first", "focus.first", "The first entry"),
+        quiet("end", "edge(1)", "last", "focus.last", "The last entry"),
+        quiet("s", "source", "source", "focus.source", "Select the block this entry came from"),
     ]
 
     def __init__(self) -> None:
@@ -153,28 +122,18 @@ and ask any entry why it is as it is. Opened frames land here."""
                 "An assembled frame becomes what the language model remembers; "
                 "here you see how much of it is held in detail.",
             )
-        from amgs_tui.pictures import focus
+        from amgs_tui.pictures import focus, focus_columns
 
         return focus.focus(
             self.view,
             canvas,
             axis=self.axis,
             zoom=self.zoom,
-            offset=self.map_offset,
+            offset=focus_columns.offset_for(self.view, self.cursor, self.axis, self.zoom),
             selected=self.cursor,
             why=self.why,
             titles=self.workstation.titles,
         )
-
-    @property
-    def map_offset(self) -> int:
-        """The first lifetime token of the map so that the cursor's entry is in view."""
-        if self.view is None or self.zoom <= 1 or not self.view.entries:
-            return 0
-        span = max(1, int(self.view.lifetime / self.zoom))
-        entry = self.view.entries[min(self.cursor, len(self.view.entries) - 1)]
-        middle = (entry.start + entry.end) // 2
-        return max(0, min(middle - span // 2, self.view.lifetime - span))
 
     def failed(self, failure: Failed) -> None:
         self.playing = False
@@ -184,6 +143,18 @@ and ask any entry why it is as it is. Opened frames land here."""
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """The transport is offered once something is open."""
         return self.view is not None or action not in NEEDS_VIEW
+
+    def shown_to_operator(self, verb: str, result: Any) -> None:
+        """What was asked by enter is explained on a page of its own: the inspector may have cut it."""
+        if verb == "focus why":
+            from amgs_tui.pictures import focus
+            from amgs_tui.screens.reader import Reader
+
+            def draw(width: int) -> Text:
+                canvas = self.workstation.canvas(width, WHY_LINES)
+                return focus.why(result, canvas, titles=self.workstation.titles)
+
+            self.workstation.push_screen(Reader(f"Why entry {result.entry.position}", draw))
 
     # --- transport ----------------------------------------------------------------------------------------
 
@@ -273,10 +244,11 @@ and ask any entry why it is as it is. Opened frames land here."""
         offset = event.get_content_offset(self)
         if offset is None or self.view is None:
             return
-        from amgs_tui.pictures import focus
+        from amgs_tui.pictures import focus, focus_columns
 
+        begins = focus_columns.offset_for(self.view, self.cursor, self.axis, self.zoom)
         place = focus.entry_at(
-            self.view, self.canvas(), offset.x, axis=self.axis, zoom=self.zoom, offset=self.map_offset
+            self.view, self.canvas(), offset.x, axis=self.axis, zoom=self.zoom, offset=begins
         )
         if place is not None:
             self.move_to(place)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.text import Text
-from textual.binding import Binding
 
+from amgs_tui.keys import shown
 from amgs_tui.panes.base import Ask, ListPane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
@@ -34,18 +34,12 @@ score is made of and what became of it. Open a frame as lifetime context to see 
 makes of it. Verdicts (u, x) settle the score as a forecast."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        Binding("e,enter", "ask", "ask", id="frame.ask", tooltip="Ask something: assembles the frame for it"),
-        Binding(
-            "o",
-            "open",
-            "open as context",
-            id="frame.open",
-            tooltip="Make this frame the model's lifetime context",
-        ),
-        Binding("u", "feedback('useful')", "useful", id="frame.useful", tooltip="This block was useful"),
-        Binding("x", "feedback('useless')", "useless", id="frame.useless", tooltip="This block was useless"),
-        Binding("f", "choose", "frame", id="frame.choose", tooltip="Choose which frame is assembled"),
-        Binding("v", "view", "text", id="frame.view", tooltip="Candidates and text, candidates, text"),
+        shown("e,enter", "ask", "ask", "frame.ask", "Ask something: assembles the frame for it"),
+        shown("o", "open", "open", "frame.open", "Make this frame the model's lifetime context"),
+        shown("u", "feedback('useful')", "useful", "frame.useful", "This block was useful"),
+        shown("x", "feedback('useless')", "useless", "frame.useless", "This block was useless"),
+        shown("f", "choose", "frame", "frame.choose", "Choose which frame is assembled"),
+        shown("v", "view", "view", "frame.view", "Candidates and text, candidates, text"),
         *ListPane.BINDINGS,
     ]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
-from textual.binding import Binding
 
+from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.base import Ask, ListPane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
@@ -31,19 +31,11 @@ the time since it was reinforced make it. Walk the neighbours with the arrows; e
 and the centre, b goes back."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        Binding(
-            "enter",
-            "enter",
-            "walk there",
-            id="graph.walk",
-            tooltip="Make this neighbour the selection and the centre",
-        ),
-        Binding("b", "back", "back", id="graph.back", tooltip="To the centre before"),
-        Binding("h", "hops", "hops", id="graph.hops", tooltip="One, two or three hops"),
-        Binding("right", "move(1)", "next", show=False, id="graph.next", tooltip="The next neighbour"),
-        Binding(
-            "left", "move(-1)", "previous", show=False, id="graph.previous", tooltip="The neighbour before"
-        ),
+        shown("enter", "enter", "walk there", "graph.walk", "Select this neighbour and make it the centre"),
+        shown("b", "back", "back", "graph.back", "To the centre before"),
+        shown("h", "hops", "hops", "graph.hops", "One, two or three hops"),
+        quiet("right", "move(1)", "next", "graph.next", "The next neighbour"),
+        quiet("left", "move(-1)", "previous", "graph.previous", "The neighbour before"),
         *ListPane.BINDINGS,
     ]
 

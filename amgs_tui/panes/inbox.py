@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
-from textual.binding import Binding
 
+from amgs_tui.keys import shown
 from amgs_tui.panes.base import Ask, ListPane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
@@ -33,18 +33,10 @@ an embedding, entities, edges to what is related, and a pace of forgetting. d sh
 happens; c carries it out in one transaction, which the overview can undo."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        Binding(
-            "c", "consolidate", "consolidate", id="inbox.consolidate", tooltip="Consolidate the whole inbox"
-        ),
-        Binding(
-            "d",
-            "plan",
-            "plan",
-            id="inbox.plan",
-            tooltip="Show what consolidation would do, or go back to the list",
-        ),
-        Binding("i", "ingest", "ingest", id="inbox.ingest", tooltip="Take in a file, a folder or a text"),
-        Binding("enter", "select", "select", id="inbox.select", tooltip="Select this block in every pane"),
+        shown("c", "consolidate", "consolidate", "inbox.consolidate", "Consolidate the whole inbox"),
+        shown("d", "plan", "plan", "inbox.plan", "Show what consolidation would do, or go back to the list"),
+        shown("i", "ingest", "ingest", "inbox.ingest", "Take in a file, a folder or a text"),
+        shown("enter", "read", "read", "inbox.read", "Select this block and read it"),
         *ListPane.BINDINGS,
     ]
 
@@ -143,5 +135,8 @@ happens; c carries it out in one transaction, which the overview can undo."""
     def action_ingest(self) -> None:
         self.workstation.action_command("ingest --batch ")
 
-    def action_select(self) -> None:
-        self.moved()
+    def action_read(self) -> None:
+        chosen = self.block_at_cursor()
+        if chosen is not None:
+            self.workstation.pick(chosen)
+            self.workstation.action_peek()

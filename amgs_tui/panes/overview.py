@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
-from textual.binding import Binding
 
+from amgs_tui.keys import shown
 from amgs_tui.panes.base import Ask, Pane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
@@ -28,14 +28,8 @@ One look at everything: how many blocks are in which state, the loop from notes 
 with its counts, and the journal of changes. U takes the latest change back that still stands."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        Binding(
-            "U",
-            "undo",
-            "undo last change",
-            id="overview.undo",
-            tooltip="Take back the latest change that still stands",
-        ),
-        Binding("V", "verify", "verify", id="overview.verify", tooltip="Check the store from end to end"),
+        shown("U", "undo", "undo", "overview.undo", "Take back the latest change that still stands"),
+        shown("V", "verify", "verify", "overview.verify", "Check the store from end to end"),
     ]
 
     def __init__(self) -> None:

@@ -227,7 +227,7 @@ def _rings(
     ]
     # More than this many labels would cover each other's lines; the rest is in the table.
     spots, (cx, cy) = place(
-        nodes[: max(6, region.height * 7 // 5)], region.width, region.height, width_of(center) + 2
+        nodes[: max(6, region.height * 7 // 5)], region.width, region.height, width_of(center) + 4
     )
     middle = Spot(int(cx), int(cy), int(cx), int(cx) + 1)
     _lines(region, result, {**spots, result.center.id: middle}, letters)
@@ -247,7 +247,7 @@ def _rings(
         region.put(spot.x, spot.y, dot, ink(colour, bold=True))
         if chosen:
             region.shade(spot.y, palette.selection, x=spot.start, width=spot.end - spot.start)
-    title = f" {center} "
+    title = f" ◉ {center} "
     x = int(cx) - width_of(title) // 2
     chosen = selected in (None, result.center.id)
     region.put(x, int(cy), title, ink(palette.on(palette.accent), on=palette.accent, bold=chosen))

@@ -37,6 +37,7 @@ class Chooser(ModalScreen[str | None]):
     }
     Chooser OptionList, Chooser OptionList:focus {
         border: none; height: auto; max-height: 100%; background: $surface; padding: 0;
+        text-wrap: nowrap; text-overflow: ellipsis;
     }
     """
     BINDINGS: ClassVar[list[Any]] = [

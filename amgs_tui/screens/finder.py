@@ -30,6 +30,7 @@ class Finder(ModalScreen[str | None]):
     Finder Input, Finder Input:focus { border: none; height: 1; padding: 0 1; background: $panel; }
     Finder OptionList, Finder OptionList:focus {
         border: none; height: auto; max-height: 16; background: $surface; padding: 0;
+        text-wrap: nowrap; text-overflow: ellipsis;
     }
     Finder Static { height: 1; padding: 0 1; color: $muted; }
     """
@@ -51,8 +52,8 @@ class Finder(ModalScreen[str | None]):
             frame.border_title = "Find a block"
             frame.border_subtitle = "⏎ selects · ↑ ↓ walk · esc back"
             yield Input(placeholder="letters of its title or text, or the start of its id")
-            yield OptionList()
             yield Static("Type to search.")
+            yield OptionList()
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()

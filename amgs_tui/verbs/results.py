@@ -152,6 +152,14 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Saved:
+    """`save`: a script of what the session did, and how many lines it has."""
+
+    file: str
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
 class Expectation:
     """`expect`: a metric that was compared and held."""
 

@@ -1,17 +1,18 @@
-"""What scripts are checked with: `snapshot`, `expect`."""
+"""What scripts are made and checked with: `snapshot`, `save`, `expect`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from operator import eq, ge, gt, le, lt, ne
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from amgs.errors import ExpectationError, UsageError
-from amgs_tui.verbs.registry import verb
-from amgs_tui.verbs.results import Expectation, Snapshot
+from amgs.errors import ExpectationError, InputError, UsageError
+from amgs_tui.verbs.registry import Takes, verb
+from amgs_tui.verbs.results import Expectation, Saved, Snapshot
 
 if TYPE_CHECKING:
     from amgs.model import Frame
@@ -36,6 +37,22 @@ def snapshot(
     from amgs_tui.headless.snapshot import take
 
     return take(session, name)
+
+
+@verb("save", summary="Save what was done in this session as a script.")
+def save(
+    session: Session,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the script is written."), Takes("file")],
+) -> Saved:
+    """Write every call of this session, the ones from the screen too, as a script that `amgs run` replays."""
+    lines = [call.line() for call in session.history if call.verb.name != "save"]
+    try:
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{file}: {error.strerror}.", title="Cannot write the script", way_out="Choose another path."
+        ) from error
+    return Saved(str(file), len(lines))
 
 
 @verb("expect", summary="Stop the script unless a number is as expected.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from textual import events
@@ -73,10 +73,15 @@ def hints(bindings: dict[str, ActiveBinding]) -> list[KeyHint]:
             continue
         name = binding.id or binding.action
         shown = binding.key_display or sign(binding.key)
-        earlier = found.get(name)
-        keys = shown if earlier is None or binding.key_display else f"{earlier.keys}/{shown}"
-        tooltip = binding.tooltip or binding.description
-        found[name] = KeyHint(name, keys, binding.description, binding.action, tooltip, active.node)
+        group = f"{id(active.node)}:{binding.description}"
+        earlier = found.get(group)
+        if earlier is None:
+            tooltip = binding.tooltip or binding.description
+            found[group] = KeyHint(name, shown, binding.description, binding.action, tooltip, active.node)
+        elif shown not in earlier.keys:
+            found[group] = replace(
+                earlier, keys=f"{earlier.keys} {shown}" if len(shown) == 1 else earlier.keys
+            )
     return list(found.values())
 
 

@@ -53,7 +53,7 @@ def doing_line(state: Doing, width: int, spinner: str) -> Content:
     stop = "  stopping … " if state.stopping else "  esc stops it " if state.stoppable else " "
     behind = f"  +{state.waiting} waiting" if state.waiting else ""
     middle: list[str] = []
-    if state.total > 0:
+    if state.total > 1:  # one step out of one tells nothing
         middle.append(f"{bar(state.done, state.total, 12)} {state.done:,}/{state.total:,}")
     if state.doing:
         middle.append(state.doing)

@@ -7,6 +7,7 @@ is already in the local cache. Nothing is downloaded.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import inspect
 import logging
@@ -15,6 +16,7 @@ import tempfile
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -325,11 +327,16 @@ def _quiet() -> Iterator[None]:
     gguf_logger = logging.getLogger("gguf")
     gguf_level = gguf_logger.level
     gguf_logger.setLevel(logging.ERROR)
+    # The GGUF reader draws its bar past the library's own switch, which would write across the screen.
+    gguf_reader: Any = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
+    bar = gguf_reader.tqdm
+    gguf_reader.tqdm = partial(bar, disable=True)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
+        gguf_reader.tqdm = bar
         library.set_verbosity(level)
         gguf_logger.setLevel(gguf_level)
         if bars:

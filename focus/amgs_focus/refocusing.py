@@ -4,7 +4,7 @@ decided.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from amgs_focus.allocator import allocate
@@ -47,7 +47,8 @@ def refocus(
         allocation = allocate(context, found, tree, settings, allocator)
         context, allocator, scores = allocation.context, allocation.state, allocation.scores
         edits += len(allocation.edits)
-        merge_decisions(decisions, allocation.actions, done)
+        # of two passes the later one's answer counts; what was applied is not asked about again
+        decisions |= {(one.node, one.kind): replace(one, refinement=done) for one in allocation.actions}
         if not allocation.edits:
             break
     parts = {entry.node: parts[entry.node] for entry in context.entries() if entry.node in parts}
@@ -89,16 +90,6 @@ def refocus(
         swaps=(*state.swaps, record.swap_rate)[-settings.history :],
     )
     return after, record
-
-
-def merge_decisions(
-    known: dict[tuple[NodeRef, Action], Decision], found: Sequence[Decision], refinement: int
-) -> None:
-    """Add one pass's decisions to a refocus: later ones replace earlier ones, but what was applied stays."""
-    for decision in found:
-        key = (decision.node, decision.kind)
-        if key not in known or not known[key].applied:
-            known[key] = replace(decision, refinement=refinement)
 
 
 def _parts(found: Scores, context: WorkingContext) -> dict[NodeRef, Parts]:

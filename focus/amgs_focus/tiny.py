@@ -26,7 +26,7 @@ VOCABULARY = 256 + len(SPECIALS)
 END = VOCABULARY - 1
 
 _SPELLED = re.compile("(" + "|".join(re.escape(special) for special in SPECIALS) + ")")
-_UNPRINTABLE = re.compile(r"[^\S \n\t]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class TinyCache:
@@ -98,7 +98,7 @@ class TinyModel:
             pieces += [buffer.decode("utf-8", errors="replace"), SPECIALS[token - 256]]
             buffer.clear()
         pieces.append(buffer.decode("utf-8", errors="replace"))
-        return _UNPRINTABLE.sub("\ufffd", "".join(pieces))
+        return _CONTROL.sub("\ufffd", "".join(pieces))
 
     def sinks(self) -> list[int]:
         return [256, 257, 10, 10]

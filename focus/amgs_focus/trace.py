@@ -311,11 +311,9 @@ def _parse(line: bytes, number: int, running: int) -> tuple[int, str, Mapping[st
         raise _faulty(number, "it, or a line before it, was changed")
     try:
         entry = json.loads(body)
-        kind, data, told = entry["kind"], entry["data"], entry["line"]
+        kind, data = entry["kind"], entry["data"]
     except (ValueError, KeyError, TypeError) as error:
         raise _faulty(number, "it is not an event") from error
-    if told != number:
-        raise _faulty(number, f"it says that it is line {told}")
     return running, kind, data
 
 

@@ -196,7 +196,8 @@ def _sentence(decision: Decision | None) -> str:
 def _would(shown: EntryView, decision: Decision | None, state: FocusState, settings: FocusSettings) -> str:
     """What would make something happen to the entry at the next refocus."""
     if shown.protected:
-        waits = shown.index * settings.block_size + settings.block_size - state.context.tail_start
+        end = (shown.index + 1) * settings.block_size
+        waits = end + settings.tail_blocks * settings.block_size - state.context.lifetime
         return f"It leaves the tail after {waits} more tokens."
     steps = []
     if shown.cooldown:

@@ -283,8 +283,7 @@ class WorkingContext:
     def _check_entry(self, entry: Entry) -> None:
         if entry.level == 0:
             aligned = entry.start == entry.index * self.block_size
-            whole = entry.end - entry.start == self.block_size or entry.end == self.lifetime
-            if not (aligned and whole and entry.cost == entry.end - entry.start <= self.block_size):
+            if not (aligned and entry.cost == entry.end - entry.start <= self.block_size):
                 raise _broken(f"{entry.node} is not one block")
         elif entry != gist_entry(entry.node, self.block_size, self.slots):
             raise _broken(f"{entry.node} does not cover the span of its level")

@@ -15,7 +15,9 @@ ROOT = Path(__file__).parents[2]
 def modules_after(statement: str) -> set[str]:
     """The names in sys.modules of a fresh interpreter that ran the statement."""
     script = f"import sys\n{statement}\nprint('\\n'.join(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     return set(done.stdout.split())
 
 

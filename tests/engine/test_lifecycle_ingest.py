@@ -74,13 +74,14 @@ def test_unfit_files_are_refused_by_name_and_the_others_go_on(tmp_path: Path) ->
     with open_memory() as memory:
         memory.settings = Settings(ingest=IngestSettings(max_file_bytes=4000))
         report = memory.ingest_folder(tmp_path)
+        by_name = memory.ingest_file(tmp_path / "no.md")
     assert len(report.added) == 6
+    assert [r.reason[:12] for r in by_name.refused] == ["its front ma"]
     assert {r.source: r.reason.split(" (")[0][:12] for r in report.refused} == {
         "latin.md": "it is not UT",
         "empty.md": "it is empty",
         "only-front.md": "it is empty",
         "large.md": "it has 0 MiB",
-        "no.md": "its front ma",
         "gone.md": "it cannot be",
     }
 
@@ -108,16 +109,6 @@ def test_missing_paths_are_input_errors(tmp_path: Path) -> None:
         write_notes(tmp_path)
         with pytest.raises(InputError, match="not a folder"):
             memory.ingest_folder(tmp_path / "people" / "ilse.md")
-
-
-def test_a_folder_can_say_which_files_are_no_notes(tmp_path: Path) -> None:
-    write_notes(tmp_path)
-    (tmp_path / "README.md").write_text("About these notes.")
-    (tmp_path / "corpus.toml").write_text('exclude = ["README.md", "talks/*"]')
-    with open_memory() as memory:
-        assert len(memory.ingest_folder(tmp_path).added) == 3
-        (tmp_path / "corpus.toml").write_text("exclude = [broken")
-        assert [r.source for r in memory.ingest_folder(tmp_path).refused] == ["corpus.toml"]
 
 
 @pytest.mark.parametrize("text", ["", "   \n\t ", "half a \ud800 pair"])

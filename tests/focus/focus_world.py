@@ -17,7 +17,7 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.tiny import TinyModel
 from amgs_focus.working_context import WorkingContext
 
-torch.set_num_threads(2)
+torch.set_num_threads(1)  # the tensors are tiny: threads only wait for each other
 
 MODEL = TinyModel()
 SMALL = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2, horizon=8)

@@ -252,6 +252,15 @@ def test_room_that_cannot_be_made_is_an_error_that_says_how_much_is_needed() -> 
         make_room(replace(base, window=base.used - 1), {}, shape, SMALL, AllocatorState())
 
 
+def test_room_for_tokens_to_come_is_made_by_what_asks_for_less_detail_first() -> None:
+    base, shape = context_of()
+    context = replace(opened(base, L1, NodeRef(1, 21)), window=base.used + 6)
+    state = AllocatorState(refocus=1, headroom=2)
+    allocation = run({NodeRef(0, 21): -0.9, NodeRef(0, 20): 0.1}, context=context, shape=shape, state=state)
+    made = decision(allocation, NodeRef(1, 21), "collapse")
+    assert (made.reason, made.rank, made.detail) == ("applied", 1, "")
+
+
 def test_headroom_is_kept_free_where_it_can_be() -> None:
     base, shape = context_of()
     context = replace(opened(base, L1), window=base.used + 3)

@@ -26,7 +26,7 @@ def write_model(folder: Path, *, specials: tuple[str, ...] = CHAT, scale: float 
     bytewise = Tokenizer(models.BPE(vocab={sign: i for i, sign in enumerate(alphabet)}, merges=[]))
     bytewise.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bytewise.decoder = decoders.ByteLevel()
-    tokenizer = FastTokenizer(tokenizer_object=bytewise)
+    tokenizer = FastTokenizer(tokenizer_object=bytewise)  # type: ignore[no-untyped-call]
     tokenizer.add_special_tokens({"additional_special_tokens": list(specials)})
     tokenizer.eos_token = specials[-1]
     torch.manual_seed(0)

@@ -85,6 +85,24 @@ def test_only_what_lies_behind_the_first_change_is_computed() -> None:
         assert record.dirty >= record.used - 1 - before
 
 
+def test_other_tokens_at_the_same_places_are_read_anew() -> None:
+    runtime = small_runtime(settings=SMALL.model_copy(update={"window": 400}))
+    runtime.ingest(notes(3))
+    runtime.decode(8)
+    runtime.back(6)
+    runtime.question("what else?")
+    assert 0 < runtime.reader.dirty(runtime.context) < runtime.context.used
+    reading = runtime.reader.read(runtime.context, runtime.tree)
+    assert torch.allclose(reading.logits, recomputed(runtime), atol=1e-5)
+
+
+def test_a_refocus_leaves_room_for_the_tokens_until_the_next() -> None:
+    runtime = asked()
+    refocused = [record.refocus for record in runtime.decode(40) if record.refocus]
+    assert len(refocused) == 10
+    assert all(one.used <= one.window - SMALL.cadence for one in refocused)
+
+
 def test_two_runs_are_the_same_run() -> None:
     assert told(asked().decode(30)) == told(asked().decode(30))
 
@@ -342,7 +360,7 @@ def test_a_window_that_fills_up_while_decoding_says_so() -> None:
 
 
 @settings(max_examples=10)
-@given(st.integers(20, 60), st.integers(1, 12), st.integers(0, 3))
+@given(st.integers(36, 70), st.integers(1, 12), st.integers(0, 3))
 def test_the_budget_holds_at_every_step_of_any_run(window: int, cadence: int, tail: int) -> None:
     small = SMALL.model_copy(update={"window": window, "cadence": cadence, "tail_blocks": tail})
     runtime = small_runtime(settings=small)

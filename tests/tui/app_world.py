@@ -42,6 +42,7 @@ from amgs_tui.engine_worker import Execute
 from amgs_tui.messages import Answer, Request
 from amgs_tui.verbs.registry import standard
 from amgs_tui.verbs.results import (
+    BlockDetail,
     BlockList,
     FrameList,
     Inbox,
@@ -171,6 +172,9 @@ class World:
     def block_find(self, text: str, **_: Any) -> BlockList:
         everything = [*self.raw, *self.blocks]
         return BlockList(text, tuple(each for each in everything if text.lower() in each.title.lower()))
+
+    def block_show(self, block: str) -> BlockDetail:
+        return BlockDetail(self.select(block).block, 0.6, "standard", 2, 1)
 
     def select(self, block: str) -> Selected:
         return Selected(next(each for each in (*self.raw, *self.blocks) if each.id == block))

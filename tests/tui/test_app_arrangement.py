@@ -7,11 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_tui.widgets.arrangement import COMPANIONS, PANES, Box, arrange, mode_for
-from amgs_tui.widgets.header import Facts, header_line
 from amgs_tui.widgets.keybar import ALWAYS, KeyHint, fit
 from amgs_tui.widgets.status import Doing, bar, doing_line
 from amgs_tui.widgets.tabs import tab_labels
-from tests.tui.app_world import NOW
 
 
 @given(
@@ -62,15 +60,6 @@ def test_tabs_shorten_until_they_fit(width: int, active: str) -> None:
     assert len(labels) == len(PANES)
     if width >= 40:
         assert sum(map(len, labels)) <= width
-
-
-@given(st.integers(10, 220))
-def test_the_header_drops_what_matters_least(width: int) -> None:
-    facts = Facts("a-rather-long-store-name.duckdb", NOW, 100_412, 37, 0.05, "SmolLM2-135M bf16", 0.113, True)
-    line = header_line(facts, width)
-    assert line.cell_length <= width
-    if width >= 72:
-        assert "100,412 blocks" in line.plain and "37 raw" in line.plain
 
 
 @given(st.integers(20, 220), st.integers(0, 500), st.integers(0, 500))

@@ -11,6 +11,7 @@ from amgs_tui.panes.frame import FramePane
 from amgs_tui.panes.graph import GraphPane
 from amgs_tui.panes.inbox import InboxPane
 from amgs_tui.screens.chooser import Chooser
+from amgs_tui.screens.reader import Reader
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 
@@ -101,6 +102,15 @@ async def test_the_cursor_in_the_inbox_selects_the_block_everywhere() -> None:
         assert isinstance(decay, DecayPane) and decay.curve is not None
         assert decay.curve.block.id == world.raw[1].id
         assert "select" in world.verbs()
+
+
+async def test_enter_reads_the_block_in_full_and_p_reads_the_selected_one_anywhere() -> None:
+    world = World()
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("down", "enter")
+        assert isinstance(driven.app.screen, Reader) and "dome stood still (1)" in driven.text
+        await driven.press("escape", "7", "p")
+        assert isinstance(driven.app.screen, Reader) and "dome stood still (1)" in driven.text
 
 
 async def test_a_click_on_a_row_selects_it() -> None:
@@ -220,6 +230,13 @@ async def test_the_inspector_follows_the_cursor_over_the_entries() -> None:
         assert pane.why.entry.position == 2
         await driven.press("s")
         assert driven.app.selected == pane.why.entry.source
+
+
+async def test_enter_explains_an_entry_on_a_page_of_its_own() -> None:
+    async with drive(World(consolidated=8), (80, 24)) as driven:
+        await opened(driven)
+        await driven.press("home", "enter")
+        assert isinstance(driven.app.screen, Reader) and "the encoder slipped twice" in driven.text
 
 
 async def test_axis_and_zoom_change_the_map_only() -> None:

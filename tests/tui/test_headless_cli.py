@@ -186,6 +186,21 @@ def test_the_environment_wins_over_the_file(
     assert json.loads(amgs.out)["threshold"] == 0.25
 
 
+def test_a_broken_theme_file_is_named_and_the_others_work(
+    amgs: Amgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    themes = tmp_path / "config" / "amgs" / "themes"
+    themes.mkdir(parents=True)
+    (themes / "mine.toml").write_text("[colours]\ntext = 'reddish'\n")
+    script = tmp_path / "one.amgs"
+    script.write_text("graph stats\nsnapshot stats\n")
+    assert amgs("run", str(script), "--out", str(tmp_path / "out"), "--theme", "mine") == 2
+    assert "mine.toml" in amgs.err
+    assert amgs.out == ""
+    assert amgs("run", str(script), "--out", str(tmp_path / "out")) == 0
+
+
 def test_a_store_in_use_says_who_holds_it(amgs: Amgs) -> None:
     holder = subprocess.Popen(
         command("--store", str(amgs.store), "shell"),

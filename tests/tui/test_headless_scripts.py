@@ -29,14 +29,15 @@ expect focus.step == 12
 snapshot focus
 focus why 0
 snapshot why
-feedback useful motor.md
+feedback useful stall.md
 show calibration
 snapshot calibration
 show inbox
 snapshot inbox
 show overview
+snapshot overview
 """
-NAMES = ("search", "frame", "graph", "decay", "focus", "why", "calibration", "inbox")
+NAMES = ("search", "frame", "graph", "decay", "focus", "why", "calibration", "inbox", "overview")
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +143,8 @@ def test_a_check_passes_on_what_was_kept_and_shows_what_differs(amgs: Amgs, tmp_
     (out / "stats.json").write_text(kept.replace('"nodes": 4', '"nodes": 5'), encoding="utf-8")
     (out / "decay.txt").unlink()
     assert amgs("run", script, "--out", str(out), "--check") == 1
-    assert '-  "nodes": 5' in amgs.err
-    assert '+  "nodes": 4' in amgs.err
+    assert '-{"nodes": 5' in amgs.err
+    assert '+{"nodes": 4' in amgs.err
     assert "decay.txt is missing" in amgs.err
     assert not (out / "decay.txt").exists()
 
@@ -154,7 +155,7 @@ def test_a_snapshot_name_cannot_leave_the_folder(amgs: Amgs, tmp_path: Path) -> 
     assert not (tmp_path / "outside.txt").exists()
 
 
-def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs) -> None:
+def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path: Path) -> None:
     from amgs_tui.session import Options, Session
 
     registry = standard()
@@ -163,7 +164,9 @@ def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs) -> None:
             call = registry.parse(line)
             assert call is not None
             registry.run(session, call)
-        script = session.script()
+        call = registry.call("save", file=tmp_path / "again.amgs")
+        assert registry.run(session, call).lines == 4
+    script = (tmp_path / "again.amgs").read_text(encoding="utf-8")
     assert script == 'ingest\nconsolidate --limit 3\nsearch "dome motor" --top-k 2\nexpect raw == 1\n'
     assert [step.call.line() for step in parse_script(registry, script, "x")] == script.splitlines()
 

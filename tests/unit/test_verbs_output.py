@@ -52,6 +52,20 @@ def test_a_result_becomes_plain_json() -> None:
     }
 
 
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(_JSON)
+def test_json_is_laid_out_without_changing_it(value: object) -> None:
+    text = to_json(value)
+    assert json.loads(text) == value
+    assert text.endswith("\n")
+    assert to_json(json.loads(text)) == text
+
+
 def test_embeddings_are_never_printed() -> None:
     block = Block("ab" * 32, "Dome", NOON, NOON, embedding=np.ones(384, np.float32))
     assert "embedding" not in json.loads(to_json(block))

@@ -22,6 +22,9 @@ from amgs.errors import StoreError
 from amgs.index.terms import (
     LONGEST_QUERY,
     Identifier,
+    IdentifierTerm,
+    LexicalQuery,
+    Term,
     clean,
     has_digit,
     identifier_analyzer,
@@ -54,39 +57,6 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    """A query word as the index knows it; document_frequency 0 when it does not. idf is its weight."""
-
-    text: str
-    document_frequency: int
-    idf: float
-
-
-@dataclass(frozen=True, slots=True)
-class IdentifierTerm:
-    """An identifier of the query. rarity in [0, 1]: 1 when at most one document has it."""
-
-    identifier: Identifier
-    document_frequency: int
-    idf: float
-    rarity: float
-
-
-@dataclass(frozen=True, slots=True)
-class LexicalQuery:
-    """A query cut into terms; mass: the sum of their idf, what a perfect match of mean length scores."""
-
-    terms: tuple[Term, ...]
-    identifiers: tuple[IdentifierTerm, ...]
-    mass: float
-
-    @property
-    def unknown(self) -> tuple[Term, ...]:
-        """The words that no document holds."""
-        return tuple(term for term in self.terms if term.document_frequency == 0)
-
-
-@dataclass(frozen=True, slots=True)
 class Hit:
     """A document found. score: BM25. exact in [0, 1]: share of the query's identifiers it holds, by their
     rarity.
@@ -112,6 +82,7 @@ class KeywordIndex:
         self._query_words = word_analyzer(drop_stop_words=True)
         self._vocabulary: dict[str, int] | None = None
         self._refresh()
+        self._numbers = self._held()
 
     @classmethod
     def open(cls, directory: Path | None, *, read_only: bool = False) -> KeywordIndex:
@@ -185,16 +156,21 @@ class KeywordIndex:
             for start in range(0, gone.size, _DELETED_AT_ONCE):
                 some = gone[start : start + _DELETED_AT_ONCE].tolist()
                 writer.delete_documents_by_query(Query.term_set_query(self._schema, "number", some))
+        added = []
         for number, content in contents(new.tolist()) if new.size else ():
             writer.add_document(_document(number, content))
+            added.append(number)
         writer.commit()
         self._index.reload()
+        kept = np.setdiff1d(self._numbers, gone)
         self._refresh()
+        self._numbers = np.union1d(kept, np.array(added, dtype=np.int64))
 
     def _move_to_memory(self) -> None:
         self._directory, self._read_only = None, False
         self._index = _registered(Index(_schema()))
         self._refresh()
+        self._numbers = self._held()
 
     # --- reading ----------------------------------------------------------------------------------------
 
@@ -319,9 +295,15 @@ class KeywordIndex:
     def _refresh(self) -> None:
         self._searcher: Searcher = self._index.searcher()
         self._vocabulary = None
-        total = int(self._searcher.num_docs)
-        found = self._searcher.search(Query.all_query(), total, count=False).hits if total else []
-        self._numbers = np.sort(np.array(self._numbers_at([a for _, a in found]), dtype=np.int64))
+
+    def _held(self) -> NDArray[np.int64]:
+        """The numbers as the files have them; read once, at open."""
+        found = (
+            self._searcher.search(Query.all_query(), self.documents, count=False).hits
+            if self.documents
+            else []
+        )
+        return np.sort(np.array(self._numbers_at([a for _, a in found]), dtype=np.int64))
 
     def _write(self) -> IndexWriter:
         if self._writer is None:

@@ -96,3 +96,36 @@ def idf(documents: int, document_frequency: int) -> float:
     """
     n = min(max(document_frequency, 1), max(documents, 1))
     return math.log(1.0 + (max(documents, 1) - n + 0.5) / (n + 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A query word as the index knows it; document_frequency 0 when it does not. idf is its weight."""
+
+    text: str
+    document_frequency: int
+    idf: float
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifierTerm:
+    """An identifier of the query. rarity in [0, 1]: 1 when at most one document has it."""
+
+    identifier: Identifier
+    document_frequency: int
+    idf: float
+    rarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalQuery:
+    """A query cut into terms; mass: the sum of their idf, what a perfect match of mean length scores."""
+
+    terms: tuple[Term, ...]
+    identifiers: tuple[IdentifierTerm, ...]
+    mass: float
+
+    @property
+    def unknown(self) -> tuple[Term, ...]:
+        """The words that no document holds."""
+        return tuple(term for term in self.terms if term.document_frequency == 0)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +19,9 @@ from amgs.text import markdown
 from amgs.text.dates import note_date
 
 _DIALOGUE = "dialogue"
-_ABOUT = "corpus.toml"
 # Front matter that has a place of its own; anything else is kept in meta as it is written.
 _PLACED = frozenset({"date", "ingest"})
+_NOT_MEANT = "its front matter says `ingest: false`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +50,8 @@ class Reading:
 def read_folder(folder: Path, settings: IngestSettings, progress: Progress | None = None) -> Reading:
     """Every `.md` file below a folder, sorted by path; one bad file does not stop the others.
 
-    Sources are paths relative to the folder. Hidden folders are passed over. Raises InputError when the
-    folder is missing or cannot be read.
+    Sources are paths relative to the folder. Hidden folders and files that say `ingest: false` are passed over. Raises InputError for a folder
+    that is missing or cannot be read.
     """
     if not folder.exists():
         raise InputError(f"{folder} does not exist.", way_out="Give a folder of markdown notes.")
@@ -75,8 +73,6 @@ def read_folder(folder: Path, settings: IngestSettings, progress: Progress | Non
     for directory, below, names in os.walk(folder, onerror=unreadable):
         below[:] = sorted(d for d in below if not d.startswith("."))
         files += [Path(directory, name) for name in names if name.lower().endswith(".md") and name[0] != "."]
-    excluded = _excluded(folder, refused)
-    files = [p for p in files if not any(fnmatch(p.relative_to(folder).as_posix(), e) for e in excluded)]
     files.sort(key=lambda path: path.relative_to(folder).as_posix())
     drafts: list[Draft] = []
     for i, path in enumerate(files):
@@ -84,24 +80,9 @@ def read_folder(folder: Path, settings: IngestSettings, progress: Progress | Non
             progress(i, len(files), "reading")
         reading = read_file(path, path.relative_to(folder).as_posix(), settings)
         drafts += reading.drafts
-        refused += reading.refused
+        # A file that asks to stay out is no fault of the folder; asked for by name, it says why it is not taken.
+        refused += [refusal for refusal in reading.refused if refusal.reason != _NOT_MEANT]
     return Reading(tuple(drafts), tuple(refused))
-
-
-def _excluded(folder: Path, refused: list[Refusal]) -> tuple[str, ...]:
-    """Patterns of files that the folder says are no notes; an unreadable `corpus.toml` is refused."""
-    about = folder / _ABOUT
-    if not about.is_file():
-        return ()
-    try:
-        patterns = tomllib.loads(about.read_text(encoding="utf-8")).get("exclude", [])
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        refused.append(Refusal(_ABOUT, f"it cannot be read: {error}"))
-        return ()
-    if not isinstance(patterns, list) or not all(isinstance(p, str) for p in patterns):
-        refused.append(Refusal(_ABOUT, "`exclude` is not a list of patterns"))
-        return ()
-    return tuple(patterns)
 
 
 def read_file(path: Path, source: str, settings: IngestSettings) -> Reading:
@@ -143,7 +124,7 @@ def read_note(
     """
     front, body = markdown.front_matter(text.replace("\r\n", "\n").replace("\r", "\n"))
     if str(front.get("ingest", "")).lower() in ("false", "no"):
-        return _refused(source, "its front matter says `ingest: false`")
+        return _refused(source, _NOT_MEANT)
     if not body.strip():
         return _refused(source, "it is empty")
     written = front.get("date")

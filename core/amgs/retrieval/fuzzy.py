@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from amgs.index.fuzzy import Correction, corrections
-from amgs.index.keyword import KeywordIndex, LexicalQuery
+from amgs.index.keyword import KeywordIndex
+from amgs.index.terms import LexicalQuery
 from amgs.retrieval.keyword import LexicalHit
 from amgs.retrieval.ports import Numbers
 

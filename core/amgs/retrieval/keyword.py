@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from amgs.index.keyword import KeywordIndex, LexicalQuery
+from amgs.index.keyword import KeywordIndex
+from amgs.index.terms import LexicalQuery
 from amgs.retrieval.ports import Numbers
 
 _SLOPE = 1.6

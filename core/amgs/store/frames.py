@@ -33,8 +33,8 @@ def put(store: Store, definitions: Sequence[FrameDefinition]) -> None:
     store.execute(
         "INSERT INTO frame_definitions SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
         "unnest(?::VARCHAR[]), unnest(?::VARCHAR[])::JSON, unnest(?::VARCHAR[])::JSON, "
-        "unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::DOUBLE[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), "
-        "unnest(?::VARCHAR[])::JSON",
+        "unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::DOUBLE[]), unnest(?::VARCHAR[]), "
+        "unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), unnest(?::VARCHAR[])::JSON",
         columns,
     )
     links = [(d.name, c.name, d.merge, c.share, i) for d in definitions for i, c in enumerate(d.children)]

@@ -1,0 +1,56 @@
+"""The loop on the real model: the span that answers a question is opened, and the caches agree."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from amgs_focus.errors import ModelMissingError
+from amgs_focus.gist_tree import Segment
+from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.lensnet import TailSimilarity
+from amgs_focus.pretrained import load
+from amgs_focus.runtime import FocusRuntime
+from amgs_focus.settings import FocusSettings
+from tests.focus.focus_world import StillClock
+
+FACT = "The spare key to the radio cupboard hangs behind the framed map of Greenland. "
+FILLER = (
+    "It rained in the valley until noon and the bread was late. ",
+    "The goats had been at the fence again, so somebody mended it before supper. ",
+    "Soup was leek, the stove smoked, and the accordion stayed in its case. ",
+    "A parcel of lamp wicks came up on the cable car, two of them bent. ",
+)
+
+
+@pytest.mark.real
+def test_the_block_that_answers_the_question_is_opened() -> None:
+    try:
+        model = load("smollm2")
+    except ModelMissingError as error:
+        pytest.skip(str(error))
+    settings = FocusSettings(window=192, cadence=4, tail_blocks=1)
+    runtime = FocusRuntime(model, PointerEncoder(), TailSimilarity(), settings, clock=StillClock())
+    filler = [Segment(FILLER[number % 4], source=f"day-{number}") for number in range(36)]
+    runtime.ingest([*filler[:10], Segment(FACT, source="key"), *filler[10:]])
+    first = runtime.tree.tokens(0, runtime.tree.length)
+    place = next(span for span in runtime.tree.spans() if span.source == "key")
+    closed = runtime.context.covering((place.start + place.end) // 2)
+    assert closed is not None
+    assert runtime.context.entries()[closed].level > 0
+    runtime.question("Where does the spare key to the radio cupboard hang?")
+    records = runtime.decode(6)
+    assert records[0].refocus is not None
+    opened = [one for one in records[0].refocus.applied if one.kind == "expand"]
+    assert any(one.level == 1 and one.start < place.end and place.start < one.end for one in opened)
+    reading = runtime.reader.read(runtime.context, runtime.tree)
+    rows = runtime.context.embeddings(runtime.tree, 0, runtime.context.used)
+    with torch.no_grad():
+        whole = model.logits(model.forward(rows[None])[0, -1:])[0]
+    likely = whole.topk(5).indices
+    assert torch.allclose(reading.logits[likely], whole[likely], atol=0.5)
+    assert int(reading.logits.argmax()) in likely.tolist()
+    tokens = [record.token for record in records]
+    runtime.back(6)
+    assert (runtime.tree.tokens(0, len(first)) == first).all()
+    assert [record.token for record in runtime.decode(6)] == tokens

@@ -1,0 +1,100 @@
+"""The tiny model: a byte tokenizer that loses nothing, and the same text on every machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs_focus.tiny import SPECIALS, VOCABULARY, TinyModel
+from tests.focus.focus_world import MODEL
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"], include_characters="\n\t")))
+def test_text_comes_back(text: str) -> None:
+    plain = text.replace("<|", "")
+    assert MODEL.decode(MODEL.encode(plain)) == plain
+
+
+@given(st.lists(st.integers(0, VOCABULARY - 1)))
+def test_any_tokens_have_printable_text(tokens: list[int]) -> None:
+    shown = MODEL.decode(tokens)
+    assert all(sign.isprintable() or sign in "\n\t" or not sign.isascii() for sign in shown)
+    assert "\x1b" not in shown
+
+
+def test_special_tokens_are_recognised_and_spelled() -> None:
+    tokens = MODEL.encode("a<|end|>b")
+    assert tokens == [97, 259, 98]
+    assert MODEL.decode(tokens) == "a<|end|>b"
+    assert MODEL.encode(MODEL.turn("why?"))[-2] == 256 + SPECIALS.index("<|assistant|>")
+    assert len(MODEL.sinks()) == 4
+    assert MODEL.stops == {259}
+
+
+def spoken(model: TinyModel, text: str, count: int = 40) -> str:
+    cache = model.new_cache()
+    tokens = [*model.sinks(), *model.encode(text)]
+    hidden = model.forward(model.embed(torch.tensor([tokens])), cache)
+    said = []
+    for _ in range(count):
+        said.append(int(model.logits(hidden[0, -1:]).argmax()))
+        hidden = model.forward(model.embed(torch.tensor([said[-1:]])), cache)
+    return model.decode(said)
+
+
+def test_what_it_says_is_fixed_for_good() -> None:
+    assert spoken(MODEL, "The dome stalled in May because") == GOLDEN
+    assert spoken(TinyModel(8), "The dome stalled in May because") != GOLDEN
+
+
+GOLDEN = "hoooooofrsjcyqhqhqyuosomcbzigaujyuuuyoqo"
+
+
+@given(st.lists(st.integers(0, 255), min_size=2, max_size=30), st.data())
+def test_a_cached_pass_equals_a_whole_one(tokens: list[int], data: st.DataObject) -> None:
+    rows = MODEL.embed(torch.tensor([tokens]))
+    whole = MODEL.forward(rows)
+    cut = data.draw(st.integers(1, len(tokens) - 1))
+    cache = MODEL.new_cache()
+    MODEL.forward(rows, cache)
+    cache.crop(cut)
+    assert cache.length == cut
+    rest = MODEL.forward(rows[:, cut:], cache)
+    assert torch.allclose(rest, whole[:, cut:])
+    assert cache.length == len(tokens)
+
+
+def test_it_is_causal_and_uses_every_entry() -> None:
+    tokens = torch.tensor([[65 + number for number in range(12)]])
+    rows = MODEL.embed(tokens)
+    base = MODEL.forward(rows)
+    for place in range(12):
+        changed = rows.clone()
+        changed[0, place] = MODEL.embed(torch.tensor(33))
+        after = MODEL.forward(changed)
+        assert torch.allclose(after[:, :place], base[:, :place])
+        assert not torch.allclose(after[:, -1], base[:, -1])
+
+
+def test_gradients_reach_the_embeddings_and_nothing_else() -> None:
+    rows = MODEL.embed(torch.tensor([[65, 66, 67]])).clone().requires_grad_()
+    MODEL.logits(MODEL.forward(rows)[0]).sum().backward()  # type: ignore[no-untyped-call]
+    assert rows.grad is not None
+    assert bool((rows.grad.abs().sum(-1) > 0).all())
+
+
+def test_logits_are_float32_over_the_vocabulary() -> None:
+    logits = MODEL.logits(MODEL.forward(MODEL.embed(torch.tensor([[65, 66]])))[0])
+    assert logits.dtype == torch.float32
+    assert logits.shape == (2, VOCABULARY)
+    assert MODEL.card.vocabulary == VOCABULARY
+
+
+def test_its_weights_are_whole_steps_of_one_unit() -> None:
+    """No transcendental function makes a weight, so no machine's rounding can change one."""
+    weights = MODEL.embed(torch.arange(VOCABULARY)).numpy()
+    unit = 0.2 * np.sqrt(3) / 2**20
+    assert weights / unit == pytest.approx(np.round(weights / unit), abs=1e-6)

@@ -1,0 +1,199 @@
+"""What a screen is told: the numbers agree with the engine, and every entry can be asked why."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from amgs_focus.errors import FocusError
+from amgs_focus.gist_tree import Segment
+from amgs_focus.records import REASON_LETTERS, REASON_SENTENCES, NodeRef
+from amgs_focus.runtime import FocusRuntime
+from amgs_focus.settings import FocusSettings
+from amgs_focus.working_context import SINKS
+from tests.focus.focus_world import SMALL, Told, notes, small_runtime
+
+
+def running(scorer: Told | None = None, settings: FocusSettings = SMALL) -> FocusRuntime:
+    runtime = small_runtime(scorer, settings)
+    runtime.ingest(notes())
+    runtime.question("which lamp was lit?")
+    return runtime
+
+
+def test_the_snapshot_adds_up() -> None:
+    runtime = running()
+    runtime.decode(11)
+    view = runtime.snapshot()
+    assert view.lifetime == runtime.tree.length == view.entries[-1].end
+    assert view.used == SINKS + sum(entry.cost for entry in view.entries) <= view.window
+    assert view.step == view.position == view.head == 11
+    assert view.live
+    assert view.levels == runtime.tree.depth
+    assert view.cadence - view.next_refocus_in == 3
+    assert (view.refocuses, len(view.history)) == (3, 3)
+    assert view.decisions == runtime.state.last.decisions if runtime.state.last else False
+    assert len(view.text) == 11
+    assert [entry.position for entry in view.entries] == list(range(len(view.entries)))
+    assert sum(band.end - band.start for band in view.bands) == view.lifetime
+    assert view.sources[-1].kind == "generated"
+    assert 0 < view.budget_utilization <= 1
+
+
+def test_a_snapshot_is_a_value_that_outlives_the_engine() -> None:
+    runtime = running()
+    runtime.decode(5)
+    before = runtime.snapshot()
+    kept = pickle.loads(pickle.dumps(before))
+    runtime.decode(5)
+    assert kept == before != runtime.snapshot()
+
+
+def test_the_map_s_history_is_as_long_as_asked() -> None:
+    runtime = running(settings=SMALL.model_copy(update={"history": 3}))
+    runtime.decode(25)
+    assert len(runtime.snapshot().history) == 3
+
+
+def test_entries_name_the_block_that_most_of_them_came_from() -> None:
+    runtime = running()
+    for entry in runtime.snapshot().entries:
+        if entry.level <= 2:
+            owners = [span.source for span in runtime.tree.sources(entry.start, entry.end)]
+            assert entry.source in owners or entry.source is None
+
+
+ROOMY = SMALL.model_copy(update={"window": 90})
+
+
+def first_gist(runtime: FocusRuntime) -> int:
+    return next(entry.position for entry in runtime.snapshot().entries if entry.level == 1)
+
+
+def test_why_tells_text_source_parts_and_costs() -> None:
+    runtime = running()
+    runtime.step()
+    place = first_gist(runtime)
+    told = runtime.why(place)
+    entry = runtime.context.entries()[place]
+    assert told.text == runtime.tree.text(entry.start, entry.end)
+    assert told.sources == runtime.tree.sources(entry.start, entry.end)
+    assert sum(value for _, value in told.parts) == pytest.approx(told.score)
+    assert told.expand_cost == 3
+    assert told.legality in ("both", "expandable")
+    assert told == runtime.why(entry.node)
+
+
+def test_why_an_expansion_was_applied_and_what_would_reverse_it() -> None:
+    runtime = running(settings=ROOMY)
+    node = runtime.context.entries()[first_gist(runtime)].node
+    runtime = running(Told({node: 0.9}), ROOMY)
+    runtime.step()
+    told = runtime.why(NodeRef(0, node.index))
+    assert told.decision is not None
+    assert (told.decision.reason, told.decision.rank) == ("applied", 1)
+    assert told.reason_text == "Expanded, rank 1 of 1."
+    assert told.cooldown == 2
+    assert told.would == "Cooldown 2 · would collapse below −0.20."
+    assert told.decision.score == 0.9
+    runtime.decode(SMALL.cadence * 3)
+    assert runtime.why(NodeRef(0, node.index)).cooldown == 0
+
+
+def test_why_not_says_how_far_off_it_is() -> None:
+    runtime = running(Told(default=0.1))
+    assert runtime.why(0).reason_text == "No refocus has looked at it yet."
+    runtime.step()
+    told = runtime.why(first_gist(runtime))
+    assert told.reason_text == "Not expanded: its score does not reach the threshold (τ is +0.20)."
+    assert "would expand above +0.20" in told.would.lower()
+    last = runtime.why(len(runtime.context.entries()) - 1)
+    assert last.entry.protected
+    assert last.legality == "static"
+    assert last.would.startswith("It leaves the tail after")
+
+
+def test_it_leaves_the_tail_when_it_was_said_to() -> None:
+    runtime = running()
+    runtime.step()
+    place = len(runtime.context.entries()) - 1
+    node = runtime.context.entries()[place].node
+    waits = int(runtime.why(place).would.split("after ")[1].split(" ")[0])
+    runtime.decode(waits - 1)
+    assert runtime.why(node).entry.protected
+    runtime.step()
+    assert not runtime.why(node).entry.protected
+
+
+def test_why_a_full_window_refused() -> None:
+    runtime = running(Told(default=0.9))
+    runtime.step()
+    told = next(
+        held
+        for held in map(runtime.why, range(len(runtime.context.entries())))
+        if held.decision and held.decision.reason == "budget"
+    )
+    assert "more positions free" in told.would
+    assert told.reason_text.startswith("Not expanded: the budget")
+
+
+def test_the_operator_s_word_is_shown() -> None:
+    runtime = running()
+    place = first_gist(runtime)
+    node = runtime.context.entries()[place].node
+    runtime.override(node, "forbid")
+    assert runtime.snapshot().entries[place].forbidden
+    runtime.override(node, "pin")
+    assert runtime.snapshot().entries[place].pinned
+    runtime.override(node, None)
+    assert not runtime.snapshot().entries[place].pinned
+
+
+def test_an_entry_that_is_not_there_is_named() -> None:
+    with pytest.raises(FocusError, match="99"):
+        running().why(99)
+    with pytest.raises(FocusError, match="L4#1"):
+        running().why(NodeRef(4, 1))
+    with pytest.raises(FocusError, match="not an entry"):
+        small_runtime().why(0)
+
+
+def test_residency_counts_refocuses_at_one_level() -> None:
+    runtime = running(Told())
+    runtime.step()
+    assert runtime.snapshot().entries[0].residency == 0 or runtime.snapshot().mean_residency >= 0
+    before = runtime.snapshot().entries[0]
+    runtime.refocus()
+    runtime.refocus()
+    after = runtime.snapshot().entries[0]
+    assert after.node == before.node
+    assert after.residency == before.residency + 2
+
+
+def test_swaps_are_counted_per_entry_outside_the_tail() -> None:
+    runtime = running(settings=ROOMY)
+    node = runtime.context.entries()[first_gist(runtime)].node
+    runtime = running(Told({node: 0.9}), ROOMY)
+    refocus = runtime.refocus()
+    outside = sum(not entry.protected for entry in runtime.snapshot().entries)
+    assert refocus.swap_rate == pytest.approx(1 / outside)
+    assert runtime.snapshot().swap_rate == refocus.swap_rate
+
+
+def test_every_reason_has_a_letter_and_a_sentence() -> None:
+    assert set(REASON_LETTERS) == set(REASON_SENTENCES)
+    assert len(REASON_LETTERS) == 11
+    shown = [letter for letter in REASON_LETTERS.values() if letter]
+    assert len(shown) == len(set(shown))
+
+
+def test_text_is_what_was_said_since_the_question() -> None:
+    runtime = running()
+    runtime.decode(4)
+    runtime.question("again?")
+    assert runtime.snapshot().text == ""
+    record = runtime.step()
+    assert runtime.snapshot().text == record.text
+    runtime.ingest([Segment("new")])
+    assert (runtime.snapshot().text, runtime.snapshot().question) == ("", "")

@@ -1,0 +1,48 @@
+"""The golden tour: once round the loop on the tiny model, byte for byte what was kept.
+
+Make the expected files again with
+
+    amgs --store "$(mktemp -d)/x.duckdb" --model tiny --now 2026-03-01T09:00:00Z --seed 7 \
+        run tests/golden/tour.amgs --out tests/golden/expected
+
+and look at them before they are committed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amgs_tui import cli
+
+HERE = Path(__file__).parent
+TOUR = HERE / "tour.amgs"
+EXPECTED = HERE / "expected"
+
+
+def tour(store: Path, *options: str) -> int:
+    everywhere = ["--store", str(store), "--model", "tiny", "--now", "2026-03-01T09:00:00Z", "--seed", "7"]
+    return cli.run([*everywhere, "run", str(TOUR), *options])
+
+
+def test_the_tour_is_what_was_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = tour(tmp_path / "tour.duckdb", "--out", str(EXPECTED), "--check")
+    said = capsys.readouterr().err
+    assert code == 0, said
+
+
+def test_every_kept_file_belongs_to_the_tour() -> None:
+    lines = TOUR.read_text(encoding="utf-8").splitlines()
+    names = [line.split()[1] for line in lines if line.startswith("snapshot ")]
+    kept = sorted(path.name for path in EXPECTED.iterdir())
+    assert kept == sorted(f"{name}.{ending}" for name in names for ending in ("txt", "svg", "json"))
+
+
+def test_another_store_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = []
+    for name in ("one", "two"):
+        out = tmp_path / name / "out"
+        assert tour(tmp_path / name / f"{name}.duckdb", "--out", str(out)) == 0, capsys.readouterr().err
+        made.append(({path.name: path.read_bytes() for path in out.iterdir()}, capsys.readouterr().out))
+    assert made[0] == made[1]

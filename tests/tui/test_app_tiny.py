@@ -1,0 +1,129 @@
+"""Once round the loop on the real engines with the tiny model, by keys alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from textual.message import Message
+
+from amgs_tui.app import Workstation
+from amgs_tui.messages import EngineReport
+from amgs_tui.panes.focus import FocusPane
+from amgs_tui.panes.frame import FramePane
+from amgs_tui.screens.dialog import Fatal
+from amgs_tui.session import Options, Session
+from tests.tui.app_drive import Drive
+
+NOTES = {
+    "dome.md": "# Dome motor log\nThe encoder slipped twice before midnight. The motor was reset by hand.\n",
+    "night.md": "# Night of 14 May\nThe dome stood still from two until dawn. Linked to [[dome]].\n",
+    "bread.md": "# Bread\nMy grandmother baked rye bread every Sunday morning.\n",
+    "valve.md": "# Boiler\nThe boiler valve part number is QX-7741-B.\n",
+}
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name, text in NOTES.items():
+        (folder / name).write_text(f"---\ndate: 2026-02-20\n---\n{text}")
+    return folder
+
+
+@asynccontextmanager
+async def on_session(make: Callable[[], Session], size: tuple[int, int]) -> AsyncIterator[Drive]:
+    """A workstation on a real session."""
+    reported = asyncio.Event()
+
+    def hook(message: Message) -> None:
+        if isinstance(message, EngineReport):
+            reported.set()
+
+    app = Workstation(make)
+    try:
+        async with app.run_test(size=size, message_hook=hook, notifications=True) as pilot:
+            driven = Drive(app, pilot, reported)
+            await driven.settle()
+            yield driven
+    finally:
+        assert app.engine.close(timeout=30)
+
+
+def options(store: Path, notes: Path) -> Options:
+    return Options(
+        store=str(store), corpus=notes, model="tiny", now=datetime(2026, 3, 1, 9, tzinfo=UTC), seed=7
+    )
+
+
+async def test_from_a_folder_of_notes_to_a_stepped_decode(tmp_path: Path, notes: Path) -> None:
+    given = options(tmp_path / "s.duckdb", notes)
+    async with on_session(lambda: Session(given), (120, 40)) as driven:
+        assert "4 raw" in driven.lines[0] and "press c to consolidate" in driven.text
+        await driven.press("c")
+        assert "0 raw" in driven.lines[0] and "The inbox is empty" in driven.text
+        await driven.press("2", "e")
+        await driven.type("why did the dome stall?", "enter")
+        frame = driven.app.pane("frame")
+        assert isinstance(frame, FramePane) and frame.frame is not None and frame.frame.selected
+        await driven.press("u")
+        await driven.press("o")
+        focus = driven.app.pane("focus")
+        assert isinstance(focus, FocusPane) and focus.view is not None
+        assert driven.app.focused_pane is focus and focus.view.question == "why did the dome stall?"
+        await driven.press("full_stop", "full_stop", "comma")
+        assert focus.view.step == 1
+        await driven.press("home")
+        assert focus.why is not None and focus.why.entry.position == 0
+        await driven.press("5")
+        assert "1 of" in driven.text and "A fault in this picture" not in driven.text
+        await driven.press("7", "U")
+        assert "4 raw" in driven.lines[0]
+
+
+async def test_the_second_start_finds_everything_and_takes_nothing_in(tmp_path: Path, notes: Path) -> None:
+    given = options(tmp_path / "s.duckdb", notes)
+    async with on_session(lambda: Session(given), (80, 24)) as driven:
+        await driven.press("c")
+    async with on_session(lambda: Session(given), (80, 24)) as driven:
+        assert "4 blocks" in driven.lines[0] and "0 raw" in driven.lines[0]
+
+
+async def test_what_the_operator_did_is_a_script_and_what_the_screen_looked_at_is_not(
+    tmp_path: Path, notes: Path
+) -> None:
+    sessions: list[Session] = []
+
+    def make() -> Session:
+        sessions.append(Session(options(tmp_path / "s.duckdb", notes)))
+        return sessions[0]
+
+    async with on_session(make, (200, 60)) as driven:
+        await driven.press("c", "2", "e")
+        await driven.type("dome", "enter")
+        await driven.press("u")
+    script = [call.line() for call in sessions[0].history]
+    assert script[:3] == ["ingest", "consolidate", "frame assemble SESSION --query dome"]
+    assert len(script) == 4 and script[3].startswith("feedback useful ")
+
+
+async def test_a_damaged_store_is_told_and_only_the_door_is_left(tmp_path: Path, notes: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    store.write_bytes(b"this is no store at all" * 400)
+    async with on_session(lambda: Session(options(store, notes)), (80, 24)) as driven:
+        assert isinstance(driven.app.screen, Fatal)
+        await driven.press("q")
+    assert driven.app.return_code == 4
+
+
+async def test_a_missing_corpus_is_told(tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere"
+    async with on_session(lambda: Session(options(tmp_path / "s.duckdb", missing)), (80, 24)) as driven:
+        assert isinstance(driven.app.screen, Fatal) and "does not exist" in driven.text
+        await driven.press("q")
+    assert driven.app.return_code == 3

@@ -28,6 +28,7 @@ bench: $(STAMP)
 # The pictures in docs/ and the README are made by the program itself.
 snapshots: $(STAMP)
 	$(BIN)/amgs --store "$$(mktemp -d)/tour.duckdb" run docs/tour.amgs --out docs/tour
+	@rm -f docs/tour/*.json docs/tour/*.txt
 
 $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into .venv (a few minutes, once) …"

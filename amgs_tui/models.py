@@ -61,17 +61,17 @@ def load_base_model(spec: str, precision: str) -> BaseModel:
 def focus_runtime(
     model: BaseModel, settings: FocusSettings, seed: int, clock: Clock, trace: Path | None = None
 ) -> tuple[FocusRuntime, TraceWriter | None]:
-    """An empty focus engine over the model, with the baseline gist and scorer.
+    """An empty focus engine over the model, with the gists and the scorer that ship for it.
 
     trace: the file its events are written to as they happen; the caller closes the writer. Raises TraceError.
     """
-    from amgs_focus.gistnet import PointerEncoder
+    from amgs_focus.gistnet import for_model
     from amgs_focus.lensnet import TailSimilarity
     from amgs_focus.runtime import FocusRuntime
     from amgs_focus.trace import TraceWriter, header_of
 
     chosen = settings.model_copy(update={"seed": seed})
-    silent = FocusRuntime(model, PointerEncoder(), TailSimilarity(), chosen, clock=clock)
+    silent = FocusRuntime(model, for_model(model.card), TailSimilarity(), chosen, clock=clock)
     if trace is None:
         return silent, None
     writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat()))

@@ -19,8 +19,8 @@ from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import BudgetError, FocusError
 from amgs_focus.focus_state import FocusState, Taken
 from amgs_focus.gist_tree import LifetimeTree, Progress, Segment
-from amgs_focus.gistnet import GistEncoder
-from amgs_focus.lensnet import FocusScorer
+from amgs_focus.gistnet import GistEncoder, for_model
+from amgs_focus.lensnet import FocusScorer, TailSimilarity
 from amgs_focus.prefix import PerfClock, PrefixReader
 from amgs_focus.records import (
     Action,
@@ -62,8 +62,8 @@ class FocusRuntime:
     def __init__(
         self,
         model: BaseModel,
-        gist: GistEncoder,
-        scorer: FocusScorer,
+        gist: GistEncoder | None = None,
+        scorer: FocusScorer | None = None,
         settings: FocusSettings | None = None,
         trace: TraceSink | None = None,
         *,
@@ -71,13 +71,19 @@ class FocusRuntime:
         tree: LifetimeTree | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
-        """Raises BudgetError when the window cannot hold what a given tree holds already."""
+        """An empty lifetime, or the given tree's with the encoder that it has.
+
+        The gist defaults to the encoder shipped for the model, or else to the pointer gist; the scorer to the
+        similarity baseline. Raises BudgetError when the window cannot hold what the tree holds already.
+        """
         self._model = model
-        self._scorer = scorer
+        self._scorer = scorer or TailSimilarity()
         self._settings = settings = settings or FocusSettings()
         self._trace = trace
         self._clock = clock
-        self._tree = tree or LifetimeTree(model, gist, block_size=settings.block_size)
+        if tree is None:
+            tree = LifetimeTree(model, gist or for_model(model.card), block_size=settings.block_size)
+        self._tree = tree
         if self._tree.block_size != settings.block_size:
             raise FocusError(
                 f"The lifetime has blocks of {self._tree.block_size}, not {settings.block_size}."

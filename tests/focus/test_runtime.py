@@ -103,6 +103,11 @@ def test_a_refocus_leaves_room_for_the_tokens_until_the_next() -> None:
     assert all(one.used <= one.window - SMALL.cadence for one in refocused)
 
 
+def test_without_a_choice_it_takes_the_shipped_gist_and_the_baseline() -> None:
+    view = FocusRuntime(MODEL, clock=StillClock()).snapshot()
+    assert (view.gist, view.scorer, view.window) == ("pointer", "tail-similarity", 512)
+
+
 def test_two_runs_are_the_same_run() -> None:
     assert told(asked().decode(30)) == told(asked().decode(30))
 

@@ -32,6 +32,8 @@ SWITCH_SECONDS: Final = 0.001
 """The interpreter's switch interval while the engine works: the screen gets its turn sooner than by default
 (5 ms).
 """
+PATIENCE_AT_THE_DOOR: Final = 1.0
+"""Seconds after which leaving says what it waits for."""
 
 
 class Workstation(Desk, inherit_bindings=False):
@@ -195,6 +197,8 @@ def run(open_session: Callable[[], Any], **options: Any) -> int:
     try:
         app.run()
     finally:
-        app.engine.close()
+        if not app.engine.close(timeout=PATIENCE_AT_THE_DOOR):
+            sys.stderr.write("amgs: stopping what still runs …\n")
+            app.engine.close()
         sys.setswitchinterval(before)
     return app.return_code or 0

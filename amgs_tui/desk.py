@@ -181,14 +181,20 @@ class Desk(Stage):
             self._operator_finished(event)
 
     def _opened(self, opening: Opening) -> None:
-        """The session is there: its clock, and the palettes that only it knew of."""
+        """The session is there: its clock, the operator's own palettes, the theme that was asked for."""
         if self._now is None and opening.clock is not None:
             self._now = opening.clock.now
-        if opening.theme and opening.theme not in self.palettes:
-            more, _ = load_all(opening.theme_folders)
+        folders = [folder for folder in opening.theme_folders if folder not in self.theme_folders]
+        if folders:
+            more, problems = load_all(folders)
             self.add_palettes(more)
-        if opening.theme:
-            self.set_theme(opening.theme)
+            self.tell_problems(problems)
+        asked = self.asked_theme or opening.theme
+        if asked in self.palettes:
+            self.set_theme(asked)
+        elif asked:
+            words = f"There is no theme {asked!r}. There are: {', '.join(self.palettes)}."
+            self.notify(words, title="Unknown theme", severity="warning", markup=False)
 
     def take(self, event: Finished) -> None:
         """Results that concern the whole screen."""

@@ -59,7 +59,8 @@ class Opening:
     def of(cls, session: Any) -> Opening:
         """Read off a session; reading the theme reads the settings, which may be wrong."""
         module = sys.modules.get("amgs_tui.session")
-        folders = tuple(module.theme_folders()) if module is not None else ()
+        is_own = module is not None and isinstance(session, module.Session)
+        folders = tuple(module.theme_folders()) if is_own and module is not None else ()
         return cls(getattr(session, "clock", None), getattr(session, "theme_name", None), folders)
 
 
@@ -282,10 +283,8 @@ def run_through_registry(session: Any, request: Request, progress: Progress) -> 
     call = registry.parse(request.line) if request.line else registry.call(request.verb, **request.arguments)
     if call is None:
         return Answer("")
-    if request.origin == "screen":
-        result = _look(session, call, progress)
-    else:
-        result = registry.run(session, call, progress)
+    looks = request.origin == "screen"
+    result = _look(session, call, progress) if looks else registry.run(session, call, progress)
     return Answer(call.verb.name, result, call.line(), call.verb.pane, call.verb.writes)
 
 

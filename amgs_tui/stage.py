@@ -77,6 +77,7 @@ class Stage(App[None], inherit_bindings=False):
     Floor.-single TabLine { display: block; }
     Floor.-asking StatusLine, Floor.-asking KeyBar { display: none; }
     Tooltip { background: $panel; color: $foreground; }
+    ToastRack { margin-bottom: 2; }
     Toast { width: 64; max-width: 90%; }
     """
     ESCAPE_TO_MINIMIZE = False
@@ -92,12 +93,12 @@ class Stage(App[None], inherit_bindings=False):
         symbols: Symbols | None = None,
         now: Callable[[], datetime] | None = None,
     ) -> None:
-        folders = (shipped_folder(),) if theme_folders is None else theme_folders
-        self.palettes, self._theme_problems = load_all(folders)
+        self.theme_folders = (shipped_folder(),) if theme_folders is None else tuple(theme_folders)
+        self.palettes, self._theme_problems = load_all(self.theme_folders)
         super().__init__()
         for palette in self.palettes.values():
             self.register_theme(to_textual(palette))
-        self._asked_theme = theme
+        self.asked_theme = theme
         self.theme = theme if theme in self.palettes else next(iter(self.palettes))
         self.symbols: Symbols = symbols or symbols_of_terminal()
         self.overview: Overview | None = None
@@ -141,12 +142,13 @@ class Stage(App[None], inherit_bindings=False):
     def on_mount(self) -> None:
         self.header.facts = Facts(self._store_name or "opening the memory …")
         self.go(PANES[0])
-        problems = explain(self._theme_problems)
+        self.tell_problems(self._theme_problems)
+
+    def tell_problems(self, problems: Sequence[ThemeError]) -> None:
+        """Name the theme files that were skipped."""
         if problems:
-            self.notify(problems, title=ThemeError.title, severity="warning", timeout=10, markup=False)
-        if self._asked_theme and self._asked_theme not in self.palettes:
-            words = f"There is no theme {self._asked_theme!r}. There are: {', '.join(self.palettes)}."
-            self.notify(words, title="Unknown theme", severity="warning", markup=False)
+            words = explain(problems)
+            self.notify(words, title=ThemeError.title, severity="warning", timeout=10, markup=False)
 
     @property
     def floor(self) -> Screen[Any]:

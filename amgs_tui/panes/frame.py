@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.text import Text
+from textual import events
 
 from amgs_tui.keys import shown
 from amgs_tui.panes.base import Ask, ListPane
@@ -99,6 +100,11 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
             self.refresh()
         else:
             super().action_move(by)
+
+    def on_click(self, event: events.Click) -> None:
+        """Rows are clicked in the table; the text has none."""
+        if self.show == "text" and self.search is None:
+            event.prevent_default()
 
     def draw(self, canvas: Canvas) -> Text:
         if self.frame is None and self.search is None:

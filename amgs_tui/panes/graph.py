@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
+from textual import events
 
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.base import Ask, ListPane
@@ -18,6 +20,18 @@ if TYPE_CHECKING:
     from amgs.model import GraphStats, Neighbourhood
 
 MOST_HOPS = 3
+LABEL = re.compile(r"(?<!\S)(\d{1,3}) [^\W\d]\S*(?: \S+)*")
+"""A neighbour's number and title as the picture writes them."""
+
+
+def numbered_at(line: str, x: int, most: int) -> int | None:
+    """The number (1 to most) of the label nearest to cell x of a drawn line; None when it has none."""
+    labels = [
+        (abs(x - (found.start() + len(found[0]) / 2)), int(found[1]))
+        for found in LABEL.finditer(line)
+        if 1 <= int(found[1]) <= most
+    ]
+    return min(labels)[1] if labels else None
 
 
 class GraphPane(ListPane):
@@ -105,6 +119,16 @@ and the centre, b goes back."""
             selected=ids[self.cursor] if ids else None,
             now=self.workstation.now(),
         )
+
+    def on_click(self, event: events.Click) -> None:
+        """A click near a neighbour's number, on the map or in the table, puts the cursor on it."""
+        event.prevent_default()
+        offset = event.get_content_offset(self)
+        if offset is None or self.found is None:
+            return
+        place = numbered_at(self.draw(self.canvas()).plain.split("\n")[offset.y], offset.x, self.rows)
+        if place is not None:
+            self.move_to(place - 1)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action == "back":

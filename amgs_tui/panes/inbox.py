@@ -133,7 +133,7 @@ happens; c carries it out in one transaction, which the overview can undo."""
         self.refresh()
 
     def action_ingest(self) -> None:
-        self.workstation.action_command("ingest --batch ")
+        self.workstation.action_command("ingest ")
 
     def action_read(self) -> None:
         chosen = self.block_at_cursor()

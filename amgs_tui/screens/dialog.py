@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from rich.markup import escape
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import VerticalScroll
@@ -75,4 +76,6 @@ class Fatal(ModalScreen[None]):
             yield Static(Content.assemble(*pieces))
 
     def action_leave(self) -> None:
-        self.app.exit(return_code=self.failure.exit_code)
+        failure = self.failure
+        said = f"amgs: {failure.title}: {failure.message} {failure.way_out}".rstrip()
+        self.app.exit(return_code=failure.exit_code, message=escape(said))

@@ -39,7 +39,8 @@ class Knowledge:
         found = [*_blocks_of(inner)]
         for block in found:
             self._blocks[block.id] = block
-            self.titles[block.id] = block.title
+            if block.id not in self.titles:
+                self.titles[block.id] = block.title
         while len(self._blocks) > MOST_BLOCKS:
             oldest = next(iter(self._blocks))
             del self._blocks[oldest], self.titles[oldest]

@@ -8,7 +8,7 @@ from amgs_tui.messages import Answer, Finished, Request
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.frame import FramePane
-from amgs_tui.panes.graph import GraphPane
+from amgs_tui.panes.graph import GraphPane, numbered_at
 from amgs_tui.panes.inbox import InboxPane
 from amgs_tui.screens.chooser import Chooser
 from amgs_tui.screens.reader import Reader
@@ -175,6 +175,24 @@ async def test_the_graph_is_walked_with_the_arrows_and_back() -> None:
         assert graph.found.center.id == driven.app.selected != world.raw[1].id
         await driven.press("b")
         assert driven.app.selected == world.raw[1].id
+
+
+async def test_a_click_on_a_neighbours_label_puts_the_cursor_on_it() -> None:
+    async with drive(World(consolidated=8), (80, 24)) as driven:
+        await driven.press("down", "3")
+        graph = driven.app.pane("graph")
+        assert isinstance(graph, GraphPane) and graph.cursor == 0
+        y, x = next((y, line.index(" 3 ")) for y, line in enumerate(driven.lines[3:], 3) if " 3 " in line)
+        await driven.pilot.click(offset=(x + 3, y))
+        assert graph.cursor == 2
+
+
+def test_labels_are_told_from_other_numbers_on_a_line() -> None:
+    line = " ● 1 Opening the dome …        12 Call with the school ●  .80 .80 .50"
+    assert numbered_at(line, 5, 12) == 1
+    assert numbered_at(line, 40, 12) == 12
+    assert numbered_at(line, 40, 9) == 1
+    assert numbered_at("related  .80 .50", 3, 9) is None
 
 
 async def test_h_walks_farther() -> None:

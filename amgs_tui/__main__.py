@@ -1,0 +1,84 @@
+"""The short way to the screen: `amgs` without a command paints before anything but Textual is imported.
+
+Everything else (commands, help, errors in the options) is left to `amgs_tui.cli`, which knows them all.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+GLOBALS: Final = frozenset({"store", "corpus", "model", "now", "seed", "theme", "settings"})
+"""Options of the screen that take a value; `--format` is not for a screen."""
+
+
+def main() -> None:
+    """The entry point of the `amgs` command."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carry out a command line and give its exit code."""
+    given = read_options(arguments)
+    if given is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        return _open_screen(given)
+    from amgs_tui.cli import run as run_command
+
+    return run_command(arguments)
+
+
+def read_options(arguments: Sequence[str]) -> dict[str, Any] | None:
+    """The global options of a line that holds nothing else; None when it needs the whole command line.
+
+    `--store PATH` and `--store=PATH`. A value that cannot be right is also left to the command line, which
+    says why.
+    """
+    given: dict[str, Any] = {}
+    words = iter(arguments)
+    for word in words:
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or name not in GLOBALS:
+            return None
+        if not equals:
+            value = next(words, "")
+        if not value or (name == "corpus" and not Path(value).is_dir()):
+            return None
+        given[name] = value
+    return given if _readable(given) else None
+
+
+def _readable(given: dict[str, Any]) -> bool:
+    """Whether the values have the form they must have; paths and the seed become what they are."""
+    for name in ("corpus", "settings"):
+        if name in given:
+            given[name] = Path(given[name])
+    try:
+        if "seed" in given:
+            given["seed"] = int(given["seed"])
+        if "now" in given:
+            from amgs.clock import parse_instant
+
+            parse_instant(given["now"])
+    except ValueError:
+        return False
+    return True
+
+
+def _open_screen(given: dict[str, Any]) -> int:
+    from amgs_tui.app import run as run_app
+
+    def open_session() -> Any:
+        """In the engine's thread: what is heavy is imported there."""
+        from amgs_tui.cli import Globals
+        from amgs_tui.session import Session
+
+        return Session(Globals(**given).options())
+
+    store = given.get("store")
+    return run_app(open_session, store_name=Path(store).name if store else "", theme=given.get("theme"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Starting the screen: the short way takes what it can read and leaves the rest to the command line, and nothing
+heavy is imported before the first paint."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from amgs_tui.__main__ import read_options
+
+HEAVY = ("torch", "transformers", "duckdb", "numpy", "networkx", "sentence_transformers", "typer", "pydantic")
+
+
+def test_global_options_in_both_spellings_are_read(tmp_path: Path) -> None:
+    line = [
+        "--store",
+        "a.duckdb",
+        "--model=tiny",
+        "--seed",
+        "7",
+        "--now=2026-03-01",
+        "--corpus",
+        str(tmp_path),
+    ]
+    assert read_options(line) == {
+        "store": "a.duckdb",
+        "model": "tiny",
+        "seed": 7,
+        "now": "2026-03-01",
+        "corpus": tmp_path,
+    }
+    assert read_options([]) == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["status"],
+        ["--help"],
+        ["--version"],
+        ["--store"],
+        ["--store", "a", "inbox", "list"],
+        ["--seed", "seven"],
+        ["--now", "yesterday"],
+        ["--corpus", "/nowhere/at/all"],
+        ["--format", "json"],
+    ],
+)
+def test_what_the_short_way_cannot_read_is_left_to_the_command_line(line: list[str]) -> None:
+    assert read_options(line) is None
+
+
+def test_the_screen_is_painted_before_any_engine_is_imported() -> None:
+    code = f"""
+import asyncio, sys
+import amgs_tui.__main__
+from amgs_tui.app import Workstation
+
+async def paint():
+    app = Workstation(lambda: None, store_name="s")
+    app.begin = lambda: None
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        assert "1 Inbox" in app.export_screenshot().replace("&#160;", " ")
+    print([name for name in {HEAVY!r} if name in sys.modules])
+
+asyncio.run(paint())
+"""
+    here = Path(__file__).resolve().parents[2]
+    path = os.pathsep.join(str(here / part) for part in ("core", "focus", "."))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"

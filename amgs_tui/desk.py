@@ -40,6 +40,8 @@ WORTH_SAYING: Final = 0.1
 
 MOST_REFUSALS: Final = 4
 """Refused inputs that a toast names."""
+STORE_CODE: Final = 4
+"""Exit code of every error of the store: before the first look at it, any of them is the end."""
 STAYS: Final = frozenset({"feedback", "status"})
 """Verbs whose pane is not brought to the front: the operator goes on where they are."""
 
@@ -84,12 +86,11 @@ class Desk(Stage):
             self.unanswered.add(request.id)
         return request
 
-    def look(self, *, memory: bool = True) -> None:
+    def look(self) -> None:
         """Have every pane look again: those on the screen now, the others when they come there."""
         self.submit("status", slot="status", origin="screen")
         for pane in self.panes:
-            if memory or pane.NAME == "focus":
-                pane.look()
+            pane.look()
 
     def action_reload(self) -> None:
         self.look()
@@ -231,8 +232,10 @@ class Desk(Stage):
             self.go(pane)
         for shower in self.panes_of(event.verb):
             shower.shown_to_operator(event.verb, event.result)
-        if event.answer.writes:
-            self.look(memory=not event.verb.startswith("focus "))
+        if event.verb.startswith("focus "):
+            self.pane("overview").refresh()  # the memory is as it was; the loop's picture counts tokens
+        elif event.answer.writes:
+            self.look()
 
     def _warn_of_refusals(self, result: Any) -> None:
         """Inputs that were not taken in are named, not just counted."""
@@ -245,7 +248,7 @@ class Desk(Stage):
             self.notify("\n".join(lines), title=title, severity="warning", timeout=10, markup=False)
 
     def _failed(self, failure: Failed) -> None:
-        if failure.fatal:
+        if failure.fatal or (self.overview is None and failure.exit_code == STORE_CODE):
             from amgs_tui.screens.dialog import Fatal
 
             if isinstance(self.screen, Fatal):

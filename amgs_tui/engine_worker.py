@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs.errors import Cancelled as Stopped
-from amgs.errors import StoreError
+from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError
 from amgs_tui.messages import (
     Answer,
     Cancelled,
@@ -42,6 +42,9 @@ REPORT_SECONDS: Final = 0.05
 
 OPEN: Final = "open"
 """The pseudo-verb of the first request: opening the session."""
+
+UNUSABLE: Final = (StoreLockedError, StoreTooNewError, StoreCorruptError)
+"""Errors after which nothing can be done with this store."""
 
 Execute = Callable[[Any, Request, "Progress"], Answer]
 """Carries out a request on the session."""
@@ -263,7 +266,7 @@ def failure(request: Request, error: Exception, *, fatal: bool = False) -> Faile
     title, message = getattr(error, "title", None), getattr(error, "message", None)
     if isinstance(title, str) and isinstance(message, str):
         way_out = str(getattr(error, "way_out", ""))
-        fatal = fatal or isinstance(error, StoreError)
+        fatal = fatal or isinstance(error, UNUSABLE)
         return Failed(request, title, message, way_out, fatal, exit_code=int(getattr(error, "exit_code", 1)))
     return Failed(
         request,

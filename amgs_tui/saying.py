@@ -15,7 +15,7 @@ from amgs_focus.records import EntryExplanation
 from amgs_tui.headless.sheet import to_table
 from amgs_tui.headless.tables import table_of
 from amgs_tui.pictures.block import block, content_lines
-from amgs_tui.verbs.results import BlockDetail, HelpList, Opened, Stepped, VerbHelp
+from amgs_tui.verbs.results import BlockDetail, HelpList, Opened, Stepped, ThemeSet, VerbHelp
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,6 +40,8 @@ def say(result: Any) -> str:
     if isinstance(result, Outcome):
         verdict = "useful" if result.actual else "useless"
         return f"Noted as {verdict}: the forecast was {result.predicted:.2f}, its Brier score {result.brier or 0:.2f}"
+    if isinstance(result, ThemeSet):
+        return f"Theme {result.name}"
     if isinstance(result, EntryExplanation):
         return f"Entry {result.entry.position}: {result.reason_text}"
     return table_of(result).title

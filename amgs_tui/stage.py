@@ -33,7 +33,7 @@ from amgs_tui.widgets.body import Body
 from amgs_tui.widgets.header import Facts, HeaderLine
 from amgs_tui.widgets.keybar import KeyBar
 from amgs_tui.widgets.knowledge import Knowledge
-from amgs_tui.widgets.status import Said, StatusLine
+from amgs_tui.widgets.status import StatusLine
 from amgs_tui.widgets.tabs import TabLine
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ class Stage(App[None], inherit_bindings=False):
     def action_theme(self) -> None:
         names = list(self.palettes)
         self.set_theme(names[(names.index(self.theme) + 1) % len(names)])
-        self.status.said = Said(f"Theme: {self.palette.title}")
+        self.submit("theme", {"name": self.theme}, slot="theme")
 
     def draw_header(self) -> None:
         """Bring the header up to date with the overview and the clock."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from amgs.errors import InputError, StoreLockedError
+from amgs.errors import InputError, StoreError, StoreLockedError
 from amgs.model import Progress
 from amgs_tui.engine_worker import OPEN, EngineWorker, failure
 from amgs_tui.messages import Answer, Cancelled, EngineEvent, Failed, Finished, Progressed, Request, Started
@@ -157,9 +157,10 @@ def test_a_store_that_cannot_be_opened_is_fatal() -> None:
     assert made.worker.close(timeout=10)
 
 
-def test_any_store_error_is_fatal_and_others_are_not() -> None:
+def test_a_store_that_is_of_no_use_is_fatal_and_other_errors_are_not() -> None:
     request = Request(1, "status")
     assert failure(request, StoreLockedError("x")).fatal
+    assert not failure(request, StoreError("Another embedder made it.")).fatal
     assert not failure(request, InputError("x")).fatal
 
 

@@ -249,6 +249,18 @@ async def test_a_store_that_cannot_be_used_is_told_and_only_the_door_is_left(
         assert driven.app.return_code == 4
 
 
+async def test_a_store_error_in_the_middle_is_no_end_but_at_the_first_look_it_is() -> None:
+    world = World(consolidated=3)
+    async with drive(world, (80, 24)) as driven:
+        world.broken = {"frame assemble": StoreError("Another embedder made it.")}
+        await driven.press("2", "e")
+        await driven.type("dome", "enter")
+        assert not isinstance(driven.app.screen, Fatal) and "Another embedder" in driven.text
+    world.broken = {"status": StoreError("It cannot be read.")}
+    async with drive(world, (80, 24)) as driven:
+        assert isinstance(driven.app.screen, Fatal)
+
+
 async def test_an_error_becomes_a_toast_with_its_way_out_and_the_screen_goes_on() -> None:
     async with drive(World(), (120, 40)) as driven:
         await driven.press("colon")

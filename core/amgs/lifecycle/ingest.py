@@ -50,8 +50,8 @@ class Reading:
 def read_folder(folder: Path, settings: IngestSettings, progress: Progress | None = None) -> Reading:
     """Every `.md` file below a folder, sorted by path; one bad file does not stop the others.
 
-    Sources are paths relative to the folder. Hidden folders and files that say `ingest: false` are passed over. Raises InputError for a folder
-    that is missing or cannot be read.
+    Sources are paths relative to the folder. Hidden folders and files that say `ingest: false` are passed
+    over. Raises InputError for a folder that is missing or cannot be read.
     """
     if not folder.exists():
         raise InputError(f"{folder} does not exist.", way_out="Give a folder of markdown notes.")

@@ -13,9 +13,11 @@ from amgs.clock import Clock
 from amgs.errors import ModelError, StoreCorruptError, StoreError
 from amgs.graph.live import LiveGraph
 from amgs.index.keyword import KeywordIndex, Stamp
+from amgs.index.traits import Traits
 from amgs.index.vector import VectorIndex
-from amgs.model import BlockFilter, Fault, Vector
+from amgs.model import STATUSES, BlockFilter, Fault, Vector
 from amgs.retrieval.ports import Sources
+from amgs.retrieval.terrain import Terrain, lay_out
 from amgs.settings import Settings
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
@@ -26,7 +28,9 @@ from amgs.text.embedding import Embedder
 
 _LIVE = BlockFilter(statuses=("raw", "consolidated"))
 _SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
+_EVERY = BlockFilter(statuses=STATUSES)
 _BATCH = 2000
+_FILTERS_KEPT = 32
 
 
 class Derived:
@@ -40,7 +44,11 @@ class Derived:
         self._keyword = KeywordIndex.open(beside, read_only=store.read_only)
         self._vectors: VectorIndex | None = None
         self._vectors_at = -1
-        self._graph = LiveGraph(self._load_graph, lambda: store.structure_counter, clock, settings.graph)
+        self._counter = self._true_at = -1
+        self._allowed: dict[BlockFilter, NDArray[np.int64]] = {}
+        self._graph = LiveGraph(self._load_graph, lambda: self._counter, clock, settings.graph)
+        self._terrain: Terrain | None = None
+        self._terrain_at = -1
         # The same query is embedded for the search, for the frame and for each of its children.
         self._embed = lru_cache(maxsize=64)(self._embed_one)
 
@@ -49,19 +57,24 @@ class Derived:
 
         Raises StoreError when the store's embeddings come from another embedder than the one at hand.
         """
-        check_space(self._store, self._embedder)
-        self._catch_up_keyword()
+        self._look()
+        if self._true_at != self._counter:
+            check_space(self._store, self._embedder)
+            self._catch_up_keyword()
+            self._true_at = self._counter
         return Sources(
-            blocks=_Reader(self._store),
+            blocks=_Reader(self._store, self._allowed),
             keyword=self._keyword,
             vectors=self._caught_up_vectors(),
             graph=self._graph,
             embed=self._embed,
             clock=self._clock,
+            terrain=self._terrain_now,
         )
 
     @property
     def graph(self) -> LiveGraph:
+        self._look()
         return self._graph
 
     def close(self) -> None:
@@ -73,6 +86,7 @@ class Derived:
     def faults(self) -> list[Fault]:
         """Where an index does not hold what the store holds, after catching up."""
         found = []
+        self._look()
         self._catch_up_keyword()
         wanted = stored_blocks.numbers(self._store, _SEARCHABLE)
         if not np.array_equal(self._keyword.numbers, wanted):
@@ -93,6 +107,13 @@ class Derived:
 
     # --- inside -----------------------------------------------------------------------------------------
 
+    def _look(self) -> None:
+        """Note the store's revision, once a request, and forget what was remembered of another."""
+        counter = self._store.structure_counter
+        if counter != self._counter:
+            self._counter = counter
+            self._allowed.clear()
+
     def _catch_up_keyword(self) -> None:
         stamp = Stamp(stored_meta.store_id(self._store), self._store.structure_counter)
         if stamp != self._keyword.stamp:
@@ -103,7 +124,7 @@ class Derived:
             yield from stored_blocks.texts(self._store, numbers[start : start + _BATCH])
 
     def _caught_up_vectors(self) -> VectorIndex:
-        counter = self._store.structure_counter
+        counter = self._counter
         index = self._vectors
         if index is None:
             space = stored_meta.embedding_space(self._store)
@@ -116,6 +137,17 @@ class Derived:
         self._vectors, self._vectors_at = index, counter
         return index
 
+    def _terrain_now(self) -> Terrain:
+        """The order and the episodes of all blocks, laid out once for a state of the store."""
+        counter = self._counter
+        if self._terrain is None or counter != self._terrain_at:
+            traits = Traits.none() if self._terrain is None else self._terrain.traits
+            gone = np.setdiff1d(traits.numbers, stored_blocks.numbers(self._store, _EVERY))
+            fresh = stored_blocks.traits(self._store, since=self._terrain_at)
+            self._terrain = lay_out(traits.without(gone).merged(fresh), self._graph.view())
+            self._terrain_at = counter
+        return self._terrain
+
     def _load_graph(self) -> tuple[stored_edges.EdgeTable, NDArray[np.int64]]:
         return stored_edges.table(self._store), stored_blocks.numbers(self._store, _LIVE)
 
@@ -127,14 +159,25 @@ class Derived:
 class _Reader:
     """The store's reading side as retrieval asks for it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, known: dict[BlockFilter, NDArray[np.int64]]) -> None:
         self._store = store
+        self._known = known
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
-        return stored_blocks.numbers(self._store, wanted, limit=limit)
+        if limit is not None or wanted.reinforced_since is not None:
+            return stored_blocks.numbers(self._store, wanted, limit=limit)
+        # All else that a filter asks for stands still as long as the revision does.
+        if wanted not in self._known:
+            if len(self._known) >= _FILTERS_KEPT:
+                self._known.clear()
+            self._known[wanted] = stored_blocks.numbers(self._store, wanted)
+        return self._known[wanted]
 
     def stored(self, numbers: Sequence[int]) -> Sequence[Numbered]:
         return stored_blocks.by_number(self._store, numbers)
+
+    def facts(self, numbers: Sequence[int]) -> stored_blocks.Facts:
+        return stored_blocks.facts_of(self._store, numbers)
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
         return stored_blocks.numbers_of(self._store, ids)

@@ -318,6 +318,15 @@ class Memory:
         with self._lock:
             return waterfall.search(request, self._derived.sources(), self.settings.retrieval, top_k)
 
+    def gather(
+        self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None
+    ) -> waterfall.Gathered:
+        """Everything that the layers find for a query, with its evidence; no block is read. For measuring."""
+        asked = waterfall.check_layers(layers)
+        request = waterfall.Request(query, weights=weights or SEARCH_WEIGHTS, layers=asked, most=0)
+        with self._lock:
+            return waterfall.gather(request, self._derived.sources(), self.settings.retrieval)
+
     def assemble(
         self,
         name: str,

@@ -157,7 +157,8 @@ class Candidate:
     """A block under consideration: its parts before weighting, its score, where it came from and what became of it.
 
     layers: the layers that found it, in waterfall order. because: a few words for the fate ("duplicate of 3f2a…").
-    child: the atomic frame that brought it. lexical, vector, graph: the raw layer scores in [0, 1].
+    child: the atomic frame that brought it. lexical, vector, graph: the raw layer scores in [0, 1]. evidence:
+    what each feature adds to the linear score behind the similarity (hits of a search only).
     """
 
     block: Block
@@ -171,17 +172,33 @@ class Candidate:
     lexical: float = 0.0
     vector: float = 0.0
     graph: float = 0.0
+    evidence: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A word of the query that no block holds, and the stem it was read as; closeness in (0, 1)."""
+
+    written: str
+    read_as: str
+    closeness: float
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits in falling score, and the report of each layer."""
+    """Hits in falling score, and the report of each layer.
+
+    readings: the words that were taken for typos. answerable: the chance that the memory holds an answer at
+    all; None where the layers that ran cannot tell.
+    """
 
     query: str
     hits: tuple[Candidate, ...]
     layers: tuple[LayerReport, ...]
     milliseconds: float
     weights: Weights
+    readings: tuple[Reading, ...] = ()
+    answerable: float | None = None
 
 
 # --- frames (AMGS §4) -------------------------------------------------------------------------------------

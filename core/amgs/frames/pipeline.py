@@ -134,7 +134,7 @@ def _asked(
     rule = definition.rule
     plain = Request(query, wanted, weights, hops=rule.hops)
     if rule.gather == "query":
-        return replace(plain, recent=rule.pool), {}
+        return replace(plain, recent=rule.pool, most=rule.pool), {}
     if rule.gather == "filter":
         present = sources.blocks.numbers(wanted, limit=rule.pool).tolist()
         return replace(plain, present=tuple(present)), {}

@@ -250,12 +250,18 @@ class Facts:
 def facts(store: Store, wanted: BlockFilter) -> Facts:
     """The scoring columns of the blocks that pass the filter."""
     condition, parameters = where(wanted)
-    c = store.columns(
-        "SELECT number, id, epoch_us(created_at) AS created, epoch_us(last_reinforced_at) AS reinforced, "
-        "decay_lambda, confidence, reinforcements, is_self_component AS self_component FROM memory_blocks "
-        f"WHERE {condition} ORDER BY number",
-        parameters,
+    return _facts(
+        store.columns(f"SELECT {_FACTS} FROM memory_blocks WHERE {condition} ORDER BY number", parameters)
     )
+
+
+_FACTS = (
+    "number, id, epoch_us(created_at) AS created, epoch_us(last_reinforced_at) AS reinforced, "
+    "decay_lambda, confidence, reinforcements, is_self_component AS self_component"
+)
+
+
+def _facts(c: Mapping[str, NDArray[Any]]) -> Facts:
     return Facts(
         numbers=np.asarray(c["number"], dtype=np.int64),
         ids=np.asarray(c["id"], dtype=object),
@@ -266,6 +272,15 @@ def facts(store: Store, wanted: BlockFilter) -> Facts:
         reinforcements=np.asarray(c["reinforcements"], dtype=np.int64),
         self_component=np.asarray(c["self_component"], dtype=np.bool_),
     )
+
+
+def facts_of(store: Store, wanted: Sequence[int]) -> Facts:
+    """The scoring columns of the blocks with these numbers; unknown numbers are left out."""
+    c = store.columns(
+        f"SELECT {_FACTS} FROM memory_blocks WHERE number IN (SELECT unnest(?::BIGINT[])) ORDER BY number",
+        [[int(n) for n in wanted]],
+    )
+    return _facts(c)
 
 
 @dataclass(frozen=True)
@@ -296,6 +311,49 @@ def embeddings(store: Store, *, since: int = -1, wanted: BlockFilter | None = No
         )
     matrix = np.stack(list(rows)).astype(np.float32) if len(rows) else np.zeros((0, 0), dtype=np.float32)
     return Embeddings(np.asarray(c["number"], dtype=np.int64), np.asarray(c["id"], dtype=object), matrix)
+
+
+@dataclass(frozen=True)
+class TraitColumns:
+    """What retrieval wants to know of n blocks without reading them; see index/traits.py."""
+
+    numbers: NDArray[np.int64]
+    episode: NDArray[np.uint64]
+    name: tuple[str, ...]
+    characters: NDArray[np.int64]
+    questions: NDArray[np.int64]
+    sentences: NDArray[np.int64]
+    asks: NDArray[np.bool_]
+
+
+# Who speaks: what the source says, else a name before a colon at the very start ("Mara Lind: …").
+_SPEAKER = (
+    "lower(coalesce(said[2], said[3], "
+    r"regexp_extract(content, '^(\p{Lu}[\p{L}\p{N}.''’-]*(?: \p{Lu}[\p{L}\p{N}.''’-]*){0,2}):\s', 1)))"
+)
+
+
+def traits(store: Store, *, since: int = -1) -> TraitColumns:
+    """The traits of the blocks changed after revision `since`; a scan of the columns, no block is read."""
+    c = store.columns(
+        "SELECT number, CASE WHEN said[1] IS NULL THEN 0 ELSE hash(split_part(said[1], '#', 1)) END AS "
+        f"episode, {_SPEAKER} AS name, strlen(content) AS characters, "
+        "length(content) - length(replace(content, '?', '')) AS questions, "
+        "length(content) - length(translate(content, '.!?…', '')) AS sentences, "
+        r"regexp_matches(content, '\?[^.!?…]*$') AS asks FROM ("
+        "SELECT number, content, json_extract_string(meta, ['$.source', '$.speaker', '$.author']) AS said "
+        "FROM memory_blocks WHERE revision > ?) ORDER BY number",
+        [since],
+    )
+    return TraitColumns(
+        numbers=np.asarray(c["number"], dtype=np.int64),
+        episode=np.asarray(c["episode"], dtype=np.uint64),
+        name=tuple(c["name"].tolist()),
+        characters=np.asarray(c["characters"], dtype=np.int64),
+        questions=np.asarray(c["questions"], dtype=np.int64),
+        sentences=np.asarray(c["sentences"], dtype=np.int64),
+        asks=np.asarray(c["asks"], dtype=np.bool_),
+    )
 
 
 def embedded(store: Store) -> NDArray[np.int64]:

@@ -104,7 +104,7 @@ def left_out(data: Mapping[str, list[Seen]]) -> None:
         every = [value for values in kinds.values() for value in values]
         by_kind = ", ".join(f"{kind} {100 * np.mean(values):.1f}" for kind, values in sorted(kinds.items()))
         rows, labels = signs_of(rest, weights)
-        mean, scale = rows.mean(axis=0), _scale(rows)
+        mean, scale = scaled(rows)
         doubt, intercept = fit_logistic((rows - mean) / scale, labels)
         own, truth = signs_of(seen, weights)
         ours = auroc(((own - mean) / scale) @ doubt + intercept, truth)
@@ -118,20 +118,23 @@ def constants(data: Mapping[str, list[Seen]]) -> str:
     # Rounded first, so that the abstention is fitted to the very weights that will run.
     weights = np.round(weights, 3)
     rows, labels = signs_of(everything, weights)
-    scale = _scale(rows)
-    doubt, intercept = fit_logistic((rows - rows.mean(axis=0)) / scale, labels)
+    mean, scale = scaled(rows)
+    doubt, intercept = fit_logistic((rows - mean) / scale, labels)
     raw = doubt / scale
     lines = ["WEIGHTS: Mapping[str, float] = {"]
     lines += [f'    "{name}": {value:g},' for name, value in zip(FEATURES, weights, strict=True)]
     lines += ["}", "", "WEIGHTS_OF_SIGNS: Mapping[str, float] = {"]
     lines += [f'    "{name}": {value:.4g},' for name, value in zip(SIGNS, raw, strict=True)]
-    lines += ["}", f"INTERCEPT = {intercept - float(raw @ rows.mean(axis=0)):.4g}"]
+    lines += ["}", f"INTERCEPT = {intercept - float(raw @ mean):.4g}"]
     return "\n".join(lines) + "\n"
 
 
-def _scale(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def scaled(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and spread (s,) of the signs, by which they are brought to one scale; a sign that never varies
+    keeps 1.
+    """
     spread = rows.std(axis=0)
-    return np.where(spread > 0, spread, 1.0)
+    return rows.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
 
 def _say(text: str) -> None:

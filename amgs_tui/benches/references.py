@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.index.terms import word_analyzer
+from amgs.text.common import COMMON_WORDS
 
 K1, B = 1.2, 0.75
 NEIGHBOURS = 0.3
@@ -26,8 +27,9 @@ class Bm25:
     """BM25 over stemmed words without stop words, as it stands in the textbook."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._analyzer = word_analyzer(drop_stop_words=True)
-        counted = [Counter(self._analyzer.analyze(text)) for text in texts]
+        self._analyzer = word_analyzer()
+        self._common = {stem for word in COMMON_WORDS for stem in self._analyzer.analyze(word)}
+        counted = [Counter(self._words(text)) for text in texts]
         lengths = np.array([sum(words.values()) for words in counted], dtype=np.float64)
         self._norm = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))
         self._holders: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -39,12 +41,15 @@ class Bm25:
         """(n,) one score a text."""
         size = self._norm.size
         total = np.zeros(size)
-        for word in dict.fromkeys(self._analyzer.analyze(query)):
+        for word in dict.fromkeys(self._words(query)):
             held = self._holders.get(word, [])
             weight = math.log(1 + (size - len(held) + 0.5) / (len(held) + 0.5))
             for row, count in held:
                 total[row] += weight * count * (K1 + 1) / (count + self._norm[row])
         return total
+
+    def _words(self, text: str) -> list[str]:
+        return [word for word in self._analyzer.analyze(text) if word not in self._common]
 
 
 def with_neighbours(scores: Scores, sessions: Sequence[str], share: float = NEIGHBOURS) -> Scores:

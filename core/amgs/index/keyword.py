@@ -121,7 +121,6 @@ class KeywordIndex:
         self._stamp = stamp
         self._writer: IndexWriter | None = None
         self._words = word_analyzer()
-        self._query_words = word_analyzer(drop_stop_words=True)
         self._common = {stem for word in COMMON_WORDS for stem in self._words.analyze(word)}
         self._vocabulary: dict[str, int] | None = None
         self._refresh()
@@ -212,9 +211,12 @@ class KeywordIndex:
     # --- reading ----------------------------------------------------------------------------------------
 
     def query(self, text: str) -> LexicalQuery:
-        """Cut a query into terms. Any text is allowed: what has no letter or digit has no terms."""
+        """Cut a query into terms, without the commonest words unless it has no others. Any text is allowed:
+        what has no letter or digit has no terms.
+        """
         text = clean(text[:LONGEST_QUERY])
-        words = dict.fromkeys(self._query_words.analyze(text) or self._words.analyze(text))
+        every = dict.fromkeys(self._words.analyze(text))
+        words = [word for word in every if word not in self._common] or list(every)
         terms = sorted((self._term(word) for word in words), key=lambda term: -term.idf)[:MOST_TERMS]
         named = sorted((self._identifier(i) for i in identifiers(text)), key=lambda term: -term.idf)[
             :MOST_TERMS
@@ -250,11 +252,11 @@ class KeywordIndex:
         return self._run(queries, limit, allowed)
 
     def content(self, query: LexicalQuery, without: Iterable[str] = ()) -> tuple[Term, ...]:
-        """The terms that say what is asked about: all but the commonest words and the words `without`; the
-        rarest MOST_CONTENT_TERMS. Where that leaves nothing, every term counts.
+        """The terms that say what is asked about: all but the words `without`, the rarest MOST_CONTENT_TERMS.
+        Where that leaves nothing, every term counts.
         """
         idle = {stem for word in without for stem in self._words.analyze(word)}
-        terms = [t for t in query.terms if t.text not in self._common and t.text not in idle]
+        terms = [t for t in query.terms if t.text not in idle]
         return tuple((terms or list(query.terms))[:MOST_CONTENT_TERMS])
 
     def postings(self, term: str, limit: int) -> Postings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -31,6 +32,7 @@ _SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
 _EVERY = BlockFilter(statuses=STATUSES)
 _BATCH = 2000
 _FILTERS_KEPT = 32
+_BLOCKS_KEPT = 4000
 
 
 class Derived:
@@ -45,7 +47,7 @@ class Derived:
         self._vectors: VectorIndex | None = None
         self._vectors_at = -1
         self._counter = self._true_at = -1
-        self._allowed: dict[BlockFilter, NDArray[np.int64]] = {}
+        self._reader = _Reader(store)
         self._graph = LiveGraph(self._load_graph, lambda: self._counter, clock, settings.graph)
         self._terrain: Terrain | None = None
         self._terrain_at = -1
@@ -63,7 +65,7 @@ class Derived:
             self._catch_up_keyword()
             self._true_at = self._counter
         return Sources(
-            blocks=_Reader(self._store, self._allowed),
+            blocks=self._reader,
             keyword=self._keyword,
             vectors=self._caught_up_vectors(),
             graph=self._graph,
@@ -108,11 +110,9 @@ class Derived:
     # --- inside -----------------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Note the store's revision, once a request, and forget what was remembered of another."""
-        counter = self._store.structure_counter
-        if counter != self._counter:
-            self._counter = counter
-            self._allowed.clear()
+        """Note the store's counters, once a request, and forget what was remembered of another state."""
+        changes, self._counter = self._store.counters
+        self._reader.follow(changes, self._counter)
 
     def _catch_up_keyword(self) -> None:
         stamp = Stamp(stored_meta.store_id(self._store), self._store.structure_counter)
@@ -157,27 +157,54 @@ class Derived:
 
 
 class _Reader:
-    """The store's reading side as retrieval asks for it."""
+    """The store's reading side as retrieval asks for it, with a memory: the numbers that pass a filter and the
+    facts of all blocks as long as the structure stands, the blocks read as long as nothing changes at all.
+    """
 
-    def __init__(self, store: Store, known: dict[BlockFilter, NDArray[np.int64]]) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._known = known
+        self._changes = self._structure = -1
+        self._passing: dict[BlockFilter, NDArray[np.int64]] = {}
+        self._facts: stored_blocks.Facts | None = None
+        self._clocks_are_true = False
+        self._blocks: dict[int, Numbered] = {}
+
+    def follow(self, changes: int, structure: int) -> None:
+        """Forget what is no longer true of a store with these counters."""
+        if structure != self._structure:
+            self._structure, self._facts = structure, None
+            self._passing.clear()
+        if changes != self._changes:
+            self._changes, self._clocks_are_true = changes, False
+            self._blocks.clear()
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
         if limit is not None or wanted.reinforced_since is not None:
             return stored_blocks.numbers(self._store, wanted, limit=limit)
-        # All else that a filter asks for stands still as long as the revision does.
-        if wanted not in self._known:
-            if len(self._known) >= _FILTERS_KEPT:
-                self._known.clear()
-            self._known[wanted] = stored_blocks.numbers(self._store, wanted)
-        return self._known[wanted]
+        # All else that a filter asks for stands still as long as the structure does.
+        if wanted not in self._passing:
+            if len(self._passing) >= _FILTERS_KEPT:
+                self._passing.clear()
+            self._passing[wanted] = stored_blocks.numbers(self._store, wanted)
+        return self._passing[wanted]
 
     def stored(self, numbers: Sequence[int]) -> Sequence[Numbered]:
-        return stored_blocks.by_number(self._store, numbers)
+        missing = [n for n in numbers if n not in self._blocks]
+        if missing:
+            if len(self._blocks) + len(missing) > _BLOCKS_KEPT:
+                self._blocks.clear()
+                missing = list(numbers)
+            self._blocks.update((one.number, one) for one in stored_blocks.by_number(self._store, missing))
+        return [self._blocks[n] for n in sorted(numbers) if n in self._blocks]
 
     def facts(self, numbers: Sequence[int]) -> stored_blocks.Facts:
-        return stored_blocks.facts_of(self._store, numbers)
+        if self._facts is None:
+            self._facts = stored_blocks.facts(self._store, _EVERY)
+        elif not self._clocks_are_true:
+            reinforced, times = stored_blocks.clocks(self._store)
+            self._facts = replace(self._facts, reinforced=reinforced, reinforcements=times)
+        self._clocks_are_true = True
+        return self._facts.of(numbers)
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
         return stored_blocks.numbers_of(self._store, ids)

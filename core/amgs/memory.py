@@ -341,7 +341,7 @@ class Memory:
         weights: Weights | None = None,
         budget: int | None = None,
     ) -> Fall:
-        """Why a block is among the `top_k` hits of a query, or in a frame, or at which layer it fell out: by how
+        """Why a block is among the `top_k` hits or in a frame, or at which layer it fell out: by how
         much, and the smallest change of weights that would admit it. Leaves no trace.
         """
         wanted = self.block(block)

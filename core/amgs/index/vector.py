@@ -18,7 +18,7 @@ class Comparison:
     """A query beside every vector: numbers (n,), cosines (n,), and the rows of those that may be found."""
 
     numbers: NDArray[np.int64]
-    cosines: NDArray[np.float64]
+    cosines: NDArray[np.float32]
     rows: NDArray[np.int64]
     row_of: Mapping[int, int]
 
@@ -34,11 +34,11 @@ class Comparison:
         else:
             top = np.arange(cosines.size)
         order = top[np.lexsort((numbers[top], -cosines[top]))][:limit]
-        return [(int(numbers[i]), float(cosines[i])) for i in order]
+        return [(int(numbers[i]), _clipped(float(cosines[i]))) for i in order]
 
     def of(self, numbers: Iterable[int]) -> dict[int, float]:
         """Cosine of each given block that has a vector."""
-        return {n: float(self.cosines[self.row_of[n]]) for n in numbers if n in self.row_of}
+        return {n: _clipped(float(self.cosines[self.row_of[n]])) for n in numbers if n in self.row_of}
 
     @cached_property
     def spread(self) -> tuple[float, float]:
@@ -46,7 +46,8 @@ class Comparison:
         if not self.rows.size:
             return 0.0, 0.0
         held = self.cosines[self.rows] if self.rows.size < self.cosines.size else self.cosines
-        return float(held.mean(dtype=np.float64)), float(held.std(dtype=np.float64))
+        # Rounded as the cosines are.
+        return round(float(held.mean(dtype=np.float64)), 6), round(float(held.std(dtype=np.float64)), 6)
 
 
 class VectorIndex:
@@ -100,9 +101,7 @@ class VectorIndex:
         """
         size = len(self)
         direction = unit(np.asarray(query, dtype=np.float32).reshape(1, -1))[0]
-        # Rounded: the last bits of a product depend on the size of the matrix, and a score must not.
-        product = (self._matrix[:size] @ direction).astype(np.float64)
-        cosines = np.round(np.clip(product, -1.0, 1.0), 5)
+        cosines = self._matrix[:size] @ direction
         rows = self._rows(allowed) if direction.any() else np.zeros(0, dtype=np.int64)
         return Comparison(self._numbers[:size], cosines, rows, self._row_of)
 
@@ -161,3 +160,8 @@ def unit(vectors: Vector) -> Vector:
     return np.asarray(
         np.divide(clean, lengths, out=np.zeros_like(clean), where=lengths > 0), dtype=np.float32
     )
+
+
+def _clipped(cosine: float) -> float:
+    # Rounded: the last bits of a product depend on the size of the matrix, and a score must not.
+    return round(min(1.0, max(-1.0, cosine)), 5)

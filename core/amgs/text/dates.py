@@ -26,7 +26,8 @@ _COUNT = r"(?P<count>\d{1,3}|a couple of|" + "|".join(w for w in _NUMBERS if " "
 
 _LONGEST_DATELINE = 60
 _TIME = re.compile(
-    r"\b\d{1,2}[:.]\d{2}(?:[:.]\d{2})?\s*(?:[ap]\.?m\.?)?\b|\b(?:on|at|" + "|".join(_DAYS) + r")\b", re.I
+    r"\b\d{1,2}[:.]\d{2}(?:[:.]\d{2})?\s*(?:[ap]\.?m\.?)?\b|\b(?:on|at|" + "|".join(_DAYS) + r")\b",
+    re.IGNORECASE,
 )
 _WORD = re.compile(r"\w")
 

@@ -236,7 +236,7 @@ def _globals(context: typer.Context) -> Globals:
 
 def one_shot(call: Call, options: Globals) -> int:
     """Carry out one verb, write its result to stdout, and leave."""
-    form = check_format(options.format or "table")
+    form = check_format(options.format or ("json" if call.arguments.get("as_json") else "table"))
     with _session(options) as session:
         if call.verb.wants_progress:
             with progress_on() as progress:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from amgs_focus import records
+from amgs_tui.benches.frame import BenchResult, BenchTable, cell
 from amgs_tui.headless.sheet import Sheet, facts, sheet
 from amgs_tui.headless.tables_of_memory import table_of
 from amgs_tui.verbs import results
@@ -134,6 +135,32 @@ def _(result: results.Snapshot) -> Sheet:
 @table_of.register
 def _(result: results.Saved) -> Sheet:
     return sheet(f"Saved {result.lines:,} lines", "file*", [(result.file,)])
+
+
+@table_of.register
+def _(result: BenchResult) -> Sheet:
+    rows = []
+    for name, value in result.metrics.items():
+        goal = result.goals.get(name)
+        said = "" if goal is None else f"{goal.op} {goal.value:g}: {'met' if goal.met else 'missed'}"
+        rows.append((name, f"{value:.4g}", said))
+    notes = [line for table in result.tables for line in ("", table.title, *_aligned(table))]
+    at = f", commit {result.commit}" if result.commit else ""
+    title = f"bench {result.bench} on {result.machine}{at}"
+    return replace(sheet(title, "metric found:n goal*", rows), notes=tuple(notes))
+
+
+def _aligned(table: BenchTable) -> list[str]:
+    """A bench's further table as lines: the first column to the left, the others to the right."""
+    lines = [list(table.columns), *([cell(value) for value in row] for row in table.rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(table.columns))]
+    return [
+        "  ".join(
+            text.ljust(width) if i == 0 else text.rjust(width)
+            for i, (text, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    ]
 
 
 @table_of.register

@@ -174,7 +174,32 @@ def _(result: model.SearchResult) -> Sheet:
     ]
     parts = "recency:score central:score conf:score similar:score reinf:score"
     columns = f"#:n id:id title* score:score {parts} found_by"
-    return sheet(f"{len(rows)} hits for {result.query!r}", columns, rows, (_layers(result.layers),))
+    notes = [_layers(result.layers)]
+    notes += [f"{each.written!r} was read as {each.read_as!r}" for each in result.readings]
+    if result.answerable is not None:
+        notes.append(f"the chance that the memory holds an answer: {result.answerable:.0%}")
+    return sheet(f"{len(rows)} hits for {result.query!r}", columns, rows, notes)
+
+
+@table_of.register
+def _(result: model.Fall) -> Sheet:
+    asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
+    said = "admitted" if result.admitted else f"fell out at {result.fell_at}"
+    rows = [(each.layer, each.verdict, each.value, each.needed, each.because) for each in result.layers]
+    notes = [f"rank {result.rank} of {result.of}, {result.places} admitted; {result.because}"]
+    if result.candidate is not None and result.candidate.evidence:
+        strongest = sorted(result.candidate.evidence, key=lambda part: -abs(part[1]))
+        notes.append("evidence: " + ", ".join(f"{name} {value:+.2f}" for name, value in strongest if value))
+    if result.change is not None:
+        wanted = ",".join(f"{getattr(result.change.weights, name):.4f}" for name in model.COMPONENTS)
+        notes.append(
+            f"--weights {wanted} would admit it at rank {result.change.rank} (moved by "
+            f"{result.change.distance:.3f})"
+        )
+    elif not result.admitted and result.fell_at in ("score", "selection"):
+        notes.append("no change of weights was found that admits it")
+    title = f"{result.block.title}: {said} for {asked}"
+    return sheet(title, "layer verdict value:score needed:score because*", rows, notes)
 
 
 @table_of.register

@@ -300,6 +300,7 @@ class Registry:
 def standard() -> Registry:
     """The registry of the workstation."""
     from amgs_tui.verbs import (
+        bench,
         block,
         calibration,
         decay,
@@ -313,7 +314,7 @@ def standard() -> Registry:
     )
 
     return Registry.of_modules(
-        (general, lifecycle, block, search, frame, graph, decay, calibration, focus, script)
+        (general, lifecycle, block, search, frame, graph, decay, calibration, focus, script, bench)
     )
 
 

@@ -1,4 +1,4 @@
-"""Retrieval: `search`."""
+"""Retrieval: `search`, `why`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from amgs_tui.verbs.arguments import WeightsText, read_weights
+from amgs_tui.verbs.arguments import Reference, WeightsText, read_weights
 from amgs_tui.verbs.registry import verb
 
 if TYPE_CHECKING:
-    from amgs.model import SearchResult
+    from amgs.model import Fall, SearchResult
     from amgs_tui.session import Session
 
 
@@ -71,3 +71,32 @@ def search(
     session.last_search = result
     session.listed = tuple(hit.block.id for hit in result.hits)
     return result
+
+
+@verb("why", summary="Say why a block answers a query or not, and what would change that.")
+def why(
+    session: Session,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What was or would be asked.")],
+    block: Reference = None,
+    *,
+    frame: Annotated[
+        str | None, typer.Option("--frame", metavar="NAME", help="In this frame, not in a search.")
+    ] = None,
+    top_k: Annotated[int, typer.Option("--top-k", metavar="N", min=1, help="How many hits.")] = 10,
+    budget: Annotated[
+        int | None, typer.Option("--budget", metavar="TOKENS", help="Of the frame; else its own.")
+    ] = None,
+    weights: WeightsText = None,
+) -> Fall:
+    """Follow one block down the layers: where it fell out, by how much, and at which rank it stands.
+
+    Where the score decided, the smallest change of weights that would admit it is given. Leaves no trace.
+    """
+    return session.memory.why(
+        query,
+        session.block(block).id,
+        frame=frame,
+        top_k=top_k,
+        budget=budget,
+        weights=read_weights(weights),
+    )

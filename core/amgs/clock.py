@@ -6,6 +6,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 
 class Clock(Protocol):
     """Tells the instant (aware, UTC) and a monotonic reading in seconds for durations."""
@@ -60,6 +62,11 @@ class ShiftedClock:
 def as_utc(instant: datetime) -> datetime:
     """An aware UTC instant; a naive one is taken to be UTC."""
     return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+
+
+def microseconds_of(instant: datetime) -> int:
+    """Microseconds from the beginning of 1970 to an aware instant: how columns hold time."""
+    return (instant - _EPOCH) // timedelta(microseconds=1)
 
 
 def parse_instant(text: str) -> datetime:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from amgs.clock import Clock
 from amgs.errors import ModelError, StoreCorruptError, StoreError
 from amgs.graph.live import LiveGraph
 from amgs.index.keyword import KeywordIndex, Stamp
+from amgs.index.traits import Traits
 from amgs.index.vector import VectorIndex
-from amgs.model import BlockFilter, Fault, Vector
+from amgs.model import STATUSES, BlockFilter, Fault, Vector
 from amgs.retrieval.ports import Sources
+from amgs.retrieval.terrain import Terrain, lay_out
 from amgs.settings import Settings
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
@@ -26,7 +29,10 @@ from amgs.text.embedding import Embedder
 
 _LIVE = BlockFilter(statuses=("raw", "consolidated"))
 _SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
+_EVERY = BlockFilter(statuses=STATUSES)
 _BATCH = 2000
+_FILTERS_KEPT = 32
+_BLOCKS_KEPT = 4000
 
 
 class Derived:
@@ -40,7 +46,11 @@ class Derived:
         self._keyword = KeywordIndex.open(beside, read_only=store.read_only)
         self._vectors: VectorIndex | None = None
         self._vectors_at = -1
-        self._graph = LiveGraph(self._load_graph, lambda: store.structure_counter, clock, settings.graph)
+        self._counter = self._true_at = -1
+        self._reader = _Reader(store)
+        self._graph = LiveGraph(self._load_graph, lambda: self._counter, clock, settings.graph)
+        self._terrain: Terrain | None = None
+        self._terrain_at = -1
         # The same query is embedded for the search, for the frame and for each of its children.
         self._embed = lru_cache(maxsize=64)(self._embed_one)
 
@@ -49,19 +59,24 @@ class Derived:
 
         Raises StoreError when the store's embeddings come from another embedder than the one at hand.
         """
-        check_space(self._store, self._embedder)
-        self._catch_up_keyword()
+        self._look()
+        if self._true_at != self._counter:
+            check_space(self._store, self._embedder)
+            self._catch_up_keyword()
+            self._true_at = self._counter
         return Sources(
-            blocks=_Reader(self._store),
+            blocks=self._reader,
             keyword=self._keyword,
             vectors=self._caught_up_vectors(),
             graph=self._graph,
             embed=self._embed,
             clock=self._clock,
+            terrain=self._terrain_now,
         )
 
     @property
     def graph(self) -> LiveGraph:
+        self._look()
         return self._graph
 
     def close(self) -> None:
@@ -73,6 +88,7 @@ class Derived:
     def faults(self) -> list[Fault]:
         """Where an index does not hold what the store holds, after catching up."""
         found = []
+        self._look()
         self._catch_up_keyword()
         wanted = stored_blocks.numbers(self._store, _SEARCHABLE)
         if not np.array_equal(self._keyword.numbers, wanted):
@@ -93,6 +109,11 @@ class Derived:
 
     # --- inside -----------------------------------------------------------------------------------------
 
+    def _look(self) -> None:
+        """Note the store's counters, once a request, and forget what was remembered of another state."""
+        changes, self._counter = self._store.counters
+        self._reader.follow(changes, self._counter)
+
     def _catch_up_keyword(self) -> None:
         stamp = Stamp(stored_meta.store_id(self._store), self._store.structure_counter)
         if stamp != self._keyword.stamp:
@@ -103,7 +124,7 @@ class Derived:
             yield from stored_blocks.texts(self._store, numbers[start : start + _BATCH])
 
     def _caught_up_vectors(self) -> VectorIndex:
-        counter = self._store.structure_counter
+        counter = self._counter
         index = self._vectors
         if index is None:
             space = stored_meta.embedding_space(self._store)
@@ -116,6 +137,17 @@ class Derived:
         self._vectors, self._vectors_at = index, counter
         return index
 
+    def _terrain_now(self) -> Terrain:
+        """The order and the episodes of all blocks, laid out once for a state of the store."""
+        counter = self._counter
+        if self._terrain is None or counter != self._terrain_at:
+            traits = Traits.none() if self._terrain is None else self._terrain.traits
+            gone = np.setdiff1d(traits.numbers, stored_blocks.numbers(self._store, _EVERY))
+            fresh = stored_blocks.traits(self._store, since=self._terrain_at)
+            self._terrain = lay_out(traits.without(gone).merged(fresh), self._graph.view())
+            self._terrain_at = counter
+        return self._terrain
+
     def _load_graph(self) -> tuple[stored_edges.EdgeTable, NDArray[np.int64]]:
         return stored_edges.table(self._store), stored_blocks.numbers(self._store, _LIVE)
 
@@ -125,16 +157,54 @@ class Derived:
 
 
 class _Reader:
-    """The store's reading side as retrieval asks for it."""
+    """The store's reading side as retrieval asks for it, with a memory: the numbers that pass a filter and the
+    facts of all blocks as long as the structure stands, the blocks read as long as nothing changes at all.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._changes = self._structure = -1
+        self._passing: dict[BlockFilter, NDArray[np.int64]] = {}
+        self._facts: stored_blocks.Facts | None = None
+        self._clocks_are_true = False
+        self._blocks: dict[int, Numbered] = {}
+
+    def follow(self, changes: int, structure: int) -> None:
+        """Forget what is no longer true of a store with these counters."""
+        if structure != self._structure:
+            self._structure, self._facts = structure, None
+            self._passing.clear()
+        if changes != self._changes:
+            self._changes, self._clocks_are_true = changes, False
+            self._blocks.clear()
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
-        return stored_blocks.numbers(self._store, wanted, limit=limit)
+        if limit is not None or wanted.reinforced_since is not None:
+            return stored_blocks.numbers(self._store, wanted, limit=limit)
+        # All else that a filter asks for stands still as long as the structure does.
+        if wanted not in self._passing:
+            if len(self._passing) >= _FILTERS_KEPT:
+                self._passing.clear()
+            self._passing[wanted] = stored_blocks.numbers(self._store, wanted)
+        return self._passing[wanted]
 
     def stored(self, numbers: Sequence[int]) -> Sequence[Numbered]:
-        return stored_blocks.by_number(self._store, numbers)
+        missing = [n for n in numbers if n not in self._blocks]
+        if missing:
+            if len(self._blocks) + len(missing) > _BLOCKS_KEPT:
+                self._blocks.clear()
+                missing = list(numbers)
+            self._blocks.update((one.number, one) for one in stored_blocks.by_number(self._store, missing))
+        return [self._blocks[n] for n in sorted(numbers) if n in self._blocks]
+
+    def facts(self, numbers: Sequence[int]) -> stored_blocks.Facts:
+        if self._facts is None:
+            self._facts = stored_blocks.facts(self._store, _EVERY)
+        elif not self._clocks_are_true:
+            reinforced, times = stored_blocks.clocks(self._store)
+            self._facts = replace(self._facts, reinforced=reinforced, reinforcements=times)
+        self._clocks_are_true = True
+        return self._facts.of(numbers)
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
         return stored_blocks.numbers_of(self._store, ids)

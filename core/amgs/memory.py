@@ -16,6 +16,7 @@ from amgs.derived import Derived, check_space
 from amgs.errors import AmbiguousIdError, InputError, UnknownBlockError
 from amgs.frames import definition as shipped
 from amgs.frames import pipeline, registry
+from amgs.frames import why as frame_why
 from amgs.graph import traversal
 from amgs.lifecycle import consolidate, fading, ingest, journal, verify
 from amgs.lifecycle import edit as editing
@@ -28,6 +29,7 @@ from amgs.model import (
     ConsolidationPlan,
     DecayCurve,
     Edge,
+    Fall,
     Fault,
     Forecast,
     Frame,
@@ -47,6 +49,7 @@ from amgs.model import (
     Weights,
 )
 from amgs.retrieval import waterfall
+from amgs.retrieval import why as retrieval_why
 from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.settings import Settings
 from amgs.store import blocks as stored_blocks
@@ -317,6 +320,43 @@ class Memory:
         )
         with self._lock:
             return waterfall.search(request, self._derived.sources(), self.settings.retrieval, top_k)
+
+    def gather(
+        self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None
+    ) -> waterfall.Gathered:
+        """Everything that the layers find for a query, with its evidence; no block is read. For measuring."""
+        asked = waterfall.check_layers(layers)
+        request = waterfall.Request(query, weights=weights or SEARCH_WEIGHTS, layers=asked, most=0)
+        with self._lock:
+            return waterfall.gather(request, self._derived.sources(), self.settings.retrieval)
+
+    def why(
+        self,
+        query: str,
+        block: str,
+        *,
+        frame: str | None = None,
+        top_k: int = 10,
+        filter: BlockFilter | None = None,
+        weights: Weights | None = None,
+        budget: int | None = None,
+    ) -> Fall:
+        """Why a block is among the `top_k` hits or in a frame, or at which layer it fell out: by how
+        much, and the smallest change of weights that would admit it. Leaves no trace.
+        """
+        wanted = self.block(block)
+        number = stored_blocks.numbers_of(self._store, [wanted.id])[wanted.id]
+        known = self._definitions()
+        definition = None if frame is None else registry.find(frame, known)
+        with self._lock:
+            sources = self._derived.sources()
+            if definition is None:
+                asked = waterfall.Request(query, filter or BlockFilter(), weights or SEARCH_WEIGHTS)
+                return retrieval_why.why(asked, wanted, number, sources, self.settings.retrieval, top_k)
+            framed = pipeline.FrameRequest(query, budget, weights)
+            return frame_why.why(
+                definition, framed, known, sources, self.settings, self._count_tokens, wanted, number
+            )
 
     def assemble(
         self,

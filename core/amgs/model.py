@@ -159,7 +159,8 @@ class Candidate:
     """A block under consideration: its parts before weighting, its score, where it came from and what became of it.
 
     layers: the layers that found it, in waterfall order. because: a few words for the fate ("duplicate of 3f2a…").
-    child: the atomic frame that brought it. lexical, vector, graph: the raw layer scores in [0, 1].
+    child: the atomic frame that brought it. lexical, vector, graph: the raw layer scores in [0, 1]. evidence:
+    what each feature adds to the linear score behind the similarity (hits of a search only).
     """
 
     block: Block
@@ -173,17 +174,33 @@ class Candidate:
     lexical: float = 0.0
     vector: float = 0.0
     graph: float = 0.0
+    evidence: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A word of the query that no block holds, and the stem it was read as; closeness in (0, 1)."""
+
+    written: str
+    read_as: str
+    closeness: float
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits in falling score, and the report of each layer."""
+    """Hits in falling score, and the report of each layer.
+
+    readings: the words that were taken for typos. answerable: the chance that the memory holds an answer at
+    all; None where the layers that ran cannot tell.
+    """
 
     query: str
     hits: tuple[Candidate, ...]
     layers: tuple[LayerReport, ...]
     milliseconds: float
     weights: Weights
+    readings: tuple[Reading, ...] = ()
+    answerable: float | None = None
 
 
 # --- frames (AMGS §4) -------------------------------------------------------------------------------------
@@ -296,6 +313,63 @@ class Frame:
     @property
     def selected(self) -> tuple[Candidate, ...]:
         return tuple(c for c in self.candidates if c.fate == "selected")
+
+
+Verdict = Literal["passed", "missed", "switched off"]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerVerdict:
+    """What one layer said of a block. value: what the block has there; needed: what the last one in has; None
+    where the layer does not measure.
+    """
+
+    layer: str
+    verdict: Verdict
+    value: float | None
+    needed: float | None
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class WeightChange:
+    """Weights under which a block would be admitted, at which rank, and their L2 distance from those in force."""
+
+    weights: Weights
+    distance: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """Why a block was admitted to an answer, or where it fell out.
+
+    fell_at: the layer, "selection" for a frame's own choice, empty when it was admitted. by: how much it lacked
+    there, in the unit of that layer. rank: where its score stands among `of` candidates, 1 the best; 0 when the
+    pre-filter turned it away. places: how many are admitted. score, needed: its composite and that of the last
+    admitted. change: the smallest change of weights that would admit it; None where it is admitted, or where no
+    weights can.
+    """
+
+    query: str
+    block: Block
+    frame: str
+    fell_at: str
+    because: str
+    by: float
+    rank: int
+    of: int
+    places: int
+    score: float
+    needed: float
+    candidate: Candidate | None
+    layers: tuple[LayerVerdict, ...]
+    weights: Weights
+    change: WeightChange | None = None
+
+    @property
+    def admitted(self) -> bool:
+        return not self.fell_at
 
 
 # --- graph (AMGS §5.3, §7.4) ------------------------------------------------------------------------------

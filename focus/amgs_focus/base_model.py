@@ -1,7 +1,8 @@
 """The frozen language model behind one small Protocol: embeddings in, hidden states and logits out.
 
-Everything the focus engine asks of a model is here, so that SmolLM2, a larger model and the tiny random one of the
-tests are interchangeable. All tensors are on the model's device in its working precision unless said otherwise.
+Everything the focus engine asks of a model is here, so that SmolLM2, a larger model and the tiny random one
+of the tests are interchangeable. All tensors are on the model's device in its working precision unless said
+otherwise.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class BaseModel(Protocol):
     def card(self) -> ModelCard: ...
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of the text, without any special token added; special tokens spelled in it are recognised."""
+        """Token ids of the text with no special token added; those spelled in it are recognised."""
         ...
 
     def decode(self, tokens: Sequence[int]) -> str:
@@ -62,13 +63,13 @@ class BaseModel(Protocol):
     def forward(self, embeddings: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
         """(B, W, d) -> final hidden states (B, W, d) after the last norm.
 
-        With a cache (B = 1) the entries continue it at the next dense positions, and it grows by W. Gradients flow to
-        the embeddings when the caller has enabled them; the weights never change.
+        With a cache (B = 1) the entries continue it at the next dense positions, and it grows by W. Gradients
+        flow to the embeddings when the caller has enabled them; the weights never change.
         """
         ...
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """(N, d) hidden states -> (N, V) float32 logits. Flatten first: a batched product copies the matrix."""
+        """(N, d) -> (N, V) float32 logits. Flatten first: a batched product copies the matrix."""
         ...
 
 

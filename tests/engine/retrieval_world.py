@@ -9,13 +9,15 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.clock import FixedClock
+from amgs.clock import FixedClock, microseconds_of
 from amgs.graph.live import LiveGraph
 from amgs.identity import block_id
 from amgs.index.keyword import KeywordIndex, Stamp
+from amgs.index.traits import Traits
 from amgs.index.vector import VectorIndex
 from amgs.model import STATUSES, Block, BlockFilter, Vector
 from amgs.retrieval.ports import Sources
+from amgs.retrieval.terrain import lay_out
 from amgs.settings import GraphSettings
 from amgs.text.embedding import HashingEmbedder
 
@@ -87,6 +89,51 @@ def columns(links: Sequence[Link]) -> Columns:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Facts:
+    numbers: NDArray[np.int64]
+    ids: NDArray[np.object_]
+    reinforced: NDArray[np.int64]
+    decay_lambda: NDArray[np.float64]
+    confidence: NDArray[np.float64]
+    reinforcements: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TraitRows:
+    numbers: NDArray[np.int64]
+    episode: NDArray[np.uint64]
+    name: Sequence[str]
+    characters: NDArray[np.int64]
+    questions: NDArray[np.int64]
+    sentences: NDArray[np.int64]
+    asks: NDArray[np.bool_]
+
+
+def traits(blocks: Sequence[Block]) -> TraitRows:
+    """What the store would say of the blocks, one at a time."""
+    episodes = {"": 0}
+    rows = []
+    for block in blocks:
+        source = str(block.meta.get("source", "")).split("#")[0]
+        name = str(block.meta.get("speaker") or block.meta.get("author") or "").lower()
+        marks = [c for c in block.content if c in ".!?…"]
+        number = episodes.setdefault(source, len(episodes))
+        rows.append(
+            (number, name, len(block.content.encode()), marks.count("?"), len(marks), marks[-1:] == ["?"])
+        )
+    episode, names, characters, questions, sentences, asks = zip(*rows, strict=True) if rows else ((),) * 6
+    return TraitRows(
+        np.arange(1, len(blocks) + 1, dtype=np.int64),
+        np.array(episode, dtype=np.uint64),
+        names,
+        np.array(characters, dtype=np.int64),
+        np.array(questions, dtype=np.int64),
+        np.array(sentences, dtype=np.int64),
+        np.array(asks, dtype=np.bool_),
+    )
+
+
 class Reader:
     """The store's reading side over a list: block number i stands at place i - 1."""
 
@@ -101,6 +148,17 @@ class Reader:
 
     def stored(self, numbers: Sequence[int]) -> Sequence[Stored]:
         return [self.rows[n - 1] for n in numbers if 1 <= n <= len(self.rows)]
+
+    def facts(self, numbers: Sequence[int]) -> Facts:
+        rows = self.stored(sorted(numbers))
+        return Facts(
+            np.array([row.number for row in rows], dtype=np.int64),
+            np.array([row.block.id for row in rows], dtype=object),
+            np.array([microseconds_of(row.block.last_reinforced_at) for row in rows], dtype=np.int64),
+            np.array([row.block.decay_lambda for row in rows], dtype=np.float64),
+            np.array([row.block.confidence for row in rows], dtype=np.float64),
+            np.array([row.reinforcements for row in rows], dtype=np.int64),
+        )
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
         return {row.block.id: row.number for row in self.rows if row.block.id in set(ids)}
@@ -144,4 +202,5 @@ def world(
         index.add([number], vector[None])
     clock = FixedClock(NOW)
     graph = LiveGraph(lambda: (columns(links), every), lambda: 1, clock, GraphSettings())
-    return Sources(reader, keyword, index, graph, embed, clock)
+    terrain = lay_out(Traits.none().merged(traits(blocks)), graph.view())
+    return Sources(reader, keyword, index, graph, embed, clock, lambda: terrain)

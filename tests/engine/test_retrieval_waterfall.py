@@ -14,7 +14,7 @@ from amgs.model import COMPONENTS, LAYERS, BlockFilter, LayerReport, SearchResul
 from amgs.retrieval.graph import best, expand
 from amgs.retrieval.keyword import saturated
 from amgs.retrieval.ports import Sources
-from amgs.retrieval.score import SEARCH_WEIGHTS, Evidence, reinforcement, similarity
+from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, reinforcement, similarity
 from amgs.retrieval.waterfall import Request, check_layers, gather, search
 from amgs.settings import RetrievalSettings
 from tests.engine.retrieval_world import NOW, Link, embed, note, world
@@ -87,7 +87,7 @@ def test_the_graph_brings_a_neighbour_that_no_word_matches(sources: Sources) -> 
     (kitchen, network) = result.hits
     assert (kitchen.block.title, network.block.title) == ("Kitchen", "Network")
     assert network.layers == ("graph",)
-    assert network.graph == pytest.approx(SETTINGS.graph_share * 0.9 * kitchen.parts.similarity, rel=1e-6)
+    assert network.graph == pytest.approx(SETTINGS.graph_share * 0.9 * kitchen.lexical, rel=1e-6)
 
 
 def test_two_hops_reach_what_one_does_not() -> None:
@@ -206,12 +206,12 @@ def test_weights_change_the_order() -> None:
 def test_similarity_lies_between_0_and_1_and_rises_with_every_kind_of_evidence(
     share: float, exact: float, cosine: float | None, flow: float, lexical_share: float, more: float
 ) -> None:
-    less = similarity(Evidence(share, exact, cosine, flow), lexical_share)
+    less = similarity(Finding(share, exact, cosine, flow), lexical_share)
     assert 0.0 <= less <= 1.0
     for stronger in (
-        Evidence(share + more, exact, cosine, flow),
-        Evidence(share, min(1.0, exact + more), cosine, flow),
-        Evidence(share, exact, cosine, min(1.0, flow + more)),
+        Finding(share + more, exact, cosine, flow),
+        Finding(share, min(1.0, exact + more), cosine, flow),
+        Finding(share, exact, cosine, min(1.0, flow + more)),
     ):
         assert similarity(stronger, lexical_share) >= less - 1e-12
 

@@ -118,7 +118,7 @@ def test_runs_with_a_fixed_instant_repeat(amgs: Amgs) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["serch", "dome"], 2, "Did you mean 'search'?"),
+        (["serch", "dome"], 2, "Did you mean 'search'"),
         (["search"], 2, "Missing argument 'QUERY'"),
         (["search", "x", "--top-k", "many"], 2, "--top-k"),
         (["search", "x", "--format", "xml"], 2, "table, json, csv"),

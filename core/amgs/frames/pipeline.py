@@ -101,8 +101,8 @@ def score_frame(
     """Steps 1 and 2 for an atomic frame: gather its pool and score it."""
     has_query = any(c.isalnum() for c in request.query)
     shared = effective(definition, request.weights or definition.weights, has_query=has_query)
-    wanted = _windowed(definition, sources)
-    asked, belonging = _asked(definition, wanted, request.query, shared.weights, sources, settings)
+    wanted = windowed(definition, sources)
+    asked, belonging = asked_of(definition, wanted, request.query, shared.weights, sources, settings)
     gathered = gather(asked, sources, settings.retrieval)
     tiers = {i: belonging[n] for i, n in gathered.numbers.items() if n in belonging}
     ordered = sorted(
@@ -122,7 +122,7 @@ def score_frame(
     )
 
 
-def _asked(
+def asked_of(
     definition: FrameDefinition,
     wanted: BlockFilter,
     query: str,
@@ -134,7 +134,7 @@ def _asked(
     rule = definition.rule
     plain = Request(query, wanted, weights, hops=rule.hops)
     if rule.gather == "query":
-        return replace(plain, recent=rule.pool), {}
+        return replace(plain, recent=rule.pool, most=rule.pool), {}
     if rule.gather == "filter":
         present = sources.blocks.numbers(wanted, limit=rule.pool).tolist()
         return replace(plain, present=tuple(present)), {}
@@ -144,7 +144,7 @@ def _asked(
     return replace(plain, present=numbers, within=numbers), tiers
 
 
-def _windowed(definition: FrameDefinition, sources: Sources) -> BlockFilter:
+def windowed(definition: FrameDefinition, sources: Sources) -> BlockFilter:
     """The frame's filter with its time window; a block's last reinforcement is never before its creation."""
     rule = definition.rule
     if rule.window_hours is None:

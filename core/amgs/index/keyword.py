@@ -33,12 +33,16 @@ from amgs.index.terms import (
     idf,
     word_analyzer,
 )
+from amgs.text.common import COMMON_WORDS
 
 FORMAT = 1
 """Rises when the schema or an analyzer changes; an index of another format is built anew."""
 
 MOST_TERMS = 128
 """Terms of one query that are looked up, the rarest first."""
+
+MOST_CONTENT_TERMS = 24
+"""Terms of one query whose documents are looked up one by one."""
 
 _STAMP = "stamp.json"
 _WRITER_BYTES = 30_000_000
@@ -67,6 +71,14 @@ class Hit:
     exact: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Documents that hold a stem, and what BM25 gives each for it: numbers (k,), scores (k,)."""
+
+    numbers: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
 class KeywordIndex:
     """One open index. Make one with `KeywordIndex.open`, keep it true with `catch_up`."""
 
@@ -79,7 +91,7 @@ class KeywordIndex:
         self._stamp = stamp
         self._writer: IndexWriter | None = None
         self._words = word_analyzer()
-        self._query_words = word_analyzer(drop_stop_words=True)
+        self._common = {stem for word in COMMON_WORDS for stem in self._words.analyze(word)}
         self._vocabulary: dict[str, int] | None = None
         self._refresh()
         self._numbers = self._held()
@@ -175,9 +187,12 @@ class KeywordIndex:
     # --- reading ----------------------------------------------------------------------------------------
 
     def query(self, text: str) -> LexicalQuery:
-        """Cut a query into terms. Any text is allowed: what has no letter or digit has no terms."""
+        """Cut a query into terms, without the commonest words unless it has no others. Any text is allowed:
+        what has no letter or digit has no terms.
+        """
         text = clean(text[:LONGEST_QUERY])
-        words = dict.fromkeys(self._query_words.analyze(text) or self._words.analyze(text))
+        every = dict.fromkeys(self._words.analyze(text))
+        words = [word for word in every if word not in self._common] or list(every)
         terms = sorted((self._term(word) for word in words), key=lambda term: -term.idf)[:MOST_TERMS]
         named = sorted((self._identifier(i) for i in identifiers(text)), key=lambda term: -term.idf)[
             :MOST_TERMS
@@ -211,6 +226,24 @@ class KeywordIndex:
         """The best documents for stems with a weight each, as the fuzzy layer asks."""
         queries = [(_term_query(self._schema, "content", text), weight) for text, weight in weighted]
         return self._run(queries, limit, allowed)
+
+    def content(self, query: LexicalQuery, without: Iterable[str] = ()) -> tuple[Term, ...]:
+        """The terms that say what is asked about: all but the words `without`, the rarest MOST_CONTENT_TERMS.
+        Where that leaves nothing, every term counts.
+        """
+        idle = {stem for word in without for stem in self._words.analyze(word)}
+        terms = [t for t in query.terms if t.text not in idle]
+        return tuple((terms or list(query.terms))[:MOST_CONTENT_TERMS])
+
+    def postings(self, term: str, limit: int) -> Postings:
+        """The best `limit` documents of one stem."""
+        if limit <= 0 or not self.documents:
+            return Postings(np.zeros(0, np.int64), np.zeros(0, np.float64))
+        query = _term_query(self._schema, "content", term)
+        found = self._searcher.search(query, min(limit, self.documents), count=False).hits
+        numbers = self._numbers_at([address for _, address in found])
+        scores = [round(float(score), 5) for score, _ in found]
+        return Postings(np.array(numbers, dtype=np.int64), np.array(scores, dtype=np.float64))
 
     def vocabulary(self) -> dict[str, int]:
         """Every stem with the number of documents that hold it; read once a commit."""

@@ -19,17 +19,16 @@ _CONNECTOR = re.compile(r"[-._/:#@+~]+")
 _OUTER_CONNECTOR = re.compile(r"[/:#@]+")
 
 
-def word_analyzer(*, drop_stop_words: bool = False) -> TextAnalyzer:
-    """Words in lower case without accents, stemmed; for a query without the commonest English words."""
-    builder = (
+def word_analyzer() -> TextAnalyzer:
+    """Words in lower case without accents, stemmed."""
+    return (
         TextAnalyzerBuilder(Tokenizer.simple())
         .filter(Filter.remove_long(LONGEST_WORD))
         .filter(Filter.lowercase())
         .filter(Filter.ascii_fold())
+        .filter(Filter.stemmer("english"))
+        .build()
     )
-    if drop_stop_words:
-        builder = builder.filter(Filter.stopword("english"))
-    return builder.filter(Filter.stemmer("english")).build()
 
 
 def identifier_analyzer() -> TextAnalyzer:

@@ -2,13 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs.errors import ModelError
 from amgs.model import Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A query beside every vector: numbers (n,), cosines (n,), and the rows of those that may be found."""
+
+    numbers: NDArray[np.int64]
+    cosines: NDArray[np.float32]
+    rows: NDArray[np.int64]
+    row_of: Mapping[int, int]
+
+    def best(self, limit: int) -> list[tuple[int, float]]:
+        """The best `limit` (number, cosine) of those that may be found; ties by number."""
+        if limit <= 0 or not self.rows.size:
+            return []
+        cosines, numbers = self.cosines[self.rows], self.numbers[self.rows]
+        if limit < cosines.size:
+            # Everything as good as the last one in, so that ties at the edge are cut by number.
+            edge = np.partition(cosines, cosines.size - limit)[cosines.size - limit]
+            top = np.flatnonzero(cosines >= edge)
+        else:
+            top = np.arange(cosines.size)
+        order = top[np.lexsort((numbers[top], -cosines[top]))][:limit]
+        return [(int(numbers[i]), _clipped(float(cosines[i]))) for i in order]
+
+    def of(self, numbers: Iterable[int]) -> dict[int, float]:
+        """Cosine of each given block that has a vector."""
+        return {n: _clipped(float(self.cosines[self.row_of[n]])) for n in numbers if n in self.row_of}
+
+    @cached_property
+    def spread(self) -> tuple[float, float]:
+        """Mean and standard deviation of the cosines of all that may be found; (0, 0) of none."""
+        if not self.rows.size:
+            return 0.0, 0.0
+        held = self.cosines[self.rows] if self.rows.size < self.cosines.size else self.cosines
+        # Rounded as the cosines are.
+        return round(float(held.mean(dtype=np.float64)), 6), round(float(held.std(dtype=np.float64)), 6)
 
 
 class VectorIndex:
@@ -56,6 +95,16 @@ class VectorIndex:
                 self._numbers[row] = self._numbers[last]
                 self._row_of[int(self._numbers[row])] = row
 
+    def compare(self, query: Vector, allowed: NDArray[np.int64] | None = None) -> Comparison:
+        """The cosine of every block it holds, by one product. allowed: numbers (ascending) that may be found;
+        None: all. query: (d,); a zero query is like nothing.
+        """
+        size = len(self)
+        direction = unit(np.asarray(query, dtype=np.float32).reshape(1, -1))[0]
+        cosines = self._matrix[:size] @ direction
+        rows = self._rows(allowed) if direction.any() else np.zeros(0, dtype=np.int64)
+        return Comparison(self._numbers[:size], cosines, rows, self._row_of)
+
     def search(
         self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None
     ) -> list[tuple[int, float]]:
@@ -63,30 +112,21 @@ class VectorIndex:
 
         query: (d,). A zero query finds nothing.
         """
-        rows = self._rows(allowed)
-        direction = unit(np.asarray(query, dtype=np.float32).reshape(1, -1))[0]
-        if limit <= 0 or not rows.size or not direction.any():
-            return []
-        whole = rows.size == len(self)
-        cosines = (self._matrix[: len(self)] if whole else self._matrix[rows]) @ direction
-        numbers = self._numbers[: len(self)] if whole else self._numbers[rows]
-        if limit < cosines.size:
-            # Everything as good as the last one in, so that ties at the edge are cut by number.
-            edge = np.partition(cosines, cosines.size - limit)[cosines.size - limit]
-            best = np.flatnonzero(cosines >= edge)
-        else:
-            best = np.arange(cosines.size)
-        order = best[np.lexsort((numbers[best], -cosines[best]))][:limit]
-        return [(int(numbers[i]), _clipped(float(cosines[i]))) for i in order]
+        return self.compare(query, allowed).best(limit)
 
     def cosines(self, query: Vector, numbers: Sequence[int]) -> dict[int, float]:
         """Cosine of each given block that has a vector."""
-        known = [number for number in numbers if number in self._row_of]
-        if not known:
-            return {}
-        direction = unit(np.asarray(query, dtype=np.float32).reshape(1, -1))[0]
-        values = self._matrix[[self._row_of[number] for number in known]] @ direction
-        return {number: _clipped(float(value)) for number, value in zip(known, values, strict=True)}
+        return self.compare(query).of(numbers)
+
+    def together(self, firsts: NDArray[np.int64], seconds: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Length of the sum of each pair's unit vectors, 0 to 2; 0 where one has none: (m,)."""
+        lengths = np.zeros(firsts.size, dtype=np.float32)
+        places = [(self._row_of.get(a), self._row_of.get(b)) for a, b in zip(firsts, seconds, strict=True)]
+        both = [(i, a, b) for i, (a, b) in enumerate(places) if a is not None and b is not None]
+        if both:
+            at, first, second = (np.array(column, dtype=np.int64) for column in zip(*both, strict=True))
+            lengths[at] = np.linalg.norm(self._matrix[first] + self._matrix[second], axis=1)
+        return lengths
 
     def vectors(self, numbers: Sequence[int]) -> dict[int, Vector]:
         """The unit vector (d,) of each given block that has one."""

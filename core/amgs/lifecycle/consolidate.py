@@ -33,7 +33,7 @@ from amgs.store import edges as stored_edges
 from amgs.store import meta as stored_meta
 from amgs.store import scores as stored_scores
 from amgs.store.connection import Store
-from amgs.text.dates import dates_in
+from amgs.text.dates import dates_in, without_datelines
 from amgs.text.embedding import Embedder
 from amgs.text.entities import EntityRecogniser
 from amgs.text.markdown import links
@@ -143,9 +143,13 @@ def _entities(
 
 
 def embedding_text(block: Block) -> str:
-    """What of a block is embedded: its text, under its title where the text does not carry it."""
+    """What of a block is embedded: its text, under its title where the text does not carry it.
+
+    A line that holds only a date says when and not what; words find it, a vector would only blur.
+    """
     title = str(block.meta.get("title") or "")
-    return block.content if not title or title in block.content[:200] else f"{title}\n{block.content}"
+    text = without_datelines(block.content)
+    return text if not title or title in text[:200] else f"{title}\n{text}"
 
 
 def _block(raw: Block, verdict: Verdict, entities: tuple[str, ...], vector: Vector, whose: str) -> Block:

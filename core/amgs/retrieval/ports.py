@@ -19,6 +19,7 @@ from amgs.graph.live import LiveGraph
 from amgs.index.keyword import KeywordIndex
 from amgs.index.vector import VectorIndex
 from amgs.model import Block, BlockFilter, Vector
+from amgs.retrieval.terrain import Terrain
 
 Numbers = NDArray[np.int64]
 """(n,) int64: numbers of blocks."""
@@ -35,6 +36,23 @@ class StoredBlock(Protocol):
     def reinforcements(self) -> int: ...
 
 
+class BlockFacts(Protocol):
+    """What scoring needs of n blocks, rows in rising number; instants are microseconds since 1970."""
+
+    @property
+    def numbers(self) -> Numbers: ...
+    @property
+    def ids(self) -> NDArray[np.object_]: ...
+    @property
+    def reinforced(self) -> NDArray[np.int64]: ...
+    @property
+    def decay_lambda(self) -> NDArray[np.float64]: ...
+    @property
+    def confidence(self) -> NDArray[np.float64]: ...
+    @property
+    def reinforcements(self) -> NDArray[np.int64]: ...
+
+
 class BlockReader(Protocol):
     """The store's reading side."""
 
@@ -44,6 +62,10 @@ class BlockReader(Protocol):
 
     def stored(self, numbers: Sequence[int]) -> Sequence[StoredBlock]:
         """The blocks with these numbers, in any order; unknown numbers are left out."""
+        ...
+
+    def facts(self, numbers: Sequence[int]) -> BlockFacts:
+        """The scoring columns of the blocks with these numbers; unknown numbers are left out."""
         ...
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
@@ -61,3 +83,4 @@ class Sources:
     graph: LiveGraph
     embed: Callable[[str], Vector]
     clock: Clock
+    terrain: Callable[[], Terrain]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from amgs.decay import relevance_at
-from amgs.model import Candidate, ScoreParts, Weights
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.clock import microseconds_of
+from amgs.model import COMPONENTS, Weights
 from amgs.retrieval.keyword import saturated
-from amgs.retrieval.ports import StoredBlock
+from amgs.retrieval.ports import BlockFacts
 
 SEARCH_WEIGHTS = Weights(recency=0.04, centrality=0.03, confidence=0.04, similarity=0.85, reinforcement=0.04)
 """A search asks what matches; the other parts only order what matches equally well."""
@@ -20,9 +22,14 @@ REINFORCEMENTS_FOR_HALF = 4.0
 _IDENTIFIER_PULL = 0.9
 """How far a block that holds all rare identifiers of the query is drawn from its similarity towards 1."""
 
+_IDENTIFIER_PUSH = 0.5
+"""How far, while some block holds them, every similarity is drawn towards 0 first."""
+
+_MICROSECONDS_PER_HOUR = 3_600_000_000.0
+
 
 @dataclass(slots=True)
-class Evidence:
+class Finding:
     """What the layers found out about one block so far; a query fills hundreds of them. share, exact: see
     LexicalHit. cosine is None without an embedding.
 
@@ -36,63 +43,65 @@ class Evidence:
     layers: tuple[str, ...] = ()
 
 
-def similarity(evidence: Evidence, lexical_share: float) -> float:
-    """How well a block matches the query, in [0, 1].
+def similarity(found: Finding, lexical_share: float) -> float:
+    """How well a block matches the query by what one layer says, in [0, 1]: for the seeds of the graph, and
+    where a layer runs alone.
 
     The lexical score and the cosine by their shares; a block without an embedding has the lexical score
-    alone. An exact rare identifier outweighs any cosine, and what flowed in along edges is joined as an
-    independent chance.
+    alone. What flowed in along edges is joined as an independent chance.
     """
-    lexical = saturated(evidence.share)
+    lexical = saturated(found.share)
     matched = lexical
-    if evidence.cosine is not None:
-        matched = lexical_share * lexical + (1.0 - lexical_share) * max(evidence.cosine, 0.0)
-    matched += (1.0 - matched) * _IDENTIFIER_PULL * evidence.exact
-    return min(1.0, 1.0 - (1.0 - matched) * (1.0 - evidence.flow))
+    if found.cosine is not None:
+        matched = lexical_share * lexical + (1.0 - lexical_share) * max(found.cosine, 0.0)
+    matched += (1.0 - matched) * _IDENTIFIER_PULL * found.exact
+    return min(1.0, 1.0 - (1.0 - matched) * (1.0 - found.flow))
 
 
-def reinforcement(count: int) -> float:
+def pulled(similarities: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Similarities (m,) with the exact identifiers' say (m,): who holds a rare one outweighs who does not."""
+    spared = similarities * (1.0 - _IDENTIFIER_PUSH * float(exact.max(initial=0.0)))
+    return np.clip(spared + (1.0 - spared) * _IDENTIFIER_PULL * exact, 0.0, 1.0)
+
+
+def reinforcement(count: float) -> float:
     """n / (n + 4): rises with every reinforcement, ever less."""
     return count / (count + REINFORCEMENTS_FOR_HALF)
 
 
+def weight_row(weights: Weights) -> NDArray[np.float64]:
+    """The weights (5,) in the order of COMPONENTS."""
+    return np.array([getattr(weights, name) for name in COMPONENTS])
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The candidates' composite: parts (m, 5) in the order of COMPONENTS, totals (m,), and `order`: the rows
+    in falling score, ties by block id, so that equal runs give equal lists.
+    """
+
+    facts: BlockFacts
+    parts: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    order: NDArray[np.int64]
+
+
 def score(
-    blocks: Iterable[StoredBlock],
-    evidence: Mapping[int, Evidence],
-    importance: Mapping[int, float],
+    facts: BlockFacts,
+    similarities: NDArray[np.float64],
+    importance: NDArray[np.float64],
     now: datetime,
     weights: Weights,
-    lexical_share: float,
-) -> tuple[Candidate, ...]:
-    """Candidates in falling score, ties by block id. evidence and importance (centrality in [0, 1]) are by
-    number.
-    """
-    scored = []
-    for stored in blocks:
-        block = stored.block
-        found = evidence.get(stored.number, Evidence())
-        parts = ScoreParts(
-            recency=relevance_at(block.decay_lambda, block.last_reinforced_at, now),
-            centrality=importance.get(stored.number, 0.0),
-            confidence=min(1.0, max(0.0, block.confidence)),
-            similarity=similarity(found, lexical_share),
-            reinforcement=reinforcement(stored.reinforcements),
-        )
-        scored.append(
-            Candidate(
-                block=block,
-                parts=parts,
-                score=parts.weighted(weights).total(),
-                layers=found.layers,
-                lexical=saturated(found.share),
-                vector=max(found.cosine or 0.0, 0.0),
-                graph=found.flow,
-            )
-        )
-    scored.sort(key=rank)
-    return tuple(scored)
-
-
-def rank(candidate: Candidate) -> tuple[float, str]:
-    """The order of candidates: falling score, ties by block id, so that equal runs give equal lists."""
-    return (-candidate.score, candidate.block.id)
+) -> Scored:
+    """The composite of m candidates, rows as in the facts. importance: centrality in [0, 1]."""
+    hours = np.maximum(microseconds_of(now) - facts.reinforced, 0) / _MICROSECONDS_PER_HOUR
+    columns = {
+        "recency": np.exp(-facts.decay_lambda * hours),
+        "centrality": importance,
+        "confidence": np.clip(facts.confidence, 0.0, 1.0),
+        "similarity": similarities,
+        "reinforcement": facts.reinforcements / (facts.reinforcements + REINFORCEMENTS_FOR_HALF),
+    }
+    parts = np.stack([columns[name] for name in COMPONENTS], axis=1)
+    totals = np.clip((parts * weight_row(weights)).sum(axis=1), 0.0, 1.0)
+    return Scored(facts, parts, totals, np.lexsort((facts.ids.astype(str), -totals)))

@@ -4,20 +4,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from amgs.errors import UsageError
 from amgs.index.fuzzy import Correction
-from amgs.model import LAYERS, BlockFilter, Candidate, LayerReport, SearchResult, Vector, Weights
+from amgs.index.vector import Comparison
+from amgs.model import (
+    LAYERS,
+    BlockFilter,
+    Candidate,
+    LayerReport,
+    Reading,
+    ScoreParts,
+    SearchResult,
+    Weights,
+)
+from amgs.retrieval.answerable import answerable
+from amgs.retrieval.evidence import FEATURES, Asked, Evidence, weigh
 from amgs.retrieval.fuzzy import fuzzy
 from amgs.retrieval.graph import best, expand
-from amgs.retrieval.keyword import LexicalHit, keyword
+from amgs.retrieval.keyword import LexicalHit, keyword, saturated
 from amgs.retrieval.ports import Numbers, Sources
 from amgs.retrieval.prefilter import prefilter, total
-from amgs.retrieval.score import SEARCH_WEIGHTS, Evidence, score, similarity
+from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, Scored, pulled, score, similarity
+from amgs.retrieval.similarity import contributions, fused
 from amgs.retrieval.vector import vector
 from amgs.settings import RetrievalSettings
 
@@ -30,7 +44,7 @@ class Request:
     """What is asked. present: blocks that are candidates whatever the finders say (a frame's own pool).
 
     recent: with nothing to look for, so many of the most recently reinforced blocks are the candidates; 0 for
-    none.
+    none. most: so many of the best candidates are read and handed on; None: all.
     """
 
     text: str
@@ -41,18 +55,25 @@ class Request:
     recent: int = 0
     hops: int = 1
     within: tuple[int, ...] | None = None
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """All candidates in falling score with the number of each, the reports of the six layers, and the words
-    that were corrected.
+    """The best candidates in falling score with the number of each, the reports of the six layers, and the
+    words that were corrected.
+
+    scored: the composite of all candidates. evidence: the features of those, None where a layer ran alone.
+    answerable: the chance that the memory holds an answer at all; None without evidence.
     """
 
     candidates: tuple[Candidate, ...]
     numbers: Mapping[str, int]
     layers: tuple[LayerReport, ...]
-    corrections: tuple[Correction, ...] = ()
+    corrections: tuple[Correction, ...]
+    scored: Scored
+    evidence: Evidence | None = None
+    answerable: float | None = None
 
 
 def check_layers(layers: Collection[str] | None) -> frozenset[str]:
@@ -73,13 +94,28 @@ def search(request: Request, sources: Sources, settings: RetrievalSettings, top_
     if top_k < 0:
         raise UsageError(f"The number of hits cannot be {top_k}.", way_out="Ask for 0 or more.")
     start = sources.clock.perf()
-    gathered = gather(request, sources, settings)
+    gathered = gather(replace(request, most=top_k), sources, settings)
     return SearchResult(
         query=request.text,
-        hits=gathered.candidates[:top_k],
+        hits=explained(gathered.candidates, gathered),
         layers=gathered.layers,
         milliseconds=1000.0 * (sources.clock.perf() - start),
         weights=request.weights,
+        readings=tuple(Reading(c.unknown, c.known, c.closeness) for c in gathered.corrections),
+        answerable=gathered.answerable,
+    )
+
+
+def explained(candidates: Sequence[Candidate], gathered: Gathered) -> tuple[Candidate, ...]:
+    """The candidates with what each feature of the evidence adds to the similarity's linear score."""
+    evidence = gathered.evidence
+    if evidence is None or not candidates:
+        return tuple(candidates)
+    parts = contributions(evidence)
+    rows = np.searchsorted(evidence.numbers, [gathered.numbers[c.block.id] for c in candidates])
+    return tuple(
+        replace(c, evidence=tuple(zip(FEATURES, parts[row].tolist(), strict=True)))
+        for c, row in zip(candidates, rows.tolist(), strict=True)
     )
 
 
@@ -104,11 +140,11 @@ class _Run:
         # reached.
         self.seeding = self.wanted == ["graph"]
         self.has_words = any(c.isalnum() for c in request.text)
-        self.evidence: dict[int, Evidence] = {}
+        self.found: dict[int, Finding] = {}
         self.reports: list[LayerReport] = []
         self.corrections: tuple[Correction, ...] = ()
         self.query = sources.keyword.query(request.text)
-        self.embedding: Vector | None = None
+        self.comparison: Comparison | None = None
         self.allowed: Numbers = np.zeros(0, dtype=np.int64)
 
     @property
@@ -146,20 +182,21 @@ class _Run:
         if self._skips("vector", seeds=True):
             return
         start = self.sources.clock.perf()
-        self.embedding = self.sources.embed(self.request.text)
-        found = vector(self.embedding, self.sources.vectors, self.allowed, self.settings.vector_pool)
-        fresh = len(found.keys() - self.evidence.keys())
+        embedding = self.sources.embed(self.request.text)
+        self.comparison = self.sources.vectors.compare(embedding, self.allowed)
+        found = vector(self.comparison, self.settings.vector_pool)
+        fresh = len(found.keys() - self.found.keys())
         for number in found:
             self._add(number, "vector")
         # The cosine of what the words found is known too: a score must not depend on which layer came first.
-        self._add_cosines(self.embedding)
+        self._add_cosines(self.comparison)
         self._report("vector", self.allowed.size, len(found), fresh, start)
 
     def graph(self) -> None:
         if self._skips("graph"):
             return
         start = self.sources.clock.perf()
-        similarities = {n: similarity(e, self.lexical_share) for n, e in self.evidence.items()}
+        similarities = {n: similarity(e, self.lexical_share) for n, e in self.found.items()}
         seeds = best(similarities, self.settings.graph_seeds)
         found = dict(expand(seeds, self.sources.graph.view(), self.allowed, self.settings))
         ring = found
@@ -169,8 +206,8 @@ class _Run:
             for number, flow in ring.items():
                 found[number] = max(found.get(number, 0.0), flow)
         if self.seeding:
-            self.evidence = {}
-        fresh = len(found.keys() - self.evidence.keys())
+            self.found = {}
+        fresh = len(found.keys() - self.found.keys())
         for number, flow in found.items():
             self._add(number, "graph").flow = flow
         self._report("graph", len(seeds), len(found), fresh, start)
@@ -179,23 +216,81 @@ class _Run:
         start = self.sources.clock.perf()
         for number in self._present():
             self._add(number, "prefilter")
-        numbers = sorted(self.evidence)
-        if self.embedding is not None and not self.seeding:
-            self._add_cosines(self.embedding)
-        stored = self.sources.blocks.stored(numbers)
-        candidates = score(
-            stored,
-            self.evidence,
-            self.sources.graph.importance(numbers) if numbers else {},
+        if self.comparison is not None and not self.seeding:
+            self._add_cosines(self.comparison)
+        facts = self.sources.blocks.facts(sorted(self.found))
+        numbers = facts.numbers.tolist()
+        central = self.sources.graph.importance(numbers) if numbers else {}
+        evidence = self._evidence(facts.numbers) if self.fuses and numbers else None
+        scored = score(
+            facts,
+            self._similarities(numbers, evidence),
+            np.array([central[n] for n in numbers], dtype=np.float64),
             self.sources.clock.now(),
             self.request.weights,
-            self.lexical_share,
         )
+        kept = scored.order[: self.request.most]
+        candidates = self._candidates(scored, kept.tolist())
         self._report("score", len(numbers), len(candidates), 0, start)
-        by_id = {one.block.id: one.number for one in stored}
-        return Gathered(candidates, by_id, tuple(self.reports), self.corrections)
+        return Gathered(
+            candidates,
+            {str(facts.ids[row]): int(facts.numbers[row]) for row in kept.tolist()},
+            tuple(self.reports),
+            self.corrections,
+            scored,
+            evidence,
+            None if evidence is None else answerable(evidence),
+        )
+
+    @property
+    def fuses(self) -> bool:
+        """Whether several kinds of layers speak, so that their evidence is weighed; alone a layer decides."""
+        lexical = "keyword" in self.wanted or "fuzzy" in self.wanted
+        kinds = lexical + ("vector" in self.wanted) + ("graph" in self.wanted)
+        return self.has_words and kinds > 1
 
     # --- inside -----------------------------------------------------------------------------------------
+
+    def _evidence(self, numbers: Numbers) -> Evidence:
+        flows = {number: found.flow for number, found in self.found.items() if found.flow > 0.0}
+        asked = Asked(
+            self.request.text,
+            self.query,
+            self.comparison,
+            flows,
+            lexical="keyword" in self.wanted,
+            order="graph" in self.wanted,
+        )
+        sources = self.sources
+        return weigh(numbers, asked, sources.terrain(), sources.keyword, sources.vectors)
+
+    def _similarities(self, numbers: Sequence[int], evidence: Evidence | None) -> NDArray[np.float64]:
+        """(m,): what the evidence comes to, or what the only layer says."""
+        if evidence is None:
+            alone = [similarity(self.found[n], self.lexical_share) for n in numbers]
+            return np.array(alone, dtype=np.float64)
+        exact = np.array([self.found[n].exact for n in numbers], dtype=np.float64)
+        return pulled(fused(contributions(evidence).sum(axis=1)), exact)
+
+    def _candidates(self, scored: Scored, rows: Sequence[int]) -> tuple[Candidate, ...]:
+        """The rows of the scored as candidates, in their order; only these blocks are read."""
+        numbers = [int(scored.facts.numbers[row]) for row in rows]
+        blocks = {one.number: one.block for one in self.sources.blocks.stored(numbers)}
+        made = []
+        for row, number in zip(rows, numbers, strict=True):
+            found = self.found[number]
+            made.append(
+                Candidate(
+                    block=blocks[number],
+                    parts=ScoreParts(*scored.parts[row].tolist()),
+                    score=float(scored.totals[row]),
+                    layers=found.layers,
+                    lexical=saturated(found.share),
+                    vector=max(found.cosine or 0.0, 0.0),
+                    graph=found.flow,
+                )
+            )
+        return tuple(made)
 
     def _present(self) -> list[int]:
         """Blocks that are candidates though no layer found them."""
@@ -215,23 +310,23 @@ class _Run:
         return off or not self.has_words
 
     def _absorb_lexical(self, layer: str, found: Mapping[int, LexicalHit], start: float) -> None:
-        fresh = len(found.keys() - self.evidence.keys())
+        fresh = len(found.keys() - self.found.keys())
         for number, hit in found.items():
             known = self._add(number, layer)
             known.share += hit.share
             known.exact = max(known.exact, hit.exact)
         self._report(layer, self.allowed.size, len(found), fresh, start)
 
-    def _add(self, number: int, layer: str) -> Evidence:
-        """The block's evidence, with the layer among those that found it."""
-        known = self.evidence.setdefault(number, Evidence())
+    def _add(self, number: int, layer: str) -> Finding:
+        """What is known of the block, with the layer among those that found it."""
+        known = self.found.setdefault(number, Finding())
         if layer not in known.layers:
             known.layers = (*known.layers, layer)
         return known
 
-    def _add_cosines(self, embedding: Vector) -> None:
-        for number, cosine in self.sources.vectors.cosines(embedding, sorted(self.evidence)).items():
-            self.evidence[number].cosine = cosine
+    def _add_cosines(self, comparison: Comparison) -> None:
+        for number, cosine in comparison.of(self.found).items():
+            self.found[number].cosine = cosine
 
     def _report(self, layer: str, entered: int, left: int, fresh: int, start: float) -> None:
         milliseconds = 1000.0 * (self.sources.clock.perf() - start)

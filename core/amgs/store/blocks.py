@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal
 
@@ -246,16 +246,19 @@ class Facts:
     reinforcements: NDArray[np.int64]
     self_component: NDArray[np.bool_]
 
+    def of(self, wanted: Sequence[int]) -> Facts:
+        """The rows of these numbers, rising; unknown numbers are left out."""
+        given = np.unique(np.asarray(wanted, dtype=np.int64))
+        at = np.searchsorted(self.numbers, given)
+        inside = at < self.numbers.size
+        rows = at[inside][self.numbers[at[inside]] == given[inside]]
+        return Facts(*(getattr(self, each.name)[rows] for each in fields(self)))
+
 
 def facts(store: Store, wanted: BlockFilter) -> Facts:
     """The scoring columns of the blocks that pass the filter."""
     condition, parameters = where(wanted)
-    c = store.columns(
-        "SELECT number, id, epoch_us(created_at) AS created, epoch_us(last_reinforced_at) AS reinforced, "
-        "decay_lambda, confidence, reinforcements, is_self_component AS self_component FROM memory_blocks "
-        f"WHERE {condition} ORDER BY number",
-        parameters,
-    )
+    c = store.columns(f"SELECT {_FACTS} FROM memory_blocks WHERE {condition} ORDER BY number", parameters)
     return Facts(
         numbers=np.asarray(c["number"], dtype=np.int64),
         ids=np.asarray(c["id"], dtype=object),
@@ -266,6 +269,22 @@ def facts(store: Store, wanted: BlockFilter) -> Facts:
         reinforcements=np.asarray(c["reinforcements"], dtype=np.int64),
         self_component=np.asarray(c["self_component"], dtype=np.bool_),
     )
+
+
+_FACTS = (
+    "number, id, epoch_us(created_at) AS created, epoch_us(last_reinforced_at) AS reinforced, "
+    "decay_lambda, confidence, reinforcements, is_self_component AS self_component"
+)
+
+
+def clocks(store: Store) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """When every block was last reinforced (microseconds since 1970) and how often, in rising number: (n,)
+    each. What of the facts changes without a change of structure.
+    """
+    c = store.columns(
+        "SELECT epoch_us(last_reinforced_at) AS reinforced, reinforcements FROM memory_blocks ORDER BY number"
+    )
+    return np.asarray(c["reinforced"], dtype=np.int64), np.asarray(c["reinforcements"], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -296,6 +315,51 @@ def embeddings(store: Store, *, since: int = -1, wanted: BlockFilter | None = No
         )
     matrix = np.stack(list(rows)).astype(np.float32) if len(rows) else np.zeros((0, 0), dtype=np.float32)
     return Embeddings(np.asarray(c["number"], dtype=np.int64), np.asarray(c["id"], dtype=object), matrix)
+
+
+@dataclass(frozen=True)
+class TraitColumns:
+    """What retrieval wants to know of n blocks without reading them; see index/traits.py."""
+
+    numbers: NDArray[np.int64]
+    episode: NDArray[np.uint64]
+    name: tuple[str, ...]
+    characters: NDArray[np.int64]
+    questions: NDArray[np.int64]
+    sentences: NDArray[np.int64]
+    asks: NDArray[np.bool_]
+
+
+# Who speaks: what the source says, else a name before a colon at the very start ("Mara Lind: …").
+_SPEAKER = (
+    "lower(coalesce(said[2], said[3], "
+    r"regexp_extract(content, '^(\p{Lu}[\p{L}\p{N}.''’-]*(?: \p{Lu}[\p{L}\p{N}.''’-]*){0,2}):\s', 1)))"
+)
+
+
+def traits(store: Store, *, since: int = -1) -> TraitColumns:
+    """The traits of the blocks changed after revision `since`; a scan of the columns, no block is read."""
+    c = store.columns(
+        # Most blocks ask nothing: their marks need not be counted.
+        "SELECT number, CASE WHEN said[1] IS NULL THEN 0 ELSE hash(split_part(said[1], '#', 1)) END AS "
+        f"episode, {_SPEAKER} AS name, strlen(content) AS characters, "
+        "CASE WHEN asking THEN strlen(content) - strlen(replace(content, '?', '')) ELSE 0 END AS questions, "
+        "CASE WHEN asking THEN length(content) - length(translate(content, '.!?…', '')) ELSE 0 END AS "
+        r"sentences, asking AND regexp_matches(content, '\?[^.!?…]*$') AS asks FROM ("
+        "SELECT number, content, contains(content, '?') AS asking, "
+        "json_extract_string(meta, ['$.source', '$.speaker', '$.author']) AS said "
+        "FROM memory_blocks WHERE revision > ?) ORDER BY number",
+        [since],
+    )
+    return TraitColumns(
+        numbers=np.asarray(c["number"], dtype=np.int64),
+        episode=np.asarray(c["episode"], dtype=np.uint64),
+        name=tuple(c["name"].tolist()),
+        characters=np.asarray(c["characters"], dtype=np.int64),
+        questions=np.asarray(c["questions"], dtype=np.int64),
+        sentences=np.asarray(c["sentences"], dtype=np.int64),
+        asks=np.asarray(c["asks"], dtype=np.bool_),
+    )
 
 
 def embedded(store: Store) -> NDArray[np.int64]:

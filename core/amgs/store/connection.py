@@ -134,6 +134,12 @@ class Store:
         return int(self.value("SELECT structure FROM change_counter"))
 
     @property
+    def counters(self) -> tuple[int, int]:
+        """The change counter and the structure counter, in one look."""
+        value, structure = self.rows("SELECT value, structure FROM change_counter")[0]
+        return int(value), int(structure)
+
+    @property
     def schema_version(self) -> int:
         return schema_version(self._cursor())
 

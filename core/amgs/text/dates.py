@@ -24,6 +24,13 @@ _NUMBERS |= {"a": 1, "an": 1, "a couple of": 2}
 _MONTH = r"(?P<month>" + "|".join(f"{m}|{m[:3]}" for m in _MONTHS) + r"|sept)\.?"
 _COUNT = r"(?P<count>\d{1,3}|a couple of|" + "|".join(w for w in _NUMBERS if " " not in w) + r")"
 
+_LONGEST_DATELINE = 60
+_TIME = re.compile(
+    r"\b\d{1,2}[:.]\d{2}(?:[:.]\d{2})?\s*(?:[ap]\.?m\.?)?\b|\b(?:on|at|" + "|".join(_DAYS) + r")\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w")
+
 
 @dataclass(frozen=True, slots=True)
 class DateMention:
@@ -63,6 +70,23 @@ def dates_in(text: str, written: datetime) -> tuple[DateMention, ...]:
             if days is not None:
                 found.append(DateMention(match.start(), match.end(), match[0], *days))
     return tuple(sorted(found, key=lambda m: m.start))
+
+
+def without_datelines(text: str) -> str:
+    """The text without its lines that hold a date, perhaps a time of day, and no other word; all of it where
+    nothing else is there.
+    """
+    kept = [line for line in text.split("\n") if not _is_dateline(line)]
+    rest = "\n".join(kept).strip()
+    return rest if rest and len(kept) < text.count("\n") + 1 else text
+
+
+def _is_dateline(line: str) -> bool:
+    if len(line) > _LONGEST_DATELINE or not any(c.isdigit() for c in line):
+        return False
+    mentions = dates_in(line, datetime(2000, 1, 1))  # noqa: DTZ001 - only where dates stand matters
+    rest = "".join(c if not any(m.start <= i < m.end for m in mentions) else " " for i, c in enumerate(line))
+    return bool(mentions) and not _WORD.search(_TIME.sub(" ", rest))
 
 
 Days = tuple[date, date]

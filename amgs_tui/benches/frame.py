@@ -1,0 +1,109 @@
+"""What every bench gives: metrics by name, the goals they were held against, and tables for people."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Operator = Literal[">=", "<="]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a metric should be, and whether it is."""
+
+    op: Operator
+    value: float
+    met: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BenchTable:
+    """A table beside the metrics; cells are text or numbers, numbers are shown with one decimal."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchResult:
+    """One run of a bench. settings: what it was run with. metrics: numbers by the names that the requirement
+    lists. goals: by metric. tables: what else it found.
+    """
+
+    bench: str
+    commit: str
+    machine: str
+    settings: Mapping[str, Any] = field(hash=False)
+    metrics: Mapping[str, float] = field(hash=False)
+    goals: Mapping[str, Goal] = field(hash=False)
+    tables: tuple[BenchTable, ...] = ()
+
+
+def result(
+    bench: str,
+    *,
+    settings: Mapping[str, Any],
+    metrics: Mapping[str, float],
+    goals: Mapping[str, tuple[Operator, float]],
+    tables: tuple[BenchTable, ...] = (),
+) -> BenchResult:
+    """A result on this machine at this commit, its metrics held against the goals that name one of them."""
+    held = {name: Goal(op, value, meets(metrics[name], op, value)) for name, (op, value) in goals.items()}
+    return BenchResult(bench, commit(), machine(), settings, metrics, held, tables)
+
+
+def meets(found: float, op: Operator, value: float) -> bool:
+    """Whether a figure keeps a goal; one that could not be measured (NaN) does not."""
+    return found >= value if op == ">=" else found <= value
+
+
+def machine() -> str:
+    """The machine in a few words: cores that this process may use, memory, processor."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    except (AttributeError, ValueError, OSError):
+        return f"{cores} cores, {platform.machine()}"
+    return f"{cores} cores, {memory:.0f} GiB, {platform.machine()}"
+
+
+def commit() -> str:
+    """The commit of the checkout this runs from, with a + when files differ from it; empty outside of one."""
+    here = Path(__file__).resolve().parent
+    head = _git(here, "rev-parse", "--short=12", "HEAD")
+    changed = head and _git(here, "status", "--porcelain", "--untracked-files=no")
+    return f"{head}+" if changed else head
+
+
+def _git(folder: Path, *words: str) -> str:
+    try:
+        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def markdown(found: BenchResult) -> str:
+    """The result as a page's section: the metrics against their goals, then the tables."""
+    lines = ["| metric | found | goal |", "| --- | ---: | --- |"]
+    for name, value in found.metrics.items():
+        goal = found.goals.get(name)
+        said = f"{goal.op} {goal.value:g}: {'met' if goal.met else 'missed'}" if goal else ""
+        lines.append(f"| `{name}` | {value:.3g} | {said} |")
+    for table in found.tables:
+        lines += ["", f"{table.title}:", "", f"| {' | '.join(table.columns)} |"]
+        lines.append(f"| --- |{' ---: |' * (len(table.columns) - 1)}")
+        lines += [f"| {' | '.join(map(cell, row))} |" for row in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def cell(value: str | float) -> str:
+    """A cell of a bench's table as text."""
+    return value if isinstance(value, str) else f"{value:.1f}"

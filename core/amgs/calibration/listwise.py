@@ -1,0 +1,109 @@
+"""Fitting linear weights to labelled questions: a listwise softmax for ranking, a logistic for yes or no.
+
+Both are convex and small, so Newton's method finds the optimum in a few steps; no library is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_STEPS = 60
+_ENOUGH = 1e-9
+_HALVINGS = 30
+
+Row = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One labelled question. values: (m, k) features of its candidates. relevant: (m,) which answer it."""
+
+    values: NDArray[np.float64]
+    relevant: NDArray[np.bool_]
+
+
+def fit_ranking(questions: Sequence[Question], *, ridge: float = 1e-3) -> Row:
+    """The weights (k,) that make the relevant candidates likeliest under a softmax over all candidates,
+    questions counted equally; those without a relevant candidate teach nothing and are passed over.
+    """
+    taught = [q for q in questions if q.relevant.any()]
+    if not taught:
+        raise ValueError("no question has a relevant candidate")
+    width = taught[0].values.shape[1]
+
+    def loss(weights: Row) -> float:
+        return ridge * float(weights @ weights) + sum(_surprise(q, weights) for q in taught) / len(taught)
+
+    def slope(weights: Row) -> tuple[Row, NDArray[np.float64]]:
+        gradient, curvature = 2 * ridge * weights, 2 * ridge * np.eye(width)
+        for q in taught:
+            chance = _softmax(q.values @ weights)
+            mean = chance @ q.values
+            gradient = gradient + (mean - q.values[q.relevant].mean(axis=0)) / len(taught)
+            curvature = curvature + ((q.values * chance[:, None]).T @ q.values - np.outer(mean, mean)) / len(
+                taught
+            )
+        return gradient, curvature
+
+    return _newton(np.zeros(width), loss, slope)
+
+
+def fit_logistic(
+    values: NDArray[np.float64], labels: NDArray[np.bool_], *, ridge: float = 1e-2, balanced: bool = True
+) -> tuple[Row, float]:
+    """Weights (k,) and intercept of a logistic regression. balanced: both answers weigh the same in all."""
+    design = np.concatenate([values, np.ones((len(values), 1))], axis=1)
+    share = np.where(labels, 0.5 / max(labels.sum(), 1), 0.5 / max((~labels).sum(), 1))
+    share = share if balanced else np.full(labels.size, 1.0 / max(labels.size, 1))
+    sign = np.where(labels, 1.0, -1.0)
+    penalty = np.full(design.shape[1], ridge)
+    penalty[-1] = 0.0
+
+    def loss(weights: Row) -> float:
+        return float(share @ np.logaddexp(0.0, -sign * (design @ weights)) + penalty @ weights**2)
+
+    def slope(weights: Row) -> tuple[Row, NDArray[np.float64]]:
+        chance = 1.0 / (1.0 + np.exp(-(design @ weights)))
+        gradient = design.T @ (share * (chance - labels)) + 2 * penalty * weights
+        curvature = (design * (share * chance * (1 - chance))[:, None]).T @ design + 2 * np.diag(penalty)
+        return gradient, curvature
+
+    found = _newton(np.zeros(design.shape[1]), loss, slope)
+    return found[:-1], float(found[-1])
+
+
+def _newton(
+    weights: Row,
+    loss: Callable[[Row], float],
+    slope: Callable[[Row], tuple[Row, NDArray[np.float64]]],
+) -> Row:
+    """The minimum of a convex function: full steps, halved where one would go uphill."""
+    now = loss(weights)
+    for _ in range(_STEPS):
+        gradient, curvature = slope(weights)
+        step = np.linalg.lstsq(curvature, gradient, rcond=None)[0]
+        size = 1.0
+        for _ in range(_HALVINGS):
+            tried = loss(weights - size * step)
+            if tried <= now:
+                break
+            size /= 2
+        weights, before, now = weights - size * step, now, tried
+        if before - now < _ENOUGH:
+            break
+    return weights
+
+
+def _softmax(scores: Row) -> Row:
+    chance = np.exp(scores - scores.max())
+    return np.asarray(chance / chance.sum())
+
+
+def _surprise(question: Question, weights: Row) -> float:
+    scores = question.values @ weights
+    top = scores.max()
+    return float(top + np.log(np.exp(scores - top).sum()) - scores[question.relevant].mean())

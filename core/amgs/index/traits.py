@@ -1,0 +1,130 @@
+"""What a block is, whatever is asked: its episode, who speaks in it, its length, whether it asks; as columns.
+
+Derived from the store like the other indexes, and held in memory: retrieval compares a whole pool by these
+columns without reading a block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+NOBODY = -1
+_WORD = re.compile(r"\w+")
+_SHORTEST_NAME = 3
+
+
+class TraitColumns(Protocol):
+    """Rows of n blocks in rising number. episode: equal for the pieces of one dialogue or file, 0 without a
+    source. name: who speaks or wrote it, in lower case, empty when nobody is known. characters: its length.
+    questions, sentences: how many of its marks end a question, how many end anything. asks: the last mark is
+    a question's.
+    """
+
+    @property
+    def numbers(self) -> NDArray[np.int64]: ...
+    @property
+    def episode(self) -> NDArray[np.uint64]: ...
+    @property
+    def name(self) -> Sequence[str]: ...
+    @property
+    def characters(self) -> NDArray[np.int64]: ...
+    @property
+    def questions(self) -> NDArray[np.int64]: ...
+    @property
+    def sentences(self) -> NDArray[np.int64]: ...
+    @property
+    def asks(self) -> NDArray[np.bool_]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Traits:
+    """The columns of all n blocks, rows in rising number; name is a place in `names`, or NOBODY."""
+
+    numbers: NDArray[np.int64]
+    episode: NDArray[np.uint64]
+    name: NDArray[np.int32]
+    length: NDArray[np.float32]
+    asking: NDArray[np.float32]
+    asks: NDArray[np.bool_]
+    names: tuple[str, ...]
+
+    @classmethod
+    def none(cls) -> Traits:
+        return cls(
+            np.zeros(0, np.int64),
+            np.zeros(0, np.uint64),
+            np.zeros(0, np.int32),
+            np.zeros(0, np.float32),
+            np.zeros(0, np.float32),
+            np.zeros(0, np.bool_),
+            (),
+        )
+
+    def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The row of each block, -1 for one that is not there: (m,)."""
+        if not self.numbers.size:
+            return np.full(numbers.size, -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.numbers, numbers), self.numbers.size - 1)
+        return np.where(self.numbers[at] == numbers, at, -1).astype(np.int64)
+
+    def named(self, text: str) -> tuple[int, ...]:
+        """The names that a text mentions, by their first word or any longer one: places in `names`."""
+        words = set(_WORD.findall(text.lower()))
+        return tuple(place for place, name in enumerate(self.names) if words & name_words(name))
+
+    def without(self, numbers: NDArray[np.int64]) -> Traits:
+        """These traits less some rows."""
+        return self._kept(~np.isin(self.numbers, numbers)) if numbers.size else self
+
+    def merged(self, changed: TraitColumns) -> Traits:
+        """These traits with the changed rows in place of, or beside, the old ones."""
+        if not changed.numbers.size:
+            return self
+        places = {name: place for place, name in enumerate(self.names)}
+        name = np.array(
+            [places.setdefault(one, len(places)) if one else NOBODY for one in changed.name], dtype=np.int32
+        )
+        sentences = np.maximum(changed.sentences, 1)
+        fresh = Traits(
+            changed.numbers,
+            changed.episode,
+            name,
+            np.log1p(changed.characters).astype(np.float32),
+            (changed.questions / sentences).astype(np.float32),
+            changed.asks,
+            tuple(places),
+        )
+        old = self._kept(~np.isin(self.numbers, fresh.numbers))
+        order = np.argsort(np.concatenate([old.numbers, fresh.numbers]), kind="stable")
+        return Traits(
+            np.concatenate([old.numbers, fresh.numbers])[order],
+            np.concatenate([old.episode, fresh.episode])[order],
+            np.concatenate([old.name, fresh.name])[order],
+            np.concatenate([old.length, fresh.length])[order],
+            np.concatenate([old.asking, fresh.asking])[order],
+            np.concatenate([old.asks, fresh.asks])[order],
+            fresh.names,
+        )
+
+    def _kept(self, rows: NDArray[np.bool_]) -> Traits:
+        return Traits(
+            self.numbers[rows],
+            self.episode[rows],
+            self.name[rows],
+            self.length[rows],
+            self.asking[rows],
+            self.asks[rows],
+            self.names,
+        )
+
+
+def name_words(name: str) -> set[str]:
+    """The words by which somebody is called: the first of the name, and all that are not mere initials."""
+    words = _WORD.findall(name)
+    return {word for i, word in enumerate(words) if i == 0 or len(word) >= _SHORTEST_NAME}

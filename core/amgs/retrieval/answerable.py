@@ -1,0 +1,92 @@
+"""Whether the memory holds an answer at all: what a search found is told apart from what was asked.
+
+A raw top score cannot tell: a question that mixes up two people matches as well as a true one. What matters
+is who is asked about and who said it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.retrieval.evidence import FEATURES, Evidence
+from amgs.retrieval.similarity import WEIGHTS
+
+SIGNS: Mapping[str, str] = {
+    "margin": "best of the person asked about over the best of the others, by what was said alone",
+    "mass": "share of the softmax mass that is the person's",
+    "top": "share of the best five that is the person's",
+    "first": "the best is the person's",
+    "coverage": "how much of what is asked about one block of the person mentions",
+    "coverage_lost": "how much more one of the others' does",
+    "meaning": "best cosine among the person's, in deviations",
+    "meaning_lost": "how much better that of the others is",
+    "nobody": "nobody is named, or all speak so: the signs are of all blocks",
+    "score": "the best linear score",
+    "spread": "entropy of the softmax, in nats",
+}
+"""Each sign and what it says, in the order of the columns."""
+
+WEIGHTS_OF_SIGNS: Mapping[str, float] = {
+    "margin": 0.2922,
+    "mass": 2.018,
+    "top": 0.4368,
+    "first": 0.1559,
+    "coverage": 1.535,
+    "coverage_lost": -0.3384,
+    "meaning": 0.06938,
+    "meaning_lost": 0.3619,
+    "nobody": 2.638,
+    "score": 0.1497,
+    "spread": 0.4872,
+}
+INTERCEPT = -6.342
+"""Fitted with the similarity's weights and on the same questions, both answers weighed alike."""
+
+_OF_PERSONS = ("asked_of", "in_reply")
+_TOP = 5
+
+
+def signs(evidence: Evidence, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """The signs (s,) of one search; the evidence holds at least one candidate. weights: (k,) those of the
+    similarity unless others are given, as while they are being fitted.
+    """
+    weights = np.array([WEIGHTS[name] for name in FEATURES]) if weights is None else weights
+    whole = evidence.values @ weights
+    said = whole - sum(
+        evidence.values[:, place] * weights[place]
+        for place, name in enumerate(FEATURES)
+        if name in _OF_PERSONS
+    )
+    chance = np.exp(said - said.max())
+    chance /= chance.sum()
+    own = evidence.named
+    told_apart = bool(own.any()) and not bool(own.all())
+    meaning = evidence.values[:, list(FEATURES).index("meaning")]
+    ours = own if told_apart else np.ones(own.size, dtype=np.bool_)
+    found = {
+        "coverage": float(evidence.coverage[ours].max()),
+        "meaning": float(meaning[ours].max()),
+        "nobody": float(not told_apart),
+        "score": float(whole.max()),
+        "spread": float(-(chance * np.log(chance + 1e-12)).sum()),
+    }
+    if told_apart:
+        best = np.argsort(-said, kind="stable")[:_TOP]
+        found |= {
+            "margin": float(said[own].max() - said[~own].max()),
+            "mass": float(chance[own].sum()),
+            "top": float(own[best].mean()),
+            "first": float(own[best[0]]),
+            "coverage_lost": float(evidence.coverage[~own].max()) - found["coverage"],
+            "meaning_lost": float(meaning[~own].max()) - found["meaning"],
+        }
+    return np.array([found.get(name, 0.0) for name in SIGNS])
+
+
+def answerable(evidence: Evidence) -> float:
+    """The chance in [0, 1] that what was found answers the query."""
+    linear = INTERCEPT + float(signs(evidence) @ np.array([WEIGHTS_OF_SIGNS[name] for name in SIGNS]))
+    return float(1.0 / (1.0 + np.exp(-linear)))

@@ -1,0 +1,222 @@
+"""Why a block is among the hits of a query or not: at which layer it fell out, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from amgs.clock import as_utc
+from amgs.model import COMPONENTS, Block, BlockFilter, Fall, LayerVerdict, WeightChange, Weights
+from amgs.retrieval.admit import Admission, admission
+from amgs.retrieval.fuzzy import fuzzy
+from amgs.retrieval.keyword import LexicalHit, keyword
+from amgs.retrieval.ports import Sources
+from amgs.retrieval.prefilter import prefilter
+from amgs.retrieval.score import weight_row
+from amgs.retrieval.waterfall import FINDERS, Gathered, Request, explained, gather
+from amgs.settings import RetrievalSettings
+
+
+def why(
+    request: Request,
+    block: Block,
+    number: int,
+    sources: Sources,
+    settings: RetrievalSettings,
+    places: int,
+    frame: str = "",
+) -> Fall:
+    """Follow one block down the waterfall of a request that admits the best `places`."""
+    refused = refused_by(block, request.filter)
+    if refused:
+        return _turned_away(request, block, frame, refused, places)
+    # Present whatever the finders say, so that it is scored like the others even where none found it.
+    asked = replace(request, present=(*request.present, number), most=None)
+    gathered = gather(asked, sources, settings)
+    layers = (
+        LayerVerdict("prefilter", "passed", None, None, "it passes every condition"),
+        *_verdicts(request, number, gathered, sources, settings),
+    )
+    return _scored(request, block, number, gathered, layers, places, frame)
+
+
+def refused_by(block: Block, wanted: BlockFilter) -> str:
+    """The first condition of the pre-filter that a block does not meet, in words; empty when it meets all."""
+    conditions = (
+        (block.status in wanted.statuses, f"it is {block.status}, wanted is {' or '.join(wanted.statuses)}"),
+        (
+            wanted.categories is None or block.category in wanted.categories,
+            f"its category is {block.category}, wanted is {' or '.join(wanted.categories or ())}",
+        ),
+        (
+            wanted.since is None or block.created_at >= as_utc(wanted.since),
+            f"it was created on {block.created_at:%Y-%m-%d}, before the time asked for",
+        ),
+        (
+            wanted.until is None or block.created_at < as_utc(wanted.until),
+            f"it was created on {block.created_at:%Y-%m-%d}, after the time asked for",
+        ),
+        (
+            wanted.reinforced_since is None or block.last_reinforced_at >= as_utc(wanted.reinforced_since),
+            f"it was last reinforced on {block.last_reinforced_at:%Y-%m-%d}, before the frame's window",
+        ),
+        (not wanted.self_only or block.is_self_component, "it is no part of the self"),
+        *(
+            (str(block.meta.get(key)) == value, f"its {key} is not {value}")
+            for key, value in wanted.meta.items()
+        ),
+    )
+    return next((words for met, words in conditions if not met), "")
+
+
+def _turned_away(request: Request, block: Block, frame: str, because: str, places: int) -> Fall:
+    return Fall(
+        query=request.text,
+        block=block,
+        frame=frame,
+        fell_at="prefilter",
+        because=because,
+        by=1.0,
+        rank=0,
+        of=0,
+        places=places,
+        score=0.0,
+        needed=0.0,
+        candidate=None,
+        layers=(LayerVerdict("prefilter", "missed", None, None, because),),
+        weights=request.weights,
+    )
+
+
+def _scored(
+    request: Request,
+    block: Block,
+    number: int,
+    gathered: Gathered,
+    layers: tuple[LayerVerdict, ...],
+    places: int,
+    frame: str,
+) -> Fall:
+    scored = gathered.scored
+    row = int(np.searchsorted(scored.facts.numbers, number))
+    rank = int(np.flatnonzero(scored.order == row)[0]) + 1
+    found = any(each.verdict == "passed" for each in layers[1:]) or number in request.present
+    others = [int(other) for other in scored.order if other != row][:places]
+    last = others[-1] if others else row
+    mine, needed = float(scored.totals[row]), float(scored.totals[last])
+    admitted = found and rank <= places
+    fell_at, because, by = "", f"it is number {rank} of {scored.order.size}", 0.0
+    if not found:
+        fell_at, because, by = _nearest_miss(layers[1:])
+    elif not admitted:
+        fell_at, by = "score", max(needed - mine, 0.0)
+        because = f"it is number {rank}, the best {places} are taken; it lacks {by:.3f}"
+    stands = LayerVerdict("score", "passed" if rank <= places else "missed", mine, needed, f"rank {rank}")
+    change = None
+    if fell_at == "score":
+        change = _change(admission(scored.parts, row, weight_row(request.weights), places))
+    candidate = next((c for c in gathered.candidates if c.block.id == block.id), None)
+    return Fall(
+        query=request.text,
+        block=block,
+        frame=frame,
+        fell_at=fell_at,
+        because=because,
+        by=by,
+        rank=rank,
+        of=int(scored.order.size),
+        places=places,
+        score=mine,
+        needed=needed,
+        candidate=None if candidate is None else explained((candidate,), gathered)[0],
+        layers=(*layers, stands),
+        weights=request.weights,
+        change=change,
+    )
+
+
+def _change(found: Admission | None) -> WeightChange | None:
+    if found is None:
+        return None
+    weights = Weights.normalised(**dict(zip(COMPONENTS, found.weights.tolist(), strict=True)))
+    return WeightChange(weights, found.distance, found.rank)
+
+
+# --- the finders ------------------------------------------------------------------------------------------
+
+
+def _verdicts(
+    request: Request, number: int, gathered: Gathered, sources: Sources, settings: RetrievalSettings
+) -> tuple[LayerVerdict, ...]:
+    """What each finder said of the block; one that did not run says why."""
+    skipped = {each.layer: each.skipped for each in gathered.layers if each.skipped}
+    made = []
+    for layer in FINDERS:
+        if layer in skipped:
+            made.append(LayerVerdict(layer, "switched off", None, None, skipped[layer]))
+        elif layer == "graph":
+            made.append(_graph(number, gathered, settings))
+        elif layer == "vector":
+            made.append(_vector(request, number, sources, settings))
+        else:
+            made.append(_lexical(layer, request, number, sources, settings))
+    return tuple(made)
+
+
+def _lexical(
+    layer: str, request: Request, number: int, sources: Sources, settings: RetrievalSettings
+) -> LayerVerdict:
+    query, index = sources.keyword.query(request.text), sources.keyword
+    allowed = prefilter(request.filter, sources.blocks)
+    only = np.array([number], dtype=np.int64)
+    if layer == "keyword":
+        pool = keyword(query, index, allowed, settings.keyword_pool)
+        own = keyword(query, index, only, 1).get(number, LexicalHit(0.0)).share
+        nothing, size = "it holds no word of the query", settings.keyword_pool
+    else:
+        result = fuzzy(query, index, allowed, settings.fuzzy_pool)
+        if not result.corrections:
+            return LayerVerdict(layer, "missed", None, None, "no word of the query was taken for a typo")
+        pool = result.hits
+        own = fuzzy(query, index, only, 1).hits.get(number, LexicalHit(0.0)).share
+        nothing, size = "it holds no word that a typo was read as", settings.fuzzy_pool
+    lowest = min((hit.share for hit in pool.values()), default=0.0)
+    if number in pool:
+        return LayerVerdict(layer, "passed", own, lowest, f"one of {len(pool)} found by words")
+    because = nothing if own <= 0 else f"{size} others hold more of the query's words"
+    return LayerVerdict(layer, "missed", own, lowest, because)
+
+
+def _vector(request: Request, number: int, sources: Sources, settings: RetrievalSettings) -> LayerVerdict:
+    allowed = prefilter(request.filter, sources.blocks)
+    comparison = sources.vectors.compare(sources.embed(request.text), allowed)
+    own = comparison.of([number]).get(number)
+    if own is None:
+        return LayerVerdict("vector", "missed", None, None, "it has no embedding")
+    pool = comparison.best(settings.vector_pool)
+    lowest = max(pool[-1][1], 0.0) if pool else 0.0
+    rank = 1 + int((comparison.cosines[comparison.rows] > own).sum())
+    passed = own > 0 and number in {found for found, _ in pool}
+    return LayerVerdict("vector", "passed" if passed else "missed", own, lowest, f"number {rank} by cosine")
+
+
+def _graph(number: int, gathered: Gathered, settings: RetrievalSettings) -> LayerVerdict:
+    flow = next((c.graph for c in gathered.candidates if gathered.numbers[c.block.id] == number), 0.0)
+    if flow > 0:
+        return LayerVerdict("graph", "passed", flow, 0.0, "an edge leads here from a good match")
+    because = f"no edge leads here from the {settings.graph_seeds} best matches"
+    return LayerVerdict("graph", "missed", 0.0, 0.0, because)
+
+
+def _nearest_miss(layers: Sequence[LayerVerdict]) -> tuple[str, str, float]:
+    """Where a block that nothing found came closest: the layer, its words, and what it lacked there."""
+    asked = [each for each in layers if each.verdict == "missed"]
+    measured = [each for each in asked if each.value is not None and each.needed]
+    if not measured:
+        first = asked[0] if asked else None
+        return (first.layer, first.because, 1.0) if first else ("keyword", "no layer looked for it", 1.0)
+    best = max(measured, key=lambda each: (each.value or 0.0) / (each.needed or 1.0))
+    lacked = (best.needed or 0.0) - (best.value or 0.0)
+    return best.layer, f"{best.because}; it lacks {lacked:.3f}", lacked

@@ -1,0 +1,170 @@
+"""Evidence: neighbours, episodes and speakers speak, a layer that is off does not, answers are doubted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs.index.traits import Traits
+from amgs.model import LAYERS, Block, SearchResult
+from amgs.retrieval.evidence import FEATURES
+from amgs.retrieval.ports import Sources
+from amgs.retrieval.similarity import WEIGHTS
+from amgs.retrieval.terrain import NOTHING, lay_out
+from amgs.retrieval.waterfall import Request, gather, search
+from amgs.settings import RetrievalSettings
+from tests.engine.retrieval_world import Link, note, traits, world
+
+SETTINGS = RetrievalSettings()
+TALK = [
+    ("ann", "Ann: Where did the heron nest this spring?"),
+    ("bo", "Bo: By the mill pond, under the alder."),
+    ("ann", "Ann: I painted the gate green."),
+    ("bo", "Bo: My sister sells clocks."),
+]
+OTHER = [("ann", "Ann: The kettle broke again."), ("bo", "Bo: Buy a new kettle then.")]
+
+
+def turn(speaker: str, content: str, source: str) -> Block:
+    return note(content, meta={"source": source, "speaker": speaker})
+
+
+@pytest.fixture(scope="module")
+def sources() -> Sources:
+    blocks = [turn(s, c, f"one#{i}") for i, (s, c) in enumerate(TALK)]
+    blocks += [turn(s, c, f"two#{i}") for i, (s, c) in enumerate(OTHER)]
+    order = [Link(i, i + 1, "next", weight=0.6) for i in (1, 2, 3, 5)]
+    return world([*blocks, note("Herons eat frogs, and nest early in the spring.")], order)
+
+
+def ask(sources: Sources, query: str, **rest: object) -> SearchResult:
+    return search(Request(query, **rest), sources, SETTINGS, 10)  # type: ignore[arg-type]
+
+
+def parts(result: SearchResult, opening: str) -> dict[str, float]:
+    """What each feature adds for the hit that begins so."""
+    return dict(next(h for h in result.hits if h.block.content.startswith(opening)).evidence)
+
+
+def test_the_answer_after_a_matching_question_is_lifted_by_it(sources: Sources) -> None:
+    found = ask(sources, "where did the heron nest")
+    answer = parts(found, "Bo: By the mill")
+    assert answer["words"] == 0.0
+    assert answer["words_before"] > 0 and answer["after_question"] > 0
+    assert parts(found, "Ann: Where did")["asking"] < 0
+    at = [h.block.content[:10] for h in found.hits]
+    assert at.index("Bo: By the") < at.index("Bo: My sis")
+
+
+def test_who_is_asked_about_counts_and_is_no_word_to_look_for(sources: Sources) -> None:
+    found = ask(sources, "What did Ann say of the kettle?")
+    assert parts(found, "Ann: The kettle")["asked_of"] > 0
+    assert parts(found, "Bo: Buy a new")["asked_of"] == 0
+    # "Ann" is left out of the words: her gate matches nothing that is asked.
+    assert parts(found, "Ann: I painted")["words"] == 0
+
+
+def test_an_episode_that_mentions_what_is_asked_lifts_its_turns(sources: Sources) -> None:
+    gathered = gather(Request("what broke, perhaps the clocks"), sources, SETTINGS)
+    assert gathered.evidence is not None
+    column = list(FEATURES).index("episode_words")
+    mentioned = dict(
+        zip(gathered.evidence.numbers.tolist(), gathered.evidence.values[:, column], strict=True)
+    )
+    # "Buy a new kettle" holds neither word; the turn before it does.
+    assert mentioned[6] > 0
+    assert mentioned.get(7, 0.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("off", "silent"),
+    [
+        ("graph", ["words_before", "words_after", "episode_words", "after_question", "flow"]),
+        ("vector", ["meaning", "episode_meaning"]),
+    ],
+)
+def test_a_layer_that_is_off_has_no_say(sources: Sources, off: str, silent: list[str]) -> None:
+    found = ask(sources, "where did the heron nest", layers=frozenset(LAYERS) - {off})
+    assert found.hits
+    for hit in found.hits:
+        assert all(dict(hit.evidence)[name] == 0 for name in silent)
+
+
+def test_the_parts_explain_the_order() -> None:
+    """The similarity rises strictly with the sum of what the features add."""
+    blocks = [
+        note(f"the {word} stands in room {i}") for i, word in enumerate(["lamp", "lamps", "desk", "bed"])
+    ]
+    hits = ask(world(blocks), "which room has the lamp").hits
+    sums = [sum(value for _, value in hit.evidence) for hit in hits]
+    similar = [hit.parts.similarity for hit in hits]
+    assert np.argsort(sums).tolist() == np.argsort(similar).tolist()
+    assert set(WEIGHTS) == set(FEATURES)
+
+
+def test_an_answer_by_the_other_person_is_doubted(sources: Sources) -> None:
+    """The same thing asked of the one who said it, and of the one who did not."""
+    true = ask(sources, "Who of them, Ann, painted the gate green?").answerable
+    swapped = ask(sources, "Who of them, Bo, painted the gate green?").answerable
+    assert true is not None and swapped is not None
+    assert 0.0 <= swapped < true <= 1.0
+    assert ask(sources, "gate", layers=frozenset({"keyword"})).answerable is None
+
+
+def test_a_typo_is_told(sources: Sources) -> None:
+    (reading,) = ask(sources, "the kettel broke").readings
+    assert (reading.written, reading.read_as) == ("kettel", "kettl")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from(["heron", "Ann", "kettle", "Bo", "zzz", "", "the"]), max_size=5))
+def test_every_query_gets_finite_evidence(words: list[str]) -> None:
+    blocks = [turn(s, c, f"one#{i}") for i, (s, c) in enumerate(TALK)] + [note("x", status="consolidated")]
+    gathered = gather(Request(" ".join(words)), world(blocks, [Link(1, 2, "next")]), SETTINGS)
+    assert bool(np.isfinite(gathered.scored.totals).all())
+    assert gathered.answerable is None or 0.0 <= gathered.answerable <= 1.0
+    assert gathered.evidence is None or bool(np.isfinite(gathered.evidence.values).all())
+
+
+# --- the terrain ------------------------------------------------------------------------------------------
+
+
+def test_the_terrain_follows_the_order_and_parts_the_episodes(sources: Sources) -> None:
+    ground = sources.terrain()
+    assert ground.before.tolist() == [NOTHING, 0, 1, 2, NOTHING, 4, NOTHING]
+    assert ground.after.tolist() == [1, 2, 3, NOTHING, 5, NOTHING, NOTHING]
+    assert len(set(ground.episode[:4].tolist())) == 1
+    assert len({int(ground.episode[i]) for i in (0, 4, 6)}) == 3
+    rows = np.array([3, 1, NOTHING])
+    assert ground.step(rows, ground.before, 2).tolist() == [1, NOTHING, NOTHING]
+
+
+def test_a_chain_of_files_is_one_episode_and_loose_notes_are_none() -> None:
+    blocks = [note(f"message {i}", meta={"source": f"m{i}.md"}) for i in range(3)] + [note("a"), note("b")]
+    view = world(blocks, [Link(1, 2, "next"), Link(2, 3, "next")]).graph.view()
+    ground = lay_out(Traits.none().merged(traits(blocks)), view)
+    assert len(set(ground.episode[:3].tolist())) == 1
+    assert len(set(ground.episode.tolist())) == 3
+
+
+def test_a_ring_of_equal_texts_ends() -> None:
+    blocks = [note(f"message {i}") for i in range(3)]
+    view = world(blocks, [Link(1, 2, "next"), Link(2, 3, "next"), Link(3, 1, "next")]).graph.view()
+    assert lay_out(Traits.none().merged(traits(blocks)), view).episode.size == 3
+
+
+def test_changed_traits_replace_the_old_and_the_rest_stays() -> None:
+    blocks = [turn(s, c, f"one#{i}") for i, (s, c) in enumerate(TALK)]
+    old = Traits.none().merged(traits(blocks))
+    renamed = [replace(blocks[0], meta={"speaker": "Cy", "source": "one#0"})]
+    new = old.without(np.array([2])).merged(traits(renamed))
+    assert new.numbers.tolist() == [1, 3, 4]
+    assert [new.names[i] for i in new.name] == ["cy", "ann", "bo"]
+    assert new.named("what did Cy and Ann do?") == (0, 2) or set(new.named("Cy Ann")) == {
+        new.names.index("cy"),
+        new.names.index("ann"),
+    }

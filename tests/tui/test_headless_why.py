@@ -1,0 +1,53 @@
+"""`why` on the command line: what fell out where, as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.tui.headless_world import Amgs, make, prepare
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepare(tmp_path_factory.mktemp("prepared"))
+
+
+@pytest.fixture
+def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
+    return make(tmp_path, capsys, prepared)
+
+
+def test_why_tells_an_admitted_block_by_its_layers_and_its_evidence(amgs: Amgs) -> None:
+    assert amgs("why", "dome stalled azimuth", "stall.md") == 0
+    assert "admitted for 'dome stalled azimuth'" in amgs.out
+    assert "rank 1 of" in amgs.out
+    assert "evidence: " in amgs.out
+
+
+def test_why_gives_the_gap_and_the_weights_that_close_it(amgs: Amgs) -> None:
+    assert amgs("why", "dome encoder stalled", "stall.md", "--top-k", "1", "--format", "json") == 0
+    first = json.loads(amgs.out)
+    assert amgs("why", "dome encoder stalled", "motor.md", "--top-k", "1", "--format", "json") == 0
+    second = json.loads(amgs.out)
+    lost = first if first["fell_at"] else second
+    assert lost["fell_at"] == "score"
+    assert lost["by"] == pytest.approx(lost["needed"] - lost["score"], rel=1e-3)
+    if lost["change"] is not None:
+        assert sum(lost["change"]["weights"].values()) == pytest.approx(1.0, abs=1e-4)
+        assert lost["change"]["rank"] == 1
+
+
+def test_why_in_a_frame_and_of_an_unknown_block(amgs: Amgs) -> None:
+    assert amgs("why", "dome", "goat.md", "--frame", "INBOX") == 0
+    assert "fell out at prefilter" in amgs.out
+    assert amgs("why", "dome", "ffffffffff") == 2
+    assert amgs("why", "dome", "stall.md", "--frame", "NOBODY") == 2
+
+
+def test_a_search_says_what_it_read_a_typo_as(amgs: Amgs) -> None:
+    assert amgs("search", "enkoder of the dome") == 0
+    assert "'enkod' was read as 'encod'" in amgs.out
+    assert "holds an answer" in amgs.out

@@ -20,6 +20,7 @@ from amgs.graph import traversal
 from amgs.lifecycle import consolidate, fading, ingest, journal, verify
 from amgs.lifecycle import edit as editing
 from amgs.lifecycle import reinforce as reinforcing
+from amgs.lifecycle.door import Lifecycle
 from amgs.lifecycle.ingest import Draft
 from amgs.model import (
     Block,
@@ -258,6 +259,13 @@ class Memory:
         return matches[0]
 
     # --- lifecycle --------------------------------------------------------------------------------------
+
+    @property
+    def lifecycle(self) -> Lifecycle:
+        """Enhancement, review of what may be superseded, pruning, previews and triggers."""
+        return Lifecycle(
+            self._store, self._derived, self._embedder, self.clock, self.settings, self._id, self._lock
+        )
 
     def plan_consolidation(
         self, *, limit: int | None = None, progress: Progress | None = None

@@ -89,11 +89,14 @@ class EnhancementSettings(Section):
     merge_cosine: float = Field(
         default=0.75, ge=0, le=1, description="Cosine from which blocks that share wording may merge."
     )
+    overlap_words: int = Field(
+        default=15, ge=0, description="An account of an event has at least so many words."
+    )
     overlap_cosine: float = Field(
-        default=0.6, ge=0, le=1, description="Cosine from which two blocks tell of one event."
+        default=0.5, ge=0, le=1, description="Cosine from which two blocks tell of one event."
     )
     overlap_hours: float = Field(
-        default=72.0, ge=0, description="Two accounts of one event were written within so many hours."
+        default=48.0, ge=0, description="Two accounts of one event were written within so many hours."
     )
     split_words: int = Field(
         default=40, gt=0, description="A part that a block is split into has at least so many words."

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from amgs.clock import Clock
 from amgs.derived import Derived, check_space
-from amgs.lifecycle import enhance, montecarlo
+from amgs.lifecycle import enhance, montecarlo, prune
 from amgs.lifecycle.change import Change, joined
 from amgs.lifecycle.montecarlo import Simulation
+from amgs.lifecycle.preview import DecayPreview, preview
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
+from amgs.lifecycle.prune import Pruned, PrunePlan
 from amgs.model import Operation, Progress
 from amgs.settings import Settings
-from amgs.store.connection import Store
+from amgs.store import blocks as stored_blocks
+from amgs.store import reinforcement_log
+from amgs.store.connection import MEMORY, Store
 from amgs.text.embedding import Embedder
 
 
@@ -82,4 +87,37 @@ class Lifecycle:
             days=days,
             draws=draws,
             seed=seed,
+        )
+
+    # --- pruning (AMGS §8.5) ----------------------------------------------------------------------------
+
+    def plan_pruning(self, *, hard: bool = False, limit: int | None = None) -> PrunePlan:
+        """Blocks that are faded, peripheral, unused and doubted; hard: pruned blocks that would leave the store."""
+        counter, now = self._store.change_counter, self._clock.now()
+        if hard:
+            return prune.plan_hard(self._store, now=now, change_counter=counter, limit=limit)
+        with self._lock:
+            view = self._derived.graph.view()
+            numbers = [int(n) for n in view.nodes]
+            centrality = self._derived.graph.importance(numbers)
+        return prune.plan(
+            self._store, centrality, self._settings.pruning, now=now, change_counter=counter, limit=limit
+        )
+
+    def apply_pruning(self, plan: PrunePlan, *, ledger: Path | None = None) -> Pruned:
+        """Carry a plan out; what a hard one deletes is written to the ledger first, beside the store without one."""
+        if plan.hard and ledger is None and self._store.path != MEMORY:
+            ledger = Path(f"{self._store.path}.deleted.jsonl")
+        return prune.apply(self._store, plan, self._clock.now(), ledger)
+
+    def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:
+        """What another λ (0 pins) would do to a block; changes nothing."""
+        wanted = self._find_id(block_id)
+        return preview(
+            stored_blocks.get(self._store, [wanted])[wanted],
+            reinforcement_log.of(self._store, wanted),
+            decay_lambda,
+            self._clock.now(),
+            days=days,
+            threshold=self._settings.decay.threshold,
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from amgs.model import Block, Vector
 from amgs.settings import EnhancementSettings
@@ -58,7 +59,11 @@ def pairs(blocks: Sequence[Block], matrix: Vector, settings: EnhancementSettings
     """
     sets = [shingles(b.content) for b in blocks]
     found: dict[tuple[int, int], Pair] = {}
-    for i, j in (*_sharing_words(sets), *_mutual(matrix, settings.nearest)):
+    far = settings.overlap_hours * 3600.0
+    at = np.array([b.created_at.timestamp() for b in blocks])
+    # Anniversaries and yearly chores are near in meaning too: the nearest of the same days are asked for apart.
+    near = (*_mutual(matrix, at, np.inf, settings.nearest), *_mutual(matrix, at, far, settings.nearest))
+    for i, j in (*_sharing_words(sets), *near):
         if (i, j) not in found:
             cosine = float(np.clip(matrix[i] @ matrix[j], 0.0, 1.0))
             pair = _judge(blocks[i], blocks[j], wording(sets[i], sets[j]), cosine, settings)
@@ -77,7 +82,8 @@ def _judge(x: Block, y: Block, words: float, cosine: float, settings: Enhancemen
         return None
     if words >= settings.merge_wording and cosine >= settings.merge_cosine:
         return Pair("merge", a, b, words, cosine, hours, round((words + cosine) / 2, 4))
-    if cosine >= settings.overlap_cosine and hours <= settings.overlap_hours:
+    told = min(len(_WORD.findall(block.content)) for block in (a, b)) >= settings.overlap_words
+    if told and cosine >= settings.overlap_cosine and hours <= settings.overlap_hours:
         near = 1.0 - 0.5 * hours / settings.overlap_hours if settings.overlap_hours else 1.0
         return Pair("overlap", a, b, words, cosine, hours, round(cosine * near, 4))
     return None
@@ -104,8 +110,8 @@ def _sharing_words(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
                         yield i, j
 
 
-def _mutual(matrix: Vector, nearest: int) -> Iterator[tuple[int, int]]:
-    """Pairs that are each among the other's `nearest` neighbours by cosine."""
+def _mutual(matrix: Vector, at: NDArray[np.float64], far: float, nearest: int) -> Iterator[tuple[int, int]]:
+    """Pairs that are each among the other's `nearest` neighbours by cosine, of those at most `far` seconds away."""
     n = matrix.shape[0]
     wanted = min(nearest, n - 1)
     if wanted < 1:
@@ -115,8 +121,9 @@ def _mutual(matrix: Vector, nearest: int) -> Iterator[tuple[int, int]]:
         cosines = matrix[start : start + _ROWS] @ matrix.T
         rows = np.arange(cosines.shape[0])
         cosines[rows, start + rows] = -2.0
+        cosines[np.abs(at[start : start + _ROWS, None] - at[None, :]) > far] = -2.0
         best = np.argpartition(-cosines, wanted - 1, axis=1)[:, :wanted]
-        near += [set(row.tolist()) for row in best]
+        near += [{j for j in best[row].tolist() if cosines[row, j] > -2.0} for row in rows]
     for i in range(n):
         for j in sorted(near[i]):
             if i < j and i in near[j]:

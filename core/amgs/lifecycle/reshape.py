@@ -149,30 +149,39 @@ def sections(text: str, least_words: int) -> tuple[str, ...]:
     return (text,)
 
 
+def paragraphs_of(text: str) -> tuple[str, ...]:
+    """The paragraphs that a semantic break may fall between: all but headings that stand alone."""
+    return tuple(p.strip("\n") for p in _PARAGRAPH.split(text) if p.strip() and not _lone_heading(p))
+
+
 def semantic_break(
-    text: str, embedder: Embedder, least_words: int, most_alike: float
+    text: str, vectors: Vector, least_words: int, most_alike: float
 ) -> tuple[tuple[str, ...], float]:
     """The text cut between two paragraphs where the meaning changes most, and the cosine across that cut.
 
-    One part, and 1.0, where no cut leaves enough words on both sides or falls to `most_alike`.
+    vectors: (k, d) embeddings of `paragraphs_of(text)`. One part, and 1.0, where no cut leaves enough words on
+    both sides or falls to `most_alike`; a text with headings inside is left to them.
     """
-    paragraphs = [p.strip("\n") for p in _PARAGRAPH.split(text) if p.strip() and not _HEADING.match(p)]
-    title = [p.strip("\n") for p in _PARAGRAPH.split(text)[:1] if _HEADING.match(p)]
+    paragraphs = paragraphs_of(text)
+    heads = [p.strip("\n") for p in _PARAGRAPH.split(text) if _lone_heading(p)]
     counts = [len(p.split()) for p in paragraphs]
     cuts = [
         i
         for i in range(1, len(paragraphs))
         if sum(counts[:i]) >= least_words and sum(counts[i:]) >= least_words
     ]
-    if not cuts:
+    if not cuts or len(heads) > 1:
         return (text,), 1.0
-    vectors = embedder.embed(paragraphs)
     across = [_cosine(vectors[:i], vectors[i:]) for i in cuts]
     best = int(np.argmin(across))
     if across[best] > most_alike:
         return (text,), 1.0
     at = cuts[best]
-    return ("\n\n".join([*title, *paragraphs[:at]]), "\n\n".join(paragraphs[at:])), across[best]
+    return ("\n\n".join([*heads, *paragraphs[:at]]), "\n\n".join(paragraphs[at:])), across[best]
+
+
+def _lone_heading(paragraph: str) -> bool:
+    return bool(_HEADING.match(paragraph.strip("\n"))) and "\n" not in paragraph.strip()
 
 
 def _cosine(a: Vector, b: Vector) -> float:

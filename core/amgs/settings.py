@@ -120,6 +120,20 @@ class EnhancementSettings(Section):
     uses: int = Field(default=2, gt=0, description="Uses from which the logs say something about an edge.")
 
 
+class ReviewSettings(Section):
+    nearest: int = Field(default=12, gt=0, description="A block is held against its nearest so many.")
+    cosine: float = Field(default=0.35, ge=0, le=1, description="Cosine from which two blocks are compared.")
+    subject: float = Field(
+        default=0.3, ge=0, le=1, description="Share of the rarer words of two sentences that makes one subject."
+    )
+    confidence: float = Field(
+        default=0.5, ge=0, le=1, description="How sure a finding must be to enter the queue."
+    )
+    event_hours: float = Field(
+        default=48.0, ge=0, description="Observations further apart tell of different events."
+    )
+
+
 class PruningSettings(Section):
     relevance: float = Field(default=0.05, gt=0, le=1, description="A block above this relevance stays.")
     centrality: float = Field(default=0.1, ge=0, le=1, description="A block above this centrality stays.")
@@ -149,4 +163,5 @@ class Settings(Section):
     decay: DecaySettings = DecaySettings()
     identity: SelfSettings = SelfSettings()
     enhancement: EnhancementSettings = EnhancementSettings()
+    review: ReviewSettings = ReviewSettings()
     pruning: PruningSettings = PruningSettings()

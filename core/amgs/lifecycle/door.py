@@ -11,12 +11,13 @@ from pathlib import Path
 
 from amgs.clock import Clock
 from amgs.derived import Derived, check_space
-from amgs.lifecycle import enhance, montecarlo, prune
+from amgs.lifecycle import enhance, montecarlo, prune, supersede
 from amgs.lifecycle.change import Change, joined
 from amgs.lifecycle.montecarlo import Simulation
 from amgs.lifecycle.preview import DecayPreview, preview
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
 from amgs.lifecycle.prune import Pruned, PrunePlan
+from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
 from amgs.model import Operation, Progress
 from amgs.settings import Settings
 from amgs.store import blocks as stored_blocks
@@ -88,6 +89,29 @@ class Lifecycle:
             draws=draws,
             seed=seed,
         )
+
+    # --- supersession and contradiction -----------------------------------------------------------------
+
+    def plan_review(self) -> ReviewPlan:
+        """What may be superseded or contradicted and is not in the queue yet; changes nothing."""
+        counter, now = self._store.change_counter, self._clock.now()
+        return supersede.plan(self._store, self._settings.review, now=now, change_counter=counter)
+
+    def apply_review(self, plan: ReviewPlan) -> Operation:
+        """Put the findings into the queue."""
+        return supersede.enqueue(self._store, plan, self._clock.now())
+
+    def reviews(self, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
+        """The queue: open findings, the surest first; every: also those decided."""
+        return supersede.queue(self._store, every=every, limit=limit)
+
+    def accept(self, review_id: int) -> Operation:
+        """Carry a finding out; raises UsageError for one that is not open."""
+        return supersede.accept(self._store, review_id, self._clock.now())
+
+    def reject(self, review_id: int) -> Operation:
+        """Say that a finding is none; raises UsageError for one that is not open."""
+        return supersede.reject(self._store, review_id, self._clock.now())
 
     # --- pruning (AMGS §8.5) ----------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from amgs.errors import AmbiguousIdError, InputError, UnknownBlockError
 from amgs.frames import definition as shipped
 from amgs.frames import pipeline, registry
 from amgs.graph import traversal
-from amgs.lifecycle import consolidate, fading, ingest, journal, verify
+from amgs.lifecycle import consolidate, fading, ingest, journal, lessons, verify
 from amgs.lifecycle import edit as editing
 from amgs.lifecycle import reinforce as reinforcing
 from amgs.lifecycle.door import Lifecycle
@@ -281,6 +281,7 @@ class Memory:
             recogniser=self._recogniser,
             now=self.clock.now(),
             change_counter=counter,
+            lessons=lessons.lessons(self._store),
             progress=progress,
         )
 

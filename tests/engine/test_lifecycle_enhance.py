@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.identity import block_id
 from amgs.lifecycle.ingest import Draft
@@ -161,3 +162,25 @@ def test_an_index_never_takes_a_new_block_for_one_that_an_undo_took_out() -> Non
         memory.ingest_many([Draft("Zanzibar cloves arrive in crates", meta={"source": "z.md"})])
         memory.apply_consolidation(memory.plan_consolidation())
         assert "Zanzibar" in memory.search("zanzibar cloves").hits[0].block.content
+
+
+def test_an_edge_walked_by_an_assembly_is_logged_and_refreshed_once() -> None:
+    with open_memory(now=datetime(2026, 3, 1, tzinfo=UTC)) as memory:
+        memory.ingest_many(
+            [
+                Draft("Zephyrine keeps the brass key.", meta={"source": "a.md"}),
+                Draft("It opens the [[a]] cupboard under the stairs.", meta={"source": "b.md"}),
+            ]
+        )
+        memory.apply_consolidation(memory.plan_consolidation())
+        memory.clock = FixedClock(datetime(2026, 3, 2, tzinfo=UTC))
+        frame = memory.assemble("TASK", query="Zephyrine")
+        reached = [c.block.id for c in frame.selected if "graph" in c.layers]
+        assert reached, "the second note is found over the link alone"
+        walks = memory.lifecycle.walks()
+        assert set(walks.values()) == {1}
+        assert any(e.last_reinforced_at == frame.as_of for e in memory.edges(reached[0]))
+        memory.assemble("TASK", query="Zephyrine", reinforce=False)
+        assert memory.lifecycle.walks() == walks, "a look leaves no trace"
+        memory.assemble("TASK", query="Zephyrine")
+        assert set(memory.lifecycle.walks().values()) == {2}

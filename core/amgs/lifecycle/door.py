@@ -11,16 +11,18 @@ from pathlib import Path
 
 from amgs.clock import Clock
 from amgs.derived import Derived, check_space
-from amgs.lifecycle import enhance, montecarlo, prune, supersede
+from amgs.lifecycle import consolidate, enhance, lessons, montecarlo, prune, supersede, trigger
 from amgs.lifecycle.change import Change, joined
 from amgs.lifecycle.montecarlo import Simulation
 from amgs.lifecycle.preview import DecayPreview, preview
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
 from amgs.lifecycle.prune import Pruned, PrunePlan
 from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
-from amgs.model import Operation, Progress
+from amgs.lifecycle.trigger import Due
+from amgs.model import BlockFilter, Operation, Progress
 from amgs.settings import Settings
 from amgs.store import blocks as stored_blocks
+from amgs.store import journal as stored_journal
 from amgs.store import reinforcement_log
 from amgs.store.connection import MEMORY, Store
 from amgs.text.embedding import Embedder
@@ -46,6 +48,24 @@ class Lifecycle:
         self._settings = settings
         self._find_id = find_id
         self._lock = lock
+
+    # --- consolidation's trigger (AMGS §8.2) -------------------------------------------------------------
+
+    def due(self) -> Due:
+        """Whether the inbox should be consolidated now, by its volume and by the time since the last one."""
+        raw = BlockFilter(statuses=("raw",))
+        earliest = stored_blocks.select(self._store, raw, order="arrival", limit=1)
+        return trigger.due(
+            stored_blocks.count(self._store, raw),
+            earliest[0].created_at if earliest else None,
+            stored_journal.last_of(self._store, consolidate.KIND),
+            self._clock.now(),
+            self._settings.consolidation,
+        )
+
+    def corrections(self) -> int:
+        """How many corrections of categories stand and teach."""
+        return lessons.lessons(self._store).count
 
     # --- enhancement (AMGS §8.3) ------------------------------------------------------------------------
 
@@ -89,6 +109,10 @@ class Lifecycle:
             draws=draws,
             seed=seed,
         )
+
+    def walks(self) -> dict[tuple[str, str, str], int]:
+        """How many assemblies walked each edge (source, target, relation)."""
+        return reinforcement_log.walks(self._store)
 
     # --- supersession and contradiction -----------------------------------------------------------------
 

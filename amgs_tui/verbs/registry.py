@@ -310,10 +310,11 @@ def standard() -> Registry:
         lifecycle,
         script,
         search,
+        upkeep,
     )
 
     return Registry.of_modules(
-        (general, lifecycle, block, search, frame, graph, decay, calibration, focus, script)
+        (general, lifecycle, block, search, frame, graph, decay, calibration, focus, upkeep, script)
     )
 
 

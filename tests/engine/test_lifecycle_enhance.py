@@ -174,13 +174,13 @@ def test_an_edge_walked_by_an_assembly_is_logged_and_refreshed_once() -> None:
         )
         memory.apply_consolidation(memory.plan_consolidation())
         memory.clock = FixedClock(datetime(2026, 3, 2, tzinfo=UTC))
-        frame = memory.assemble("TASK", query="Zephyrine")
+        frame = memory.assemble("TASK", query="Zephyrine cupboard")
         reached = [c.block.id for c in frame.selected if "graph" in c.layers]
         assert reached, "the second note is found over the link alone"
         walks = memory.lifecycle.walks()
         assert set(walks.values()) == {1}
         assert any(e.last_reinforced_at == frame.as_of for e in memory.edges(reached[0]))
-        memory.assemble("TASK", query="Zephyrine", reinforce=False)
+        memory.assemble("TASK", query="Zephyrine cupboard", reinforce=False)
         assert memory.lifecycle.walks() == walks, "a look leaves no trace"
-        memory.assemble("TASK", query="Zephyrine")
+        memory.assemble("TASK", query="Zephyrine cupboard")
         assert set(memory.lifecycle.walks().values()) == {2}

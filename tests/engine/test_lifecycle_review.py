@@ -137,3 +137,15 @@ def test_two_observations_of_different_weeks_do_not_contradict() -> None:
             )
         memory.apply_consolidation(memory.plan_consolidation())
         assert not memory.lifecycle.plan_review().found
+
+
+def test_of_a_pruned_block_there_is_nothing_to_decide_until_it_is_back() -> None:
+    with _harbour() as memory:
+        memory.lifecycle.apply_review(memory.lifecycle.plan_review())
+        (item,) = [i for i in memory.lifecycle.reviews() if i.older.content == OLD_RENT]
+        memory.set_metadata(item.older.id, status="pruned")
+        assert item.review.id not in {i.review.id for i in memory.lifecycle.reviews()}
+        with pytest.raises(UsageError, match="no review"):
+            memory.lifecycle.accept(item.review.id)
+        memory.undo(memory.operations(1)[0].id)
+        memory.lifecycle.accept(item.review.id)

@@ -242,7 +242,9 @@ def enqueue(store: Store, proposal: ReviewPlan, now: datetime) -> Operation:
 def queue(store: Store, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
     """Findings with their blocks, open ones, or also those decided."""
     reviews = [r for r in stored_reviews.everything(store) if every or r.state == "open"]
-    blocks = stored_blocks.get(store, {i for r in reviews for i in (r.older_id, r.newer_id)})
+    ids = {i for r in reviews for i in (r.older_id, r.newer_id)}
+    # Of a pruned block there is nothing to decide; undoing the pruning brings the finding back.
+    blocks = {i: b for i, b in stored_blocks.get(store, ids).items() if b.status != "pruned"}
     there = [r for r in reviews if r.older_id in blocks and r.newer_id in blocks]
     return tuple(ReviewItem(r, blocks[r.older_id], blocks[r.newer_id]) for r in there[:limit])
 

@@ -18,6 +18,7 @@ settings.load_profile("workstation")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--run-benches", action="store_true", help="run the benchmarks in tests/bench too")
+    parser.addoption("--slow", action="store_true", help="run the tests that take minutes too")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

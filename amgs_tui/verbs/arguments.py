@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from amgs.errors import WeightsError
+from amgs.errors import UsageError, WeightsError
 from amgs_tui.verbs.registry import Takes
 
 if TYPE_CHECKING:
@@ -29,6 +29,27 @@ WeightsText = Annotated[
     ),
 ]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most this many.")]
+
+
+Profile = Annotated[
+    Literal["ephemeral", "standard", "durable", "core"] | None,
+    typer.Option("--profile", metavar="NAME", help="A decay profile: ephemeral, standard, durable or core."),
+]
+LambdaValue = Annotated[
+    float | None, typer.Option("--lambda", metavar="X", min=0, help="A decay constant per hour; 0 pins.")
+]
+Pin = Annotated[bool, typer.Option("--pin", help="Never decay.")]
+
+
+def read_lambda(profile: str | None, decay_lambda: float | None, *, pin: bool) -> float | None:
+    """λ of what was asked for, None for nothing; raises UsageError when two were."""
+    if sum((profile is not None, decay_lambda is not None, pin)) > 1:
+        raise UsageError("--profile, --lambda and --pin exclude each other.", way_out="Give one of them.")
+    if profile is not None:
+        from amgs.decay import PROFILES
+
+        return PROFILES[profile]
+    return 0.0 if pin else decay_lambda
 
 
 def read_weights(text: str | None) -> Weights | None:

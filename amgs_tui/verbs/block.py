@@ -1,12 +1,12 @@
-"""Looking at blocks: `block show`, `block find`, `select`."""
+"""Looking at blocks and correcting them: `block show`, `block find`, `block set`, `block pin`, `select`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from amgs_tui.verbs.arguments import Limit, Reference
+from amgs_tui.verbs.arguments import LambdaValue, Limit, Profile, Reference, read_lambda
 from amgs_tui.verbs.registry import verb
 from amgs_tui.verbs.results import BlockDetail, BlockList, Selected
 
@@ -44,6 +44,64 @@ def find(
     blocks = session.memory.find(text, limit)
     session.listed = tuple(block.id for block in blocks)
     return BlockList(text, blocks)
+
+
+@verb(
+    "block set",
+    summary="Correct a block's category, confidence, decay, status or place in the self.",
+    writes=True,
+)
+def set_block(
+    session: Session,
+    block: Reference = None,
+    *,
+    category: Annotated[
+        str | None, typer.Option("--category", metavar="NAME", help="What kind of knowledge it is.")
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option("--confidence", metavar="X", min=0, max=1, help="How far to believe it.")
+    ] = None,
+    profile: Profile = None,
+    decay_lambda: LambdaValue = None,
+    status: Annotated[
+        Literal["consolidated", "archived", "pruned"] | None,
+        typer.Option("--status", metavar="STATUS", help="consolidated, archived or pruned."),
+    ] = None,
+    own: Annotated[
+        Literal["yes", "no"] | None,
+        typer.Option("--self", metavar="yes|no", help="Whether it is part of the self."),
+    ] = None,
+) -> Selected:
+    """Write what is given and keep the rest; journalled, `undo` takes it back. The content never changes.
+
+    A corrected category teaches: later consolidations weigh its words and tags, and say so.
+    """
+    chosen = session.block(block)
+    return Selected(
+        session.memory.set_metadata(
+            chosen.id,
+            category=category,
+            confidence=confidence,
+            decay_lambda=read_lambda(profile, decay_lambda, pin=False),
+            status=status,
+            is_self_component=None if own is None else own == "yes",
+        )
+    )
+
+
+@verb("block pin", summary="Keep a block from decaying, or let it decay again.", writes=True)
+def pin(
+    session: Session,
+    block: Reference = None,
+    *,
+    off: Annotated[bool, typer.Option("--off", help="Give it the decay of its category again.")] = False,
+) -> Selected:
+    """Set λ to 0: the block keeps its relevance and is never pruned. `decay preview --pin` shows it first."""
+    from amgs.lifecycle.categories import decay_of
+
+    chosen = session.block(block)
+    wanted = decay_of(chosen.category) if off else 0.0
+    return Selected(session.memory.set_metadata(chosen.id, decay_lambda=wanted))
 
 
 @verb("select", summary="Select a block: every pane that can shows it.")

@@ -1,4 +1,4 @@
-"""Forgetting: `decay curve`, `decay forecast`."""
+"""Forgetting: `decay curve`, `decay forecast`, `decay preview`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from amgs_tui.verbs.arguments import Reference
+from amgs.errors import UsageError
+from amgs_tui.verbs.arguments import LambdaValue, Pin, Profile, Reference, read_lambda
 from amgs_tui.verbs.registry import verb
 
 if TYPE_CHECKING:
+    from amgs.lifecycle.preview import DecayPreview
     from amgs.model import DecayCurve, Forecast
     from amgs_tui.session import Session
 
@@ -38,3 +40,21 @@ def forecast(
     result = session.memory.forecast(days=days, threshold=threshold)
     session.listed = tuple(row.block.id for row in result.rows)
     return result
+
+
+@verb("decay preview", summary="Show what another decay, or a pin, would do to a block.")
+def preview(
+    session: Session,
+    block: Reference = None,
+    *,
+    profile: Profile = None,
+    decay_lambda: LambdaValue = None,
+    pin: Pin = False,
+    days: Days = 30,
+) -> DecayPreview:
+    """Show relevance after --days as it is and as it would be; changes nothing. `block set` makes it so."""
+    chosen = session.block(block)
+    wanted = read_lambda(profile, decay_lambda, pin=pin)
+    if wanted is None:
+        raise UsageError("Nothing to preview.", way_out="Give --profile, --lambda or --pin.")
+    return session.memory.lifecycle.preview_decay(chosen.id, wanted, days=days)

@@ -10,9 +10,10 @@ import typer
 from amgs.errors import UsageError
 from amgs_tui.verbs.arguments import Limit
 from amgs_tui.verbs.registry import Takes, verb
-from amgs_tui.verbs.results import Consolidated, Inbox, OperationList
+from amgs_tui.verbs.results import Consolidated, Inbox, OperationList, Untouched
 
 if TYPE_CHECKING:
+    from amgs.lifecycle.trigger import Due
     from amgs.model import ConsolidationPlan, IngestReport, Operation, Progress, Verification
     from amgs_tui.session import Session
 
@@ -60,6 +61,12 @@ def inbox(session: Session, *, limit: Limit = 200) -> Inbox:
     return Inbox(blocks, session.memory.status().blocks.get("raw", 0), session.clock.now())
 
 
+@verb("inbox due", summary="Say whether the inbox should be consolidated now, and why.")
+def inbox_due(session: Session) -> Due:
+    """Tell by volume and by the time since the last consolidation; the limits are settings."""
+    return session.memory.lifecycle.due()
+
+
 @verb(
     "consolidate",
     summary="Turn the inbox into linked, embedded, decaying memory.",
@@ -74,12 +81,19 @@ def consolidate(
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, help="At most N blocks.")
     ] = None,
+    if_due: Annotated[
+        bool, typer.Option("--if-due", help="Only when the inbox is full or old enough; see `inbox due`.")
+    ] = False,
     progress: Progress | None = None,
-) -> ConsolidationPlan | Consolidated:
+) -> ConsolidationPlan | Consolidated | Untouched:
     """Plan categories, embeddings, entities and edges for the inbox, and apply the plan in one transaction.
 
     With --dry-run the plan is shown and nothing happens. What was applied can be undone with `undo`.
     """
+    if if_due:
+        due = session.memory.lifecycle.due()
+        if not due.due:
+            return Untouched(due)
     plan = session.memory.plan_consolidation(limit=limit, progress=progress)
     if dry_run:
         return plan

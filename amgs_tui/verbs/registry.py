@@ -311,10 +311,11 @@ def standard() -> Registry:
         lifecycle,
         script,
         search,
+        upkeep,
     )
 
     return Registry.of_modules(
-        (general, lifecycle, block, search, frame, graph, decay, calibration, focus, script, bench)
+        (general, lifecycle, block, search, frame, graph, decay, calibration, focus, upkeep, script, bench)
     )
 
 

@@ -10,6 +10,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from amgs.lifecycle.proposals import Proposal
+    from amgs.lifecycle.supersede import ReviewItem
+    from amgs.lifecycle.trigger import Due
     from amgs.model import (
         Block,
         Centrality,
@@ -73,6 +76,28 @@ class Consolidated:
 
     plan: ConsolidationPlan
     operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Enhanced:
+    """`enhance`: the proposals that were applied and their journal entry."""
+
+    proposals: tuple[Proposal, ...]
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewList:
+    """`review list`: findings that wait for a verdict, the surest first."""
+
+    items: tuple[ReviewItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Untouched:
+    """`consolidate --if-due` when it is not: nothing was done, and why."""
+
+    due: Due
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from amgs.frames import definition as shipped
 from amgs.frames import pipeline, registry
 from amgs.frames import why as frame_why
 from amgs.graph import traversal
-from amgs.lifecycle import consolidate, fading, ingest, journal, verify
+from amgs.lifecycle import consolidate, fading, ingest, journal, lessons, verify
 from amgs.lifecycle import edit as editing
 from amgs.lifecycle import reinforce as reinforcing
+from amgs.lifecycle.door import Lifecycle
 from amgs.lifecycle.ingest import Draft
 from amgs.model import (
     Block,
@@ -262,6 +263,13 @@ class Memory:
 
     # --- lifecycle --------------------------------------------------------------------------------------
 
+    @property
+    def lifecycle(self) -> Lifecycle:
+        """Enhancement, review of what may be superseded, pruning, previews and triggers."""
+        return Lifecycle(
+            self._store, self._derived, self._embedder, self.clock, self.settings, self._id, self._lock
+        )
+
     def plan_consolidation(
         self, *, limit: int | None = None, progress: Progress | None = None
     ) -> ConsolidationPlan:
@@ -276,6 +284,7 @@ class Memory:
             recogniser=self._recogniser,
             now=self.clock.now(),
             change_counter=counter,
+            lessons=lessons.lessons(self._store),
             progress=progress,
         )
 

@@ -516,6 +516,24 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
+class Review:
+    """A finding that waits for the operator: the newer block may supersede the older one, or contradict it.
+
+    operation: the journal entry of the verdict; None while it is open.
+    """
+
+    id: int
+    kind: Literal["supersedes", "contradicts"]
+    older_id: str
+    newer_id: str
+    because: str
+    confidence: float
+    found_at: datetime
+    state: Literal["open", "accepted", "rejected"] = "open"
+    operation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ReinforcementEvent:
     """One entry of the reinforcement log."""
 

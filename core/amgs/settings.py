@@ -76,6 +76,71 @@ class DecaySettings(Section):
     )
 
 
+class EnhancementSettings(Section):
+    nearest: int = Field(
+        default=3, gt=0, description="Two blocks are compared when each is among the other's nearest so many."
+    )
+    copy_wording: float = Field(
+        default=0.7, gt=0, le=1, description="Share of three-word runs from which two blocks are copies."
+    )
+    merge_wording: float = Field(
+        default=0.25, gt=0, le=1, description="Share of three-word runs from which two like blocks may merge."
+    )
+    merge_cosine: float = Field(
+        default=0.75, ge=0, le=1, description="Cosine from which blocks that share wording may merge."
+    )
+    overlap_words: int = Field(
+        default=15, ge=0, description="An account of an event has at least so many words."
+    )
+    overlap_cosine: float = Field(
+        default=0.5, ge=0, le=1, description="Cosine from which two blocks tell of one event."
+    )
+    overlap_hours: float = Field(
+        default=48.0, ge=0, description="Two accounts of one event were written within so many hours."
+    )
+    split_words: int = Field(
+        default=40, gt=0, description="A part that a block is split into has at least so many words."
+    )
+    split_cosine: float = Field(
+        default=0.2,
+        ge=0,
+        le=1,
+        description="Cosine between halves of a block under which it is two concepts.",
+    )
+    weak_strength: float = Field(default=0.1, gt=0, le=1, description="Strength under which an edge is weak.")
+    weak_confidence: float = Field(
+        default=0.6, gt=0, le=1, description="Confidence under which a weak edge may go."
+    )
+    mismatch: float = Field(
+        default=0.3, gt=0, le=1, description="Difference of confidence from which like blocks disagree."
+    )
+    mismatch_weight: float = Field(
+        default=0.7, ge=0, le=1, description="Weight from which two blocks count as strongly related."
+    )
+    uses: int = Field(default=2, gt=0, description="Uses from which the logs say something about an edge.")
+
+
+class ReviewSettings(Section):
+    nearest: int = Field(default=12, gt=0, description="A block is held against its nearest so many.")
+    cosine: float = Field(default=0.35, ge=0, le=1, description="Cosine from which two blocks are compared.")
+    subject: float = Field(
+        default=0.3, ge=0, le=1, description="Share of the rarer words of two sentences that makes one subject."
+    )
+    confidence: float = Field(
+        default=0.5, ge=0, le=1, description="How sure a finding must be to enter the queue."
+    )
+    event_hours: float = Field(
+        default=48.0, ge=0, description="Observations further apart tell of different events."
+    )
+
+
+class PruningSettings(Section):
+    relevance: float = Field(default=0.05, gt=0, le=1, description="A block above this relevance stays.")
+    centrality: float = Field(default=0.1, ge=0, le=1, description="A block above this centrality stays.")
+    reinforcements: int = Field(default=1, ge=0, description="A block reinforced more often stays.")
+    confidence: float = Field(default=0.75, ge=0, le=1, description="A block believed more than this stays.")
+
+
 class SelfSettings(Section):
     refresh_hours: float = Field(
         default=1.0, ge=0, description="How long an assembled SELF frame stays fresh."
@@ -97,3 +162,6 @@ class Settings(Section):
     graph: GraphSettings = GraphSettings()
     decay: DecaySettings = DecaySettings()
     identity: SelfSettings = SelfSettings()
+    enhancement: EnhancementSettings = EnhancementSettings()
+    review: ReviewSettings = ReviewSettings()
+    pruning: PruningSettings = PruningSettings()

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from amgs.decay import PROFILES
+from amgs.lifecycle.lessons import NO_LESSONS, Lessons
 
 NOTE = "note"
 """The category of what fits no rule."""
@@ -35,6 +36,7 @@ PROFILE_OF: Mapping[str, str] = MappingProxyType(
 """The decay profile of each category (AMGS §7.1)."""
 
 CATEGORIES: tuple[str, ...] = tuple(PROFILE_OF)
+_RANK = {category: n for n, category in enumerate(CATEGORIES)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +145,11 @@ _HEDGES = re.compile(
 )
 
 
-def categorise(content: str, meta: Mapping[str, Any]) -> Verdict:
-    """The category with the most evidence; confidence = evidence for it / (all evidence + doubt)."""
+def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESSONS) -> Verdict:
+    """The category with the most evidence; confidence = evidence for it / (all evidence + doubt).
+
+    lessons: what the operator's corrections taught; a category of the operator's own can win by them.
+    """
     evidence: dict[str, float] = {}
     reasons: dict[str, list[str]] = {}
 
@@ -168,12 +173,19 @@ def categorise(content: str, meta: Mapping[str, Any]) -> Verdict:
             match = pattern.search(content)
             if match:
                 add(category, weight, f"“{' '.join(match[0].split())[:40]}”")
+    for lesson in lessons.of(content, meta):
+        weight = max(lesson.weight, -evidence.get(lesson.category, 0.0))
+        if weight:
+            add(lesson.category, weight, lesson.because if weight > 0 else f"less by {lesson.because}")
+    evidence = {category: weight for category, weight in evidence.items() if weight > 0}
     if not evidence:
         return Verdict(NOTE, 0.3, "no tag, folder or phrase decides")
     # Equal evidence goes to the category that the list names first: the longer-lived one.
-    best = min(evidence, key=lambda c: (-evidence[c], CATEGORIES.index(c)))
+    best = min(evidence, key=lambda c: (-evidence[c], _RANK.get(c, len(_RANK)), c))
+    # A lesson that decided is told, however many reasons stand before it.
+    taught = [r for r in reasons[best][4:] if "your corrections" in r]
     confidence = evidence[best] / (sum(evidence.values()) + _DOUBT)
-    return Verdict(best, round(confidence, 4), ", ".join(reasons[best][:4]))
+    return Verdict(best, round(confidence, 4), ", ".join([*reasons[best][:4], *taught]))
 
 
 def decay_of(category: str) -> float:

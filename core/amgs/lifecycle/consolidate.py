@@ -13,6 +13,7 @@ from amgs.decay import relevance_at
 from amgs.errors import UsageError
 from amgs.lifecycle import journal
 from amgs.lifecycle.categories import Verdict, categorise, decay_of, initial_confidence
+from amgs.lifecycle.lessons import NO_LESSONS, Lessons
 from amgs.lifecycle.linking import Node, Space, link, node
 from amgs.lifecycle.selfhood import is_self_component, owner
 from amgs.model import (
@@ -75,14 +76,17 @@ def plan(
     recogniser: EntityRecogniser,
     now: datetime,
     change_counter: int,
+    lessons: Lessons = NO_LESSONS,
     progress: Progress | None = None,
 ) -> ConsolidationPlan:
     """What consolidating `raw` would do, given what is `known`; changes nothing.
 
+    lessons: what the operator's corrections taught of categories.
+
     Raises Cancelled at the next batch of `settings.batch` blocks when the operator stops it.
     """
     whose = owner([b.meta for b in (*known.blocks, *raw)])
-    verdicts = [categorise(b.content, b.meta) for b in raw]
+    verdicts = [categorise(b.content, b.meta, lessons) for b in raw]
     matrix = _embed(raw, embedder, settings.batch, progress)
     names = _entities(raw, recogniser, settings.batch, progress)
     blocks = [_block(b, v, e, m, whose) for b, v, e, m in zip(raw, verdicts, names, matrix, strict=True)]

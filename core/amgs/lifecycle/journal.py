@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -82,8 +83,11 @@ def undo(store: Store, operation_id: int) -> Operation:
                 way_out=f"Undo {', '.join(str(i) for i in reversed(later))} first.",
             )
         rows = stored_journal.rows_of(store, operation_id)
-        _undo_edges(store, [r for r in rows if r.target == "edge"])
-        _undo_blocks(store, [r for r in rows if r.target == "block"])
+        edges, blocks = [r for r in rows if r.target == "edge"], [r for r in rows if r.target == "block"]
+        stored_edges.delete(store, [_edge_key(r.key) for r in edges if r.before is None])
+        _undo_blocks(store, blocks)
+        _put_edges_back(store, [r for r in edges if r.before is not None])
+        _drop_edges_of_unlinked(store, [r.key for r in blocks if r.before and r.after])
         stored_journal.mark_undone(store, operation_id)
         done = stored_journal.get(store, operation_id)
         if done is None:
@@ -91,10 +95,28 @@ def undo(store: Store, operation_id: int) -> Operation:
         return done
 
 
-def _undo_edges(store: Store, rows: Sequence[Row]) -> None:
-    made = [r for r in rows if r.before is None]
-    stored_edges.delete(store, [_edge_key(r.key) for r in made])
-    stored_edges.put(store, [_edge_in(r.before) for r in rows if r.before is not None])
+def _put_edges_back(store: Store, rows: Sequence[Row]) -> None:
+    """Edges as they were, with the clock that a walk since then has set.
+
+    One whose other end an undo took out of the store stays away; raises UsageError where that end was pruned.
+    """
+    edges = [_edge_in(r.before) for r in rows if r.before is not None]
+    ends = stored_blocks.get(store, {e.source_id for e in edges} | {e.target_id for e in edges})
+    for end in ends.values():
+        if end.status == "pruned":
+            raise UsageError(
+                f"Block {end.id[:8]}, at the end of an edge that would come back, was pruned since.",
+                way_out="Undo the pruning first: `operations` lists it.",
+            )
+    edges = [e for e in edges if e.source_id in ends and e.target_id in ends]
+    present = stored_edges.get(store, [stored_edges.key(e) for e in edges])
+    stored_edges.put(store, [_with_clock(e, present.get(stored_edges.key(e))) for e in edges])
+
+
+def _with_clock(edge: Edge, present: Edge | None) -> Edge:
+    if present is None or present.last_reinforced_at <= edge.last_reinforced_at:
+        return edge
+    return replace(edge, last_reinforced_at=present.last_reinforced_at)
 
 
 def _undo_blocks(store: Store, rows: Sequence[Row]) -> None:
@@ -113,12 +135,12 @@ def _undo_blocks(store: Store, rows: Sequence[Row]) -> None:
         )
     stored_blocks.update(store, [_restored(now[r.key], r) for r in changed])
     stored_blocks.insert(store, [_block_in(r) for r in taken])
+    stored_blocks.recount(store, [r.key for r in taken])
     bare = [r.key for r in changed if r.embedding is None and not json.loads(r.before or "{}")[_KEPT]]
     stored_blocks.set_embeddings(store, bare, None)
     for row in (*changed, *taken):
         if row.embedding is not None:
             stored_blocks.set_embeddings(store, [row.key], row.embedding[None, :])
-    _drop_edges_of_unlinked(store, [r.key for r in changed])
 
 
 def _drop_edges_of_unlinked(store: Store, ids: Sequence[str]) -> None:

@@ -38,7 +38,9 @@ def reinforce(
         stored_blocks.reinforce(store, wanted, now)
         reinforcement_log.append(store, wanted, event_type, now, source)
         if walked:
-            stored_edges.reinforce(store, walked, now)
+            once = list(dict.fromkeys(walked))
+            stored_edges.reinforce(store, once, now)
+            reinforcement_log.append_walks(store, once, now, source)
 
 
 def walked_edges(

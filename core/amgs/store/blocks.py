@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 from amgs.clock import as_utc
 from amgs.errors import StoreCorruptError
 from amgs.model import Block, BlockFilter, Vector
+from amgs.store import meta as stored_meta
 from amgs.store.connection import Store, microseconds, stored
 from amgs.store.filters import where
+
+_HIGHEST = "highest_number"
 
 Order = Literal["created", "reinforced", "id", "arrival"]
 
@@ -47,7 +50,7 @@ def insert(store: Store, blocks: Sequence[Block]) -> tuple[str, ...]:
     fresh = [b for b in {b.id: b for b in reversed(blocks)}.values() if b.id not in known][::-1]
     if not fresh:
         return ()
-    first = int(store.value("SELECT coalesce(max(number), 0) + 1 FROM memory_blocks"))
+    first = _highest_number(store) + 1
     store.execute(
         "INSERT INTO memory_blocks SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
         "make_timestamp(unnest(?::BIGINT[])), "
@@ -140,9 +143,34 @@ def reinforce(store: Store, ids: Sequence[str], at: datetime) -> None:
     )
 
 
+def recount(store: Store, ids: Sequence[str]) -> None:
+    """Set the counters of reinforcement to what the log says: for blocks that come back."""
+    store.execute(
+        "UPDATE memory_blocks SET reinforcements = (SELECT count(*) FROM reinforcement_log AS l "
+        "WHERE l.block_id = memory_blocks.id) WHERE id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(ids)],
+        structural=False,
+    )
+
+
 def delete(store: Store, ids: Sequence[str]) -> None:
-    """Take blocks out for good: only for undoing what made them."""
+    """Take blocks out for good: for undoing what made them, and for hard pruning.
+
+    Their running numbers are not given out again: an index that has not caught up yet would take the next
+    block for the one that left.
+    """
+    if not ids:
+        return
+    stored_meta.put(store, _HIGHEST, str(_highest_number(store)))
     store.execute("DELETE FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
+
+
+def _highest_number(store: Store) -> int:
+    """The highest running number ever given."""
+    return max(
+        int(store.value("SELECT coalesce(max(number), 0) FROM memory_blocks")),
+        int(stored_meta.get(store, _HIGHEST) or 0),
+    )
 
 
 # --- reading ----------------------------------------------------------------------------------------------

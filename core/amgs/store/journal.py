@@ -108,6 +108,16 @@ def rows_of(store: Store, operation_id: int) -> tuple[Row, ...]:
     )
 
 
+def rows_of_kind(store: Store, kind: str) -> tuple[Row, ...]:
+    """What the operations of a kind changed that are not undone, in order of the operations; no embeddings."""
+    found = store.rows(
+        "SELECT r.target, r.key, r.before::VARCHAR, r.after::VARCHAR FROM operation_rows r JOIN operations o "
+        "ON o.id = r.operation_id WHERE o.kind = ? AND NOT o.undone ORDER BY o.id, r.target, r.key",
+        [kind],
+    )
+    return tuple(Row(t, k, b, a) for t, k, b, a in found)
+
+
 def later_on_same(store: Store, operation_id: int) -> tuple[int, ...]:
     """Ids of later operations, not undone, that changed something this one changed."""
     found = store.rows(

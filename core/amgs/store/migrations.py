@@ -124,7 +124,33 @@ CREATE TABLE operation_rows (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_LIFECYCLE = """
+-- What may supersede or contradict what, waiting for the operator. found_by and operation_id name journal entries:
+-- the finding stands while found_by does, the verdict while operation_id does, so that undo needs no third place.
+CREATE TABLE reviews (
+    id BIGINT PRIMARY KEY,
+    kind VARCHAR NOT NULL,
+    older_id VARCHAR NOT NULL,
+    newer_id VARCHAR NOT NULL,
+    because VARCHAR NOT NULL,
+    confidence DOUBLE NOT NULL,
+    found_at TIMESTAMP NOT NULL,
+    found_by BIGINT NOT NULL,
+    verdict VARCHAR,
+    operation_id BIGINT
+);
+
+-- Each edge that an assembly walked, once an assembly. source: the frame's name and id.
+CREATE TABLE edge_walks (
+    source_id VARCHAR NOT NULL,
+    target_id VARCHAR NOT NULL,
+    relation_type VARCHAR NOT NULL,
+    timestamp TIMESTAMP NOT NULL,
+    source VARCHAR NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LIFECYCLE)
 """Step i brings a store from schema i to i + 1."""
 
 LATEST = len(MIGRATIONS)

@@ -1,4 +1,7 @@
-"""The table `reinforcement_log`: every reinforcement, with its kind and where it came from (AMGS §8.4)."""
+"""The tables `reinforcement_log` and `edge_walks`.
+
+Every reinforcement of a block and every edge that an assembly walked, with where it came from (AMGS §8.4).
+"""
 
 from __future__ import annotations
 
@@ -40,6 +43,29 @@ def counts(store: Store, ids: Iterable[str] | None = None) -> dict[str, int]:
         [] if ids is None else [list(ids)],
     )
     return {str(i): int(n) for i, n in found}
+
+
+def append_walks(store: Store, keys: Sequence[tuple[str, str, str]], at: datetime, source: str) -> None:
+    """Log one walk for each edge (source, target, relation)."""
+    store.execute(
+        "INSERT INTO edge_walks SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, ?",
+        [[k[0] for k in keys], [k[1] for k in keys], [k[2] for k in keys], stored(at), source],
+        structural=False,
+    )
+
+
+def walks(store: Store) -> dict[tuple[str, str, str], int]:
+    """How often each edge (source, target, relation) was walked; edges that never were are missing."""
+    found = store.rows("SELECT source_id, target_id, relation_type, count(*) FROM edge_walks GROUP BY ALL")
+    return {(str(s), str(t), str(r)): int(n) for s, t, r, n in found}
+
+
+def assemblies(store: Store) -> dict[str, frozenset[str]]:
+    """The assemblies that each block was part of, by block; a block without one is missing."""
+    found = store.rows(
+        "SELECT block_id, list(DISTINCT source) FROM reinforcement_log WHERE event_type = 'assembled' GROUP BY 1"
+    )
+    return {str(i): frozenset(str(s) for s in sources) for i, sources in found}
 
 
 def miscounted(store: Store) -> tuple[str, ...]:

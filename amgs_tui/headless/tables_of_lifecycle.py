@@ -1,0 +1,159 @@
+"""The tables of enhancement, simulation, pruning, review and previews; importing it teaches them to `table_of`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amgs.decay import half_life_hours, profile_name
+from amgs.lifecycle.montecarlo import Simulation, Spread
+from amgs.lifecycle.preview import DecayPreview
+from amgs.lifecycle.proposals import EnhancementPlan, Proposal
+from amgs.lifecycle.prune import Pruned, PrunePlan
+from amgs.lifecycle.supersede import ReviewPlan
+from amgs.lifecycle.trigger import Due
+from amgs_tui.headless.sheet import Sheet, facts, sheet
+from amgs_tui.headless.tables_of_memory import table_of
+from amgs_tui.verbs import results
+
+__all__ = ["table_of"]
+
+_PROPOSALS = "id kind about* sure:score because* effect*"
+
+
+def _proposal_rows(proposals: tuple[Proposal, ...]) -> list[tuple[Any, ...]]:
+    return [(p.id, p.kind, " / ".join(p.titles), p.confidence, p.reason, p.effect) for p in proposals]
+
+
+@table_of.register
+def _(result: EnhancementPlan) -> Sheet:
+    title = f"Plan: {len(result.proposals):,} proposals; nothing has happened yet"
+    more = f"{result.left_out:,} more are left out by --limit" if result.left_out else ""
+    return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), (more,))
+
+
+@table_of.register
+def _(result: results.Enhanced) -> Sheet:
+    done = result.operation
+    title = f"Enhanced by {len(result.proposals):,} proposals as operation {done.id}"
+    notes = (f"`undo {done.id}` takes it back.",) if result.proposals else ()
+    return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), notes)
+
+
+def _spread(value: Spread) -> str:
+    return f"{value.mean:.3f} ({value.low:.3f} to {value.high:.3f})"
+
+
+@table_of.register
+def _(result: Simulation) -> Sheet:
+    one, two = result.without, result.with_change
+    rows: list[tuple[str, Any, Any]] = [
+        ("edges", one.edges, two.edges),
+        ("mean strength", _spread(one.strength), _spread(two.strength)),
+        ("total strength", _spread(one.total_strength), _spread(two.total_strength)),
+        ("components", _spread(one.components), _spread(two.components)),
+        ("top 20 that stay", _spread(one.top_stays), _spread(two.top_stays)),
+    ]
+    moved = [
+        f"{m.title}: centrality {m.before:.3f} → {m.after:.3f} ({m.likely:.0%} of draws)"
+        for m in result.moved
+    ]
+    title = f"After {result.days:g} days, {result.draws} draws, seed {result.seed} (mean, 5 to 95 %)"
+    shift = f"Mean shift of centrality {_spread(result.shift)}"
+    return sheet(title, "what without* with*", rows, (shift, *moved))
+
+
+def _prune_rows(plan: PrunePlan) -> list[tuple[Any, ...]]:
+    return [
+        (
+            n,
+            c.block.id,
+            c.block.title,
+            c.relevance,
+            c.centrality,
+            c.reinforcements,
+            c.block.confidence,
+            c.edges,
+        )
+        for n, c in enumerate(plan.candidates, 1)
+    ]
+
+
+_PRUNING = "#:n id:id title* relevance:score central:score used:n conf:score edges:n"
+
+
+@table_of.register
+def _(result: PrunePlan) -> Sheet:
+    what = "would be deleted" if result.hard else "would be pruned"
+    spared = ", ".join(f"{n:,} by {name}" for name, n in result.spared.items() if n)
+    note = f"Faded, but kept: {spared}" if spared else ""
+    title = f"Plan: {len(result.candidates):,} blocks {what}; nothing has happened yet"
+    return sheet(title, _PRUNING, _prune_rows(result), (note,))
+
+
+@table_of.register
+def _(result: Pruned) -> Sheet:
+    done, what = result.operation, "Deleted" if result.plan.hard else "Pruned"
+    title = f"{what} {len(result.plan.candidates):,} blocks as operation {done.id}"
+    notes = (f"Written to {result.ledger}" if result.ledger else "", f"`undo {done.id}` takes it back.")
+    return sheet(title, _PRUNING, _prune_rows(result.plan), notes)
+
+
+@table_of.register
+def _(result: ReviewPlan) -> Sheet:
+    rows = [(r.kind, r.confidence, r.older_id, r.newer_id, r.because) for r in result.found]
+    title = f"Plan: {len(rows):,} findings in {result.compared:,} pairs; nothing has happened yet"
+    return sheet(title, "kind sure:score older:id newer:id because*", rows)
+
+
+@table_of.register
+def _(result: results.ReviewList) -> Sheet:
+    rows = [
+        (
+            i.review.id,
+            i.review.kind,
+            i.review.confidence,
+            i.review.state,
+            i.older.title,
+            i.newer.title,
+            i.review.because,
+        )
+        for i in result.items
+    ]
+    notes = () if rows else ("Nothing waits. `review scan` looks.",)
+    return sheet(f"{len(rows):,} findings", "#:n kind sure:score state older* newer* because*", rows, notes)
+
+
+@table_of.register
+def _(result: Due) -> Sheet:
+    pairs = [
+        ("because", result.because),
+        ("waiting", result.waiting),
+        ("last consolidation", result.last),
+        ("due by time at", result.next_at),
+    ]
+    return facts("Consolidation is due" if result.due else "Consolidation is not due", pairs)
+
+
+@table_of.register
+def _(result: results.Untouched) -> Sheet:
+    return table_of(result.due)
+
+
+@table_of.register
+def _(result: DecayPreview) -> Sheet:
+    rows = [
+        (
+            name,
+            profile_name(c.block.decay_lambda),
+            c.block.decay_lambda,
+            half_life_hours(c.block.decay_lambda),
+            r,
+            c.falls_below_at,
+        )
+        for name, c, r in (
+            ("now", result.now, result.relevance_now),
+            ("then", result.then, result.relevance_then),
+        )
+    ]
+    title = f"{result.now.block.title}: relevance at the end of the preview; nothing has changed"
+    return sheet(title, "which decay lambda:score half_life_h:score relevance:score falls_below:at", rows)

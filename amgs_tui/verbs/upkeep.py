@@ -1,0 +1,182 @@
+"""Keeping a memory in shape: `enhance`, `simulate`, `prune`, and the review queue."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_tui.verbs.arguments import Limit
+from amgs_tui.verbs.registry import Takes, verb
+from amgs_tui.verbs.results import Enhanced, ReviewList
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.montecarlo import Simulation
+    from amgs.lifecycle.proposals import EnhancementPlan
+    from amgs.lifecycle.prune import Pruned, PrunePlan
+    from amgs.lifecycle.supersede import ReviewPlan
+    from amgs.model import Operation, Progress
+    from amgs_tui.session import Session
+
+
+class Concern(StrEnum):
+    """What enhancement can propose."""
+
+    DUPLICATE = "duplicate"
+    MERGE = "merge"
+    OVERLAP = "overlap"
+    SPLIT = "split"
+    WEAK_EDGE = "weak_edge"
+    STRENGTHEN = "strengthen"
+    WEAKEN = "weaken"
+    CONFIDENCE = "confidence"
+
+
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="ID", help="Only this proposal; give it again for several."),
+]
+Concerns = Annotated[
+    list[Concern] | None,
+    typer.Option("--kind", metavar="KIND", help="Only proposals of this kind; give it again for several."),
+]
+MostOfAKind = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=1, help="At most N proposals of a kind.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")]
+ReviewId = Annotated[int, typer.Argument(metavar="ID", help="The number that `review list` shows.")]
+
+
+@verb("enhance", summary="Mend the graph: copies, splits, edges, confidences.", long=True, writes=True)
+def enhance(
+    session: Session,
+    *,
+    only: Only = None,
+    kind: Concerns = None,
+    limit: MostOfAKind = None,
+    dry_run: DryRun = False,
+    progress: Progress | None = None,
+) -> EnhancementPlan | Enhanced:
+    """Propose merges of copies, links between accounts of one event, splits, and changes of edges and confidences.
+
+    With --dry-run the proposals are shown with their ids, reasons and effects; --only applies those it names.
+    A merge or a split makes new blocks and archives the old ones. `undo` takes all of it back.
+    """
+    lifecycle = session.memory.lifecycle
+    plan = lifecycle.plan_enhancement(
+        kinds=[each.value for each in kind] if kind else (), limit=limit, progress=progress
+    )
+    chosen = lifecycle.choose(plan, only or ())
+    if dry_run:
+        from dataclasses import replace
+
+        return replace(plan, proposals=chosen)
+    return Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()))
+
+
+@verb("simulate", summary="Show what enhancement would come to, by simulation.", long=True)
+def simulate(
+    session: Session,
+    *,
+    only: Only = None,
+    kind: Concerns = None,
+    days: Annotated[
+        float, typer.Option("--days", metavar="N", min=0, max=36500, help="How far to look ahead.")
+    ] = 30,
+    draws: Annotated[
+        int, typer.Option("--draws", metavar="N", min=1, max=10000, help="How many futures.")
+    ] = 64,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Play the graph forward with the proposals of `enhance` and without, under uncertain confidences and decay.
+
+    Shows the strength of edges, the components, how stable the most central blocks are, and which blocks move.
+    Changes nothing; the session's seed decides the draws.
+    """
+    lifecycle = session.memory.lifecycle
+    plan = lifecycle.plan_enhancement(kinds=[each.value for each in kind] if kind else (), progress=progress)
+    chosen = lifecycle.choose(plan, only or ())
+    return lifecycle.simulate(chosen, days=days, draws=draws, seed=session.seed)
+
+
+@verb("prune", summary="Let go of what is faded, peripheral, unused and doubted.", writes=True)
+def prune(
+    session: Session,
+    *,
+    dry_run: DryRun = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="At most N blocks.")
+    ] = None,
+    hard: Annotated[bool, typer.Option("--hard", help="Delete blocks that are pruned already.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Needed for --hard.")] = False,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger", metavar="FILE", help="Where deleted blocks are written; else beside the store."
+        ),
+        Takes("file"),
+    ] = None,
+) -> PrunePlan | Pruned:
+    """Mark blocks as pruned and drop their edges; only those under all four limits at once.
+
+    With --hard, blocks that are pruned already leave the store, after they were written to a ledger. Both can be
+    undone.
+    """
+    lifecycle = session.memory.lifecycle
+    plan = lifecycle.plan_pruning(hard=hard, limit=limit)
+    session.listed = tuple(each.block.id for each in plan.candidates)
+    if dry_run:
+        return plan
+    if hard and not yes:
+        raise UsageError(
+            f"--hard would delete {len(plan.candidates)} blocks.",
+            way_out="Say --yes, or look first with --dry-run.",
+        )
+    return lifecycle.apply_pruning(plan, ledger=ledger)
+
+
+@verb("review scan", summary="Look for what may be superseded or contradicted.", long=True, writes=True)
+def scan(session: Session, *, dry_run: DryRun = False) -> ReviewPlan | ReviewList:
+    """Hold blocks of one subject against each other and put what conflicts into the queue.
+
+    Nothing is resolved by it: `review accept` and `review reject` do that.
+    """
+    lifecycle = session.memory.lifecycle
+    plan = lifecycle.plan_review()
+    if dry_run:
+        return plan
+    lifecycle.apply_review(plan)
+    return ReviewList(lifecycle.reviews(limit=50))
+
+
+@verb("review list", summary="List what waits for a verdict.")
+def queue(
+    session: Session,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Also what was decided.")] = False,
+    limit: Limit = 50,
+) -> ReviewList:
+    """List findings, the surest first, with both blocks and the words that conflict."""
+    found = session.memory.lifecycle.reviews(every=every, limit=limit)
+    session.listed = tuple(i for each in found for i in (each.older.id, each.newer.id))
+    return ReviewList(found)
+
+
+@verb(
+    "review accept", summary="Accept a finding: mark what is superseded, link what contradicts.", writes=True
+)
+def accept(session: Session, review: ReviewId) -> Operation:
+    """Carry a finding out.
+
+    The superseded block stays, marked with its successor and the instant; a contradiction becomes an edge.
+    """
+    return session.memory.lifecycle.accept(review)
+
+
+@verb("review reject", summary="Reject a finding: it is not proposed again.", writes=True)
+def reject(session: Session, review: ReviewId) -> Operation:
+    """Say that a finding is none. `undo` opens it again."""
+    return session.memory.lifecycle.reject(review)

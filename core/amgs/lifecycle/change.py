@@ -1,0 +1,193 @@
+"""What every later stage of the lifecycle does to the store: one set of changes, one transaction, one journal entry.
+
+A stage plans a Change from what it saw; `carry_out` refuses when the store has moved on under it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from amgs.errors import UsageError
+from amgs.lifecycle import journal
+from amgs.model import Block, Edge, Operation
+from amgs.store import blocks as stored_blocks
+from amgs.store import edges as stored_edges
+from amgs.store import scores as stored_scores
+from amgs.store.connection import Store
+from amgs.store.journal import Row
+
+_FIELDS = ("category", "confidence", "decay_lambda", "status", "is_self_component")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Blocks and edges as they were seen and as they will be.
+
+    blocks: (before, after) of blocks whose metadata changes; one that becomes pruned loses its edges. made:
+    new blocks, with embedding. taken: blocks that leave the store, with their edges. edges: (before, after),
+    None for an edge that is not there.
+    """
+
+    blocks: tuple[tuple[Block, Block], ...] = ()
+    made: tuple[Block, ...] = ()
+    taken: tuple[Block, ...] = ()
+    edges: tuple[tuple[Edge | None, Edge | None], ...] = ()
+
+    def touched(self) -> frozenset[str]:
+        """Ids of the blocks that it changes, makes or takes; not those whose edges alone change."""
+        return frozenset(
+            [b.id for b, _ in self.blocks] + [b.id for b in self.made] + [b.id for b in self.taken]
+        )
+
+
+def joined(changes: Iterable[Change]) -> Change:
+    """Several changes as one; the caller sees to it that they do not contradict each other."""
+    every = tuple(changes)
+    return Change(
+        tuple(pair for c in every for pair in c.blocks),
+        tuple(b for c in every for b in c.made),
+        tuple(b for c in every for b in c.taken),
+        tuple(pair for c in every for pair in c.edges),
+    )
+
+
+def carry_out(store: Store, kind: str, change: Change, summary: str, now: datetime) -> Operation:
+    """Write a change and its journal entry in one transaction.
+
+    Raises UsageError when a block or an edge is no longer as the plan saw it; nothing is written then.
+    """
+    with store.transaction():
+        rows = [*_blocks(store, change), *_edges(store, change)]
+        return journal.write(store, kind, now, summary, rows)
+
+
+# --- blocks -----------------------------------------------------------------------------------------------
+
+
+def _blocks(store: Store, change: Change) -> list[Row]:
+    seen = [before for before, _ in change.blocks] + list(change.taken)
+    now = stored_blocks.get(store, [b.id for b in seen])
+    for block in seen:
+        if block.id not in now or not _same(block, now[block.id]):
+            raise _stale(f"block {block.id[:8]} has changed")
+    known = stored_blocks.existing(store, [b.id for b in change.made])
+    if known:
+        raise _stale(f"block {min(known)[:8]} is there already")
+    # meta may have gained a source since: it keeps what is there and takes what the plan adds.
+    after = [_onto(now[before.id], before, new) for before, new in change.blocks]
+    rows = [journal.block_row(now[b.id], b) for b in after]
+    stored_blocks.update(store, after)
+    lost = [b.id for b in after if b.status == "pruned"] + [b.id for b in change.taken]
+    rows += _cut(store, lost)
+    rows += _take(store, change.taken)
+    rows += _make(store, change.made)
+    return rows
+
+
+def _same(planned: Block, present: Block) -> bool:
+    return all(getattr(planned, name) == getattr(present, name) for name in _FIELDS)
+
+
+def _onto(present: Block, before: Block, after: Block) -> Block:
+    meta = {**present.meta, **{k: v for k, v in after.meta.items() if before.meta.get(k) != v}}
+    for key in before.meta.keys() - after.meta.keys():
+        meta.pop(key, None)
+    return replace(
+        present,
+        category=after.category,
+        confidence=after.confidence,
+        decay_lambda=after.decay_lambda,
+        status=after.status,
+        is_self_component=after.is_self_component,
+        meta=meta,
+    )
+
+
+def _cut(store: Store, ids: Sequence[str]) -> list[Row]:
+    """No edge may end at a block that is pruned or gone: all that touch it go, those made since the plan too."""
+    if not ids:
+        return []
+    gone = stored_edges.touching(store, ids)
+    stored_edges.delete(store, [stored_edges.key(e) for e in gone])
+    return [journal.edge_row(e, None) for e in gone]
+
+
+def _take(store: Store, blocks: Sequence[Block]) -> list[Row]:
+    ids = [b.id for b in blocks]
+    whole = stored_blocks.get(store, ids, embeddings=True)
+    rows = [journal.block_row(whole[i], None) for i in ids]
+    if ids:
+        stored_scores.forget(store, ids)
+        stored_blocks.delete(store, ids)
+    return rows
+
+
+def _make(store: Store, blocks: Sequence[Block]) -> list[Row]:
+    if not blocks:
+        return []
+    stored_blocks.insert(store, blocks)
+    with_vector = [b for b in blocks if b.embedding is not None]
+    if with_vector:
+        matrix = np.stack([b.embedding for b in with_vector if b.embedding is not None])
+        stored_blocks.set_embeddings(store, [b.id for b in with_vector], matrix)
+    # A text that was made before and undone may still stand in the log of reinforcements.
+    stored_blocks.recount(store, [b.id for b in blocks])
+    return [journal.block_row(None, b) for b in blocks]
+
+
+# --- edges ------------------------------------------------------------------------------------------------
+
+
+def _edges(store: Store, change: Change) -> list[Row]:
+    keys = [stored_edges.key(one) for before, after in change.edges for one in (before or after,) if one]
+    now = stored_edges.get(store, keys)
+    rows: list[Row] = []
+    put: list[Edge] = []
+    drop: list[stored_edges.Key] = []
+    for before, after in change.edges:
+        one = before or after
+        if one is None:
+            continue
+        present = now.get(stored_edges.key(one))
+        if before is None and present is not None:
+            continue  # What was to be made is there already, and stays as it is.
+        if before is not None and (present is None or not _alike(before, present)):
+            raise _stale(f"the edge {one.source_id[:8]} {one.relation_type} {one.target_id[:8]} has changed")
+        if after is None:
+            drop.append(stored_edges.key(one))
+        else:
+            after = (
+                after if present is None else replace(after, last_reinforced_at=present.last_reinforced_at)
+            )
+            put.append(after)
+        rows.append(journal.edge_row(present, after))
+    _check_ends(store, put)
+    stored_edges.delete(store, drop)
+    stored_edges.put(store, put)
+    return rows
+
+
+def _alike(planned: Edge, present: Edge) -> bool:
+    return (planned.weight, planned.confidence, planned.decay_lambda) == (
+        present.weight,
+        present.confidence,
+        present.decay_lambda,
+    )
+
+
+def _check_ends(store: Store, edges: Sequence[Edge]) -> None:
+    ends = {e.source_id for e in edges} | {e.target_id for e in edges}
+    there = stored_blocks.get(store, ends)
+    for end in sorted(ends):
+        if end not in there or there[end].status == "pruned":
+            raise _stale(f"block {end[:8]} is gone")
+
+
+def _stale(what: str) -> UsageError:
+    return UsageError(
+        f"Since the plan was made, {what}.", title="The plan is out of date", way_out="Plan again."
+    )

@@ -1,0 +1,171 @@
+"""How edges stand up to use: the faint ones, those that use strengthens or weakens, and neighbours that disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from amgs.decay import relevance_at
+from amgs.lifecycle.change import Change
+from amgs.lifecycle.linking import DUPLICATES, MENTIONS_SAME, RELATED
+from amgs.lifecycle.proposals import Proposal, ProposalKind, proposal_id
+from amgs.model import Block, Edge
+from amgs.settings import EnhancementSettings
+
+LEARNED = frozenset({RELATED, MENTIONS_SAME, "same_event"})
+"""Relations that were inferred; what a source says itself (`next`, `links_to`, …) is not for use to judge."""
+
+_ALIKE = frozenset({RELATED, DUPLICATES, "same_event"})
+_KEPT_SHARE = 0.8
+_GAIN = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the logs say.
+
+    blocks: the assemblies that each block was in. walks: how often each edge (source, target, relation) was
+    walked.
+    """
+
+    blocks: Mapping[str, frozenset[str]]
+    walks: Mapping[tuple[str, str, str], int]
+
+
+def faint(
+    edges: Sequence[Edge],
+    blocks: Mapping[str, Block],
+    settings: EnhancementSettings,
+    now: datetime,
+    busy: Collection[str],
+) -> list[Proposal]:
+    """Inferred edges that are weak in strength as in confidence; they are taken out."""
+    found = []
+    for e in _judged(edges, blocks, busy):
+        strength = e.weight * e.confidence * relevance_at(e.decay_lambda, e.last_reinforced_at, now)
+        if strength < settings.weak_strength and e.confidence < settings.weak_confidence:
+            parts = f"weight {e.weight:.2f}, confidence {e.confidence:.2f}"
+            reason = f"{e.relation_type}: strength {strength:.3f} ({parts})"
+            sure = 1.0 - strength / settings.weak_strength * 0.5
+            found.append(
+                _of_edge("weak_edge", e, blocks, reason, sure, "the edge goes; both blocks stay", None)
+            )
+    return found
+
+
+def by_use(
+    edges: Sequence[Edge],
+    blocks: Mapping[str, Block],
+    usage: Usage,
+    settings: EnhancementSettings,
+    busy: Collection[str],
+) -> list[Proposal]:
+    """Edges whose ends are used together gain weight, those whose ends are used apart lose some.
+
+    n uses close the share 1 - (1 - ¼)ⁿ of the gap to 1; too few uses say nothing.
+    """
+    found = []
+    none: frozenset[str] = frozenset()
+    for e in _judged(edges, blocks, busy):
+        a, b = usage.blocks.get(e.source_id, none), usage.blocks.get(e.target_id, none)
+        together = len(a & b)
+        walked = usage.walks.get((e.source_id, e.target_id, e.relation_type), 0)
+        uses = max(together, walked)
+        apart = min(len(a), len(b)) - together
+        sure = uses / (uses + 2.0)
+        if uses >= settings.uses and together >= apart:
+            weight = round(1.0 - (1.0 - e.weight) * (1.0 - _GAIN) ** uses, 6)
+            reason = f"{e.relation_type}: used together {together} times, walked {walked}"
+            effect = f"weight {e.weight:.2f} → {weight:.2f}"
+            if weight > e.weight:
+                found.append(
+                    _of_edge("strengthen", e, blocks, reason, sure, effect, replace(e, weight=weight))
+                )
+        elif together == 0 and walked == 0 and apart >= 2 * settings.uses:
+            weight = round(e.weight * _KEPT_SHARE, 6)
+            reason = f"{e.relation_type}: both ends used {apart} times or more, never together"
+            effect = f"weight {e.weight:.2f} → {weight:.2f}"
+            found.append(
+                _of_edge(
+                    "weaken", e, blocks, reason, apart / (apart + 4.0), effect, replace(e, weight=weight)
+                )
+            )
+    return found
+
+
+def mismatches(
+    edges: Sequence[Edge],
+    blocks: Mapping[str, Block],
+    usage: Usage,
+    settings: EnhancementSettings,
+    busy: Collection[str],
+) -> list[Proposal]:
+    """Blocks that are strongly alike and believed very differently.
+
+    The one with less use behind it moves half of the way to the other; each block at most once a plan.
+    """
+    found: list[Proposal] = []
+    moved: set[str] = set()
+    strong = [e for e in edges if e.relation_type in _ALIKE and e.weight >= settings.mismatch_weight]
+    for e in sorted(strong, key=lambda e: (-e.weight, e.source_id, e.target_id)):
+        a, b = blocks.get(e.source_id), blocks.get(e.target_id)
+        if a is None or b is None or {a.id, b.id} & set(busy):
+            continue
+        if abs(a.confidence - b.confidence) < settings.mismatch:
+            continue
+        # With equal use behind both, the lower confidence is the one that a hedge or a vague category gave.
+        one, other = sorted((a, b), key=lambda x: (len(usage.blocks.get(x.id, ())), x.confidence, x.id))
+        if one.id in moved or other.id in moved:
+            continue
+        moved.add(one.id)
+        value = round((one.confidence + other.confidence) / 2, 4)
+        after = replace(one, confidence=value)
+        found.append(
+            Proposal(
+                proposal_id("confidence", one.id, other.id),
+                "confidence",
+                (one.id, other.id),
+                (one.title, other.title),
+                f"{e.relation_type} at {e.weight:.2f}, but believed {one.confidence:.2f} and {other.confidence:.2f}",
+                round(e.weight * e.confidence, 4),
+                f"confidence of {one.id[:8]} {one.confidence:.2f} → {value:.2f}",
+                Change(((one, after),)),
+            )
+        )
+    return found
+
+
+def _judged(edges: Sequence[Edge], blocks: Mapping[str, Block], busy: Collection[str]) -> list[Edge]:
+    """Inferred edges between blocks that are there and that no other proposal remakes."""
+    return [
+        e
+        for e in edges
+        if e.relation_type in LEARNED
+        and e.source_id in blocks
+        and e.target_id in blocks
+        and e.source_id not in busy
+        and e.target_id not in busy
+    ]
+
+
+def _of_edge(
+    kind: ProposalKind,
+    edge: Edge,
+    blocks: Mapping[str, Block],
+    reason: str,
+    confidence: float,
+    effect: str,
+    after: Edge | None,
+) -> Proposal:
+    ends = (edge.source_id, edge.target_id)
+    return Proposal(
+        proposal_id(kind, *ends, edge.relation_type),
+        kind,
+        ends,
+        tuple(blocks[i].title for i in ends),
+        reason,
+        round(confidence, 4),
+        effect,
+        Change(edges=((edge, after),)),
+    )

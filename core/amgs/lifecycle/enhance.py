@@ -1,0 +1,286 @@
+"""The enhancement cycle: what could be better in the graph, as proposals, and carrying chosen ones out (AMGS §8.3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from amgs.decay import PROFILES
+from amgs.errors import UsageError
+from amgs.lifecycle import edge_health, reshape
+from amgs.lifecycle.change import Change, carry_out, joined
+from amgs.lifecycle.edge_health import Usage
+from amgs.lifecycle.likeness import Pair, pairs
+from amgs.lifecycle.proposals import KINDS, EnhancementPlan, Proposal, proposal_id
+from amgs.model import Block, BlockFilter, Edge, Operation, Progress, Vector
+from amgs.settings import EnhancementSettings
+from amgs.store import blocks as stored_blocks
+from amgs.store import edges as stored_edges
+from amgs.store import reinforcement_log
+from amgs.store.connection import Store
+from amgs.text.embedding import Embedder
+
+KIND = "enhance"
+_LIVE = BlockFilter(statuses=("consolidated",))
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a plan looks at: consolidated blocks with their embeddings (n, d), edges among them, and their use.
+
+    known: ids of all blocks, whatever their status.
+    """
+
+    blocks: tuple[Block, ...]
+    matrix: Vector
+    edges: tuple[Edge, ...]
+    usage: Usage
+    known: frozenset[str]
+
+
+def world(store: Store) -> World:
+    """The world as the store holds it now."""
+    blocks = {b.id: b for b in stored_blocks.select(store, _LIVE, order="arrival")}
+    held = stored_blocks.embeddings(store, wanted=_LIVE)
+    present = [str(i) for i in held.ids]
+    every = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))
+    known = frozenset(str(i) for i in stored_blocks.facts(store, every).ids)
+    edges = tuple(
+        e for e in stored_edges.everything(store) if e.source_id in blocks and e.target_id in blocks
+    )
+    usage = Usage(reinforcement_log.assemblies(store), reinforcement_log.walks(store))
+    return World(tuple(blocks[i] for i in present), held.matrix, edges, usage, known)
+
+
+# --- the plan ---------------------------------------------------------------------------------------------
+
+
+def plan(
+    seen: World,
+    *,
+    settings: EnhancementSettings,
+    embedder: Embedder,
+    now: datetime,
+    change_counter: int,
+    kinds: Sequence[str] = (),
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> EnhancementPlan:
+    """Proposals of the kinds asked for (of all without any), at most `limit` of a kind; changes nothing.
+
+    No two of them remake the same block. Raises UsageError for an unknown kind.
+    """
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UsageError(f"There is no proposal of kind {kind!r}.", way_out=f"Kinds: {', '.join(KINDS)}.")
+    wanted = frozenset(kinds) or frozenset(KINDS)
+    if progress is not None:
+        progress(0, 3, "comparing blocks")
+    found = _alike(seen, settings, embedder, now, wanted)
+    busy = _remade(found)
+    if progress is not None:
+        progress(1, 3, "looking for blocks with several concepts")
+    if "split" in wanted:
+        found += _splits(seen, settings, embedder, now, busy)
+        busy = _remade(found)
+    if progress is not None:
+        progress(2, 3, "weighing edges")
+    blocks = {b.id: b for b in seen.blocks}
+    rest = edge_health.faint(seen.edges, blocks, settings, now, busy)
+    weak = {_edge_of(p) for p in rest}
+    used = edge_health.by_use(seen.edges, blocks, seen.usage, settings, busy)
+    rest += [p for p in used if _edge_of(p) not in weak]
+    rest += edge_health.mismatches(seen.edges, blocks, seen.usage, settings, busy)
+    found += [p for p in rest if p.kind in wanted]
+    kept, left_out = _limited(found, limit)
+    return EnhancementPlan(kept, now, change_counter, left_out)
+
+
+def _edge_of(proposal: Proposal) -> stored_edges.Key | None:
+    """The edge that a proposal is about."""
+    before = proposal.change.edges[0][0]
+    return None if before is None else stored_edges.key(before)
+
+
+def _limited(found: Iterable[Proposal], limit: int | None) -> tuple[tuple[Proposal, ...], int]:
+    ordered = sorted(found, key=lambda p: (KINDS.index(p.kind), -p.confidence, p.id))
+    counts: Counter[str] = Counter()
+    kept = []
+    for p in ordered:
+        counts[p.kind] += 1
+        if limit is None or counts[p.kind] <= limit:
+            kept.append(p)
+    return tuple(kept), len(ordered) - len(kept)
+
+
+def _remade(found: Iterable[Proposal]) -> frozenset[str]:
+    """Blocks that a proposal archives or makes: no other may build on them."""
+    return frozenset(i for p in found if p.kind in ("duplicate", "merge", "split") for i in p.subjects)
+
+
+def _alike(
+    seen: World, settings: EnhancementSettings, embedder: Embedder, now: datetime, wanted: frozenset[str]
+) -> list[Proposal]:
+    found: list[Proposal] = []
+    busy: set[str] = set()
+    touching = _touching(seen.edges)
+    linked = {(e.source_id, e.target_id) for e in seen.edges if e.relation_type == reshape.SAME_EVENT}
+    order = {kind: n for n, kind in enumerate(KINDS)}
+    for pair in sorted(
+        pairs(seen.blocks, seen.matrix, settings),
+        key=lambda p: (order[p.kind], -p.confidence, p.a.id, p.b.id),
+    ):
+        ids = (pair.a.id, pair.b.id)
+        if pair.kind not in wanted or busy & set(ids) or (pair.b.id, pair.a.id) in linked:
+            continue
+        if pair.kind == "overlap":
+            change = Change(edges=((None, _same_event(pair, now)),))
+            effect = "a same_event edge; both accounts stay"
+        else:
+            own = [e for i in ids for e in touching.get(i, ())]
+            change = reshape.merge(pair.a, pair.b, own, seen.known, embedder, now)
+            if change == Change():
+                continue
+            busy |= set(ids)
+            effect = _merge_effect(change)
+        found.append(_of_pair(pair, effect, change))
+    return found
+
+
+def _of_pair(pair: Pair, effect: str, change: Change) -> Proposal:
+    told = f"wording {pair.wording:.2f}, meaning {pair.cosine:.2f}, {pair.hours:.0f} h apart"
+    return Proposal(
+        proposal_id(pair.kind, pair.a.id, pair.b.id),
+        pair.kind,
+        (pair.a.id, pair.b.id),
+        (pair.a.title, pair.b.title),
+        told,
+        pair.confidence,
+        effect,
+        change,
+    )
+
+
+def _merge_effect(change: Change) -> str:
+    archived = sum(after.status == "archived" for _, after in change.blocks)
+    made = f"one new block {change.made[0].id[:8]}" if change.made else "no new block"
+    return f"{made}, {archived} archived, {len(change.edges)} edges"
+
+
+def _same_event(pair: Pair, now: datetime) -> Edge:
+    return Edge(
+        pair.b.id,
+        pair.a.id,
+        reshape.SAME_EVENT,
+        round(pair.cosine, 6),
+        pair.confidence,
+        now,
+        now,
+        PROFILES["durable"],
+    )
+
+
+def _splits(
+    seen: World, settings: EnhancementSettings, embedder: Embedder, now: datetime, busy: frozenset[str]
+) -> list[Proposal]:
+    found = []
+    touching = _touching(seen.edges)
+    # Next to a block that is remade, edges would lead to what is archived: it waits for the next plan.
+    waiting = set(busy) | {i for one in busy for i in _ends(touching.get(one, ()))}
+    rows = {b.id: seen.matrix[i] for i, b in enumerate(seen.blocks)}
+    asked = [
+        b
+        for b in seen.blocks
+        # What was merged would be split again at once.
+        if len(b.content.split()) >= 2 * settings.split_words and "derived_from" not in b.meta
+    ]
+    pieces = [reshape.paragraphs_of(b.content) for b in asked]
+    # One call for all: an embedder is many times faster in batches.
+    vectors = embedder.embed([p for own in pieces for p in own]) if asked else seen.matrix[:0]
+    ends = np.cumsum([0, *(len(own) for own in pieces)])
+    for n, block in enumerate(asked):
+        if block.id in waiting:
+            continue
+        texts = reshape.sections(block.content, settings.split_words)
+        reason, sure = f"{len(texts)} sections under headings of one level", 0.7
+        if len(texts) < 2:
+            texts, cosine = reshape.semantic_break(
+                block.content, vectors[ends[n] : ends[n + 1]], settings.split_words, settings.split_cosine
+            )
+            reason, sure = f"its halves are alike by {cosine:.2f} only", 0.3 + 0.4 * (1 - max(cosine, 0.0))
+        if len(texts) < 2:
+            continue
+        own = touching.get(block.id, ())
+        change = reshape.split(block, texts, own, rows, seen.known, embedder, now)
+        if change == Change():
+            continue
+        waiting |= {block.id, *_ends(own)}
+        effect = f"{len(change.made)} new blocks, this one archived, {len(change.edges)} edges"
+        found.append(
+            Proposal(
+                proposal_id("split", block.id),
+                "split",
+                (block.id,),
+                (block.title,),
+                reason,
+                round(min(sure, 0.95), 4),
+                effect,
+                change,
+            )
+        )
+    return found
+
+
+def _ends(edges: Iterable[Edge]) -> frozenset[str]:
+    return frozenset(i for e in edges for i in (e.source_id, e.target_id))
+
+
+def _touching(edges: Iterable[Edge]) -> Mapping[str, Sequence[Edge]]:
+    found: dict[str, list[Edge]] = {}
+    for e in edges:
+        found.setdefault(e.source_id, []).append(e)
+        found.setdefault(e.target_id, []).append(e)
+    return found
+
+
+# --- the change -------------------------------------------------------------------------------------------
+
+
+def apply(store: Store, proposals: Sequence[Proposal], now: datetime) -> Operation:
+    """Carry proposals of one plan out in one transaction; raises UsageError when the store has moved on."""
+    counts = Counter(p.kind for p in proposals)
+    said = ", ".join(f"{counts[kind]} {kind.replace('_', ' ')}" for kind in KINDS if counts[kind])
+    change = _settled(joined(p.change for p in proposals))
+    return carry_out(store, KIND, change, said or "nothing to do", now)
+
+
+def _settled(change: Change) -> Change:
+    """Edges between two blocks that are both remade, which each proposal saw as the other's neighbour.
+
+    A remade block is archived, not gone, so such an edge is sound; it is led on to what the other became.
+    """
+    became = {
+        before.id: str(after.meta["merged_into"])
+        for before, after in change.blocks
+        if "merged_into" in after.meta
+    }
+    made: dict[tuple[str, str, str], tuple[Edge | None, Edge | None]] = {}
+    for before, after in change.edges:
+        one = after or before
+        if one is None:
+            continue
+        if before is None and after is not None and after.relation_type != reshape.DERIVED:
+            after = replace(
+                after,
+                source_id=became.get(after.source_id, after.source_id),
+                target_id=became.get(after.target_id, after.target_id),
+            )
+            if after.source_id == after.target_id:
+                continue
+            one = after
+        made.setdefault((one.source_id, one.target_id, one.relation_type), (before, after))
+    return Change(change.blocks, change.made, change.taken, tuple(made.values()))

@@ -1,0 +1,76 @@
+"""What enhancement proposes: one value a proposal, each with its reason and the change it would make."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from amgs.errors import UsageError
+from amgs.lifecycle.change import Change
+
+ProposalKind = Literal[
+    "duplicate", "merge", "overlap", "split", "weak_edge", "strengthen", "weaken", "confidence"
+]
+KINDS: tuple[ProposalKind, ...] = (
+    "duplicate",
+    "merge",
+    "overlap",
+    "split",
+    "weak_edge",
+    "strengthen",
+    "weaken",
+    "confidence",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One thing that could be better.
+
+    id: made from what it is about, the same whenever it is found again. subjects: ids of blocks. confidence:
+    how sure the finding is, in [0, 1]. effect: what applying it will change, in words.
+    """
+
+    id: str
+    kind: ProposalKind
+    subjects: tuple[str, ...]
+    titles: tuple[str, ...]
+    reason: str
+    confidence: float
+    effect: str
+    change: Change = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EnhancementPlan:
+    """Proposals, the surest first within a kind; nothing has happened yet.
+
+    left_out: how many more were found than the limit lets through.
+    """
+
+    proposals: tuple[Proposal, ...]
+    made_at: datetime
+    change_counter: int
+    left_out: int = 0
+
+
+def proposal_id(kind: str, *parts: str) -> str:
+    """A short name: the first letter of the kind and seven digits of a hash of what it is about."""
+    return kind[0] + hashlib.sha256(" ".join((kind, *parts)).encode()).hexdigest()[:7]
+
+
+def chosen(plan: EnhancementPlan, only: Sequence[str]) -> tuple[Proposal, ...]:
+    """The proposals with these ids (or beginnings of ids), all without any; raises UsageError for an unknown one."""
+    if not only:
+        return plan.proposals
+    wanted: dict[str, Proposal] = {}
+    for name in only:
+        found = [p for p in plan.proposals if name and p.id.startswith(name)]
+        if len(found) != 1:
+            what = "No proposal has" if not found else f"{len(found)} proposals begin with"
+            raise UsageError(f"{what} the id {name!r}.", way_out="`enhance --dry-run` lists them.")
+        wanted[found[0].id] = found[0]
+    return tuple(p for p in plan.proposals if p.id in wanted)

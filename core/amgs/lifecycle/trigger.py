@@ -1,0 +1,47 @@
+"""When consolidation is due: by the time since the last one and by what waits in the inbox (AMGS §8.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from amgs.settings import ConsolidationSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Whether to consolidate now, and why (not).
+
+    waiting: raw blocks. next_at: the instant at which what waits becomes due by time; None when nothing waits.
+    """
+
+    due: bool
+    because: str
+    waiting: int
+    last: datetime | None
+    next_at: datetime | None
+
+
+def due(
+    waiting: int,
+    oldest: datetime | None,
+    last: datetime | None,
+    now: datetime,
+    settings: ConsolidationSettings,
+) -> Due:
+    """The verdict for `waiting` raw blocks; oldest: the instant that the clock runs from before any consolidation."""
+    if waiting == 0:
+        return Due(False, "the inbox is empty", 0, last, None)
+    since = last if last is not None else oldest if oldest is not None else now
+    # A clock that went back must not put the next consolidation off for ever.
+    since = min(since, now)
+    interval = timedelta(minutes=settings.interval_minutes)
+    next_at = since + interval
+    if waiting >= settings.volume:
+        return Due(True, f"{waiting} blocks wait, the limit is {settings.volume}", waiting, last, next_at)
+    minutes = (now - since).total_seconds() / 60.0
+    if now >= next_at:
+        told = f"{minutes:.0f} minutes have passed, the interval is {settings.interval_minutes:g}"
+        return Due(True, told, waiting, last, next_at)
+    told = f"{waiting} of {settings.volume} blocks, {minutes:.0f} of {settings.interval_minutes:g} minutes"
+    return Due(False, told, waiting, last, next_at)

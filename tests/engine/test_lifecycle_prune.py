@@ -1,0 +1,147 @@
+"""Only what is faded, peripheral, unused and doubted goes, and nothing goes without a trace."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs.clock import FixedClock
+from amgs.errors import StoreError, UsageError
+from amgs.lifecycle.ingest import Draft
+from amgs.memory import Memory
+from amgs.model import Block, BlockFilter
+from tests.engine.lifecycle_world import content, lively
+from tests.engine.memory_world import NOW
+
+LATER = NOW + timedelta(days=400)
+
+
+def _old(path: Path | str = ":memory:", *, at: int = 400) -> Memory:
+    """The lively memory, a year later, with every block doubted, and one outside the graph."""
+    memory = lively(str(path))
+    memory.ingest_many([Draft("qqq zzz xxyyy", meta={"source": "odd.md"})])
+    memory.apply_consolidation(memory.plan_consolidation())
+    for block in memory.blocks(BlockFilter()):
+        memory.set_metadata(block.id, confidence=0.3, decay_lambda=0.01)
+    memory.clock = FixedClock(NOW + timedelta(days=at))
+    return memory
+
+
+def _odd(memory: Memory) -> Block:
+    return next(b for b in memory.blocks(BlockFilter()) if b.meta["source"] == "odd.md")
+
+
+def _planned(memory: Memory) -> set[str]:
+    return {c.block.id for c in memory.lifecycle.plan_pruning().candidates}
+
+
+def test_each_of_the_four_reasons_alone_keeps_a_block() -> None:
+    with _old() as memory:
+        odd = _odd(memory).id
+        assert odd in _planned(memory)
+        memory.set_metadata(odd, confidence=0.9)
+        assert odd not in _planned(memory)
+        memory.set_metadata(odd, confidence=0.3, is_self_component=True)
+        assert odd not in _planned(memory)
+        memory.set_metadata(odd, is_self_component=False, decay_lambda=0.0)
+        assert odd not in _planned(memory), "a pin stays"
+        memory.set_metadata(odd, decay_lambda=0.01)
+        assert odd in _planned(memory)
+        hub = max(memory.blocks(BlockFilter()), key=lambda b: memory.centrality(b.id).degree)
+        assert hub.id not in _planned(memory), "what is central stays"
+        memory.clock = FixedClock(NOW)
+        for _ in range(2):
+            memory.reinforce([odd], event_type="assembled", source="x")
+        memory.clock = FixedClock(LATER)
+        assert odd not in _planned(memory), "what was used stays"
+    with _old(at=1) as memory:
+        assert _odd(memory).id not in _planned(memory), "what is fresh stays"
+
+
+def test_no_edge_ends_at_a_pruned_block_and_undo_brings_all_of_them_back() -> None:
+    with _old() as memory:
+        loose = memory.settings.pruning.model_copy(update={"centrality": 1.0})
+        memory.settings = memory.settings.model_copy(update={"pruning": loose})
+        before = content(memory)
+        assert memory.edges()
+        done = memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning())
+        assert memory.status().blocks == {"pruned": 8}
+        assert memory.edges() == ()
+        assert memory.verify().ok
+        memory.undo(done.operation.id)
+        assert content(memory) == before
+        assert memory.verify().ok
+
+
+@settings(max_examples=6)
+@given(st.integers(min_value=1, max_value=8), st.booleans())
+def test_pruning_and_its_undo_leave_the_store_as_it_was(limit: int, hard: bool) -> None:
+    with _old() as memory, TemporaryDirectory() as folder:
+        loose = memory.settings.pruning.model_copy(update={"centrality": 1.0})
+        memory.settings = memory.settings.model_copy(update={"pruning": loose})
+        memory.reinforce([_odd(memory).id], event_type="looked", source="x")
+        if hard:
+            memory.clock = FixedClock(LATER + timedelta(days=400))
+            memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning())
+        before = content(memory)
+        plan = memory.lifecycle.plan_pruning(hard=hard, limit=limit)
+        assert len(plan.candidates) <= limit
+        done = memory.lifecycle.apply_pruning(plan, ledger=Path(folder, "ledger") if hard else None)
+        assert memory.verify().ok
+        memory.undo(done.operation.id)
+        assert content(memory) == before
+        assert memory.verify().ok
+
+
+def test_a_hard_pruning_writes_its_ledger_first(tmp_path: Path) -> None:
+    with _old(tmp_path / "s.duckdb") as memory:
+        odd = _odd(memory)
+        memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning())
+        plan = memory.lifecycle.plan_pruning(hard=True)
+        with pytest.raises(StoreError, match="nothing was deleted"):
+            memory.lifecycle.apply_pruning(plan, ledger=tmp_path / "missing" / "ledger.jsonl")
+        assert memory.block(odd.id).status == "pruned"
+        done = memory.lifecycle.apply_pruning(plan)
+        kept = [json.loads(line) for line in Path(done.ledger).read_text(encoding="utf-8").splitlines()]
+        assert odd.content in [line["content"] for line in kept]
+        assert "pruned" not in memory.status().blocks
+        assert memory.verify().ok
+
+
+def test_a_store_without_a_file_needs_a_ledger_to_delete() -> None:
+    with _old() as memory:
+        memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning())
+        with pytest.raises(UsageError, match="ledger"):
+            memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning(hard=True))
+
+
+def test_an_edge_to_a_block_pruned_since_is_not_lost_by_an_undo_out_of_order() -> None:
+    with _old() as memory:
+        edge = memory.edges()[0]
+        memory.set_metadata(edge.source_id, status="pruned")
+        first = memory.operations(1)[0].id
+        memory.set_metadata(edge.target_id, status="pruned")
+        second = memory.operations(1)[0].id
+        with pytest.raises(UsageError, match="pruned since"):
+            memory.undo(first)
+        memory.undo(second)
+        memory.undo(first)
+        assert edge in memory.edges()
+
+
+def test_a_preview_shows_a_pin_and_changes_nothing() -> None:
+    with lively() as memory:
+        block = memory.blocks(BlockFilter())[0]
+        counter = memory.change_counter
+        seen = memory.lifecycle.preview_decay(block.id, 0.0, days=50)
+        assert seen.then.falls_below_at is None and seen.relevance_then == 1.0
+        assert seen.relevance_now < 1.0
+        assert memory.change_counter == counter
+        with pytest.raises(UsageError):
+            memory.lifecycle.preview_decay(block.id, -1.0)

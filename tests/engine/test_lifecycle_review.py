@@ -1,0 +1,151 @@
+"""What changed is found, shown, and decided by the operator alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs.errors import UsageError
+from amgs.lifecycle.ingest import Draft
+from amgs.memory import Memory
+from tests.engine.lifecycle_world import content
+from tests.engine.memory_world import open_memory
+
+OLD_RENT = "# Rent of the boat house\n\nThe rent of the boat house is 120 crowns a month, due on the first."
+NEW_RENT = "# Rent of the boat house\n\nFrom 1 May the rent of the boat house is 135 crowns a month, not 120."
+TOWER_A = "# The lighthouse\n\nThe lighthouse of Sundby is 41 metres high and was finished under queen Agda."
+TOWER_B = "# Height of the lighthouse\n\nThe lighthouse of Sundby is 38 metres high by the surveyor's book."
+CHIEF = "# The harbour master\n\nThe harbour master is Oline Kvam and she answers before six in the morning."
+NEW_CHIEF = "# Harbour\n\nOline Kvam is no longer the harbour master; her nephew answers in the morning."
+OTHER = ("# Herring\n\nThe herring came in late.", "# Nets\n\nThirty nets dry on the racks behind the shed.")
+TEXTS = (OLD_RENT, TOWER_A, CHIEF, *OTHER, NEW_RENT, TOWER_B, NEW_CHIEF)
+
+
+def _harbour() -> Memory:
+    memory = open_memory()
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    tags = {"tags": ["reference"]}
+    memory.ingest_many(
+        Draft(text, at + timedelta(days=n), {"source": f"{n}.md", **tags}) for n, text in enumerate(TEXTS)
+    )
+    memory.apply_consolidation(memory.plan_consolidation())
+    return memory
+
+
+def _found(memory: Memory) -> dict[tuple[str, str], str]:
+    plan = memory.lifecycle.plan_review()
+    text = {b: memory.block(b).content for r in plan.found for b in (r.older_id, r.newer_id)}
+    return {(text[r.older_id], text[r.newer_id]): r.kind for r in plan.found}
+
+
+def test_a_value_that_a_later_note_replaces_and_two_that_disagree_are_found_apart() -> None:
+    with _harbour() as memory:
+        found = _found(memory)
+        assert found[OLD_RENT, NEW_RENT] == "supersedes"
+        assert found[CHIEF, NEW_CHIEF] == "supersedes"
+        assert found[TOWER_A, TOWER_B] == "contradicts"
+        assert not any(text in OTHER for pair in found for text in pair)
+
+
+def test_the_reason_names_both_values() -> None:
+    with _harbour() as memory:
+        because = {r.because for r in memory.lifecycle.plan_review().found if "135" in r.because}
+        assert because and all("120" in text for text in because)
+
+
+def test_nothing_is_resolved_by_finding_it() -> None:
+    with _harbour() as memory:
+        before = content(memory)
+        memory.lifecycle.apply_review(memory.lifecycle.plan_review())
+        assert content(memory) == before
+        assert memory.lifecycle.reviews()
+        assert not memory.lifecycle.plan_review().found, "what is in the queue is not found again"
+
+
+def test_an_accepted_supersession_marks_the_old_block_and_keeps_it() -> None:
+    with _harbour() as memory:
+        memory.lifecycle.apply_review(memory.lifecycle.plan_review())
+        item = next(i for i in memory.lifecycle.reviews() if i.older.content == OLD_RENT)
+        memory.lifecycle.accept(item.review.id)
+        old = memory.block(item.older.id)
+        assert old.status == "consolidated"
+        assert old.meta["superseded_by"] == item.newer.id
+        assert datetime.fromisoformat(old.meta["superseded_at"]) == item.newer.created_at
+        assert ("supersedes", item.newer.id) in {(e.relation_type, e.source_id) for e in memory.edges(old.id)}
+        with pytest.raises(UsageError, match="accepted already"):
+            memory.lifecycle.reject(item.review.id)
+        assert memory.verify().ok
+
+
+def test_an_accepted_contradiction_is_an_edge_and_a_rejected_one_never_comes_back() -> None:
+    with _harbour() as memory:
+        memory.lifecycle.apply_review(memory.lifecycle.plan_review())
+        item = next(i for i in memory.lifecycle.reviews() if i.review.kind == "contradicts")
+        memory.lifecycle.reject(item.review.id)
+        assert item.review.id not in {i.review.id for i in memory.lifecycle.reviews()}
+        assert not memory.lifecycle.plan_review().found
+        rejected = memory.lifecycle.reviews(every=True)[-1].review
+        assert rejected.state == "rejected" and rejected.operation is not None
+        memory.undo(rejected.operation)
+        memory.lifecycle.accept(item.review.id)
+        assert "contradicts" in {e.relation_type for e in memory.edges(item.older.id)}
+        assert "superseded_by" not in memory.block(item.older.id).meta
+
+
+def test_undoing_the_look_empties_the_queue_and_a_new_look_fills_it() -> None:
+    with _harbour() as memory:
+        done = memory.lifecycle.apply_review(memory.lifecycle.plan_review())
+        count = len(memory.lifecycle.reviews())
+        memory.undo(done.id)
+        assert memory.lifecycle.reviews() == ()
+        memory.lifecycle.apply_review(memory.lifecycle.plan_review())
+        assert len(memory.lifecycle.reviews()) == count
+        with pytest.raises(UsageError, match="no review"):
+            memory.lifecycle.accept(999)
+
+
+@settings(max_examples=6)
+@given(st.lists(st.booleans(), min_size=3, max_size=3))
+def test_verdicts_and_their_undo_leave_the_store_as_it_was(verdicts: list[bool]) -> None:
+    with _harbour() as memory:
+        memory.lifecycle.apply_review(memory.lifecycle.plan_review())
+        before = content(memory), memory.lifecycle.reviews(every=True)
+        done = [
+            memory.lifecycle.accept(item.review.id) if verdict else memory.lifecycle.reject(item.review.id)
+            for item, verdict in zip(memory.lifecycle.reviews(), verdicts, strict=False)
+        ]
+        for operation in reversed(done):
+            memory.undo(operation.id)
+        assert (content(memory), memory.lifecycle.reviews(every=True)) == before
+
+
+def test_two_observations_of_different_weeks_do_not_contradict() -> None:
+    with open_memory() as memory:
+        at = datetime(2026, 1, 1, tzinfo=UTC)
+        for n, level in enumerate((41, 38)):
+            memory.ingest_many(
+                [
+                    Draft(
+                        f"# Water in the well\n\nThe water in the well stands {level} centimetres high.",
+                        at + timedelta(days=7 * n),
+                        {"source": f"{n}.md", "tags": ["observation"]},
+                    )
+                ]
+            )
+        memory.apply_consolidation(memory.plan_consolidation())
+        assert not memory.lifecycle.plan_review().found
+
+
+def test_of_a_pruned_block_there_is_nothing_to_decide_until_it_is_back() -> None:
+    with _harbour() as memory:
+        memory.lifecycle.apply_review(memory.lifecycle.plan_review())
+        (item,) = [i for i in memory.lifecycle.reviews() if i.older.content == OLD_RENT]
+        memory.set_metadata(item.older.id, status="pruned")
+        assert item.review.id not in {i.review.id for i in memory.lifecycle.reviews()}
+        with pytest.raises(UsageError, match="no review"):
+            memory.lifecycle.accept(item.review.id)
+        memory.undo(memory.operations(1)[0].id)
+        memory.lifecycle.accept(item.review.id)

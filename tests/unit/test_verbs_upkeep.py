@@ -1,0 +1,99 @@
+"""The verbs that keep a memory in shape, as an operator types them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amgs.errors import UsageError
+from amgs.identity import block_id
+from amgs_tui.headless.encode import to_json
+from amgs_tui.headless.tables import table_of
+from amgs_tui.session import Options, Session
+from amgs_tui.verbs.registry import standard
+from tests.engine.lifecycle_world import OWL, OWL_COPY, lively
+from tests.engine.memory_world import NOW
+from tests.engine.test_lifecycle_review import NEW_RENT, OLD_RENT
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    path = tmp_path / "s.duckdb"
+    lively(str(path)).close()
+    opened = Session(Options(store=str(path), model="tiny", now=NOW))
+    yield opened
+    opened.close()
+
+
+def do(session: Session, line: str) -> Any:
+    """The result of a line, which must be printable as a table and as JSON."""
+    call = standard().parse(line)
+    assert call is not None
+    result = standard().run(session, call)
+    assert table_of(result).title
+    assert to_json(result)
+    return result
+
+
+def test_enhance_shows_first_and_applies_what_is_named(session: Session) -> None:
+    plan = do(session, "enhance --dry-run")
+    copies = next(p for p in plan.proposals if p.kind == "duplicate")
+    assert copies.id in {row[0] for row in table_of(plan).rows}
+    assert session.memory.block(block_id(OWL)).status == "consolidated"
+    do(session, f"simulate --only {copies.id} --draws 4")
+    done = do(session, f"enhance --only {copies.id}")
+    assert [p.id for p in done.proposals] == [copies.id]
+    assert session.memory.block(block_id(OWL)).status == "archived"
+    do(session, "undo")
+    assert session.memory.block(block_id(OWL)).status == "consolidated"
+
+
+def test_a_hard_pruning_asks_for_two_words(session: Session) -> None:
+    do(session, f"block set {block_id(OWL)[:12]} --status pruned")
+    do(session, "prune --hard --dry-run")
+    with pytest.raises(UsageError, match="would delete 1"):
+        do(session, "prune --hard")
+    done = do(session, "prune --hard --yes")
+    assert Path(done.ledger).exists()
+    do(session, "undo")
+    assert session.memory.block(block_id(OWL)).status == "pruned"
+
+
+def test_a_finding_is_shown_and_decided(session: Session) -> None:
+    for text in (OLD_RENT, NEW_RENT):
+        session.memory.ingest_text(text)
+    do(session, "consolidate")
+    assert do(session, "inbox due").due is False
+    assert do(session, "consolidate --if-due").due.waiting == 0
+    do(session, "review scan --dry-run")
+    (item,) = do(session, "review scan").items
+    do(session, f"review accept {item.review.id}")
+    assert do(session, "review list").items == ()
+    assert len(do(session, "review list --all").items) == 1
+    do(session, "undo")
+    do(session, f"review reject {item.review.id}")
+
+
+def test_a_pin_is_previewed_and_set(session: Session) -> None:
+    chosen = block_id(OWL_COPY)[:12]
+    assert do(session, f"decay preview {chosen} --pin").relevance_then == 1.0
+    with pytest.raises(UsageError, match="exclude"):
+        do(session, f"decay preview {chosen} --pin --profile core")
+    with pytest.raises(UsageError, match="Nothing to preview"):
+        do(session, f"decay preview {chosen}")
+    do(session, f"block pin {chosen}")
+    assert session.memory.block(chosen).decay_lambda == 0.0
+    do(session, f"block pin {chosen} --off")
+    assert session.memory.block(chosen).decay_lambda > 0.0
+    do(session, f"block set {chosen} --category bird --confidence .4 --profile core --self yes")
+    block = session.memory.block(chosen)
+    assert (block.category, block.confidence, block.decay_lambda, block.is_self_component) == (
+        "bird",
+        0.4,
+        0.0001,
+        True,
+    )
+    assert session.memory.lifecycle.corrections() == 1

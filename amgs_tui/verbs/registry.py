@@ -305,6 +305,7 @@ def standard() -> Registry:
         decay,
         focus,
         frame,
+        framing,
         general,
         graph,
         lifecycle,
@@ -313,7 +314,7 @@ def standard() -> Registry:
     )
 
     return Registry.of_modules(
-        (general, lifecycle, block, search, frame, graph, decay, calibration, focus, script)
+        (general, lifecycle, block, search, frame, framing, graph, decay, calibration, focus, script)
     )
 
 

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from amgs.calibration import brier, forecasts
+from amgs.calibration.door import Calibration
 from amgs.clock import Clock, as_utc
 from amgs.derived import Derived, check_space
 from amgs.errors import AmbiguousIdError, InputError, UnknownBlockError
 from amgs.frames import definition as shipped
 from amgs.frames import pipeline, registry
+from amgs.frames.door import Frames
 from amgs.graph import traversal
 from amgs.lifecycle import consolidate, fading, ingest, journal, verify
 from amgs.lifecycle import edit as editing
@@ -48,6 +50,7 @@ from amgs.model import (
 )
 from amgs.retrieval import waterfall
 from amgs.retrieval.score import SEARCH_WEIGHTS
+from amgs.room import Room
 from amgs.settings import Settings
 from amgs.store import blocks as stored_blocks
 from amgs.store import calibration_log, reinforcement_log
@@ -145,6 +148,29 @@ class Memory:
     def change_counter(self) -> int:
         """Rises by one with every committed change."""
         return self._store.change_counter
+
+    @property
+    def frames(self) -> Frames:
+        """What has been assembled: cached, compared, replayed; and frames of the user's own."""
+        return Frames(self._room(), self.assemble)
+
+    @property
+    def calibration(self) -> Calibration:
+        """Learning from outcomes: recalibration, tuning, metrics, monitors."""
+        return Calibration(self._room())
+
+    def _room(self) -> Room:
+        return Room(
+            self._store,
+            self._derived,
+            self.clock,
+            self.settings,
+            self._embedder,
+            self._count_tokens,
+            self._recogniser,
+            self._lock,
+            self._definitions,
+        )
 
     # --- taking in --------------------------------------------------------------------------------------
 
@@ -339,15 +365,16 @@ class Memory:
                 definition, asked, known, self._derived.sources(), self.settings, self._count_tokens
             )
         if reinforce and not self._store.read_only:
-            self._log_use(frame)
+            self._log_use(frame, asked)
         return frame
 
-    def _log_use(self, frame: Frame) -> None:
+    def _log_use(self, frame: Frame, asked: pipeline.FrameRequest) -> None:
         chosen = {c.block.id: c for c in frame.selected}
         with self._store.transaction():
             reached = [i for i, c in chosen.items() if "graph" in c.layers]
             walked = reinforcing.walked_edges(self._store, reached, chosen)
-            forecasts.log(self._store, frame, tuple(chosen.values()))
+            forecasts.log(self._store, frame, tuple(chosen.values()), walked)
+            self.frames.record(frame, asked, walked)
             stored_scores.put(self._store, frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
             reinforcing.reinforce(
                 self._store,

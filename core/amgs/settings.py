@@ -86,6 +86,21 @@ class SelfSettings(Section):
     threshold: float = Field(
         default=0.75, ge=0, le=1, description="Centrality and reinforcement from which a block is self."
     )
+    largest_shift: float = Field(
+        default=0.1,
+        ge=0,
+        le=1,
+        description="A kept SELF falls when more of the centrality within the identity has moved than this.",
+    )
+
+
+class CalibrationSettings(Section):
+    fewest_outcomes: int = Field(
+        default=20, gt=1, description="With fewer verdicts than this nothing is recalibrated."
+    )
+    prior_strength: float = Field(
+        default=4.0, gt=0, description="How many verdicts an edge's present confidence counts for."
+    )
 
 
 class Settings(Section):
@@ -97,3 +112,4 @@ class Settings(Section):
     graph: GraphSettings = GraphSettings()
     decay: DecaySettings = DecaySettings()
     identity: SelfSettings = SelfSettings()
+    calibration: CalibrationSettings = CalibrationSettings()

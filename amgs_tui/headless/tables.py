@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from amgs_focus import records
-from amgs_tui.headless import tables_of_frames
+from amgs_tui.headless import tables_of_frames, tables_of_learning
 from amgs_tui.headless.sheet import Sheet, facts, sheet
 from amgs_tui.headless.tables_of_memory import table_of
 from amgs_tui.verbs import results
 
-TEACHERS = (tables_of_frames,)
+TEACHERS = (tables_of_frames, tables_of_learning)
 """Modules that register more types with `table_of`; importing them is all it takes."""
 
 __all__ = ["TEACHERS", "table_of"]

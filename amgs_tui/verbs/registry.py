@@ -308,13 +308,27 @@ def standard() -> Registry:
         framing,
         general,
         graph,
+        learning,
         lifecycle,
         script,
         search,
     )
 
     return Registry.of_modules(
-        (general, lifecycle, block, search, frame, framing, graph, decay, calibration, focus, script)
+        (
+            general,
+            lifecycle,
+            block,
+            search,
+            frame,
+            framing,
+            graph,
+            decay,
+            calibration,
+            learning,
+            focus,
+            script,
+        )
     )
 
 

@@ -474,10 +474,10 @@ class Memory:
         return calibration_log.latest(self._store, limit)
 
     def reliability(
-        self, bins: int = 10, *, by: Literal["frame", "category"] | None = None, value: str | None = None
+        self, bins: int = 10, *, by: calibration_log.By | None = None, value: str | None = None
     ) -> Reliability:
-        """The reliability table and the Brier score with its parts, of all forecasts or of one frame or
-        category.
+        """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
+        category or relation type.
         """
         decided = calibration_log.decided(self._store, by=by, value=value)
         return brier.reliability(

@@ -128,7 +128,9 @@ def test_the_history_is_newest_first_and_a_look_leaves_no_trace(tmp_path: Path) 
 
 def test_two_weight_sets_beside_each_other_say_which_part_moved_a_block(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
-        for n, text in enumerate(("A dome valve", "The valve of the dome leaks", "dome and valve, once more")):
+        for n, text in enumerate(
+            ("A dome valve", "The valve of the dome leaks", "dome and valve, once more")
+        ):
             memory.ingest_text(text, created_at=NOW - timedelta(days=20 - 10 * n))
         memory.apply_consolidation(memory.plan_consolidation())
         before = memory.change_counter

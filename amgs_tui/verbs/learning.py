@@ -1,0 +1,37 @@
+"""Learning from outcomes: `calibrate`, `calibration groups`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from amgs_tui.verbs.registry import verb
+
+if TYPE_CHECKING:
+    from amgs.calibration.results import Calibrated, CalibrationPlan, OutcomeGroups
+    from amgs_tui.session import Session
+
+
+@verb("calibration groups", summary="Show forecasts and outcomes by frame, category and relation type.")
+def groups(session: Session) -> OutcomeGroups:
+    """For each group: forecasts, outcomes, what was forecast and how often it came true, and the Brier score."""
+    return session.memory.calibration.groups()
+
+
+@verb("calibrate", summary="Recalibrate confidences by what came of the forecasts.", writes=True)
+def calibrate(
+    session: Session,
+    *,
+    method: Annotated[
+        Literal["isotonic", "platt"], typer.Option("--method", help="The curve that is fitted.")
+    ] = "isotonic",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")] = False,
+) -> CalibrationPlan | Calibrated:
+    """Fit a curve from confidence to outcome, category by category, and move the blocks' confidences along it.
+
+    A curve is used only where it lowers the Brier score on outcomes it was not fitted on. Edges that were walked
+    to a block judged useless lose confidence. The change is journalled: `undo` takes it back.
+    """
+    plan = session.memory.calibration.plan(method)
+    return plan if dry_run else session.memory.calibration.apply(plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from amgs.calibration import results
+from amgs.exchange import door as exchange
 from amgs_tui.headless.sheet import Sheet, sheet
 from amgs_tui.headless.tables_of_memory import table_of
 
@@ -52,3 +53,21 @@ def _plan(plan: results.CalibrationPlan, did: str) -> Sheet:
     )
     made = sheet(title, "what id:id name* of before:score after:score", rows, notes)
     return Sheet(made.title, made.columns, made.rows, made.notes, made.rows[: 2 * _SHOWN])
+
+
+@table_of.register
+def _(result: exchange.Exported) -> Sheet:
+    return sheet(
+        "",
+        "file* form blocks:n edges:n bytes:n",
+        [(result.path, result.form, result.blocks, result.edges, result.bytes)],
+    )
+
+
+@table_of.register
+def _(result: exchange.Imported) -> Sheet:
+    return sheet(
+        "",
+        "file* form blocks:n edges:n rows:n",
+        [(result.path, result.form, result.blocks, result.edges, result.rows)],
+    )

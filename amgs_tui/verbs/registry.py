@@ -303,6 +303,7 @@ def standard() -> Registry:
         block,
         calibration,
         decay,
+        exchange,
         focus,
         frame,
         framing,
@@ -326,6 +327,7 @@ def standard() -> Registry:
             decay,
             calibration,
             learning,
+            exchange,
             focus,
             script,
         )

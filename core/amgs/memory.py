@@ -15,6 +15,7 @@ from amgs.calibration.door import Calibration
 from amgs.clock import Clock, as_utc
 from amgs.derived import Derived, check_space
 from amgs.errors import AmbiguousIdError, InputError, UnknownBlockError
+from amgs.exchange.door import Exchange
 from amgs.frames import definition as shipped
 from amgs.frames import pipeline, registry
 from amgs.frames.door import Frames
@@ -158,6 +159,11 @@ class Memory:
     def calibration(self) -> Calibration:
         """Learning from outcomes: recalibration, tuning, metrics, monitors."""
         return Calibration(self._room())
+
+    @property
+    def exchange(self) -> Exchange:
+        """The whole memory as a file, and back."""
+        return Exchange(self._room())
 
     def _room(self) -> Room:
         return Room(

@@ -61,6 +61,16 @@ def insert(store: Store, table: str, columns: Sequence[Column], batch: Sequence[
         store.execute(f'INSERT INTO "{table}" ({names}) SELECT {values}', given)
 
 
+def count(store: Store, table: str) -> int:
+    """How many rows a table has."""
+    return int(store.value(f'SELECT count(*) FROM "{table}"'))
+
+
+def set_counter(store: Store, value: int) -> None:
+    """Put the change counter where revisions of imported rows are not in its future; inside a transaction."""
+    store.execute("UPDATE change_counter SET value = ?, structure = ?", [value, value])
+
+
 def copy(source: Store, target: Store) -> None:
     """Make the target hold what the source holds, its counters included, in one transaction."""
     schema = tables(source)

@@ -71,3 +71,17 @@ def _(result: exchange.Imported) -> Sheet:
         "file* form blocks:n edges:n rows:n",
         [(result.path, result.form, result.blocks, result.edges, result.rows)],
     )
+
+
+@table_of.register
+def _(result: results.Metrics) -> Sheet:
+    rows = [(m.name, m.value, m.target, m.met, m.note) for m in result.metrics]
+    return sheet("", "metric value:score target met rests_on*", rows)
+
+
+@table_of.register
+def _(result: results.Monitored) -> Sheet:
+    rows = [("now", s.at, s.kind, s.subject, s.value) for s in result.now]
+    rows += [("before", s.at, s.kind, s.subject, s.value) for s in result.before]
+    notes = ["recorded" if result.recorded else "not recorded: --record keeps it for the next look"]
+    return sheet("", "when at:at monitor subject* value:score", rows, notes)

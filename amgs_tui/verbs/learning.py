@@ -1,15 +1,16 @@
-"""Learning from outcomes: `calibrate`, `calibration groups`."""
+"""Learning from outcomes: `calibrate`, `calibration groups`, `metrics`, `monitor`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from amgs_tui.verbs.registry import verb
+from amgs_tui.verbs.registry import Takes, verb
 
 if TYPE_CHECKING:
-    from amgs.calibration.results import Calibrated, CalibrationPlan, OutcomeGroups
+    from amgs.calibration.results import Calibrated, CalibrationPlan, Metrics, Monitored, OutcomeGroups
     from amgs_tui.session import Session
 
 
@@ -35,3 +36,32 @@ def calibrate(
     """
     plan = session.memory.calibration.plan(method)
     return plan if dry_run else session.memory.calibration.apply(plan)
+
+
+@verb("metrics", summary="Compute the six success metrics of the memory.", long=True)
+def metrics(
+    session: Session,
+    *,
+    questions: Annotated[
+        Path | None,
+        typer.Option("--questions", metavar="FILE", help="Labelled questions, for precision and recall."),
+        Takes("file"),
+    ] = None,
+) -> Metrics:
+    """Precision, recall, coherence, graph stability, Brier score and attention stability, each with its target.
+
+    Precision and recall are told of all questions and of the held-out third apart. Nothing is reinforced.
+    """
+    from amgs.calibration.questions import load
+
+    return session.memory.calibration.metrics(() if questions is None else load(questions), seed=session.seed)
+
+
+@verb("monitor", summary="Look for drift of centrality, entropy and attention.", writes=True)
+def monitor(
+    session: Session,
+    *,
+    record: Annotated[bool, typer.Option("--record", help="Keep what is seen for the next look.")] = False,
+) -> Monitored:
+    """Show centrality drift since the last record, and entropy and stability of each frame, beside earlier records."""
+    return session.memory.calibration.monitor(record=record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from amgs.calibration import results
 from amgs.exchange import door as exchange
+from amgs.model import COMPONENTS, Weights
 from amgs_tui.headless.sheet import Sheet, sheet
 from amgs_tui.headless.tables_of_memory import table_of
 
@@ -85,3 +86,45 @@ def _(result: results.Monitored) -> Sheet:
     rows += [("before", s.at, s.kind, s.subject, s.value) for s in result.before]
     notes = ["recorded" if result.recorded else "not recorded: --record keeps it for the next look"]
     return sheet("", "when at:at monitor subject* value:score", rows, notes)
+
+
+def _weights(weights: Weights) -> tuple[float, ...]:
+    return tuple(getattr(weights, name) for name in COMPONENTS)
+
+
+_SETS = "r:score c:score k:score s:score f:score recall:score precision:score MRR:score"
+
+
+def _scored(score: results.Score) -> tuple[float, ...]:
+    return score.recall, score.precision, score.mrr
+
+
+@table_of.register
+def _(result: results.Tuning) -> Sheet:
+    rows = [
+        ("present, tuning", *_weights(result.present), *_scored(result.present_tuning)),
+        ("proposed, tuning", *_weights(result.proposed), *_scored(result.proposed_tuning)),
+        ("present, held out", *_weights(result.present), *_scored(result.present_held_out)),
+        ("proposed, held out", *_weights(result.proposed), *_scored(result.proposed_held_out)),
+    ]
+    verdict = "better on the held-out third" if result.better else "not better on the held-out third"
+    notes = [
+        f"{len(result.trials)} weight sets by {result.method}, {result.present_tuning.questions} questions to tune on, "
+        f"{result.present_held_out.questions} held out, recall and precision of {result.k}",
+        f"The proposal is {verdict}" + ("; it was applied." if result.applied else "; nothing was changed."),
+    ]
+    return sheet(f"Weights of {result.frame}", f"weights* {_SETS}", rows, notes)
+
+
+@table_of.register
+def _(result: results.WeightTest) -> Sheet:
+    rows = [
+        ("A", *_weights(result.first), *_scored(result.first_score)),
+        ("B", *_weights(result.second), *_scored(result.second_score)),
+    ]
+    notes = [
+        f"B less A: {result.difference:+.3f}, 95 % interval {result.low:+.3f} to {result.high:+.3f}: {result.verdict}",
+        *(f"{kind}: recall {a:.3f} and {b:.3f}" for kind, (a, b) in result.by_kind.items()),
+    ]
+    title = f"{result.frame} on {result.first_score.questions} questions"
+    return sheet(title, f"weights* {_SETS}", rows, notes)

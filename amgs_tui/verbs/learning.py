@@ -1,4 +1,4 @@
-"""Learning from outcomes: `calibrate`, `calibration groups`, `metrics`, `monitor`."""
+"""Learning from outcomes: `calibrate`, `calibration groups`, `metrics`, `monitor`, `tune`, `frame ab`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from amgs_tui.verbs.arguments import read_weights
 from amgs_tui.verbs.registry import Takes, verb
 
 if TYPE_CHECKING:
-    from amgs.calibration.results import Calibrated, CalibrationPlan, Metrics, Monitored, OutcomeGroups
+    from amgs.calibration.results import (
+        Calibrated,
+        CalibrationPlan,
+        Metrics,
+        Monitored,
+        OutcomeGroups,
+        Tuning,
+        WeightTest,
+    )
+    from amgs.model import Progress
     from amgs_tui.session import Session
 
 
@@ -65,3 +75,73 @@ def monitor(
 ) -> Monitored:
     """Show centrality drift since the last record, and entropy and stability of each frame, beside earlier records."""
     return session.memory.calibration.monitor(record=record)
+
+
+@verb("tune", summary="Search for better weights of a frame by labelled questions.", long=True, writes=True)
+def tune(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="FRAME", help="An atomic frame."), Takes("frame")],
+    *,
+    questions: Annotated[
+        Path,
+        typer.Option("--questions", metavar="FILE", help="Labelled questions, one JSON a line."),
+        Takes("file"),
+    ],
+    method: Annotated[
+        Literal["grid", "bayes"], typer.Option("--method", help="How weights are tried.")
+    ] = "grid",
+    trials: Annotated[
+        int, typer.Option("--trials", metavar="N", min=1, max=20_000, help="Weight sets tried at most.")
+    ] = 126,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Give the frame the proposed weights where they are better.")
+    ] = False,
+    progress: Progress | None = None,
+) -> Tuning:
+    """Try weights on two thirds of the questions and report recall on the third that no trial saw.
+
+    The split is made by a hash of each question's id and the seed. The proposal is applied only with --apply, and only
+    when it is better on the held-out third.
+    """
+    from dataclasses import replace
+
+    from amgs.calibration.questions import load
+
+    found = session.memory.calibration.tune(
+        name, load(questions), method=method, trials=trials, seed=session.seed, progress=progress
+    )
+    if apply and found.better:
+        session.memory.define_frame(found.definition)
+        found = replace(found, applied=True)
+    return found
+
+
+@verb("frame ab", summary="Try two weight sets of a frame on the same questions.", long=True)
+def ab(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="FRAME", help="An atomic frame."), Takes("frame")],
+    *,
+    questions: Annotated[
+        Path,
+        typer.Option("--questions", metavar="FILE", help="Labelled questions, one JSON a line."),
+        Takes("file"),
+    ],
+    weights_a: Annotated[
+        str | None, typer.Option("--weights-a", metavar="R,C,K,S,F", help="A; else the frame's own.")
+    ] = None,
+    weights_b: Annotated[
+        str | None, typer.Option("--weights-b", metavar="R,C,K,S,F", help="B; else the frame's own.")
+    ] = None,
+    progress: Progress | None = None,
+) -> WeightTest:
+    """Compare recall under two weight sets, with a 95 % interval of the difference from a paired bootstrap."""
+    from amgs.calibration.questions import load
+
+    return session.memory.calibration.compare_weights(
+        name,
+        load(questions),
+        read_weights(weights_a),
+        read_weights(weights_b),
+        seed=session.seed,
+        progress=progress,
+    )

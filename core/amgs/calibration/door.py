@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from amgs.calibration import metrics as measures
 from amgs.calibration import plan as planning
+from amgs.calibration import tuning
 from amgs.calibration.questions import Question, label
 from amgs.calibration.recalibrate import Method
 from amgs.calibration.results import (
@@ -16,8 +18,14 @@ from amgs.calibration.results import (
     OutcomeGroup,
     OutcomeGroups,
     Sighting,
+    Tuning,
+    WeightTest,
 )
+from amgs.errors import UsageError
+from amgs.frames import pipeline, registry
+from amgs.frames.assemble import Template
 from amgs.frames.cache import shift
+from amgs.model import FrameDefinition, Progress, Weights
 from amgs.retrieval import waterfall
 from amgs.room import Room
 from amgs.store import assemblies as stored_assemblies
@@ -26,6 +34,7 @@ from amgs.store import calibration_log, monitors
 
 _RECENT = 20
 _CENTRAL = 200
+_WHOLE_POOL = 1_000_000
 
 
 class Calibration:
@@ -49,6 +58,65 @@ class Calibration:
     def apply(self, plan: CalibrationPlan) -> Calibrated:
         """Carry a plan out, journalled; raises UsageError when it is out of date."""
         return Calibrated(plan, planning.apply(self._room.store, plan, self._room.clock.now()))
+
+    # --- tuning -----------------------------------------------------------------------------------------
+
+    def tune(
+        self,
+        frame: str,
+        questions: Sequence[Question],
+        *,
+        method: tuning.SearchMethod = "grid",
+        trials: int = 126,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Tuning:
+        """Search for better weights of an atomic frame; a proposal, applied only by defining the frame so."""
+        definition, asked = self._asked(frame, questions, progress)
+        return tuning.tune(definition, asked, method=method, trials=trials, seed=seed, progress=progress)
+
+    def compare_weights(
+        self,
+        frame: str,
+        questions: Sequence[Question],
+        first: Weights | None,
+        second: Weights | None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> WeightTest:
+        """Two weight sets of an atomic frame on the same questions; None stands for the frame's own."""
+        definition, asked = self._asked(frame, questions, progress)
+        own = definition.weights
+        return tuning.compare(definition.name, asked, first or own, second or own, seed=seed)
+
+    def _asked(
+        self, frame: str, questions: Sequence[Question], progress: Progress | None
+    ) -> tuple[FrameDefinition, list[tuning.Asked]]:
+        """The frame, and every question that has an answer in the store with its candidates."""
+        room = self._room
+        definition = registry.find(frame, room.definitions())
+        if definition.is_composite:
+            children = ", ".join(child.name for child in definition.children)
+            raise UsageError(
+                f"{definition.name} is made of {children}, which score for themselves.",
+                way_out=f"Tune {definition.children[0].name} or another of them.",
+            )
+        # The pool is cut by score: whole, it is the same for all weights.
+        whole = replace(definition, rule=replace(definition.rule, pool=_WHOLE_POOL))
+        labelled = label(questions, self._blocks_of)
+        found = []
+        with room.lock:
+            sources = room.derived.sources()
+            for number, one in enumerate(labelled):
+                if progress is not None:
+                    progress(number, len(labelled), "asking")
+                text = one.question.text
+                template = Template("raw", definition.name, text, room.clock.now())
+                request = pipeline.FrameRequest(text)
+                scored = pipeline.score_frame(whole, request, sources, room.settings, template, _uncounted)
+                found.append(tuning.asked(one, scored.candidates))
+        return definition, found
 
     # --- metrics and monitors ---------------------------------------------------------------------------
 
@@ -116,6 +184,12 @@ class Calibration:
         numbers = {int(view.nodes[i]): float(scores[i]) for i in best}
         found = stored_blocks.by_number(room.store, sorted(numbers))
         return {one.block.id: numbers[one.number] for one in found}
+
+
+def _uncounted(text: str) -> int:
+    """Tokens play no part in an order."""
+    del text
+    return 0
 
 
 def _sighting(seen: monitors.Seen) -> Sighting:

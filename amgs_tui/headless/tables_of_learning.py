@@ -128,3 +128,30 @@ def _(result: results.WeightTest) -> Sheet:
     ]
     title = f"{result.frame} on {result.first_score.questions} questions"
     return sheet(title, f"weights* {_SETS}", rows, notes)
+
+
+@table_of.register
+def _(result: results.Simulation) -> Sheet:
+    rows = [
+        (
+            m.month,
+            m.arrived,
+            m.consolidated,
+            m.queries,
+            m.useful,
+            m.alive,
+            m.fading,
+            m.edges,
+            m.mean_relevance,
+            m.brier,
+        )
+        for m in result.months
+    ]
+    kept = ", ".join(f"{kind} {alive} of {came}" for kind, (alive, came) in result.survived.items())
+    brier = "–" if result.brier is None else f"{result.brier:.3f}"
+    notes = [
+        f"Above the threshold at the end: {kept or 'nothing'}",
+        f"{result.outcomes:,} verdicts, Brier {brier}, {result.recalibrated:,} confidences recalibrated",
+    ]
+    columns = "month:n arrived:n consolidated:n queries:n useful:n alive:n fading:n edges:n relevance:score Brier:score"
+    return sheet(f"{result.days} days, seed {result.seed}", columns, rows, notes)

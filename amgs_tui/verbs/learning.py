@@ -1,4 +1,4 @@
-"""Learning from outcomes: `calibrate`, `calibration groups`, `metrics`, `monitor`, `tune`, `frame ab`."""
+"""Learning from outcomes: `calibrate`, `calibration groups`, `metrics`, `monitor`, `tune`, `frame ab`, `simulate`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Metrics,
         Monitored,
         OutcomeGroups,
+        Simulation,
         Tuning,
         WeightTest,
     )
@@ -143,5 +144,29 @@ def ab(
         read_weights(weights_a),
         read_weights(weights_b),
         seed=session.seed,
+        progress=progress,
+    )
+
+
+@verb("simulate", summary="Live through a synthetic year in a memory of its own.", long=True)
+def simulate(
+    session: Session,
+    *,
+    days: Annotated[int, typer.Option("--days", metavar="N", min=1, help="Days to live through.")] = 365,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", help="Of the world; else the session's.")
+    ] = None,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Let blocks arrive, be consolidated, asked for, judged and fade, month by month. No store is touched.
+
+    The world that writes the blocks also asks, so that every verdict is known; one in twenty is wrong.
+    """
+    from amgs.calibration.simulation import simulate as live
+
+    return live(
+        days=days,
+        seed=session.seed if seed is None else seed,
+        settings=session.settings.memory,
         progress=progress,
     )

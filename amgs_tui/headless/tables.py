@@ -7,11 +7,15 @@ from typing import Any
 
 from amgs_focus import records
 from amgs_tui.benches.frame import BenchResult, BenchTable, cell
+from amgs_tui.headless import tables_of_frames, tables_of_learning
 from amgs_tui.headless.sheet import Sheet, facts, sheet
 from amgs_tui.headless.tables_of_lifecycle import table_of
 from amgs_tui.verbs import results
 
-__all__ = ["table_of"]
+TEACHERS = (tables_of_frames, tables_of_learning)
+"""Modules that register more types with `table_of`; importing them is all it takes."""
+
+__all__ = ["TEACHERS", "table_of"]
 
 _ENTRIES_SHOWN = 40
 """Entries of the working context that its table shows; CSV and JSON hold them all."""

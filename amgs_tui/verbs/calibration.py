@@ -37,8 +37,8 @@ def table(
         int, typer.Option("--bins", metavar="N", min=2, max=50, help="Steps of the forecast.")
     ] = 10,
     by: Annotated[
-        Literal["frame", "category"] | None,
-        typer.Option("--by", help="Only outcomes of one frame or category."),
+        Literal["frame", "category", "relation"] | None,
+        typer.Option("--by", help="Only outcomes of one frame, category or relation type."),
     ] = None,
     value: Annotated[
         str | None, typer.Option("--value", metavar="NAME", help="Which one, with --by.")

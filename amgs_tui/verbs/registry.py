@@ -304,10 +304,13 @@ def standard() -> Registry:
         block,
         calibration,
         decay,
+        exchange,
         focus,
         frame,
+        framing,
         general,
         graph,
+        learning,
         lifecycle,
         script,
         search,
@@ -315,7 +318,23 @@ def standard() -> Registry:
     )
 
     return Registry.of_modules(
-        (general, lifecycle, block, search, frame, graph, decay, calibration, focus, upkeep, script, bench)
+        (
+            general,
+            lifecycle,
+            upkeep,
+            block,
+            search,
+            frame,
+            framing,
+            graph,
+            decay,
+            calibration,
+            learning,
+            exchange,
+            focus,
+            script,
+            bench,
+        )
     )
 
 

@@ -79,6 +79,10 @@ class Derived:
         self._look()
         return self._graph
 
+    def forget(self) -> None:
+        """Drop what follows revisions: the store was filled from elsewhere."""
+        self._vectors, self._vectors_at = None, -1
+
     def close(self) -> None:
         """Catch up once more and seal the keyword index, so that the next open finds it true."""
         if not self._store.read_only:

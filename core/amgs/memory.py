@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from amgs.calibration import brier, forecasts
+from amgs.calibration.door import Calibration
 from amgs.clock import Clock, as_utc
 from amgs.derived import Derived, check_space
 from amgs.errors import AmbiguousIdError, InputError, UnknownBlockError
+from amgs.exchange.door import Exchange
 from amgs.frames import definition as shipped
 from amgs.frames import pipeline, registry
 from amgs.frames import why as frame_why
+from amgs.frames.door import Frames
 from amgs.graph import traversal
 from amgs.lifecycle import consolidate, fading, ingest, journal, lessons, verify
 from amgs.lifecycle import edit as editing
@@ -52,6 +55,7 @@ from amgs.model import (
 from amgs.retrieval import waterfall
 from amgs.retrieval import why as retrieval_why
 from amgs.retrieval.score import SEARCH_WEIGHTS
+from amgs.room import Room
 from amgs.settings import Settings
 from amgs.store import blocks as stored_blocks
 from amgs.store import calibration_log, reinforcement_log
@@ -149,6 +153,34 @@ class Memory:
     def change_counter(self) -> int:
         """Rises by one with every committed change."""
         return self._store.change_counter
+
+    @property
+    def frames(self) -> Frames:
+        """What has been assembled: cached, compared, replayed; and frames of the user's own."""
+        return Frames(self._room(), self.assemble)
+
+    @property
+    def calibration(self) -> Calibration:
+        """Learning from outcomes: recalibration, tuning, metrics, monitors."""
+        return Calibration(self._room())
+
+    @property
+    def exchange(self) -> Exchange:
+        """The whole memory as a file, and back."""
+        return Exchange(self._room())
+
+    def _room(self) -> Room:
+        return Room(
+            self._store,
+            self._derived,
+            self.clock,
+            self.settings,
+            self._embedder,
+            self._count_tokens,
+            self._recogniser,
+            self._lock,
+            self._definitions,
+        )
 
     # --- taking in --------------------------------------------------------------------------------------
 
@@ -388,15 +420,16 @@ class Memory:
                 definition, asked, known, self._derived.sources(), self.settings, self._count_tokens
             )
         if reinforce and not self._store.read_only:
-            self._log_use(frame)
+            self._log_use(frame, asked)
         return frame
 
-    def _log_use(self, frame: Frame) -> None:
+    def _log_use(self, frame: Frame, asked: pipeline.FrameRequest) -> None:
         chosen = {c.block.id: c for c in frame.selected}
         with self._store.transaction():
             reached = [i for i, c in chosen.items() if "graph" in c.layers]
             walked = reinforcing.walked_edges(self._store, reached, chosen)
-            forecasts.log(self._store, frame, tuple(chosen.values()))
+            forecasts.log(self._store, frame, tuple(chosen.values()), walked)
+            self.frames.record(frame, asked, walked)
             stored_scores.put(self._store, frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
             reinforcing.reinforce(
                 self._store,
@@ -496,10 +529,10 @@ class Memory:
         return calibration_log.latest(self._store, limit)
 
     def reliability(
-        self, bins: int = 10, *, by: Literal["frame", "category"] | None = None, value: str | None = None
+        self, bins: int = 10, *, by: calibration_log.By | None = None, value: str | None = None
     ) -> Reliability:
-        """The reliability table and the Brier score with its parts, of all forecasts or of one frame or
-        category.
+        """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
+        category or relation type.
         """
         decided = calibration_log.decided(self._store, by=by, value=value)
         return brier.reliability(

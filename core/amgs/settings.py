@@ -124,7 +124,10 @@ class ReviewSettings(Section):
     nearest: int = Field(default=12, gt=0, description="A block is held against its nearest so many.")
     cosine: float = Field(default=0.35, ge=0, le=1, description="Cosine from which two blocks are compared.")
     subject: float = Field(
-        default=0.3, ge=0, le=1, description="Share of the rarer words of two sentences that makes one subject."
+        default=0.3,
+        ge=0,
+        le=1,
+        description="Share of the rarer words of two sentences that makes one subject.",
     )
     confidence: float = Field(
         default=0.5, ge=0, le=1, description="How sure a finding must be to enter the queue."
@@ -151,6 +154,21 @@ class SelfSettings(Section):
     threshold: float = Field(
         default=0.75, ge=0, le=1, description="Centrality and reinforcement from which a block is self."
     )
+    largest_shift: float = Field(
+        default=0.1,
+        ge=0,
+        le=1,
+        description="A kept SELF falls when more of the centrality within the identity has moved than this.",
+    )
+
+
+class CalibrationSettings(Section):
+    fewest_outcomes: int = Field(
+        default=20, gt=1, description="With fewer verdicts than this nothing is recalibrated."
+    )
+    prior_strength: float = Field(
+        default=4.0, gt=0, description="How many verdicts an edge's present confidence counts for."
+    )
 
 
 class Settings(Section):
@@ -165,3 +183,4 @@ class Settings(Section):
     enhancement: EnhancementSettings = EnhancementSettings()
     review: ReviewSettings = ReviewSettings()
     pruning: PruningSettings = PruningSettings()
+    calibration: CalibrationSettings = CalibrationSettings()

@@ -9,12 +9,18 @@ from datetime import datetime
 from amgs.calibration.brier import brier_score
 from amgs.errors import UsageError
 from amgs.model import Candidate, Frame, Outcome
-from amgs.store import calibration_log
+from amgs.store import calibration_log, edge_forecasts
+from amgs.store import edges as stored_edges
 from amgs.store.connection import Store
 
 
-def log(store: Store, frame: Frame, selected: Sequence[Candidate]) -> None:
-    """The composite score of each selected block, as the probability that it will prove useful."""
+def log(
+    store: Store, frame: Frame, selected: Sequence[Candidate], walked: Sequence[stored_edges.Key] = ()
+) -> None:
+    """The composite score of each selected block, as the probability that it will prove useful.
+
+    walked: edges by which blocks found through the graph were reached; a verdict on such a block is one on them.
+    """
     first = calibration_log.next_serial(store)
     forecasts = [
         Outcome(
@@ -30,6 +36,17 @@ def log(store: Store, frame: Frame, selected: Sequence[Candidate]) -> None:
         for i, c in enumerate(selected)
     ]
     calibration_log.insert(store, forecasts, frame.id, first)
+    reached = {c.block.id for c in selected if "graph" in c.layers}
+    edge_forecasts.insert(
+        store,
+        [
+            (f.prediction_id, k)
+            for f in forecasts
+            if f.block_id in reached
+            for k in walked
+            if f.block_id in k[:2]
+        ],
+    )
 
 
 def decide(store: Store, block_id: str, *, useful: bool, assembly_id: str | None, now: datetime) -> Outcome:

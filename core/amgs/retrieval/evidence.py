@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.keyword import KeywordIndex, LexicalQuery
+from amgs.index.keyword import KeywordIndex
+from amgs.index.terms import LexicalQuery
 from amgs.index.traits import name_words
 from amgs.index.vector import Comparison, VectorIndex
 from amgs.retrieval.ports import Numbers

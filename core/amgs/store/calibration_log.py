@@ -60,16 +60,25 @@ def decide(store: Store, prediction_id: str, actual: float, brier: float, at: da
     )
 
 
+By = Literal["frame", "category", "relation"]
+"""What forecasts are told apart by; relation: the type of an edge that was walked to the block."""
+
+_CONDITIONS: dict[By, str] = {
+    "frame": "frame_name = ?",
+    "category": "category = ?",
+    "relation": "prediction_id IN (SELECT prediction_id FROM edge_forecasts WHERE relation_type = ?)",
+}
+
+
 def decided(
     store: Store,
     *,
-    by: Literal["frame", "category"] | None = None,
+    by: By | None = None,
     value: str | None = None,
     limit: int | None = None,
 ) -> tuple[Outcome, ...]:
     """Forecasts with an outcome, the latest verdict first; `at` is the instant of the verdict."""
-    column = {"frame": "frame_name", "category": "category"}[by] if by is not None else None
-    condition = "" if column is None or value is None else f" AND {column} = ?"
+    condition = "" if by is None or value is None else f" AND {_CONDITIONS[by]}"
     found = store.rows(
         "SELECT prediction_id, predicted, actual, brier_score, decided_at, block_id, frame_name, category "
         f"FROM calibration_log WHERE actual IS NOT NULL{condition} ORDER BY decided_at DESC, serial DESC"
@@ -85,12 +94,31 @@ def latest(store: Store, limit: int) -> tuple[Outcome, ...]:
     return tuple(_outcome(row) for row in found)
 
 
-def count(store: Store, *, by: Literal["frame", "category"] | None = None, value: str | None = None) -> int:
-    """How many forecasts were logged, of all or of one frame or category."""
+def count(store: Store, *, by: By | None = None, value: str | None = None) -> int:
+    """How many forecasts were logged, of all or of one frame, category or relation type."""
     if by is None or value is None:
         return int(store.value("SELECT count(*) FROM calibration_log"))
-    column = {"frame": "frame_name", "category": "category"}[by]
-    return int(store.value(f"SELECT count(*) FROM calibration_log WHERE {column} = ?", [value]))
+    return int(store.value(f"SELECT count(*) FROM calibration_log WHERE {_CONDITIONS[by]}", [value]))
+
+
+GroupRow = tuple[
+    Literal["all", "frame", "category", "relation"], str, int, int, float | None, float | None, float | None
+]
+"""(kind, name, forecasts, outcomes, mean of the decided forecasts, rate at which they came true, Brier score)."""
+
+
+def groups(store: Store) -> tuple[GroupRow, ...]:
+    """All forecasts together, then by frame, by category and by relation type."""
+    of_decided = "avg(predicted) FILTER (actual IS NOT NULL), avg(actual), avg(brier_score)"
+    found = store.rows(
+        f"SELECT 'all', '', count(*), count(actual), {of_decided}, 0 AS place FROM calibration_log "
+        f"UNION ALL SELECT 'frame', frame_name, count(*), count(actual), {of_decided}, 1 FROM calibration_log "
+        f"GROUP BY 2 UNION ALL SELECT 'category', category, count(*), count(actual), {of_decided}, 2 FROM "
+        f"calibration_log GROUP BY 2 UNION ALL SELECT 'relation', relation_type, count(*), count(actual), "
+        f"{of_decided}, 3 FROM calibration_log JOIN (SELECT DISTINCT prediction_id, relation_type FROM "
+        "edge_forecasts) USING (prediction_id) GROUP BY 2 ORDER BY place, 2"
+    )
+    return tuple((k, str(name), int(n), int(d), p, r, b) for k, name, n, d, p, r, b, _ in found)
 
 
 def counts(store: Store) -> tuple[int, int, float | None]:

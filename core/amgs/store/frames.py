@@ -86,6 +86,28 @@ def everything(store: Store) -> tuple[FrameDefinition, ...]:
     )
 
 
+def encode(definition: FrameDefinition) -> dict[str, Any]:
+    """A definition as JSON knows it; `decode` gives an equal one back."""
+    plain = {f.name: getattr(definition, f.name) for f in fields(definition)}
+    return {
+        **plain,
+        "weights": json.loads(_weights_out(definition.weights)),
+        "rule": _rule_out(definition.rule),
+        "children": [[child.name, child.share] for child in definition.children],
+        "rescore": None if definition.rescore is None else json.loads(_weights_out(definition.rescore)),
+    }
+
+
+def decode(data: Mapping[str, Any]) -> FrameDefinition:
+    """The definition that `encode` wrote."""
+    given = dict(data)
+    given["weights"] = Weights(**given["weights"])
+    given["rule"] = _rule_in(given["rule"])
+    given["children"] = tuple(ChildFrame(str(name), float(share)) for name, share in given["children"])
+    given["rescore"] = None if given["rescore"] is None else Weights(**given["rescore"])
+    return FrameDefinition(**given)
+
+
 def count(store: Store) -> int:
     """How many definitions are registered."""
     return int(store.value("SELECT count(*) FROM frame_definitions"))

@@ -150,7 +150,62 @@ CREATE TABLE edge_walks (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _LIFECYCLE)
+_LEARNING = """
+-- Definitions of a frame and of its children as they were, by the hash of their JSON.
+CREATE TABLE frame_versions (hash VARCHAR PRIMARY KEY, definitions JSON NOT NULL);
+
+-- Every logged assembly. weights: those asked for, NULL for the definition's. last_number, last_operation and
+-- undone: how far the store was, so that it can be put back. walked: keys of the edges that were walked.
+CREATE TABLE assemblies (
+    serial BIGINT PRIMARY KEY,
+    id VARCHAR NOT NULL,
+    frame_name VARCHAR NOT NULL,
+    query VARCHAR NOT NULL,
+    timestamp TIMESTAMP NOT NULL,
+    budget BIGINT NOT NULL,
+    weights JSON,
+    tokens BIGINT NOT NULL,
+    entropy_bits DOUBLE NOT NULL,
+    selected VARCHAR[] NOT NULL,
+    walked VARCHAR[] NOT NULL,
+    definition VARCHAR NOT NULL,
+    setup VARCHAR NOT NULL,
+    last_number BIGINT NOT NULL,
+    last_operation BIGINT NOT NULL,
+    undone BIGINT NOT NULL
+);
+
+-- The latest assembly of a frame for a request. identity: centrality of the blocks of self at that time.
+CREATE TABLE frame_cache (
+    frame_name VARCHAR NOT NULL,
+    request VARCHAR NOT NULL,
+    assembly JSON NOT NULL,
+    computed_at TIMESTAMP NOT NULL,
+    structure BIGINT NOT NULL,
+    definition VARCHAR NOT NULL,
+    identity JSON NOT NULL
+);
+
+-- The edges by which the block of a forecast was reached. counted: the operation that learned from it.
+CREATE TABLE edge_forecasts (
+    prediction_id VARCHAR NOT NULL,
+    source_id VARCHAR NOT NULL,
+    target_id VARCHAR NOT NULL,
+    relation_type VARCHAR NOT NULL,
+    counted BIGINT
+);
+
+-- What the monitors saw. detail: what the next look is compared with.
+CREATE TABLE monitor_log (
+    timestamp TIMESTAMP NOT NULL,
+    kind VARCHAR NOT NULL,
+    subject VARCHAR NOT NULL,
+    value DOUBLE,
+    detail JSON NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LIFECYCLE, _LEARNING)
 """Step i brings a store from schema i to i + 1."""
 
 LATEST = len(MIGRATIONS)

@@ -1,0 +1,98 @@
+"""The tables of what has been assembled: caches, history, comparisons, replays, definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amgs.frames import results
+from amgs.model import COMPONENTS, FrameDefinition, Weights
+from amgs_tui.headless.sheet import Sheet, facts, sheet
+from amgs_tui.headless.tables_of_memory import table_of
+
+
+def _weights(weights: Weights | None) -> str:
+    return "" if weights is None else " ".join(f"{getattr(weights, name):.2f}" for name in COMPONENTS)
+
+
+@table_of.register
+def _(result: FrameDefinition) -> Sheet:
+    rule = result.rule
+    pairs: list[tuple[str, Any]] = [
+        ("purpose", result.purpose),
+        ("weights", _weights(result.weights)),
+        ("budget", result.budget),
+        ("assembly", result.assembly),
+        ("fresh for hours", result.refresh_hours),
+    ]
+    if result.is_composite:
+        pairs += [
+            ("children", ", ".join(f"{c.name} {c.share:.0%}" for c in result.children)),
+            ("merge / budget", f"{result.merge} / {result.budget_strategy}"),
+        ]
+    else:
+        categories = rule.filter.categories
+        pairs += [
+            ("selects", f"{rule.gather}, {rule.selection}, pool {rule.pool}, hops {rule.hops}"),
+            ("statuses", ", ".join(rule.filter.statuses)),
+            ("categories", "all" if categories is None else ", ".join(categories)),
+            ("window hours", rule.window_hours),
+        ]
+    return facts(result.name, pairs)
+
+
+@table_of.register
+def _(result: results.CachedFrame) -> Sheet:
+    made = table_of(result.frame)
+    how = "from the cache" if result.fresh else "assembled anew"
+    return Sheet(made.title, made.columns, made.rows, (f"{how}: {result.because}", *made.notes), made.digest)
+
+
+@table_of.register
+def _(result: results.History) -> Sheet:
+    rows = [
+        (a.id, a.as_of, a.name, a.query, a.blocks, a.tokens, a.budget, a.entropy_bits, _weights(a.weights))
+        for a in result.assemblies
+    ]
+    columns = "id:id at:at frame query* blocks:n tokens:n budget:n bits:score weights"
+    return sheet(f"{result.total:,} assemblies", columns, rows)
+
+
+@table_of.register
+def _(result: results.Replay) -> Sheet:
+    past = result.assembly
+    title = f"{past.name} {past.id} of {past.as_of:%Y-%m-%d %H:%M}: " + (
+        "equal" if result.equal else "not equal"
+    )
+    rows = [(n, c.block.id, c.block.title, c.score) for n, c in enumerate(result.frame.selected, 1)]
+    notes = [*result.because]
+    notes += [f"then but not now: {i[:12]}" for i in result.gone]
+    notes += [f"now but not then: {i[:12]}" for i in result.come]
+    return sheet(title, "#:n id:id title* score:score", rows, notes)
+
+
+@table_of.register
+def _(result: results.Comparison) -> Sheet:
+    left, right = result.left, result.right
+    rows = [
+        (
+            m.block.id,
+            m.block.title,
+            m.left_rank,
+            m.right_rank,
+            m.left_score,
+            m.right_score,
+            *((None,) * len(COMPONENTS) if m.parts is None else (getattr(m.parts, n) for n in COMPONENTS)),
+            m.because,
+        )
+        for m in result.moved
+    ]
+    notes = [
+        f"{name}: {side.label}, {side.blocks} blocks, {side.tokens:,} of {side.budget:,} tokens, "
+        f"{side.entropy_bits:.2f} bits, {side.id}"
+        for name, side in (("A", left), ("B", right))
+    ]
+    title = f"{len(result.shared)} blocks in both, overlap {result.jaccard:.2f}, {len(rows)} moved"
+    columns = (
+        "id:id title* A:n B:n score_A:score score_B:score Δr:score Δc:score Δk:score Δs:score Δf:score why*"
+    )
+    return sheet(title, columns, rows, notes)

@@ -1,0 +1,39 @@
+"""The whole memory as a file, and back: `export`, `import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from amgs_tui.verbs.registry import Takes, verb
+
+if TYPE_CHECKING:
+    from amgs.exchange.door import Exported, Imported
+    from amgs.model import Progress
+    from amgs_tui.session import Session
+
+
+@verb("export", summary="Write the whole memory to a JSON or GraphML file.")
+def export(
+    session: Session,
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file to write."), Takes("file")],
+    *,
+    format: Annotated[
+        Literal["json", "graphml"], typer.Option("--format", help="JSON, or GraphML for graph programs.")
+    ] = "json",
+) -> Exported:
+    """Write every table, whole or not at all. Both forms come back without loss with `import`."""
+    return session.memory.exchange.export(path, format)
+
+
+@verb("import", summary="Take an exported memory into an empty store.", long=True, writes=True)
+def load(
+    session: Session,
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file that `export` wrote."), Takes("file")],
+    *,
+    progress: Progress | None = None,
+) -> Imported:
+    """Read a JSON or GraphML export into this store, which must hold no blocks yet; every block is hashed again."""
+    return session.memory.exchange.load(path, progress)

@@ -1,0 +1,266 @@
+"""Frames of the operator's own, and what was assembled before: `frame define|delete|cached|history|replay|compare`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_tui.verbs.arguments import Limit, WeightsText, read_weights
+from amgs_tui.verbs.registry import Takes, verb
+
+if TYPE_CHECKING:
+    from amgs.frames.results import CachedFrame, Comparison, History, Replay
+    from amgs.model import ChildFrame, FrameDefinition
+    from amgs_tui.session import Session
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A registered frame."), Takes("frame")]
+Query = Annotated[str, typer.Option("--query", metavar="TEXT", help="What the frame is for.")]
+Budget = Annotated[
+    int | None, typer.Option("--budget", metavar="N", min=1, help="Tokens; else the frame's own.")
+]
+
+
+@verb("frame define", summary="Register a frame of your own, or change one.", writes=True)
+def define(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Capitals, digits and underscores.")],
+    *,
+    base: Annotated[
+        str | None, typer.Option("--from", metavar="NAME", help="Start from this frame."), Takes("frame")
+    ] = None,
+    purpose: Annotated[str | None, typer.Option("--purpose", metavar="TEXT", help="What it is for.")] = None,
+    weights: WeightsText = None,
+    category: Annotated[
+        list[str] | None, typer.Option("--category", metavar="NAME", help="Only these categories; repeat.")
+    ] = None,
+    status: Annotated[
+        list[str] | None, typer.Option("--status", metavar="NAME", help="Only these statuses; repeat.")
+    ] = None,
+    tagged: Annotated[
+        list[str] | None,
+        typer.Option("--meta", metavar="KEY=VALUE", help="Only blocks with this metadata; repeat."),
+    ] = None,
+    self_only: Annotated[bool, typer.Option("--self-only", help="Only blocks tagged as self.")] = False,
+    window: Annotated[
+        float | None,
+        typer.Option("--window", metavar="HOURS", help="Only what came or was used within; 0 for no window."),
+    ] = None,
+    gather: Annotated[
+        Literal["query", "filter", "identity"] | None,
+        typer.Option("--gather", help="Where candidates come from."),
+    ] = None,
+    pool: Annotated[
+        int | None, typer.Option("--pool", metavar="N", min=1, help="Candidates scored at most.")
+    ] = None,
+    hops: Annotated[int | None, typer.Option("--hops", metavar="N", min=0, help="Graph distance.")] = None,
+    selection: Annotated[
+        Literal["budget", "top_k", "threshold", "entropy"] | None,
+        typer.Option("--select", help="How the final blocks are chosen."),
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", metavar="K", min=1, help="At most K blocks.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", metavar="SCORE", min=0, max=1, help="Least score.")
+    ] = None,
+    share: Annotated[
+        float | None,
+        typer.Option("--similarity-share", metavar="P", min=0, max=1, help="Least share of the best match."),
+    ] = None,
+    assembly: Annotated[
+        Literal["raw", "structured", "template", "summary"] | None,
+        typer.Option("--assembly", help="How it is written."),
+    ] = None,
+    budget: Budget = None,
+    refresh_hours: Annotated[
+        float | None, typer.Option("--refresh-hours", metavar="H", min=0, help="How long it stays fresh.")
+    ] = None,
+    child: Annotated[
+        list[str] | None,
+        typer.Option("--child", metavar="NAME:SHARE", help="Make it a composite; repeat, in order."),
+    ] = None,
+    merge: Annotated[
+        Literal["union", "intersection", "priority_chain"] | None,
+        typer.Option("--merge", help="How children are merged."),
+    ] = None,
+    budget_strategy: Annotated[
+        Literal["static", "dynamic", "priority"] | None,
+        typer.Option("--budget-strategy", help="How children share the budget."),
+    ] = None,
+    dedup: Annotated[
+        float | None,
+        typer.Option(
+            "--dedup", metavar="COSINE", min=0, max=1, help="Equal from here; 0: equal content only."
+        ),
+    ] = None,
+    rescore: Annotated[
+        str | None, typer.Option("--rescore", metavar="R,C,K,S,F", help="Weights after the merge.")
+    ] = None,
+) -> FrameDefinition:
+    """Register a frame: what is given replaces what it was, or what the frame named by --from is.
+
+    A new frame that starts from nothing is an ATTENTION. Weights that do not sum to 1 and composites that would
+    contain themselves are refused.
+    """
+    from dataclasses import replace
+
+    from amgs.frames import registry
+
+    known = registry.by_name(session.memory.frame_definitions())
+    wanted = name.strip().upper().replace("-", "_")
+    start = known[wanted] if base is None and wanted in known else registry.find(base or "ATTENTION", known)
+    rule = start.rule
+    block_filter = replace(
+        rule.filter,
+        **_given(
+            statuses=None if status is None else tuple(status),
+            categories=None if category is None else tuple(category),
+            self_only=True if self_only else None,
+            meta=None if tagged is None else dict(_pair(one) for one in tagged),
+        ),
+    )
+    rule = replace(
+        rule,
+        filter=block_filter,
+        **_given(
+            gather=gather,
+            pool=pool,
+            hops=hops,
+            selection=selection,
+            top_k=top_k,
+            threshold=threshold,
+            similarity_share=share,
+        ),
+    )
+    if window is not None:
+        rule = replace(rule, window_hours=window or None)
+    made = replace(
+        start,
+        name=wanted,
+        rule=rule,
+        **_given(
+            purpose=purpose if purpose is not None or wanted in known else f"{wanted}, made by the operator",
+            weights=read_weights(weights),
+            assembly=assembly,
+            budget=budget,
+            refresh_hours=refresh_hours,
+            children=None if child is None else tuple(_child(one) for one in child),
+            merge=merge,
+            budget_strategy=budget_strategy,
+            rescore=read_weights(rescore),
+        ),
+    )
+    if dedup is not None:
+        made = replace(made, semantic_threshold=dedup or None)
+    session.memory.define_frame(made)
+    return made
+
+
+def _given(**values: object) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, sign, value = text.partition("=")
+    if not sign or not key:
+        raise UsageError(f"{text!r} is no KEY=VALUE.", way_out="For example --meta kind=dialogue.")
+    return key, value
+
+
+def _child(text: str) -> ChildFrame:
+    from amgs.model import ChildFrame
+
+    name, _, share = text.partition(":")
+    try:
+        part = float(share) if share else 1.0
+    except ValueError:
+        raise UsageError(f"{text!r} is no NAME:SHARE.", way_out="For example --child SELF:0.25.") from None
+    return ChildFrame(name.strip().upper().replace("-", "_"), part)
+
+
+@verb("frame delete", summary="Take a frame of your own out.", writes=True)
+def delete(session: Session, name: Name) -> FrameDefinition:
+    """Delete a frame that did not ship with the engine; its past assemblies can still be replayed."""
+    return session.memory.frames.delete(name)
+
+
+@verb("frame cached", summary="Show the kept assembly of a frame, made anew when it is stale.", writes=True)
+def cached(
+    session: Session, name: Name, *, query: Query = "", budget: Budget = None, weights: WeightsText = None
+) -> CachedFrame:
+    """Give the latest assembly for the same request while it is fresh; else assemble, and say why.
+
+    SELF stays fresh for an hour and falls earlier only when a self-tagged block comes or goes or when centrality
+    shifts within the identity. Frames that are made for every query are never fresh.
+    """
+    found = session.memory.frames.cached(name, query=query, budget=budget, weights=read_weights(weights))
+    session.last_frame = found.frame
+    session.listed = tuple(candidate.block.id for candidate in found.frame.candidates)
+    return found
+
+
+@verb("frame history", summary="List past assemblies, newest first.")
+def history(
+    session: Session,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Only of this frame."), Takes("frame")
+    ] = None,
+    *,
+    limit: Limit = 20,
+) -> History:
+    """List what was assembled, with the ids by which `frame replay` and `frame compare` know it."""
+    return session.memory.frames.history(name, limit)
+
+
+@verb("frame replay", summary="Make a past assembly again as of its instant.")
+def replay(
+    session: Session,
+    assembly: Annotated[str, typer.Argument(metavar="ID", help="The beginning of an assembly's id.")],
+) -> Replay:
+    """Assemble a frame again in the store as it was then, and say whether it came out equal and if not, why.
+
+    The store is copied into memory for it: blocks, edges, clocks and definitions stand as they did.
+    """
+    found = session.memory.frames.replay(assembly)
+    session.last_frame = found.frame
+    session.listed = tuple(candidate.block.id for candidate in found.frame.candidates)
+    return found
+
+
+@verb("frame compare", summary="Put two assemblies beside each other: overlap, tokens, what moved and why.")
+def compare(
+    session: Session,
+    left: Annotated[str, typer.Argument(metavar="A", help="A frame, or the id of a past assembly.")],
+    right: Annotated[str, typer.Argument(metavar="B", help="The other one; may be the same frame.")],
+    *,
+    query: Query = "",
+    query_b: Annotated[
+        str | None, typer.Option("--query-b", metavar="TEXT", help="Another query for B.")
+    ] = None,
+    weights_a: Annotated[
+        str | None, typer.Option("--weights-a", metavar="R,C,K,S,F", help="Weights for A.")
+    ] = None,
+    weights_b: Annotated[
+        str | None, typer.Option("--weights-b", metavar="R,C,K,S,F", help="Weights for B.")
+    ] = None,
+    at_a: Annotated[
+        datetime | None, typer.Option("--at-a", metavar="INSTANT", help="Assemble A as of then.")
+    ] = None,
+    at_b: Annotated[
+        datetime | None, typer.Option("--at-b", metavar="INSTANT", help="Assemble B as of then.")
+    ] = None,
+    budget: Budget = None,
+) -> Comparison:
+    """Compare two frames, two weight sets or two instants. Nothing is reinforced.
+
+    For every block that came, left or changed its rank, the weighted parts of its score say what moved it.
+    """
+    from amgs.frames.door import Asked
+
+    return session.memory.frames.compare(
+        Asked(left, query, budget, read_weights(weights_a), at_a),
+        Asked(right, query if query_b is None else query_b, budget, read_weights(weights_b), at_b),
+    )

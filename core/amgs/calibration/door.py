@@ -1,0 +1,196 @@
+"""The door to learning from outcomes: recalibration, tuning, metrics, monitors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from amgs.calibration import metrics as measures
+from amgs.calibration import plan as planning
+from amgs.calibration import tuning
+from amgs.calibration.questions import Question, label
+from amgs.calibration.recalibrate import Method
+from amgs.calibration.results import (
+    Calibrated,
+    CalibrationPlan,
+    Metrics,
+    Monitored,
+    OutcomeGroup,
+    OutcomeGroups,
+    Sighting,
+    Tuning,
+    WeightTest,
+)
+from amgs.errors import UsageError
+from amgs.frames import pipeline, registry
+from amgs.frames.assemble import Template
+from amgs.frames.cache import shift
+from amgs.model import FrameDefinition, Progress, Weights
+from amgs.retrieval import waterfall
+from amgs.room import Room
+from amgs.store import assemblies as stored_assemblies
+from amgs.store import blocks as stored_blocks
+from amgs.store import calibration_log, monitors
+
+_RECENT = 20
+_CENTRAL = 200
+_WHOLE_POOL = 1_000_000
+
+
+class Calibration:
+    """See the module."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    # --- recalibration ----------------------------------------------------------------------------------
+
+    def groups(self) -> OutcomeGroups:
+        """Forecasts and outcomes by frame, category and relation type of the edges walked."""
+        rows = calibration_log.groups(self._room.store)
+        return OutcomeGroups(tuple(OutcomeGroup(*row) for row in rows))
+
+    def plan(self, method: Method = "isotonic") -> CalibrationPlan:
+        """What recalibrating confidences would do; raises UsageError for too few outcomes."""
+        room = self._room
+        return planning.make(room.store, method, room.settings.calibration, room.clock.now())
+
+    def apply(self, plan: CalibrationPlan) -> Calibrated:
+        """Carry a plan out, journalled; raises UsageError when it is out of date."""
+        return Calibrated(plan, planning.apply(self._room.store, plan, self._room.clock.now()))
+
+    # --- tuning -----------------------------------------------------------------------------------------
+
+    def tune(
+        self,
+        frame: str,
+        questions: Sequence[Question],
+        *,
+        method: tuning.SearchMethod = "grid",
+        trials: int = 126,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Tuning:
+        """Search for better weights of an atomic frame; a proposal, applied only by defining the frame so."""
+        definition, asked = self._asked(frame, questions, progress)
+        return tuning.tune(definition, asked, method=method, trials=trials, seed=seed, progress=progress)
+
+    def compare_weights(
+        self,
+        frame: str,
+        questions: Sequence[Question],
+        first: Weights | None,
+        second: Weights | None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> WeightTest:
+        """Two weight sets of an atomic frame on the same questions; None stands for the frame's own."""
+        definition, asked = self._asked(frame, questions, progress)
+        own = definition.weights
+        return tuning.compare(definition.name, asked, first or own, second or own, seed=seed)
+
+    def _asked(
+        self, frame: str, questions: Sequence[Question], progress: Progress | None
+    ) -> tuple[FrameDefinition, list[tuning.Asked]]:
+        """The frame, and every question that has an answer in the store with its candidates."""
+        room = self._room
+        definition = registry.find(frame, room.definitions())
+        if definition.is_composite:
+            children = ", ".join(child.name for child in definition.children)
+            raise UsageError(
+                f"{definition.name} is made of {children}, which score for themselves.",
+                way_out=f"Tune {definition.children[0].name} or another of them.",
+            )
+        # The pool is cut by score: whole, it is the same for all weights.
+        whole = replace(definition, rule=replace(definition.rule, pool=_WHOLE_POOL))
+        labelled = label(questions, self._blocks_of)
+        found = []
+        with room.lock:
+            sources = room.derived.sources()
+            for number, one in enumerate(labelled):
+                if progress is not None:
+                    progress(number, len(labelled), "asking")
+                text = one.question.text
+                template = Template("raw", definition.name, text, room.clock.now())
+                request = pipeline.FrameRequest(text)
+                scored = pipeline.score_frame(whole, request, sources, room.settings, template, _uncounted)
+                found.append(tuning.asked(one, scored.candidates))
+        return definition, found
+
+    # --- metrics and monitors ---------------------------------------------------------------------------
+
+    def metrics(self, questions: Sequence[Question] = (), *, seed: int = 0) -> Metrics:
+        """The six success metrics (AMGS §13.1); precision and recall need labelled questions. Leaves no trace."""
+        store = self._room.store
+        every = stored_assemblies.latest(store)
+        _, outcomes, score = calibration_log.counts(store)
+        labelled = label(questions, self._blocks_of)
+        return Metrics(
+            (
+                *measures.retrieval(labelled, self._find, seed, len(questions)),
+                measures.coherence(store, every),
+                measures.graph_stability(store),
+                measures.calibration(score, outcomes),
+                measures.attention_stability(every),
+            ),
+            self._room.clock.now(),
+        )
+
+    def _blocks_of(self, source: str) -> tuple[str, ...]:
+        return stored_blocks.with_source(self._room.store, source)
+
+    def _find(self, query: str, top_k: int) -> list[str]:
+        room = self._room
+        with room.lock:
+            request = waterfall.Request(query)
+            found = waterfall.search(request, room.derived.sources(), room.settings.retrieval, top_k)
+        return [hit.block.id for hit in found.hits]
+
+    def monitor(self, *, record: bool = False, limit: int = 30) -> Monitored:
+        """What the monitors see: drift of centrality since the last record, entropy and stability by frame.
+
+        record: keep it, so that the next look is compared with this one.
+        """
+        store = self._room.store
+        before = monitors.latest(store, limit)
+        seen = self._seen()
+        if record:
+            with store.transaction():
+                monitors.append(store, seen)
+        return Monitored(tuple(_sighting(s) for s in seen), tuple(_sighting(s) for s in before), record)
+
+    def _seen(self) -> list[monitors.Seen]:
+        store, now = self._room.store, self._room.clock.now()
+        importance = self._importance()
+        last = monitors.last(store, "centrality drift")
+        drift = None if last is None else shift(last.detail, importance)
+        seen = [monitors.Seen(now, "centrality drift", "graph", drift, importance)]
+        every = stored_assemblies.latest(store)
+        for name in sorted({a.name for a in every}):
+            own = [a for a in every if a.name == name]
+            bits = sum(a.entropy_bits for a in own[:_RECENT]) / len(own[:_RECENT])
+            seen.append(monitors.Seen(now, "entropy", name, bits, {}))
+            stable = measures.attention_stability(every, name).value
+            seen.append(monitors.Seen(now, "attention stability", name, stable, {}))
+        return seen
+
+    def _importance(self) -> dict[str, float]:
+        """The centrality of the most central blocks, by id."""
+        room = self._room
+        with room.lock:
+            view, scores = room.derived.graph.view(), room.derived.graph.measures().importance()
+        best = [i for i in scores.argsort(kind="stable")[::-1][:_CENTRAL].tolist() if scores[i] > 0]
+        numbers = {int(view.nodes[i]): float(scores[i]) for i in best}
+        found = stored_blocks.by_number(room.store, sorted(numbers))
+        return {one.block.id: numbers[one.number] for one in found}
+
+
+def _uncounted(text: str) -> int:
+    """Tokens play no part in an order."""
+    del text
+    return 0
+
+
+def _sighting(seen: monitors.Seen) -> Sighting:
+    return Sighting(seen.at, seen.kind, seen.subject, seen.value)

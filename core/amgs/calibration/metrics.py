@@ -1,0 +1,119 @@
+"""The six success metrics of AMGS §13.1, computed from a store, and the monitors of §13.3."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from amgs.calibration.questions import Labelled, held_out, recall
+from amgs.calibration.results import Metric
+from amgs.frames.compare import jaccard
+from amgs.store import blocks as stored_blocks
+from amgs.store import edges as stored_edges
+from amgs.store import monitors
+from amgs.store.assemblies import Assembly
+from amgs.store.connection import Store
+
+K = 10
+_RECENT = 50
+CYCLES = ("enhance", "consolidate")
+"""Operations between which the graph is compared, the first kind that there is."""
+
+Find = Callable[[str, int], Sequence[str]]
+"""Ids of the best blocks for a query."""
+
+
+def retrieval(questions: Sequence[Labelled], find: Find, seed: int, known: int) -> tuple[Metric, ...]:
+    """Precision and recall over all questions, and over the held-out third apart. known: questions in the file."""
+    if not questions:
+        note = (
+            "give labelled questions with --questions"
+            if not known
+            else "no answer of the questions is in the store"
+        )
+        return (_metric("precision", None, 0.80, note), _metric("recall", None, 0.70, note))
+    found = {one.question.id: find(one.question.text, max(K, len(one.relevant))) for one in questions}
+    apart = [one for one in questions if held_out(one.question, seed)]
+    made = []
+    for name, those in (("", questions), (" held out", apart)):
+        if not those:
+            continue
+        exact = [_r_precision(found[one.question.id], one) for one in those]
+        at_k = [sum(i in one.relevant for i in found[one.question.id][:K]) / K for one in those]
+        recalls = [recall(found[one.question.id][:K], one) for one in those]
+        told = f"{len(those)} questions with an answer; of the first R hits, R = relevant blocks"
+        made.append(
+            _metric(
+                f"precision{name}", float(np.mean(exact)), 0.80, f"{told}; of {K} hits {np.mean(at_k):.3f}"
+            )
+        )
+        made.append(
+            _metric(
+                f"recall{name}", float(np.mean(recalls)), 0.70, f"{len(those)} questions; sources in {K} hits"
+            )
+        )
+    return tuple(made)
+
+
+def _r_precision(found: Sequence[str], one: Labelled) -> float:
+    wanted = one.relevant
+    return sum(i in wanted for i in found[: len(wanted)]) / len(wanted)
+
+
+def coherence(store: Store, assemblies: Iterable[Assembly]) -> Metric:
+    """Mean cosine of the pairs of blocks within an assembly, over the latest of them."""
+    several = [a for a in assemblies if len(a.selected) > 1][:_RECENT]
+    blocks = stored_blocks.get(store, {i for a in several for i in a.selected}, embeddings=True)
+    means = []
+    for one in several:
+        rows = [
+            b.embedding for i in one.selected if (b := blocks.get(i)) is not None and b.embedding is not None
+        ]
+        if len(rows) > 1:
+            cosines = np.stack(rows) @ np.stack(rows).T
+            means.append(float(cosines[np.triu_indices(len(rows), 1)].mean()))
+    note = (
+        f"mean cosine of pairs in {len(means)} assemblies" if means else "no assembly has two embedded blocks"
+    )
+    return Metric("coherence", float(np.mean(means)) if means else None, "higher", None, note)
+
+
+def graph_stability(store: Store) -> Metric:
+    """Edges that stood through between two cycles over all that stood at either end."""
+    for kind in CYCLES:
+        ids = monitors.cycles(store, kind)
+        if ids:
+            break
+    else:
+        return Metric("graph stability", None, "near 1", None, "no cycle has run yet")
+    # Between the last two cycles, the later one included; after the only one, up to now.
+    since = ids[1] if len(ids) > 1 else ids[0]
+    made, gone = monitors.edges_changed(store, since)
+    now = {stored_edges.key(e) for e in stored_edges.everything(store)}
+    before = (now - made) | (gone - made)
+    value = len(now & before) / len(now | before) if now or before else 1.0
+    return Metric("graph stability", value, "near 1", None, f"edges since operation {since} ({kind})")
+
+
+def calibration(brier: float | None, outcomes: int) -> Metric:
+    """The mean Brier score of all verdicts."""
+    met = None if brier is None else brier < 0.15
+    return Metric("Brier", brier, "< 0.15", met, f"{outcomes} outcomes")
+
+
+def attention_stability(assemblies: Sequence[Assembly], frame: str | None = None) -> Metric:
+    """Mean overlap (Jaccard) of successive assemblies of a frame for the same query."""
+    by_query: dict[tuple[str, str], list[frozenset[str]]] = defaultdict(list)
+    for one in reversed(assemblies):
+        if frame is None or one.name == frame:
+            by_query[one.name, one.query].append(frozenset(one.selected))
+    overlaps = [jaccard(a, b) for runs in by_query.values() for a, b in pairwise(runs)]
+    note = f"{len(overlaps)} pairs of successive assemblies" if overlaps else "nothing was assembled twice"
+    return _metric("attention stability", float(np.mean(overlaps)) if overlaps else None, 0.60, note)
+
+
+def _metric(name: str, value: float | None, target: float, note: str) -> Metric:
+    return Metric(name, value, f"> {target:.2f}", None if value is None else value > target, note)

@@ -1,0 +1,146 @@
+"""Recalibration of confidences: a plan, then one transaction with its journal entry (AMGS §7.3, §13.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from amgs.calibration.recalibrate import Method, brier, fit, held_out_brier
+from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
+from amgs.errors import UsageError
+from amgs.lifecycle import journal
+from amgs.model import Block, BlockFilter, Edge, Operation
+from amgs.settings import CalibrationSettings
+from amgs.store import blocks as stored_blocks
+from amgs.store import calibration_log, edge_forecasts
+from amgs.store import edges as stored_edges
+from amgs.store.connection import Store
+from amgs.store.edge_forecasts import Walked
+
+KIND = "calibrate"
+_REST = ""
+_LEAST, _MOST = 0.02, 0.98
+_SMALLEST_CHANGE = 0.005
+
+Verdict = tuple[str, float]
+"""A block's id and what came of a forecast about it, in [0, 1]."""
+
+
+def plan(
+    blocks: Sequence[Block],
+    verdicts: Sequence[Verdict],
+    walked: Sequence[tuple[Edge, Walked]],
+    *,
+    method: Method,
+    settings: CalibrationSettings,
+    now: datetime,
+    change_counter: int,
+) -> CalibrationPlan:
+    """What recalibration would do, given the consolidated blocks and all verdicts; changes nothing.
+
+    A category with enough verdicts has its own curve, the others share one; a curve that does not lower the Brier
+    score on outcomes it was not fitted on is not used. Raises UsageError for too few verdicts.
+    """
+    if len(verdicts) < settings.fewest_outcomes:
+        raise UsageError(
+            f"{len(verdicts)} outcomes are too few to calibrate on; {settings.fewest_outcomes} are needed.",
+            title="Not enough outcomes",
+            way_out="Give verdicts with `feedback useful ID` and `feedback useless ID`.",
+        )
+    by_id = {b.id: b for b in blocks}
+    known = [(by_id[i], actual) for i, actual in verdicts if i in by_id]
+    fits = _fits(known, method, settings.fewest_outcomes)
+    changes = [c for c in (_change(b, fits) for b in blocks) if c is not None]
+    edges = tuple(_edge(edge, seen, settings.prior_strength) for edge, seen in walked)
+    return CalibrationPlan(
+        method, len(verdicts), tuple(fits.values()), tuple(changes), edges, now, change_counter
+    )
+
+
+def _fits(known: Sequence[tuple[Block, float]], method: Method, fewest: int) -> dict[str, Fit]:
+    groups: dict[str, list[tuple[Block, float]]] = {}
+    for block, actual in known:
+        groups.setdefault(block.category, []).append((block, actual))
+    own = {name: pairs for name, pairs in groups.items() if len(pairs) >= fewest}
+    rest = [pair for name, pairs in groups.items() if name not in own for pair in pairs]
+    if rest and len(rest) >= fewest:
+        own[_REST] = rest
+    return {name: _fit(name, pairs, method) for name, pairs in sorted(own.items())}
+
+
+def _fit(category: str, pairs: Sequence[tuple[Block, float]], method: Method) -> Fit:
+    predicted = np.array([block.confidence for block, _ in pairs])
+    actual = np.array([one for _, one in pairs])
+    before, after = brier(predicted, actual), held_out_brier(predicted, actual, method)
+    curve = fit(predicted, actual, method)
+    return Fit(category, len(pairs), before, after, after < before, curve)
+
+
+def _change(block: Block, fits: Mapping[str, Fit]) -> ConfidenceChange | None:
+    chosen = fits.get(block.category, fits.get(_REST))
+    if chosen is None or not chosen.used:
+        return None
+    mapped = float(chosen.curve.at(np.array([block.confidence]))[0])
+    after = round(min(_MOST, max(_LEAST, mapped)), 4)
+    if abs(after - block.confidence) < _SMALLEST_CHANGE:
+        return None
+    return ConfidenceChange(block.id, block.title, block.category, block.confidence, after)
+
+
+def _edge(edge: Edge, seen: Walked, strength: float) -> EdgeChange:
+    """The present confidence counts as `strength` verdicts: a miss lowers it, a hit raises it."""
+    after = (edge.confidence * strength + seen.hits) / (strength + seen.count)
+    return EdgeChange(edge, round(after, 4), seen.hits, seen.count)
+
+
+def make(store: Store, method: Method, settings: CalibrationSettings, now: datetime) -> CalibrationPlan:
+    """The plan for a store as it stands."""
+    decided = calibration_log.decided(store)
+    verdicts = [(o.block_id, o.actual) for o in reversed(decided) if o.actual is not None]
+    walked = edge_forecasts.open_verdicts(store)
+    edges = stored_edges.get(store, [w.key for w in walked])
+    return plan(
+        stored_blocks.select(store, BlockFilter(), order="arrival"),
+        verdicts,
+        [(edges[w.key], w) for w in walked if w.key in edges],
+        method=method,
+        settings=settings,
+        now=now,
+        change_counter=store.change_counter,
+    )
+
+
+def apply(store: Store, proposal: CalibrationPlan, now: datetime) -> Operation:
+    """Carry a plan out in one transaction; raises UsageError when a confidence of it has changed since."""
+    wanted = {c.block_id: c for c in proposal.blocks}
+    with store.transaction():
+        before = stored_blocks.get(store, wanted)
+        moved = [i for i, c in wanted.items() if i not in before or before[i].confidence != c.before]
+        edges = {stored_edges.key(c.edge): c for c in proposal.edges}
+        found = stored_edges.get(store, edges)
+        moved += [
+            " ".join(k)
+            for k, c in edges.items()
+            if k not in found or found[k].confidence != c.edge.confidence
+        ]
+        if moved:
+            raise UsageError(
+                f"{len(moved)} confidences were changed since it was made, of {moved[0][:8]} first.",
+                title="The plan is out of date",
+                way_out="Plan the calibration again.",
+            )
+        after = [replace(before[i], confidence=c.after) for i, c in wanted.items()]
+        lowered = [replace(found[k], confidence=c.after) for k, c in edges.items()]
+        stored_blocks.update(store, after)
+        stored_edges.put(store, lowered)
+        rows = [journal.block_row(before[b.id], b) for b in after]
+        rows += [journal.edge_row(found[stored_edges.key(e)], e) for e in lowered]
+        summary = (
+            f"{proposal.method} on {proposal.outcomes} outcomes: {len(after)} blocks, {len(lowered)} edges"
+        )
+        operation = journal.write(store, KIND, now, summary, rows)
+        edge_forecasts.count_in(store, operation.id, list(edges))
+        return operation

@@ -1,0 +1,83 @@
+"""Labelled questions: what should be found for them, and the third of them that no tuning may see."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from amgs.errors import InputError
+
+SHARE = 3
+"""One question in so many is held out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and the sources that answer it; none for one that the memory cannot answer."""
+
+    id: str
+    text: str
+    kind: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A question with the blocks of each of its sources: groups[i] are the ids that came from answers[i]."""
+
+    question: Question
+    groups: tuple[frozenset[str], ...]
+
+    @property
+    def relevant(self) -> frozenset[str]:
+        return frozenset().union(*self.groups)
+
+
+def load(path: Path) -> tuple[Question, ...]:
+    """Questions from a `.jsonl` file: one object a line with id, question, kind and answers.
+
+    Raises InputError, which names the line, for a file that cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            data = json.loads(line)
+            answers = tuple(str(one) for one in data["answers"])
+            found.append(Question(str(data["id"]), str(data["question"]), str(data.get("kind", "")), answers))
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"Line {number} of {path} is no question: {error!r}.",
+                way_out='Each line is {"id": …, "question": …, "kind": …, "answers": [source, …]}.',
+            ) from error
+    return tuple(found)
+
+
+def label(questions: Iterable[Question], blocks_of: Callable[[str], Sequence[str]]) -> tuple[Labelled, ...]:
+    """The questions that have an answer in the store, with the blocks of every source that is there."""
+    made = []
+    for one in questions:
+        groups = tuple(frozenset(blocks_of(source)) for source in one.answers)
+        if any(groups):
+            made.append(Labelled(one, tuple(group for group in groups if group)))
+    return tuple(made)
+
+
+def held_out(question: Question, seed: int = 0) -> bool:
+    """Whether a question belongs to the held-out third: by a hash of its id, so that files may grow."""
+    mark = hashlib.sha256(f"{seed}:{question.id}".encode()).digest()
+    return int.from_bytes(mark[:8], "big") % SHARE == 0
+
+
+def recall(found: Sequence[str], one: Labelled) -> float:
+    """Part of the question's sources of which a block was found."""
+    ids = set(found)
+    return sum(bool(group & ids) for group in one.groups) / len(one.groups)

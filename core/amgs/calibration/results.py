@@ -1,0 +1,226 @@
+"""What the door of calibration answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from amgs.calibration.recalibrate import Curve, Method
+from amgs.model import Edge, FrameDefinition, Operation, Weights
+
+GroupKind = Literal["all", "frame", "category", "relation"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeGroup:
+    """Forecasts and outcomes of one frame, category or relation type; None where nothing was decided."""
+
+    kind: GroupKind
+    name: str
+    forecasts: int
+    outcomes: int
+    mean_predicted: float | None
+    rate: float | None
+    brier: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeGroups:
+    """All groups, by kind and name."""
+
+    groups: tuple[OutcomeGroup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A curve for the confidences of a category ("" for all the others together).
+
+    before, after: Brier score of the confidences against the outcomes; after is measured on outcomes that the curve
+    was not fitted on. used: whether it helps and is applied.
+    """
+
+    category: str
+    outcomes: int
+    before: float
+    after: float
+    used: bool
+    curve: Curve
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceChange:
+    """A block whose confidence changes."""
+
+    block_id: str
+    title: str
+    category: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeChange:
+    """An edge whose confidence changes: `count` verdicts on what it led to, `hits` of them useful."""
+
+    edge: Edge
+    after: float
+    hits: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationPlan:
+    """A proposal; nothing has happened yet."""
+
+    method: Method
+    outcomes: int
+    fits: tuple[Fit, ...]
+    blocks: tuple[ConfidenceChange, ...]
+    edges: tuple[EdgeChange, ...]
+    made_at: datetime
+    change_counter: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """A plan that was carried out, and its journal entry."""
+
+    plan: CalibrationPlan
+    operation: Operation
+
+
+# --- metrics ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One success metric (AMGS §13.1). value is None where there is nothing to measure; note says what it rests on."""
+
+    name: str
+    value: float | None
+    target: str
+    met: bool | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """The six success metrics, and the two of retrieval on the held-out third apart."""
+
+    metrics: tuple[Metric, ...]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A value that a monitor saw."""
+
+    at: datetime
+    kind: str
+    subject: str
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Monitored:
+    """What the monitors see now, and what they saw before, the newest first."""
+
+    now: tuple[Sighting, ...]
+    before: tuple[Sighting, ...]
+    recorded: bool
+
+
+# --- tuning -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Mean recall@k, precision@k and reciprocal rank over a number of questions."""
+
+    questions: int
+    recall: float
+    precision: float
+    mrr: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One weight set that was tried, and its recall on the questions for tuning."""
+
+    weights: Weights
+    score: Score
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """A proposal of new weights for a frame. held_out: the third of the questions that no trial saw.
+
+    better: whether it beats the present weights on the held-out third; definition is applied only on request.
+    """
+
+    frame: str
+    method: str
+    k: int
+    trials: tuple[Trial, ...]
+    present: Weights
+    proposed: Weights
+    present_tuning: Score
+    proposed_tuning: Score
+    present_held_out: Score
+    proposed_held_out: Score
+    better: bool
+    definition: FrameDefinition
+    applied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WeightTest:
+    """Two weight sets on the same questions. difference: mean of B's recall less A's, with a 95 % interval from a
+    bootstrap over the questions. verdict: "A", "B" or "no difference" where the interval holds 0.
+    """
+
+    frame: str
+    k: int
+    first: Weights
+    second: Weights
+    first_score: Score
+    second_score: Score
+    difference: float
+    low: float
+    high: float
+    verdict: str
+    by_kind: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
+
+
+# --- simulation -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """One month of a simulated life, counted at its end. brier: of the verdicts of this month."""
+
+    month: int
+    arrived: int
+    consolidated: int
+    queries: int
+    useful: int
+    alive: int
+    fading: int
+    edges: int
+    mean_relevance: float
+    brier: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """A synthetic year. survived: per kind of block, those above the threshold at the end over those that came."""
+
+    days: int
+    seed: int
+    months: tuple[Month, ...]
+    survived: Mapping[str, tuple[int, int]] = field(hash=False)
+    outcomes: int = 0
+    brier: float | None = None
+    recalibrated: int = 0

@@ -1,0 +1,68 @@
+"""A store as one JSON document: every table, every row, one row a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from amgs.errors import InputError
+from amgs.exchange.values import VERSION, Document, Header, inward, outward
+from amgs.store import tables
+from amgs.store.connection import Store
+from amgs.store.tables import Column
+
+FORM = "amgs memory"
+
+
+def lines(store: Store, header: Header) -> Iterator[str]:
+    """The document in pieces; a million blocks never lie in memory at once."""
+    opening = {
+        "form": FORM,
+        "version": VERSION,
+        "schema": header.schema,
+        "counter": header.counter,
+        "exported_at": header.exported_at.isoformat(),
+    }
+    yield json.dumps(opening)[:-1] + ', "tables": {'
+    schema = {name: columns for name, columns in tables.tables(store).items() if name != "change_counter"}
+    for place, (table, columns) in enumerate(schema.items()):
+        named = json.dumps([[column.name, column.type] for column in columns])
+        yield f'{"," if place else ""}\n{json.dumps(table)}: {{"columns": {named}, "rows": ['
+        first = True
+        for batch in tables.rows(store, table, columns):
+            for row in batch:
+                values = [outward(v, c.type) for v, c in zip(row, columns, strict=True)]
+                yield ("\n" if first else ",\n") + json.dumps(values, ensure_ascii=False)
+                first = False
+        yield "]}"
+    yield "\n}}\n"
+
+
+def read(path: Path) -> Document:
+    """The document in a file; raises InputError for a file that is none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise InputError(f"{path} is not whole JSON: {error}.") from error
+    if not isinstance(data, dict) or data.get("form") != FORM:
+        raise InputError(f"{path} is JSON, but no export of a memory.", way_out="`export PATH` writes one.")
+    if data.get("version") != VERSION:
+        raise InputError(f"{path} has form {data.get('version')}; this program reads {VERSION}.")
+    try:
+        return Document(
+            int(data["schema"]),
+            int(data["counter"]),
+            {str(name): _table(given) for name, given in data["tables"].items()},
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{path} is damaged: {error!r}.") from error
+
+
+def _table(given: dict[str, Any]) -> tuple[tuple[Column, ...], list[tuple[Any, ...]]]:
+    columns = tuple(Column(str(name), str(kind)) for name, kind in given["columns"])
+    rows = [tuple(inward(v, c.type) for v, c in zip(row, columns, strict=True)) for row in given["rows"]]
+    return columns, rows

@@ -1,0 +1,140 @@
+"""The door through which a whole memory leaves and comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from amgs.errors import InputError, StoreCorruptError, StoreTooNewError, UsageError
+from amgs.exchange import document, graphml
+from amgs.exchange.values import Document, Header, written
+from amgs.identity import block_id
+from amgs.model import Progress
+from amgs.room import Room
+from amgs.store import meta as stored_meta
+from amgs.store import tables
+from amgs.store.migrations import LATEST
+from amgs.store.tables import Column
+
+Form = Literal["json", "graphml"]
+
+_OWN = ("store_id", "schema_version")
+"""Keys of `meta` that belong to a store and not to what it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written: rows by table are in the file itself."""
+
+    path: str
+    form: Form
+    blocks: int
+    edges: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What was taken in."""
+
+    path: str
+    form: Form
+    blocks: int
+    edges: int
+    rows: int
+
+
+class Exchange:
+    """See the module."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def export(self, path: Path, form: Form = "json") -> Exported:
+        """Write the whole store to a file, whole or not at all; raises InputError when it cannot be written."""
+        store = self._room.store
+        header = Header(store.schema_version, store.change_counter, self._room.clock.now())
+        with self._room.lock:
+            lines = document.lines(store, header) if form == "json" else graphml.lines(store, header)
+            size = written(path, lines)
+        blocks, edges = tables.count(store, "memory_blocks"), tables.count(store, "edges")
+        return Exported(str(path), form, blocks, edges, size)
+
+    def load(self, path: Path, progress: Progress | None = None) -> Imported:
+        """Take a file that `export` wrote into this empty store, in one transaction.
+
+        Every block is hashed again. Raises UsageError when the store holds blocks, StoreTooNewError for a file of a
+        later version, StoreCorruptError for a block that does not hash to its id, InputError for any other file.
+        """
+        store = self._room.store
+        if tables.count(store, "memory_blocks"):
+            raise UsageError(
+                "The store already holds blocks.", way_out="Import into a new one: --store NEW.duckdb."
+            )
+        form: Form = "graphml" if _looks_like_xml(path) else "json"
+        found = document.read(path) if form == "json" else graphml.read(path)
+        _check(found, tables.tables(store))
+        total = 0
+        with self._room.lock, store.transaction():
+            counter = max(found.counter, store.change_counter)
+            for table in found.tables:
+                total += self._fill(table, found, progress)
+            tables.set_counter(store, counter)
+        self._room.derived.forget()
+        counts = {name: len(list(rows)) for name, (_, rows) in found.tables.items()}
+        return Imported(str(path), form, counts.get("memory_blocks", 0), counts.get("edges", 0), total)
+
+    def _fill(self, table: str, found: Document, progress: Progress | None) -> int:
+        store = self._room.store
+        given, every = found.tables[table]
+        rows = [tuple(row) for row in every]
+        if table == "memory_blocks":
+            _rehash(given, rows)
+        if table == "meta":
+            for key, value in rows:
+                if key not in _OWN:
+                    stored_meta.put(store, key, value)
+            return len(rows)
+        tables.clear(store, table)
+        for start in range(0, len(rows), tables.BATCH):
+            if progress is not None:
+                progress(start, len(rows), f"importing {table}")
+            tables.insert(store, table, given, rows[start : start + tables.BATCH])
+        return len(rows)
+
+
+def _looks_like_xml(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(64).lstrip().startswith(b"<")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _check(found: Document, schema: dict[str, tuple[Column, ...]]) -> None:
+    """Refuse a file with a table or column that the schema does not have."""
+    if found.schema > LATEST:
+        raise StoreTooNewError(
+            f"The file comes from schema {found.schema}; this program knows up to {LATEST}.",
+            way_out="Update the program.",
+        )
+    for table, (columns, _) in found.tables.items():
+        strange = [c.name for c in columns if c not in schema.get(table, ())]
+        if table not in schema or strange:
+            raise InputError(f"No store has a table {table!r} with {strange or 'these columns'}.")
+    if "memory_blocks" not in found.tables:
+        raise InputError("The file holds no blocks table.")
+
+
+def _rehash(columns: Sequence[Column], rows: Sequence[tuple[Any, ...]]) -> None:
+    names = [column.name for column in columns]
+    at_id, at_content = names.index("id"), names.index("content")
+    wrong = [row[at_id] for row in rows if block_id(row[at_content]) != row[at_id]]
+    if wrong:
+        raise StoreCorruptError(
+            f"{len(wrong)} blocks of the file do not hash to their ids, {str(wrong[0])[:12]} first.",
+            title="The file was changed",
+            way_out="Nothing was imported; export it again from the store it came from.",
+        )

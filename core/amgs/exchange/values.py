@@ -1,0 +1,87 @@
+"""Values of the tables as text knows them: exact both ways."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from amgs.errors import InputError
+from amgs.store.tables import Column
+
+VERSION = 1
+"""Of the file's form, not of the schema."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole store as read from a file. counter: where the change counter stood."""
+
+    schema: int
+    counter: int
+    tables: Mapping[str, tuple[tuple[Column, ...], Iterable[Sequence[Any]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file says of itself before its rows."""
+
+    schema: int
+    counter: int
+    exported_at: datetime
+
+
+def outward(value: Any, kind: str) -> Any:
+    """A value as JSON knows it: instants as ISO 8601 to the microsecond, embeddings as base64 of float32."""
+    if value is None:
+        return None
+    if kind == "TIMESTAMP":
+        return (_EPOCH + timedelta(microseconds=int(value))).isoformat(timespec="microseconds")
+    if kind == "FLOAT[]":
+        return base64.b64encode(np.asarray(value, dtype="<f4").tobytes()).decode("ascii")
+    return value
+
+
+def inward(value: Any, kind: str) -> Any:
+    """The value that `outward` wrote; raises InputError when it is none of its kind."""
+    if value is None:
+        return None
+    try:
+        if kind == "TIMESTAMP":
+            return (datetime.fromisoformat(value) - _EPOCH) // timedelta(microseconds=1)
+        if kind == "FLOAT[]":
+            return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4").tolist()
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{str(value)[:40]!r} is no {kind}: {error}.") from error
+    return value
+
+
+def written(path: Path, lines: Iterator[str]) -> int:
+    """Write a file whole or not at all: beside its place first, then put there. Returns its bytes."""
+    import os
+
+    beside = path.with_name(f"{path.name}.part")
+    try:
+        with beside.open("w", encoding="utf-8", newline="\n") as out:
+            for line in lines:
+                out.write(line)
+            out.flush()
+            os.fsync(out.fileno())
+        size = beside.stat().st_size
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise InputError(
+            f"{path} cannot be written: {error.strerror or error}.", title="Cannot write the file"
+        ) from error
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    return size

@@ -1,0 +1,157 @@
+"""Assemblies that may serve again: kept compactly, and stale for a reason that is said (AMGS §10.2)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from amgs.clock import parse_instant
+from amgs.decay import hours_between
+from amgs.errors import StoreCorruptError
+from amgs.frames.pipeline import FrameRequest
+from amgs.model import (
+    COMPONENTS,
+    Block,
+    Candidate,
+    Frame,
+    FrameDefinition,
+    LayerReport,
+    LedgerEntry,
+    ScoreParts,
+    Span,
+    Weights,
+)
+
+Importance = Mapping[str, float]
+"""Centrality of the blocks of self, by id."""
+
+
+def request_key(request: FrameRequest) -> str:
+    """What tells one request of a frame from another."""
+    weights = None if request.weights is None else [getattr(request.weights, n) for n in COMPONENTS]
+    text = json.dumps([request.query, request.budget, weights])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def shift(before: Importance, now: Importance) -> float:
+    """How far centrality moved within the identity: half the summed change of its shares, in [0, 1].
+
+    0: each block has the share it had; 1: nothing that counted before counts now. Two empty ones are equal.
+    """
+    ids = sorted(before.keys() | now.keys())
+    first, second = _shares(before), _shares(now)
+    if not first or not second:
+        return float(bool(first) != bool(second))
+    return 0.5 * sum(abs(first.get(i, 0.0) - second.get(i, 0.0)) for i in ids)
+
+
+def _shares(importance: Importance) -> dict[str, float]:
+    total = sum(importance.values())
+    return {i: value / total for i, value in importance.items()} if total > 0 else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What was true when an assembly was kept. tagged: ids of the self-tagged blocks, with their centrality."""
+
+    computed_at: datetime
+    structure: int
+    definition: str
+    tagged: Importance
+
+
+def stale(
+    held: Held,
+    now: Held,
+    definition: FrameDefinition,
+    *,
+    hours: float,
+    of_self: bool,
+    largest_shift: float,
+) -> str:
+    """Why a kept assembly may not serve now; empty when it may.
+
+    hours: how long it stays fresh. of_self: a frame of identity lives through other changes of the memory and
+    falls only with a self-tagged block that came or went, or with a shift of centrality; any other frame falls with
+    every change of blocks and edges.
+    """
+    age = hours_between(held.computed_at, now.computed_at)
+    if hours <= 0:
+        return f"{definition.name} is made anew for every query"
+    if age < 0:
+        return "the clock went back"
+    if age > hours:
+        return f"it is {age:.1f} hours old and fresh for {hours:g}"
+    if held.definition != now.definition:
+        return f"the definition of {definition.name} was changed"
+    if not of_self:
+        return "" if held.structure == now.structure else "the memory was changed"
+    come, gone = now.tagged.keys() - held.tagged.keys(), held.tagged.keys() - now.tagged.keys()
+    if come or gone:
+        return f"{len(come)} self-tagged blocks came and {len(gone)} left"
+    moved = shift(held.tagged, now.tagged)
+    return f"centrality within the identity shifted by {moved:.2f}" if moved > largest_shift else ""
+
+
+# --- a frame as JSON --------------------------------------------------------------------------------------
+
+
+def encode(frame: Frame) -> str:
+    """A frame without its rejected candidates; blocks by their ids alone."""
+    plain: dict[str, Any] = {
+        name: getattr(frame, name)
+        for name in ("id", "name", "query", "budget", "tokens", "text", "entropy_bits", "milliseconds")
+    }
+    plain["as_of"] = frame.as_of.isoformat()
+    plain["remarks"] = list(frame.remarks)
+    plain["weights"] = _values(frame.weights)
+    plain["spans"] = [_values(one) for one in frame.spans]
+    plain["ledger"] = [_values(one) for one in frame.ledger]
+    plain["layers"] = [_values(one) for one in frame.layers]
+    plain["candidates"] = [_candidate_out(one) for one in frame.selected]
+    return json.dumps(plain, ensure_ascii=False)
+
+
+def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> Frame:
+    """The frame that `encode` wrote; raises StoreCorruptError when one of its blocks is gone."""
+    data = json.loads(text)
+    rows = data.pop("candidates")
+    found = blocks([row["block"] for row in rows])
+    missing = [row["block"] for row in rows if row["block"] not in found]
+    if missing:
+        raise StoreCorruptError(f"Block {missing[0][:12]} of a kept frame is gone.")
+    return Frame(
+        **{
+            **data,
+            "as_of": parse_instant(data["as_of"]),
+            "remarks": tuple(data["remarks"]),
+            "weights": Weights(*data["weights"]),
+            "spans": tuple(Span(*one) for one in data["spans"]),
+            "ledger": tuple(LedgerEntry(*one) for one in data["ledger"]),
+            "layers": tuple(LayerReport(*one) for one in data["layers"]),
+            "candidates": tuple(
+                Candidate(
+                    **{
+                        **row,
+                        "block": found[row["block"]],
+                        "parts": ScoreParts(*row["parts"]),
+                        "layers": tuple(row["layers"]),
+                    }
+                )
+                for row in rows
+            ),
+        }
+    )
+
+
+def _values(one: Any) -> list[Any]:
+    return [getattr(one, field.name) for field in fields(one)]
+
+
+def _candidate_out(one: Candidate) -> dict[str, Any]:
+    plain = {f.name: getattr(one, f.name) for f in fields(one)}
+    return {**plain, "block": one.block.id, "parts": _values(one.parts), "layers": list(one.layers)}

@@ -1,0 +1,135 @@
+"""Two assemblies beside each other: what is in both, what moved, and which part of the score moved it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from amgs.frames.results import Comparison, Moved, Side
+from amgs.frames.score import effective
+from amgs.model import COMPONENTS, Candidate, Frame, FrameDefinition, ScoreParts, Weights
+
+WeightsOf = Mapping[str, Weights]
+"""The weights that scored each atomic frame, by its name."""
+
+
+def weights_of(
+    definition: FrameDefinition, atoms: Iterable[FrameDefinition], asked: Weights | None, query: str
+) -> WeightsOf:
+    """What each child's candidates were scored with."""
+    if definition.rescore is not None:
+        return {atom.name: definition.rescore for atom in atoms}
+    has_query = any(c.isalnum() for c in query)
+    return {atom.name: effective(atom, asked or atom.weights, has_query=has_query).weights for atom in atoms}
+
+
+def compare(
+    left: Frame,
+    right: Frame,
+    *,
+    labels: tuple[str, str],
+    left_weights: WeightsOf,
+    right_weights: WeightsOf,
+) -> Comparison:
+    """The comparison of two frames; their blocks are known by their ids."""
+    ranks = [{c.block.id: n for n, c in enumerate(f.selected, 1)} for f in (left, right)]
+    known = [_best(left), _best(right)]
+    shared = [i for i in ranks[0] if i in ranks[1]]
+    either = len(ranks[0].keys() | ranks[1].keys())
+    moved = [
+        _moved(
+            known[0].get(i), known[1].get(i), ranks[0].get(i), ranks[1].get(i), left_weights, right_weights
+        )
+        for i in sorted(ranks[0].keys() | ranks[1].keys())
+        if ranks[0].get(i) != ranks[1].get(i)
+    ]
+    return Comparison(
+        _side(labels[0], left),
+        _side(labels[1], right),
+        jaccard=len(shared) / either if either else 1.0,
+        shared=tuple(shared),
+        moved=tuple(sorted(moved, key=_order)),
+    )
+
+
+def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
+    """What both hold over what either holds; 1 for two empty sets."""
+    return len(first & second) / len(first | second) if first or second else 1.0
+
+
+def _best(frame: Frame) -> dict[str, Candidate]:
+    """Each block once: where it was selected, else where it scored highest."""
+    found: dict[str, Candidate] = {}
+    for one in frame.candidates:
+        before = found.get(one.block.id)
+        if before is None or (one.fate == "selected", one.score) > (before.fate == "selected", before.score):
+            found[one.block.id] = one
+    return found
+
+
+def _side(label: str, frame: Frame) -> Side:
+    return Side(
+        label,
+        frame.id,
+        frame.name,
+        frame.query,
+        frame.as_of,
+        frame.budget,
+        frame.tokens,
+        frame.entropy_bits,
+        len(frame.selected),
+        frame.weights,
+    )
+
+
+def _moved(
+    left: Candidate | None,
+    right: Candidate | None,
+    left_rank: int | None,
+    right_rank: int | None,
+    left_weights: WeightsOf,
+    right_weights: WeightsOf,
+) -> Moved:
+    one = right or left
+    if one is None:
+        raise ValueError("a block that moved is a candidate on one side at least")
+    parts = None
+    if left is not None and right is not None:
+        first = left.parts.weighted(left_weights[left.child])
+        second = right.parts.weighted(right_weights[right.child])
+        parts = ScoreParts(*(getattr(second, n) - getattr(first, n) for n in COMPONENTS))
+    return Moved(
+        one.block,
+        left_rank,
+        right_rank,
+        None if left is None else left.fate,
+        None if right is None else right.fate,
+        None if left is None else left.score,
+        None if right is None else right.score,
+        parts,
+        _because(left, right, parts),
+    )
+
+
+def _because(left: Candidate | None, right: Candidate | None, parts: ScoreParts | None) -> str:
+    if left is None:
+        return "not a candidate on the left"
+    if right is None:
+        return "not a candidate on the right"
+    said = [c.because for c in (left, right) if c.fate != "selected" and c.because]
+    if parts is not None:
+        name = max(COMPONENTS, key=lambda n: abs(getattr(parts, n)))
+        change = getattr(parts, name)
+        if abs(change) >= 0.0005:
+            said.append(f"{name} {change:+.3f}")
+        elif left.fate == right.fate == "selected":
+            said.append("others moved around it")
+    return "; ".join(said)
+
+
+def _order(one: Moved) -> tuple[int, int, str]:
+    """Those that came, those that left, those that changed rank; by the rank that counts."""
+    if one.left_rank is None:
+        return 0, one.right_rank or 0, one.block.id
+    if one.right_rank is None:
+        return 1, one.left_rank, one.block.id
+    return 2, -abs(one.left_rank - one.right_rank), one.block.id

@@ -1,0 +1,330 @@
+"""The door to what has been assembled: caches, history, comparisons, replays, and the user's own frames."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from amgs.clock import Clock, FixedClock, as_utc
+from amgs.decay import hours_between
+from amgs.derived import Derived
+from amgs.errors import StoreCorruptError, UsageError
+from amgs.frames import cache, past, pipeline, registry
+from amgs.frames import definition as shipped
+from amgs.frames.compare import compare, weights_of
+from amgs.frames.registry import Definitions
+from amgs.frames.results import CachedFrame, Comparison, History, PastAssembly, Replay
+from amgs.model import BlockFilter, Frame, FrameDefinition, Weights
+from amgs.room import Room
+from amgs.store import assemblies as stored_assemblies
+from amgs.store import blocks as stored_blocks
+from amgs.store import frame_cache
+from amgs.store import frames as stored_frames
+from amgs.store.assemblies import Assembly
+from amgs.store.connection import Store
+from amgs.store.edges import Key
+
+_SHORTEST_PREFIX = 4
+
+
+class Assemble(Protocol):
+    """Assembles a frame and logs its use."""
+
+    def __call__(
+        self, name: str, *, query: str = ..., budget: int | None = ..., weights: Weights | None = ...
+    ) -> Frame: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One side of a comparison: a frame by name, or a past assembly by its id.
+
+    at: assemble it as of this instant; one to come moves only the clock.
+    """
+
+    name: str
+    query: str = ""
+    budget: int | None = None
+    weights: Weights | None = None
+    at: datetime | None = None
+
+    @property
+    def label(self) -> str:
+        told = [self.name]
+        if self.weights is not None:
+            told.append("with its own weights")
+        if self.at is not None:
+            told.append(f"at {as_utc(self.at):%Y-%m-%d %H:%M}")
+        return " ".join(told)
+
+
+class Frames:
+    """See the module; `assemble` is the memory's own."""
+
+    def __init__(self, room: Room, assemble: Assemble) -> None:
+        self._room = room
+        self._assemble = assemble
+
+    # --- the cache --------------------------------------------------------------------------------------
+
+    def cached(
+        self, name: str, *, query: str = "", budget: int | None = None, weights: Weights | None = None
+    ) -> CachedFrame:
+        """The kept assembly of a frame while it is fresh, else a new one (AMGS §10.2).
+
+        Each frame is fresh for its refresh_hours; SELF for the hours in the settings, whatever changes but the
+        identity itself. A memory opened for reading only is not written to.
+        """
+        known = self._room.definitions()
+        definition = registry.find(name, known)
+        request = pipeline.FrameRequest(query, budget, weights)
+        row = frame_cache.get(self._room.store, definition.name, cache.request_key(request))
+        age = None if row is None else hours_between(row.computed_at, self._room.clock.now())
+        if row is None:
+            because = "nothing was kept for this request"
+        else:
+            because = self._stale(row, definition, known)
+            if not because:
+                frame = self._unpacked(row.assembly, definition, known)
+                if frame is not None:
+                    return CachedFrame(frame, True, f"fresh: {age:.2f} hours old", age)
+                because = "a block of it has left the memory"
+        return CachedFrame(
+            self._assemble(definition.name, query=query, budget=budget, weights=weights), False, because, age
+        )
+
+    def _stale(self, row: frame_cache.CacheRow, definition: FrameDefinition, known: Definitions) -> str:
+        of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
+        hours = definition.refresh_hours
+        if definition.name == shipped.SELF.name and definition.refresh_hours == shipped.SELF.refresh_hours:
+            hours = self._room.settings.identity.refresh_hours
+        held = cache.Held(row.computed_at, row.structure, row.definition, json.loads(row.identity))
+        now = cache.Held(
+            self._room.clock.now(),
+            self._room.store.structure_counter,
+            stored_assemblies.version_of(_tree(definition, known)),
+            self._identity() if of_self else {},
+        )
+        largest = self._room.settings.identity.largest_shift
+        return cache.stale(held, now, definition, hours=hours, of_self=of_self, largest_shift=largest)
+
+    def _unpacked(self, text: str, definition: FrameDefinition, known: Definitions) -> Frame | None:
+        """The kept frame; None when one of its blocks would no longer be a candidate."""
+        statuses = {s for atom in registry.leaves(definition, known) for s in atom.rule.filter.statuses}
+        try:
+            frame = cache.decode(text, lambda ids: stored_blocks.get(self._room.store, ids))
+        except StoreCorruptError:
+            return None
+        return frame if all(c.block.status in statuses for c in frame.selected) else None
+
+    def _identity(self) -> dict[str, float]:
+        """The centrality of every self-tagged block, by id."""
+        tagged = BlockFilter(self_only=True)
+        ids = [block.id for block in stored_blocks.select(self._room.store, tagged, order="id")]
+        numbers = stored_blocks.numbers_of(self._room.store, ids)
+        with self._room.lock:
+            importance = self._room.derived.graph.importance(sorted(numbers.values()))
+        return {i: importance[numbers[i]] for i in ids}
+
+    def record(self, frame: Frame, request: pipeline.FrameRequest, walked: Sequence[Key]) -> None:
+        """Log an assembly so that it can be replayed, and keep it; inside the transaction that logs its use."""
+        store = self._room.store
+        known = self._room.definitions()
+        definition = registry.find(frame.name, known)
+        version = stored_assemblies.keep_version(store, _tree(definition, known))
+        number, operation, undone = stored_assemblies.standing(store)
+        stored_assemblies.append(
+            store,
+            Assembly(
+                stored_assemblies.next_serial(store),
+                frame.id,
+                frame.name,
+                frame.query,
+                frame.as_of,
+                frame.budget,
+                request.weights,
+                frame.tokens,
+                frame.entropy_bits,
+                tuple(c.block.id for c in frame.selected),
+                tuple(walked),
+                version,
+                self._room.setup,
+                number,
+                operation,
+                undone,
+            ),
+        )
+        if definition.refresh_hours > 0:
+            of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
+            row = frame_cache.CacheRow(
+                frame.name,
+                cache.request_key(request),
+                cache.encode(frame),
+                frame.as_of,
+                store.structure_counter,
+                version,
+                json.dumps(self._identity() if of_self else {}),
+            )
+            frame_cache.put(store, row)
+
+    # --- definitions ------------------------------------------------------------------------------------
+
+    def delete(self, name: str) -> FrameDefinition:
+        """Take a frame of the user's own out; past assemblies of it can still be replayed.
+
+        Raises UnknownFrameError, and UsageError for a frame that ships with the engine or that another contains.
+        """
+        known = self._room.definitions()
+        definition = registry.find(name, known)
+        if definition.name in registry.by_name(shipped.DEFAULTS):
+            raise UsageError(
+                f"{definition.name} ships with the engine.", way_out="Define it anew to change what it does."
+            )
+        parents = [d.name for d in known.values() if any(c.name == definition.name for c in d.children)]
+        if parents:
+            raise UsageError(
+                f"{definition.name} is a child of {', '.join(parents)}.",
+                way_out=f"Define or delete {parents[0]} first.",
+            )
+        with self._room.store.transaction():
+            stored_frames.delete(self._room.store, [definition.name])
+            frame_cache.forget(self._room.store, definition.name)
+        return definition
+
+    # --- the past ---------------------------------------------------------------------------------------
+
+    def history(self, name: str | None = None, limit: int = 20) -> History:
+        """The latest assemblies, of one frame when it is named."""
+        wanted = None if name is None else name.strip().upper()
+        every = stored_assemblies.latest(self._room.store, name=wanted)
+        return History(tuple(_line(one) for one in every[:limit]), len(every))
+
+    def replay(self, assembly_id: str) -> Replay:
+        """Make a past assembly again as of its instant, and say whether it came out equal and if not, why.
+
+        The store is copied into memory and everything later is taken back there; the memory itself is untouched.
+        Raises UsageError for an id that no assembly or more than one has.
+        """
+        record = self._find(assembly_id)
+        frame, _ = self._again(record)
+        then, now = record.selected, tuple(c.block.id for c in frame.selected)
+        equal = then == now
+        return Replay(
+            _line(record),
+            frame,
+            equal,
+            tuple(i for i in then if i not in set(now)),
+            tuple(i for i in now if i not in set(then)),
+            () if equal else self._why_not(record, then, now),
+        )
+
+    def _find(self, assembly_id: str) -> Assembly:
+        wanted = assembly_id.strip().lower()
+        short = len(wanted) < _SHORTEST_PREFIX
+        found = () if short else stored_assemblies.matching(self._room.store, wanted)
+        ids = list(dict.fromkeys(one.id for one in found))
+        if not ids:
+            raise UsageError(f"No assembly's id begins with {assembly_id!r}.", way_out="See `frame history`.")
+        if len(ids) > 1:
+            raise UsageError(f"{assembly_id!r} begins {', '.join(ids[:4])}.", way_out="Give more of the id.")
+        return found[0]
+
+    def _again(self, record: Assembly) -> tuple[Frame, Definitions]:
+        known = registry.by_name(stored_assemblies.version(self._room.store, record.definition))
+        known = {name: known[name] for name in registry.order(known)}
+        request = pipeline.FrameRequest(record.query, record.budget, record.weights)
+        with past.rewind(self._room.store, past.Moment.of(record)) as store:
+            frame = self._build(record.name, request, known, store, FixedClock(record.as_of))
+        return frame, known
+
+    def _build(
+        self, name: str, request: pipeline.FrameRequest, known: Definitions, store: Store, clock: Clock
+    ) -> Frame:
+        """A frame from another store than the open one, which is left as it is."""
+        room = self._room
+        derived = Derived(store, room.embedder, clock, room.settings)
+        definition = registry.find(name, known)
+        try:
+            return pipeline.build(
+                definition, request, known, derived.sources(), room.settings, room.count_tokens
+            )
+        finally:
+            derived.close()
+
+    def _why_not(self, record: Assembly, then: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
+        store = self._room.store
+        reasons = []
+        if record.setup != self._room.setup:
+            reasons.append(
+                f"the embedder or the settings are others: {record.setup} then, {self._room.setup}"
+            )
+        gone = set(then) - stored_blocks.existing(store, then)
+        if gone:
+            reasons.append(f"{len(gone)} of its blocks are no longer in the store")
+        _, _, undone = stored_assemblies.standing(store)
+        if undone > record.undone:
+            reasons.append(f"{undone - record.undone} operations were undone since; what they did is lost")
+        if set(then) == set(now):
+            reasons.append("the blocks are the same, in another order")
+        if not reasons:
+            reasons.append("scores differ: a clock was moved, or a change was made that no journal holds")
+        return tuple(reasons)
+
+    def compare(self, left: Asked, right: Asked) -> Comparison:
+        """Two assemblies beside each other: by name and query, with other weights, at other instants, or past
+        ones by their ids. Nothing is reinforced.
+        """
+        (one, first), (two, second) = self._side(left), self._side(right)
+        return compare(one, two, labels=(left.label, right.label), left_weights=first, right_weights=second)
+
+    def _side(self, asked: Asked) -> tuple[Frame, dict[str, Weights]]:
+        room = self._room
+        known = room.definitions()
+        if asked.name.strip().upper().replace("-", "_") in known:
+            weights = asked.weights
+            request = pipeline.FrameRequest(asked.query, asked.budget, weights)
+            frame = self._at(asked, request, known)
+        else:
+            record = self._find(asked.name)
+            weights = record.weights
+            frame, known = self._again(record)
+        definition = registry.find(frame.name, known)
+        atoms = registry.leaves(definition, known)
+        return frame, dict(weights_of(definition, atoms, weights, frame.query))
+
+    def _at(self, asked: Asked, request: pipeline.FrameRequest, known: Definitions) -> Frame:
+        room = self._room
+        now = room.clock.now()
+        at = now if asked.at is None else as_utc(asked.at)
+        if at != now:
+            with past.rewind(room.store, past.Moment(at)) as store:
+                return self._build(asked.name, request, known, store, FixedClock(at))
+        definition = registry.find(asked.name, known)
+        with room.lock:
+            sources = room.derived.sources()
+            return pipeline.build(definition, request, known, sources, room.settings, room.count_tokens)
+
+
+def _tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinition, ...]:
+    """A definition and everything below it."""
+    found = {definition.name: definition}
+    for child in definition.children:
+        found.update((one.name, one) for one in _tree(registry.find(child.name, known), known))
+    return tuple(found.values())
+
+
+def _line(one: Assembly) -> PastAssembly:
+    return PastAssembly(
+        one.id,
+        one.name,
+        one.query,
+        one.as_of,
+        one.budget,
+        one.tokens,
+        one.entropy_bits,
+        len(one.selected),
+        one.weights,
+    )

@@ -1,0 +1,83 @@
+"""Confidences learn from verdicts: as a plan, in one journalled change, and back again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amgs.clock import FixedClock
+from amgs.errors import UsageError
+from amgs.memory import Memory
+from amgs.model import BlockFilter
+from amgs.settings import CalibrationSettings, Settings
+from tests.engine.memory_world import NOW, write_notes
+
+FEW = Settings(calibration=CalibrationSettings(fewest_outcomes=8))
+
+
+def judged(tmp_path: Path, rounds: int = 4) -> Memory:
+    """Ilse's note was always useful, nothing else ever was."""
+    memory = Memory.open(":memory:", clock=FixedClock(NOW), settings=FEW)
+    memory.ingest_folder(write_notes(tmp_path))
+    memory.apply_consolidation(memory.plan_consolidation())
+    (ilse,) = memory.resolve_source("people/ilse.md")
+    for _ in range(rounds):
+        frame = memory.assemble("TASK", query="dome valve QX-7741-B stalls")
+        for one in frame.selected:
+            memory.feedback(one.block.id, useful=one.block.id == ilse)
+    return memory
+
+
+def test_too_few_outcomes_are_refused_with_the_number_that_is_needed(tmp_path: Path) -> None:
+    with (
+        judged(tmp_path, rounds=0) as memory,
+        pytest.raises(UsageError, match=r"0 outcomes are too few .* 8"),
+    ):
+        memory.calibration.plan()
+
+
+@pytest.mark.parametrize("method", ["isotonic", "platt"])
+def test_a_calibration_is_planned_applied_and_undone(tmp_path: Path, method: str) -> None:
+    with judged(tmp_path) as memory:
+        before = memory.blocks(BlockFilter()), memory.edges()
+        plan = memory.calibration.plan(method)  # type: ignore[arg-type]
+        assert (memory.blocks(BlockFilter()), memory.edges()) == before
+        assert plan.blocks and plan.edges
+        done = memory.calibration.apply(plan)
+        for change in plan.blocks:
+            assert memory.block(change.block_id).confidence == change.after
+        assert memory.verify().ok
+        memory.undo(done.operation.id)
+        assert (memory.blocks(BlockFilter()), memory.edges()) == before
+        assert memory.calibration.plan(method).edges == plan.edges  # type: ignore[arg-type]
+
+
+def test_an_edge_loses_confidence_after_a_miss_and_a_verdict_counts_once(tmp_path: Path) -> None:
+    with judged(tmp_path) as memory:
+        plan = memory.calibration.plan()
+        missed = [c for c in plan.edges if c.hits == 0]
+        assert missed and all(c.after < c.edge.confidence for c in missed)
+        memory.calibration.apply(plan)
+        assert memory.calibration.plan().edges == ()
+
+
+def test_a_stale_plan_changes_nothing(tmp_path: Path) -> None:
+    with judged(tmp_path) as memory:
+        plan = memory.calibration.plan()
+        memory.set_metadata(plan.blocks[0].block_id, confidence=0.123)
+        counter = memory.change_counter
+        with pytest.raises(UsageError, match="changed since"):
+            memory.calibration.apply(plan)
+        assert memory.change_counter == counter
+
+
+def test_outcomes_are_told_apart_by_frame_category_and_relation(tmp_path: Path) -> None:
+    with judged(tmp_path) as memory:
+        groups = {(g.kind, g.name): g for g in memory.calibration.groups().groups}
+        assert groups["frame", "TASK"].outcomes == groups["all", ""].outcomes > 0
+        relations = [name for kind, name in groups if kind == "relation"]
+        assert relations
+        table = memory.reliability(by="relation", value=relations[0])
+        assert table.outcomes == groups["relation", relations[0]].outcomes
+        assert table.brier == pytest.approx(groups["relation", relations[0]].brier)

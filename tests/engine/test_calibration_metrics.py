@@ -1,0 +1,100 @@
+"""The six metrics against numbers that can be worked out by hand, and monitors that notice a change."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs.calibration.questions import Labelled, Question, held_out, load, recall
+from amgs.errors import InputError
+from amgs.frames.compare import jaccard
+from tests.engine.memory_world import consolidated
+
+QUESTIONS = (
+    Question("a", "Who keeps the QX-7741-B valve?", "single", ("people/ilse.md",)),
+    Question("b", "Where does the dome stall?", "single", ("talks/first.md#3", "talks/first.md#1")),
+    Question("c", "What was the seeing in May?", "unanswerable", ()),
+)
+
+
+def test_precision_and_recall_of_all_questions_and_of_those_held_out(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        counter = memory.change_counter
+        found = {m.name: m for m in memory.calibration.metrics(QUESTIONS).metrics}
+        assert memory.change_counter == counter
+        assert found["recall"].value == 1.0 and found["recall"].met
+        assert found["precision"].value is not None and 0.5 <= found["precision"].value <= 1
+        assert found["recall"].note.startswith("2 questions")
+
+
+def test_without_data_a_metric_has_no_value_and_says_what_it_lacks(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        found = {m.name: m for m in memory.calibration.metrics().metrics}
+        for name in ("precision", "recall", "coherence", "Brier", "attention stability"):
+            assert found[name].value is None and found[name].met is None and found[name].note
+
+
+def test_the_other_metrics_are_those_of_what_was_done(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        first = memory.assemble("SHORT_TERM", query="dome")
+        memory.clock.advance(timedelta(days=60))  # type: ignore[attr-defined]
+        second = memory.assemble("SHORT_TERM", query="dome")
+        one = memory.assemble("TASK", query="dome valve").selected[0]
+        memory.feedback(one.block.id, useful=True)
+        found = {m.name: m for m in memory.calibration.metrics().metrics}
+        sets = [frozenset(c.block.id for c in f.selected) for f in (first, second)]
+        assert found["attention stability"].value == jaccard(*sets)
+        assert found["Brier"].value == pytest.approx((1 - one.score) ** 2)
+        assert found["graph stability"].value == 1.0
+        assert found["coherence"].value is not None and -1 <= found["coherence"].value <= 1
+
+
+def test_new_links_lower_the_stability_of_the_graph(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        before = len(memory.edges())
+        memory.ingest_text("The dome has valve QX-7741-B, says Ilse. See [[dome]].")
+        memory.apply_consolidation(memory.plan_consolidation())
+        now = len(memory.edges())
+        (value,) = [m.value for m in memory.calibration.metrics().metrics if m.name == "graph stability"]
+        assert now > before and value == pytest.approx(before / now)
+
+
+def test_the_monitor_notices_that_centrality_moved(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        memory.assemble("SELF")
+        first = memory.calibration.monitor(record=True)
+        assert {s.kind: s.value for s in first.now}["centrality drift"] is None
+        assert {s.kind: s.value for s in memory.calibration.monitor().now}["centrality drift"] == 0.0
+        memory.ingest_text("Ilse and the dome and valve QX-7741-B. See [[ilse]] and [[dome]].")
+        memory.apply_consolidation(memory.plan_consolidation())
+        again = memory.calibration.monitor()
+        assert {s.kind: s.value for s in again.now}["centrality drift"] > 0  # type: ignore[operator]
+        assert len(again.before) == len(first.now) and not again.recorded
+
+
+@given(st.integers(0, 10**6))
+def test_about_a_third_is_held_out_and_a_question_stays_where_it_is(start: int) -> None:
+    questions = [Question(f"q{start + i}", "?", "", ()) for i in range(300)]
+    apart = [q for q in questions if held_out(q, 1)]
+    assert 55 <= len(apart) <= 145
+    assert all(held_out(q, 1) for q in apart)
+
+
+def test_recall_counts_sources_and_not_their_blocks() -> None:
+    one = Labelled(QUESTIONS[1], (frozenset({"a", "b"}), frozenset({"c"})))
+    assert recall(["b", "x"], one) == 0.5 and recall(["a", "b", "c"], one) == 1
+
+
+def test_a_line_that_is_no_question_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    good = {"id": "q1", "question": "Who?", "kind": "single", "answers": ["a.md"], "answer": "x"}
+    path.write_text(f"{json.dumps(good)}\n\n")
+    assert load(path) == (Question("q1", "Who?", "single", ("a.md",)),)
+    path.write_text(f'{json.dumps(good)}\n{{"id": 1}}\n')
+    with pytest.raises(InputError, match="Line 2"):
+        load(path)

@@ -1,0 +1,41 @@
+"""A synthetic life is the same for the same seed, and its memory does what decay and use say it must."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amgs.calibration.simulation import World, simulate
+from amgs.errors import UsageError
+
+
+def test_a_life_repeats_by_its_seed_and_touches_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = simulate(days=8, seed=3)
+    assert first == simulate(days=8, seed=3) and first != simulate(days=8, seed=4)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(UsageError):
+        simulate(days=0, seed=3)
+
+
+def test_what_lasts_outlives_what_passes() -> None:
+    found = simulate(days=45, seed=7)
+    assert [m.month for m in found.months] == [1, 2]
+    assert sum(m.arrived for m in found.months) >= sum(came for _, came in found.survived.values()) > 40
+    for month in found.months:
+        assert 0 < month.mean_relevance < 1 and month.queries > 0 and month.useful > 0
+    for kind in ("person", "procedure"):
+        alive, came = found.survived[kind]
+        assert alive == came
+    alive, came = found.survived["observation"]
+    assert 0 < alive < came
+    assert found.brier is not None and 0 < found.brier < 0.5 and found.outcomes > 40
+
+
+def test_topics_share_no_words_so_that_a_verdict_is_sure() -> None:
+    topics = World(1).topics
+    words = [word for topic in topics for word in topic]
+    assert len(set(words)) == len(words) and all(len(topic) == 14 for topic in topics)

@@ -1,0 +1,120 @@
+"""Tuning finds weights that answer more questions, on questions it has not seen, and changes nothing by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs.calibration.questions import Labelled, Question, held_out
+from amgs.calibration.tuning import Asked, compare, grid, interval, recalls, tune
+from amgs.errors import UsageError
+from amgs.frames.definition import ATTENTION
+from amgs.model import COMPONENTS, Weights
+from tests.engine.memory_world import consolidated
+
+POOR = replace(ATTENTION, weights=Weights(1.0, 0.0, 0.0, 0.0, 0.0))
+
+
+def world(seed: int = 3, questions: int = 60) -> list[Asked]:
+    """Forty candidates a question: the one that answers it is similar to it, and often confident."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for n in range(questions):
+        parts = rng.uniform(size=(40, 5))
+        parts[7, 3] = rng.uniform(0.6, 1.0)
+        parts[7, 2] = rng.uniform(0.4, 1.0)
+        ids = tuple(f"{i:02d}" for i in range(40))
+        question = Question(f"q{n}", "?", "odd" if n % 2 else "even", ("x",))
+        made.append(Asked(Labelled(question, (frozenset({"07"}),)), ids, parts))
+    return made
+
+
+@pytest.mark.parametrize("method", ["grid", "bayes"])
+def test_both_searches_beat_poor_weights_on_the_held_out_third(method: str) -> None:
+    found = tune(POOR, world(), method=method, trials=70, seed=5)  # type: ignore[arg-type]
+    assert found.better and found.proposed_held_out.recall > found.present_held_out.recall + 0.2
+    assert found.proposed.similarity + found.proposed.confidence > 0.5
+    assert found.definition == replace(POOR, weights=found.proposed)
+    assert found.proposed_held_out.questions + found.proposed_tuning.questions == 60
+    again = tune(POOR, world(), method=method, trials=70, seed=5)  # type: ignore[arg-type]
+    assert again == found
+
+
+def test_no_trial_sees_a_held_out_question() -> None:
+    questions = world()
+    found = tune(POOR, questions, method="grid", trials=15, seed=5)
+    spoiled = [
+        replace(one, parts=np.zeros_like(one.parts)) if held_out(one.labelled.question, 5) else one
+        for one in questions
+    ]
+    assert tune(POOR, spoiled, method="grid", trials=15, seed=5).trials == found.trials
+
+
+@settings(max_examples=20)
+@given(st.integers(5, 300))
+def test_a_grid_covers_the_simplex_within_the_trials(trials: int) -> None:
+    points = list(grid(trials))
+    assert 5 <= len(points) <= trials and len(set(points)) == len(points)
+    corners = {tuple(float(i == j) for j in range(5)) for i in range(5)}
+    assert corners <= {tuple(getattr(p, name) for name in COMPONENTS) for p in points}
+
+
+def test_an_ab_test_tells_a_difference_from_none() -> None:
+    good = Weights(0.0, 0.0, 0.3, 0.7, 0.0)
+    found = compare("ATTENTION", world(), POOR.weights, good, seed=1)
+    assert found.verdict == "B" and found.low <= found.difference <= found.high and found.low > 0
+    assert compare("ATTENTION", world(), good, POOR.weights, seed=1).verdict == "A"
+    same = compare("ATTENTION", world(), good, good, seed=1)
+    assert (same.verdict, same.difference, same.low, same.high) == ("no difference", 0, 0, 0)
+    assert set(found.by_kind) == {"odd", "even"}
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    covered = 0
+    for trial in range(60):
+        low, high = interval(rng.normal(0.1, 0.4, 80), trial)
+        covered += low <= 0.1 <= high
+    assert covered >= 51
+
+
+def test_a_frame_is_tuned_through_the_door_and_stays_as_it_is(tmp_path: Path) -> None:
+    questions = [
+        Question(f"q{n}", f"{text}?", "single", (source,))
+        for n in range(4)
+        for text, source in (("dome stalls", "talks/first.md#1"), ("QX-7741-B keeper", "people/ilse.md"))
+    ]
+    questions = [replace(q, id=f"{q.id}-{q.text}") for q in questions]
+    with consolidated(tmp_path) as memory:
+        before, counter = memory.frame_definitions(), memory.change_counter
+        found = memory.calibration.tune("TASK", questions, trials=15)
+        assert (memory.frame_definitions(), memory.change_counter) == (before, counter)
+        memory.define_frame(found.definition)
+        assert {d.name: d.weights for d in memory.frame_definitions()}["TASK"] == found.proposed
+        with pytest.raises(UsageError, match="made of SELF"):
+            memory.calibration.tune("SESSION", questions)
+        with pytest.raises(UsageError, match="too few"):
+            memory.calibration.tune("TASK", questions[:1])
+        test = memory.calibration.compare_weights("TASK", questions, None, POOR.weights)
+        assert test.first == found.proposed
+
+
+def test_the_rank_of_the_pool_is_the_rank_of_the_frame(tmp_path: Path) -> None:
+    """The fast way agrees with the slow one: assembling the frame with these weights."""
+    with consolidated(tmp_path) as memory:
+        question = Question("q", "dome valve stalls", "single", ("people/ilse.md",))
+        for weights in (ATTENTION.weights, POOR.weights):
+            _, (one,) = memory.calibration._asked("TASK", [question], None)
+            frame = memory.assemble("TASK", query=question.text, weights=weights, reinforce=False)
+            slow = sorted(
+                (c for c in frame.candidates if c.fate != "below_threshold"),
+                key=lambda c: (-c.score, c.block.id),
+            )
+            vector = np.array([getattr(weights, name) for name in COMPONENTS])
+            assert one.ranked(vector, 50) == [c.block.id for c in slow]
+            assert recalls([one], weights).tolist() == [1.0]

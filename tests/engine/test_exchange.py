@@ -1,0 +1,127 @@
+"""A memory leaves as a file and comes back with every row, or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from amgs.errors import InputError, StoreCorruptError, StoreTooNewError, UsageError
+from amgs.lifecycle.ingest import Draft
+from amgs.memory import Memory
+from amgs.store import tables
+from tests.engine.memory_world import NOW, consolidated, open_memory
+
+FORMS: tuple[Literal["json", "graphml"], ...] = ("json", "graphml")
+
+
+def rows(memory: Memory) -> dict[str, list[Any]]:
+    """Every row of every table, but for what belongs to the store itself."""
+    store = memory._store
+    found = {
+        table: [row for batch in tables.rows(store, table, columns) for row in batch]
+        for table, columns in tables.tables(store).items()
+        if table != "change_counter"
+    }
+    found["meta"] = sorted(row for row in found["meta"] if row[0] != "store_id")
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_everything_comes_back_and_answers_as_before(
+    tmp_path: Path, form: Literal["json", "graphml"]
+) -> None:
+    path = tmp_path / "m.export"
+    with consolidated(tmp_path / "notes") as memory:
+        frame = memory.assemble("SESSION", query="dome valve")
+        memory.feedback(frame.selected[0].block.id, useful=True)
+        memory.ingest_text("raw and\x00 strange \r\n \x1b[0m ]]> & < \u2028 שלום 🎉 json:{}")
+        memory.ingest_text('json:"coded"')
+        done = memory.exchange.export(path, form)
+        wanted, hits = rows(memory), memory.search("dome valve").hits
+        assert done.bytes == path.stat().st_size and not list(tmp_path.glob("*.part"))
+    with open_memory(tmp_path / "other.duckdb") as other:
+        other.search("nothing")
+        assert other.exchange.load(path).form == form
+        assert rows(other) == wanted
+        assert [(h.block.id, h.score) for h in other.search("dome valve").hits] == [
+            (h.block.id, h.score) for h in hits
+        ]
+        assert other.verify().ok and other.frames.replay(frame.id).equal
+        other.undo(1)
+        assert other.verify().ok
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4),
+    st.dictionaries(st.text(max_size=5), st.text() | st.integers(-5, 5) | st.none(), max_size=3),
+    st.sampled_from(FORMS),
+)
+def test_any_text_and_metadata_come_back(
+    tmp_path: Path, texts: list[str], meta: dict[str, Any], form: Literal["json", "graphml"]
+) -> None:
+    path = tmp_path / "any"
+    with open_memory() as memory, open_memory() as other:
+        memory.ingest_many([Draft(text, NOW, meta) for text in texts])
+        memory.exchange.export(path, form)
+        other.exchange.load(path)
+        assert rows(other) == rows(memory)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_changed_block_is_refused_and_nothing_is_imported(
+    tmp_path: Path, form: Literal["json", "graphml"]
+) -> None:
+    path = tmp_path / "m"
+    with consolidated(tmp_path / "notes") as memory:
+        memory.exchange.export(path, form)
+    path.write_text(path.read_text(encoding="utf-8").replace("azimuth 200", "azimuth 201"), encoding="utf-8")
+    with open_memory() as other:
+        before = rows(other)
+        with pytest.raises(StoreCorruptError, match="1 blocks of the file do not hash"):
+            other.exchange.load(path)
+        assert rows(other) == before
+
+
+def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    with consolidated(tmp_path / "notes") as memory:
+        memory.exchange.export(path)
+        with pytest.raises(UsageError, match="already holds"):
+            memory.exchange.load(path)
+        with pytest.raises(InputError, match="cannot be written"):
+            memory.exchange.export(tmp_path / "missing" / "m.json")
+    text = path.read_text(encoding="utf-8")
+    newer = text.replace('"schema": ', '"schema": 9')
+    for content, error in (
+        ("", InputError),
+        ("[]", InputError),
+        (text[:-100], InputError),
+        ("<graphml/>", InputError),
+        ("<broken", InputError),
+        (newer, StoreTooNewError),
+        (text.replace('"edges": {', '"hedges": {'), InputError),
+    ):
+        path.write_text(content, encoding="utf-8")
+        with open_memory() as other, pytest.raises(error):
+            other.exchange.load(path)
+
+
+def test_graph_programs_find_nodes_and_edges_with_their_attributes(tmp_path: Path) -> None:
+    import networkx
+
+    path = tmp_path / "m.graphml"
+    with consolidated(tmp_path / "notes") as memory:
+        done = memory.exchange.export(path, "graphml")
+        (dome,) = memory.resolve_source("places/dome.md")
+    graph = networkx.read_graphml(path)
+    assert (graph.number_of_nodes(), done.edges > 0) == (done.blocks, True)
+    assert graph.nodes[dome]["content"].startswith("# Dome") and graph.nodes[dome]["confidence"] > 0
+    assert ElementTree.parse(path).getroot().tag.endswith("graphml")
+    assert json.loads(graph.nodes[dome]["meta"])["source"] == "places/dome.md"

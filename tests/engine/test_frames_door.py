@@ -1,0 +1,195 @@
+"""What has been assembled: kept while fresh, compared part by part, and made again as of its instant."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from amgs.clock import FixedClock
+from amgs.errors import UsageError
+from amgs.frames.door import Asked
+from amgs.memory import Memory
+from amgs.model import BlockFilter, ChildFrame, SelectionRule, Weights
+from amgs.store.migrations import MIGRATIONS
+from tests.engine.memory_world import NOW, consolidated, open_memory
+
+RECENT = Weights(recency=1, centrality=0, confidence=0, similarity=0, reinforcement=0)
+
+
+def move(memory: Memory, hours: float) -> None:
+    assert isinstance(memory.clock, FixedClock)
+    memory.clock.advance(timedelta(hours=hours))
+
+
+def add(memory: Memory, text: str, **meta: object) -> None:
+    memory.ingest_text(text, meta=meta)
+    memory.apply_consolidation(memory.plan_consolidation())
+
+
+def test_self_is_kept_for_an_hour_and_says_so(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        first = memory.frames.cached("SELF")
+        assert not first.fresh and first.frame.selected
+        move(memory, 0.5)
+        again = memory.frames.cached("SELF")
+        assert again.fresh and again.frame.id == first.frame.id and again.frame.text == first.frame.text
+        assert [c.parts for c in again.frame.selected] == [c.parts for c in first.frame.selected]
+        move(memory, 0.6)
+        assert memory.frames.cached("SELF").because == "it is 1.1 hours old and fresh for 1"
+
+
+def test_self_lives_through_other_news_but_not_through_a_new_self_tagged_block(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        memory.frames.cached("SELF")
+        memory.ingest_text("A kettle whistled.")
+        assert memory.frames.cached("SELF").fresh
+        (dome,) = memory.resolve_source("places/dome.md")
+        memory.set_metadata(dome, is_self_component=True)
+        assert memory.frames.cached("SELF").because == "1 self-tagged blocks came and 0 left"
+        assert memory.frames.cached("SELF").fresh
+
+
+def test_a_kept_frame_never_shows_a_block_that_was_pruned(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        kept = memory.frames.cached("SELF").frame.selected[0].block
+        memory.set_metadata(kept.id, is_self_component=True, status="pruned")
+        found = memory.frames.cached("SELF")
+        assert not found.fresh and kept.id not in {c.block.id for c in found.frame.candidates}
+
+
+def test_a_world_falls_with_every_change_and_an_attention_is_never_kept(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        memory.frames.cached("WORLD", query="dome")
+        assert memory.frames.cached("WORLD", query="dome").fresh
+        assert not memory.frames.cached("WORLD", query="valve").fresh
+        add(memory, "The dome has a new motor.")
+        assert memory.frames.cached("WORLD", query="dome").because == "the memory was changed"
+        memory.frames.cached("ATTENTION", query="dome")
+        assert not memory.frames.cached("ATTENTION", query="dome").fresh
+
+
+def test_a_changed_definition_is_not_served_from_the_cache(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        memory.frames.cached("SELF")
+        known = {d.name: d for d in memory.frame_definitions()}
+        memory.define_frame(replace(known["SELF"], budget=300))
+        assert "definition" in memory.frames.cached("SELF").because
+
+
+def test_a_replay_is_equal_whatever_happened_since(tmp_path: Path) -> None:
+    """Blocks, operations, reinforcements, walks and definitions that came later are all taken back."""
+    with consolidated(tmp_path, tmp_path / "m.duckdb") as memory:
+        frame = memory.assemble("SESSION", query="dome valve")
+        again = memory.assemble("SESSION", query="dome valve")
+        move(memory, 30)
+        for text in ("The dome valve leaks.", "Ilse changed the dome valve."):
+            add(memory, text)
+        (dome,) = memory.resolve_source("places/dome.md")
+        memory.set_metadata(dome, confidence=0.01, category="person")
+        memory.reinforce([dome], event_type="hand", source="test")
+        memory.assemble("SESSION", query="dome valve")
+        known = {d.name: d for d in memory.frame_definitions()}
+        memory.define_frame(replace(known["ATTENTION"], weights=RECENT))
+        for past in (frame, again):
+            found = memory.frames.replay(past.id)
+            assert found.equal and not found.because
+            if past is again:
+                assert [(c.block.id, c.score, c.parts) for c in found.frame.candidates] == [
+                    (c.block.id, c.score, c.parts) for c in past.candidates
+                ]
+                assert found.frame.text == past.text and found.frame.id == past.id
+
+
+def test_a_replay_that_differs_says_why(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        memory.ingest_text("The dome valve leaks.")
+        memory.apply_consolidation(memory.plan_consolidation())
+        frame = memory.assemble("ATTENTION", query="dome valve leaks")
+        memory.undo(2)
+        found = memory.frames.replay(frame.id[:8])
+        assert not found.equal and found.gone
+        assert found.because == ("1 operations were undone since; what they did is lost",)
+        with pytest.raises(UsageError, match="begins with 'ffffff'"):
+            memory.frames.replay("ffffff")
+
+
+def test_the_history_is_newest_first_and_a_look_leaves_no_trace(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        memory.assemble("SELF")
+        memory.assemble("ATTENTION", query="dome")
+        memory.assemble("ATTENTION", query="valve", reinforce=False)
+        found = memory.frames.history()
+        assert [a.name for a in found.assemblies] == ["ATTENTION", "SELF"] and found.total == 2
+        assert [a.name for a in memory.frames.history("self").assemblies] == ["SELF"]
+
+
+def test_two_weight_sets_beside_each_other_say_which_part_moved_a_block(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        for n, text in enumerate(
+            ("A dome valve", "The valve of the dome leaks", "dome and valve, once more")
+        ):
+            memory.ingest_text(text, created_at=NOW - timedelta(days=20 - 10 * n))
+        memory.apply_consolidation(memory.plan_consolidation())
+        before = memory.change_counter
+        found = memory.frames.compare(
+            Asked("ATTENTION", "A dome valve"), Asked("ATTENTION", "A dome valve", None, RECENT)
+        )
+        assert memory.change_counter == before
+        assert found.jaccard > 0 and found.moved
+        for one in found.moved:
+            assert one.parts is not None and one.left_score is not None and one.right_score is not None
+            change = sum(getattr(one.parts, n) for n in ("recency", "centrality", "confidence"))
+            change += one.parts.similarity + one.parts.reinforcement
+            assert change == pytest.approx(one.right_score - one.left_score)
+
+
+def test_a_frame_beside_itself_is_equal_and_a_past_one_shows_what_came(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        same = memory.frames.compare(Asked("SESSION", "dome"), Asked("session", "dome"))
+        assert same.jaccard == 1 and not same.moved
+        past = memory.assemble("ATTENTION", query="dome valve")
+        move(memory, 1)
+        add(memory, "The dome valve leaks.")
+        found = memory.frames.compare(Asked(past.id), Asked("ATTENTION", "dome valve"))
+        come = [m for m in found.moved if m.left_rank is None]
+        assert [m.block.content for m in come] == ["The dome valve leaks."]
+        assert come[0].because == "not a candidate on the left"
+        then = memory.frames.compare(
+            Asked("ATTENTION", "dome valve", at=NOW), Asked("ATTENTION", "dome valve")
+        )
+        assert [m.block.content for m in then.moved if m.left_rank is None] == ["The dome valve leaks."]
+
+
+def test_a_frame_of_ones_own_is_deleted_but_not_under_a_parent_and_never_a_shipped_one(
+    tmp_path: Path,
+) -> None:
+    with consolidated(tmp_path) as memory:
+        known = {d.name: d for d in memory.frame_definitions()}
+        people = SelectionRule(filter=BlockFilter(categories=("person",)), selection="top_k", top_k=2)
+        memory.define_frame(replace(known["ATTENTION"], name="PEOPLE", rule=people))
+        memory.define_frame(replace(known["SESSION"], name="MINE", children=(ChildFrame("PEOPLE", 1.0),)))
+        with pytest.raises(UsageError, match="child of MINE"):
+            memory.frames.delete("PEOPLE")
+        frame = memory.assemble("MINE", query="dome")
+        memory.frames.delete("MINE")
+        memory.frames.delete("people")
+        assert {d.name for d in memory.frame_definitions()} == set(known)
+        assert memory.frames.replay(frame.id).equal
+        with pytest.raises(UsageError, match="ships with"):
+            memory.frames.delete("SELF")
+
+
+def test_an_older_store_gets_the_new_tables(tmp_path: Path) -> None:
+    import duckdb
+
+    path = tmp_path / "old.duckdb"
+    with duckdb.connect(str(path)) as old:
+        old.execute(MIGRATIONS[0])
+        old.execute("INSERT INTO meta VALUES ('schema_version', '1')")
+    with open_memory(path) as memory:
+        memory.ingest_text("The dome stalls.")
+        memory.assemble("INBOX")
+        assert memory.frames.history().total == 1 and memory.verify().ok

@@ -1,0 +1,47 @@
+"""The two curves: monotone, no worse than the mean, and equal to the plainest way of fitting them."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs.calibration.recalibrate import brier, held_out_brier, isotonic, platt, pool_adjacent_violators
+
+_PAIRS = st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 1.0])), min_size=1, max_size=40)
+
+
+@given(_PAIRS)
+def test_both_curves_never_fall_and_stay_within_0_and_1(pairs: list[tuple[float, float]]) -> None:
+    x, y = (np.array(column) for column in zip(*pairs, strict=True))
+    for curve in (isotonic(x, y), platt(x, y)):
+        mapped = curve.at(np.linspace(0, 1, 57))
+        assert (np.diff(mapped) >= -1e-12).all()
+        assert mapped.min() >= 0 and mapped.max() <= 1
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_pools_are_the_best_fit_that_does_not_fall(values: list[float]) -> None:
+    """The slow twin: max over beginnings of min over ends of the mean between (Robertson et al. 1988)."""
+    y = np.array(values)
+    level, weight, _ = pool_adjacent_violators(y, np.ones(y.size), np.arange(y.size, dtype=float))
+    fitted = np.repeat(level, weight.astype(int))
+    for i in range(y.size):
+        plain = max(min(y[a : b + 1].mean() for b in range(i, y.size)) for a in range(i + 1))
+        assert abs(fitted[i] - plain) < 1e-9
+
+
+def test_both_methods_repair_forecasts_that_are_too_sure() -> None:
+    rng = np.random.default_rng(7)
+    truth = rng.uniform(0.05, 0.95, 600)
+    actual = (rng.uniform(size=600) < truth).astype(float)
+    sure = np.clip(0.5 + 2.5 * (truth - 0.5), 0.01, 0.99)
+    before, best = brier(sure, actual), brier(truth, actual)
+    for method in ("isotonic", "platt"):
+        after = held_out_brier(sure, actual, method)
+        assert after < before and after < best + 0.02
+
+
+def test_platt_does_not_run_off_when_all_outcomes_are_equal() -> None:
+    curve = platt(np.array([0.4, 0.5, 0.9]), np.ones(3))
+    assert 0.6 < float(curve.at(np.array([0.5]))[0]) < 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from amgs_focus import records
 from amgs_tui.headless.sheet import Sheet, facts, sheet
-from amgs_tui.headless.tables_of_lifecycle import table_of
+from amgs_tui.headless.tables_of_memory import table_of
 from amgs_tui.verbs import results
 
 __all__ = ["table_of"]

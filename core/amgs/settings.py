@@ -124,7 +124,10 @@ class ReviewSettings(Section):
     nearest: int = Field(default=12, gt=0, description="A block is held against its nearest so many.")
     cosine: float = Field(default=0.35, ge=0, le=1, description="Cosine from which two blocks are compared.")
     subject: float = Field(
-        default=0.3, ge=0, le=1, description="Share of the rarer words of two sentences that makes one subject."
+        default=0.3,
+        ge=0,
+        le=1,
+        description="Share of the rarer words of two sentences that makes one subject.",
     )
     confidence: float = Field(
         default=0.5, ge=0, le=1, description="How sure a finding must be to enter the queue."

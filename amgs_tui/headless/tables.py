@@ -9,7 +9,7 @@ from amgs_focus import records
 from amgs_tui.benches.frame import BenchResult, BenchTable, cell
 from amgs_tui.headless import tables_of_frames, tables_of_learning
 from amgs_tui.headless.sheet import Sheet, facts, sheet
-from amgs_tui.headless.tables_of_lifecycle import table_of
+from amgs_tui.headless.tables_of_memory import table_of
 from amgs_tui.verbs import results
 
 TEACHERS = (tables_of_frames, tables_of_learning)

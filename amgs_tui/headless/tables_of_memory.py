@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any
@@ -15,6 +16,11 @@ from amgs_tui.verbs import results
 @singledispatch
 def table_of(result: Any) -> Sheet:
     """The sheet of a result; raises TypeError for a type that has none, which is a fault of the program."""
+    # Its types live beside the store and the graph library: who shows none of them need not load those.
+    importlib.import_module("amgs_tui.headless.tables_of_lifecycle")
+    known = table_of.dispatch(type(result))
+    if known is not table_of.dispatch(object):
+        return known(result)
     raise TypeError(f"{type(result).__name__} has no table.")
 
 

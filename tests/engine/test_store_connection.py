@@ -173,3 +173,18 @@ def test_another_thread_reads_what_is_committed_and_waits_for_its_turn_to_write(
         thread.join()
         assert seen == [None]
         assert meta.get(store, "key") == "theirs"
+
+
+def test_a_store_of_any_older_schema_is_brought_up_with_what_it_holds(tmp_path: Path) -> None:
+    for version in range(1, LATEST + 1):
+        path = tmp_path / f"{version}.duckdb"
+        with duckdb.connect(str(path)) as old:
+            for step in MIGRATIONS[:version]:
+                old.execute(step)
+            old.execute("INSERT INTO meta VALUES ('schema_version', ?)", [str(version)])
+            old.execute("INSERT INTO meta VALUES ('kept', 'yes')")
+        with Store.open(path) as store:
+            assert store.schema_version == LATEST
+            assert meta.get(store, "kept") == "yes"
+            tables = {str(row[0]) for row in store.rows("SELECT table_name FROM duckdb_tables()")}
+            assert {"memory_blocks", "reviews", "edge_walks"} <= tables

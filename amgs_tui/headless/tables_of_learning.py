@@ -47,7 +47,7 @@ def _plan(plan: results.CalibrationPlan, did: str) -> Sheet:
     notes = [
         f"{f.category or 'all others'}: {f.outcomes} outcomes, Brier {f.before:.3f} → {f.after:.3f}"
         + ("" if f.used else " (not used: it does not help)")
-        for f in plan.fits
+        for f in (plan.forecast, *plan.fits)
     ]
     title = (
         f"{plan.method} on {plan.outcomes} outcomes {did} {len(plan.blocks)} blocks, {len(plan.edges)} edges"

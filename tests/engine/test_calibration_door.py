@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from amgs.clock import FixedClock
@@ -81,3 +82,26 @@ def test_outcomes_are_told_apart_by_frame_category_and_relation(tmp_path: Path) 
         table = memory.reliability(by="relation", value=relations[0])
         assert table.outcomes == groups["relation", relations[0]].outcomes
         assert table.brier == pytest.approx(groups["relation", relations[0]].brier)
+
+
+def test_a_calibration_maps_later_forecasts_and_undoing_it_ends_that(tmp_path: Path) -> None:
+    with judged(tmp_path) as memory:
+        plan = memory.calibration.plan()
+        assert plan.forecast.used and plan.forecast.after < plan.forecast.before
+        done = memory.calibration.apply(plan)
+        for expected in (True, False):
+            frame = memory.assemble("TASK", query="dome valve QX-7741-B stalls")
+            logged = {o.block_id: o.predicted for o in memory.outcomes(len(frame.selected))}
+            scores = {c.block.id: c.score for c in frame.selected}
+            mapped = plan.forecast.curve.at(np.array([scores[i] for i in logged])).tolist()
+            wanted = dict(zip(logged, mapped, strict=True)) if expected else scores
+            assert logged == pytest.approx(wanted)
+            if expected:
+                memory.undo(done.operation.id)
+
+
+def test_a_second_calibration_is_fitted_on_scores_and_not_on_mapped_forecasts(tmp_path: Path) -> None:
+    with judged(tmp_path) as memory:
+        first = memory.calibration.plan()
+        memory.calibration.apply(first)
+        assert memory.calibration.plan().forecast == first.forecast

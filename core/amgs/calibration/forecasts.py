@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+import numpy as np
+
 from amgs.calibration.brier import brier_score
+from amgs.calibration.recalibrate import read_curve
 from amgs.errors import UsageError
 from amgs.model import Candidate, Frame, Outcome
 from amgs.store import calibration_log, edge_forecasts
@@ -19,13 +22,18 @@ def log(
 ) -> None:
     """The composite score of each selected block, as the probability that it will prove useful.
 
+    After a calibration the score is mapped along the curve that was fitted from scores to outcomes.
+
     walked: edges by which blocks found through the graph were reached; a verdict on such a block is one on them.
     """
     first = calibration_log.next_serial(store)
+    known = calibration_log.curve(store)
+    scores = [c.score for c in selected]
+    predicted = scores if known is None else read_curve(known).at(np.array(scores)).tolist()
     forecasts = [
         Outcome(
             prediction_id=f"p{first + i}",
-            predicted=c.score,
+            predicted=predicted[i],
             actual=None,
             brier=None,
             at=frame.as_of,
@@ -35,7 +43,7 @@ def log(
         )
         for i, c in enumerate(selected)
     ]
-    calibration_log.insert(store, forecasts, frame.id, first)
+    calibration_log.insert(store, forecasts, frame.id, first, None if known is None else scores)
     reached = {c.block.id for c in selected if "graph" in c.layers}
     edge_forecasts.insert(
         store,

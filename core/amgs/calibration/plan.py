@@ -32,6 +32,7 @@ Verdict = tuple[str, float]
 def plan(
     blocks: Sequence[Block],
     verdicts: Sequence[Verdict],
+    scores: Sequence[tuple[float, float]],
     walked: Sequence[tuple[Edge, Walked]],
     *,
     method: Method,
@@ -42,7 +43,8 @@ def plan(
     """What recalibration would do, given the consolidated blocks and all verdicts; changes nothing.
 
     A category with enough verdicts has its own curve, the others share one; a curve that does not lower the Brier
-    score on outcomes it was not fitted on is not used. Raises UsageError for too few verdicts.
+    score on outcomes it was not fitted on is not used.
+    scores: (composite score, outcome) of every verdict. Raises UsageError for too few verdicts.
     """
     if len(verdicts) < settings.fewest_outcomes:
         raise UsageError(
@@ -56,7 +58,14 @@ def plan(
     changes = [c for c in (_change(b, fits) for b in blocks) if c is not None]
     edges = tuple(_edge(edge, seen, settings.prior_strength) for edge, seen in walked)
     return CalibrationPlan(
-        method, len(verdicts), tuple(fits.values()), tuple(changes), edges, now, change_counter
+        method,
+        len(verdicts),
+        _forecast(scores, method),
+        tuple(fits.values()),
+        tuple(changes),
+        edges,
+        now,
+        change_counter,
     )
 
 
@@ -77,6 +86,13 @@ def _fit(category: str, pairs: Sequence[tuple[Block, float]], method: Method) ->
     before, after = brier(predicted, actual), held_out_brier(predicted, actual, method)
     curve = fit(predicted, actual, method)
     return Fit(category, len(pairs), before, after, after < before, curve)
+
+
+def _forecast(scores: Sequence[tuple[float, float]], method: Method) -> Fit:
+    """The curve from composite scores to outcomes."""
+    predicted, actual = (np.array(column) for column in zip(*scores, strict=True))
+    before, after = brier(predicted, actual), held_out_brier(predicted, actual, method)
+    return Fit("forecasts", len(scores), before, after, after < before, fit(predicted, actual, method))
 
 
 def _change(block: Block, fits: Mapping[str, Fit]) -> ConfidenceChange | None:
@@ -105,6 +121,7 @@ def make(store: Store, method: Method, settings: CalibrationSettings, now: datet
     return plan(
         stored_blocks.select(store, BlockFilter(), order="arrival"),
         verdicts,
+        calibration_log.scored(store),
         [(edges[w.key], w) for w in walked if w.key in edges],
         method=method,
         settings=settings,
@@ -142,5 +159,7 @@ def apply(store: Store, proposal: CalibrationPlan, now: datetime) -> Operation:
             f"{proposal.method} on {proposal.outcomes} outcomes: {len(after)} blocks, {len(lowered)} edges"
         )
         operation = journal.write(store, KIND, now, summary, rows)
+        if proposal.forecast.used:
+            calibration_log.put_curve(store, operation.id, proposal.forecast.curve.to_json())
         edge_forecasts.count_in(store, operation.id, list(edges))
         return operation

@@ -6,6 +6,7 @@ Isotonic: pool adjacent violators (Ayer et al. 1955). Platt: a logistic fit on t
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,6 +33,16 @@ class Curve:
         """(n,) values mapped into [0, 1]."""
         mapped: Values = np.interp(values, np.array(self.x), np.array(self.y))
         return mapped
+
+    def to_json(self) -> str:
+        """The knots; `read_curve` gives the curve back."""
+        return json.dumps([self.x, self.y])
+
+
+def read_curve(text: str) -> Curve:
+    """The curve that `to_json` wrote."""
+    x, y = json.loads(text)
+    return Curve(tuple(x), tuple(y))
 
 
 def fit(predicted: Values, actual: Values, method: Method) -> Curve:

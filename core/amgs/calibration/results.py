@@ -35,9 +35,9 @@ class OutcomeGroups:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A curve for the confidences of a category ("" for all the others together).
+    """A curve for the confidences of a category ("" for all the others together), or for the forecasts.
 
-    before, after: Brier score of the confidences against the outcomes; after is measured on outcomes that the curve
+    before, after: Brier score of what is mapped against the outcomes; after is measured on outcomes that the curve
     was not fitted on. used: whether it helps and is applied.
     """
 
@@ -72,10 +72,11 @@ class EdgeChange:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationPlan:
-    """A proposal; nothing has happened yet."""
+    """A proposal; nothing has happened yet. forecast: the curve from composite score to forecast, of all verdicts."""
 
     method: Method
     outcomes: int
+    forecast: Fit
     fits: tuple[Fit, ...]
     blocks: tuple[ConfidenceChange, ...]
     edges: tuple[EdgeChange, ...]

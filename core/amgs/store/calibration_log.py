@@ -18,14 +18,23 @@ def next_serial(store: Store) -> int:
     return int(store.value("SELECT coalesce(max(serial), 0) + 1 FROM calibration_log"))
 
 
-def insert(store: Store, forecasts: Sequence[Outcome], assembly_id: str, first_serial: int) -> None:
-    """Log open forecasts of one assembly, with serials from `first_serial`."""
+def insert(
+    store: Store,
+    forecasts: Sequence[Outcome],
+    assembly_id: str,
+    first_serial: int,
+    scores: Sequence[float] | None = None,
+) -> None:
+    """Log open forecasts of one assembly, with serials from `first_serial`.
+
+    scores: the composite scores that they were made from, where they are not the scores themselves.
+    """
     if not forecasts:
         return
     store.execute(
         "INSERT INTO calibration_log SELECT unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), NULL, NULL, "
         "make_timestamp(unnest(?::BIGINT[])), NULL, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, "
-        "unnest(?::VARCHAR[]), unnest(?::BIGINT[])",
+        "unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::DOUBLE[])",
         [
             [f.prediction_id for f in forecasts],
             [f.predicted for f in forecasts],
@@ -35,9 +44,32 @@ def insert(store: Store, forecasts: Sequence[Outcome], assembly_id: str, first_s
             assembly_id,
             [f.category for f in forecasts],
             list(range(first_serial, first_serial + len(forecasts))),
+            list(scores) if scores is not None else [None] * len(forecasts),
         ],
         structural=False,
     )
+
+
+def scored(store: Store) -> tuple[tuple[float, float], ...]:
+    """(composite score, outcome) of every decided forecast, the oldest first."""
+    found = store.rows(
+        "SELECT coalesce(score, predicted), actual FROM calibration_log WHERE actual IS NOT NULL ORDER BY serial"
+    )
+    return tuple((float(s), float(a)) for s, a in found)
+
+
+def put_curve(store: Store, operation: int, curve: str) -> None:
+    """Keep the curve, as JSON, that an operation has fitted from scores to outcomes."""
+    store.execute("INSERT INTO forecast_curves VALUES (?, ?::JSON)", [operation, curve], structural=False)
+
+
+def curve(store: Store) -> str | None:
+    """The curve in use, as JSON: that of the latest operation that stands; None before the first."""
+    value = store.value(
+        "SELECT curve::VARCHAR FROM forecast_curves JOIN operations ON id = operation_id WHERE NOT undone "
+        "ORDER BY operation_id DESC LIMIT 1"
+    )
+    return None if value is None else str(value)
 
 
 def open_forecast(store: Store, block_id: str, assembly_id: str | None = None) -> Outcome | None:

@@ -195,6 +195,12 @@ CREATE TABLE edge_forecasts (
     counted BIGINT
 );
 
+-- What an operation learned of forecasts: the latest one whose operation stands is the curve in use.
+CREATE TABLE forecast_curves (operation_id BIGINT NOT NULL, curve JSON NOT NULL);
+
+-- The composite score that a forecast was made from; NULL where the forecast is the score itself.
+ALTER TABLE calibration_log ADD COLUMN score DOUBLE;
+
 -- What the monitors saw. detail: what the next look is compared with.
 CREATE TABLE monitor_log (
     timestamp TIMESTAMP NOT NULL,

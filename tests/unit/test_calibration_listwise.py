@@ -31,7 +31,7 @@ def test_at_the_optimum_the_loss_is_flat() -> None:
     data, ridge = questions([1.0, 0.5]), 1e-2
     best = fit_ranking(data, ridge=ridge)
 
-    def loss(weights: np.ndarray) -> float:  # type: ignore[type-arg]
+    def loss(weights: np.ndarray) -> float:
         total = ridge * float(weights @ weights)
         for q in data:
             scores = q.values @ weights

@@ -62,10 +62,12 @@ def with_neighbours(scores: Scores, sessions: Sequence[str], share: float = NEIG
 
 
 def fused_ranks(*lists: Scores) -> Scores:
-    """(n,) reciprocal rank fusion of several scorings."""
+    """(n,) reciprocal rank fusion of several scorings; what a method did not find at all (0) it does not
+    rank.
+    """
     total = np.zeros(lists[0].size)
     for scores in lists:
         ranks = np.empty(scores.size)
         ranks[np.argsort(-scores, kind="stable")] = np.arange(1, scores.size + 1)
-        total += 1.0 / (FUSION + ranks)
+        total += np.where(scores > 0, 1.0 / (FUSION + ranks), 0.0)
     return total

@@ -204,7 +204,10 @@ class Registry:
     """The verbs by name."""
 
     def __init__(self, verbs: Iterable[Verb]) -> None:
-        self._verbs = {one.name: one for one in verbs}
+        self._verbs: dict[str, Verb] = {}
+        for one in verbs:
+            if self._verbs.setdefault(one.name, one) is not one:
+                raise ValueError(f"Two verbs are called {one.name!r}.")
 
     @classmethod
     def of_modules(cls, modules: Iterable[ModuleType]) -> Registry:

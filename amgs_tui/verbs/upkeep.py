@@ -1,4 +1,4 @@
-"""Keeping a memory in shape: `enhance`, `simulate`, `prune`, and the review queue."""
+"""Keeping a memory in shape: `enhance`, `montecarlo`, `prune`, and the review queue."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def enhance(
     return Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()))
 
 
-@verb("simulate", summary="Show what enhancement would come to, by simulation.", long=True)
-def simulate(
+@verb("montecarlo", summary="Show what enhancement would come to, by simulation.", long=True)
+def montecarlo(
     session: Session,
     *,
     only: Only = None,

@@ -17,16 +17,16 @@ from tests.engine.memory_world import NOW, write_notes
 FEW = Settings(calibration=CalibrationSettings(fewest_outcomes=8))
 
 
-def judged(tmp_path: Path, rounds: int = 4) -> Memory:
-    """Ilse's note was always useful, nothing else ever was."""
+def judged(tmp_path: Path, rounds: int = 4, useful: str = "places/dome.md") -> Memory:
+    """One note was always useful, nothing else ever was."""
     memory = Memory.open(":memory:", clock=FixedClock(NOW), settings=FEW)
     memory.ingest_folder(write_notes(tmp_path))
     memory.apply_consolidation(memory.plan_consolidation())
-    (ilse,) = memory.resolve_source("people/ilse.md")
+    (best,) = memory.resolve_source(useful)
     for _ in range(rounds):
-        frame = memory.assemble("TASK", query="dome valve QX-7741-B stalls")
+        frame = memory.assemble("TASK", query="dome valve QX-7741-B")
         for one in frame.selected:
-            memory.feedback(one.block.id, useful=one.block.id == ilse)
+            memory.feedback(one.block.id, useful=one.block.id == best)
     return memory
 
 
@@ -55,7 +55,7 @@ def test_a_calibration_is_planned_applied_and_undone(tmp_path: Path, method: str
 
 
 def test_an_edge_loses_confidence_after_a_miss_and_a_verdict_counts_once(tmp_path: Path) -> None:
-    with judged(tmp_path) as memory:
+    with judged(tmp_path, useful="values/self.md") as memory:
         plan = memory.calibration.plan()
         missed = [c for c in plan.edges if c.hits == 0]
         assert missed and all(c.after < c.edge.confidence for c in missed)
@@ -90,7 +90,7 @@ def test_a_calibration_maps_later_forecasts_and_undoing_it_ends_that(tmp_path: P
         assert plan.forecast.used and plan.forecast.after < plan.forecast.before
         done = memory.calibration.apply(plan)
         for expected in (True, False):
-            frame = memory.assemble("TASK", query="dome valve QX-7741-B stalls")
+            frame = memory.assemble("TASK", query="dome valve QX-7741-B")
             logged = {o.block_id: o.predicted for o in memory.outcomes(len(frame.selected))}
             scores = {c.block.id: c.score for c in frame.selected}
             mapped = plan.forecast.curve.at(np.array([scores[i] for i in logged])).tolist()

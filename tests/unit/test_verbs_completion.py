@@ -18,8 +18,8 @@ def offered(line: str) -> list[str]:
     ("line", "expected"),
     [
         ("fr", ["frame"]),
-        ("frame ", ["list", "assemble", "open"]),
-        ("frame a", ["assemble"]),
+        ("feedback usef", ["useful"]),
+        ("frame as", ["assemble"]),
         ("search dome --la", ["--layer"]),
         ("search dome --layer ke", ["keyword"]),
         ("search dome --layer keyword --la", ["--layer"]),
@@ -35,8 +35,13 @@ def test_what_can_come_next_is_offered(line: str, expected: list[str]) -> None:
     assert offered(line) == expected
 
 
+def test_a_noun_offers_all_its_verbs_and_no_other_words() -> None:
+    named = [one.words[1] for one in standard() if one.words[0] == "frame"]
+    assert sorted(offered("frame ")) == sorted(named)
+
+
 def test_an_accepted_suggestion_replaces_the_word_under_the_cursor() -> None:
-    for line, result in [("frame a", "frame assemble"), ("search 'dome' --lay", "search 'dome' --layer")]:
+    for line, result in [("frame as", "frame assemble"), ("search 'dome' --lay", "search 'dome' --layer")]:
         (found,) = complete(standard(), line)
         assert line[: len(line) - found.replaces] + found.text == result
 

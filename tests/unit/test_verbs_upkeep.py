@@ -43,7 +43,7 @@ def test_enhance_shows_first_and_applies_what_is_named(session: Session) -> None
     copies = next(p for p in plan.proposals if p.kind == "duplicate")
     assert copies.id in {row[0] for row in table_of(plan).rows}
     assert session.memory.block(block_id(OWL)).status == "consolidated"
-    do(session, f"simulate --only {copies.id} --draws 4")
+    do(session, f"montecarlo --only {copies.id} --draws 4")
     done = do(session, f"enhance --only {copies.id}")
     assert [p.id for p in done.proposals] == [copies.id]
     assert session.memory.block(block_id(OWL)).status == "archived"

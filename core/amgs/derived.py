@@ -161,8 +161,8 @@ class Derived:
 
 
 class _Reader:
-    """The store's reading side as retrieval asks for it, with a memory: the numbers that pass a filter and the
-    facts of all blocks as long as the structure stands, the blocks read as long as nothing changes at all.
+    """The store's reading side as retrieval asks for it, with a memory: the numbers that pass a filter and
+    the facts of all blocks as long as the structure stands, the blocks read as long as nothing changes.
     """
 
     def __init__(self, store: Store) -> None:

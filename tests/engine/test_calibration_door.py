@@ -17,8 +17,8 @@ from tests.engine.memory_world import NOW, write_notes
 FEW = Settings(calibration=CalibrationSettings(fewest_outcomes=8))
 
 
-def judged(tmp_path: Path, rounds: int = 4) -> Memory:
-    """Ilse's note was always useful, nothing else ever was."""
+def judged(tmp_path: Path, rounds: int = 4, *, never: bool = False) -> Memory:
+    """Ilse's note was always useful (unless nothing ever was), nothing else ever was."""
     memory = Memory.open(":memory:", clock=FixedClock(NOW), settings=FEW)
     memory.ingest_folder(write_notes(tmp_path))
     memory.apply_consolidation(memory.plan_consolidation())
@@ -26,7 +26,7 @@ def judged(tmp_path: Path, rounds: int = 4) -> Memory:
     for _ in range(rounds):
         frame = memory.assemble("TASK", query="dome valve QX-7741-B stalls")
         for one in frame.selected:
-            memory.feedback(one.block.id, useful=one.block.id == ilse)
+            memory.feedback(one.block.id, useful=one.block.id == ilse and not never)
     return memory
 
 
@@ -55,10 +55,9 @@ def test_a_calibration_is_planned_applied_and_undone(tmp_path: Path, method: str
 
 
 def test_an_edge_loses_confidence_after_a_miss_and_a_verdict_counts_once(tmp_path: Path) -> None:
-    with judged(tmp_path) as memory:
+    with judged(tmp_path, never=True) as memory:
         plan = memory.calibration.plan()
-        missed = [c for c in plan.edges if c.hits == 0]
-        assert missed and all(c.after < c.edge.confidence for c in missed)
+        assert plan.edges and all(c.hits == 0 and c.after < c.edge.confidence for c in plan.edges)
         memory.calibration.apply(plan)
         assert memory.calibration.plan().edges == ()
 

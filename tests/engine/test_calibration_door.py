@@ -84,7 +84,7 @@ def test_outcomes_are_told_apart_by_frame_category_and_relation(tmp_path: Path) 
 
 
 def test_a_calibration_maps_later_forecasts_and_undoing_it_ends_that(tmp_path: Path) -> None:
-    with judged(tmp_path) as memory:
+    with judged(tmp_path, never=True) as memory:
         plan = memory.calibration.plan()
         assert plan.forecast.used and plan.forecast.after < plan.forecast.before
         done = memory.calibration.apply(plan)
@@ -100,7 +100,7 @@ def test_a_calibration_maps_later_forecasts_and_undoing_it_ends_that(tmp_path: P
 
 
 def test_a_second_calibration_is_fitted_on_scores_and_not_on_mapped_forecasts(tmp_path: Path) -> None:
-    with judged(tmp_path) as memory:
+    with judged(tmp_path, never=True) as memory:
         first = memory.calibration.plan()
         memory.calibration.apply(first)
         assert memory.calibration.plan().forecast == first.forecast

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from amgs.calibration.questions import Labelled, Question, held_out, load, recall
 from amgs.errors import InputError
 from amgs.frames.compare import jaccard
+from amgs.frames.definition import SHORT_TERM
 from tests.engine.memory_world import consolidated
 
 QUESTIONS = (
@@ -41,6 +43,8 @@ def test_without_data_a_metric_has_no_value_and_says_what_it_lacks(tmp_path: Pat
 
 def test_the_other_metrics_are_those_of_what_was_done(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
+        whole = replace(SHORT_TERM, rule=replace(SHORT_TERM.rule, window_hours=None))
+        memory.define_frame(whole)
         first = memory.assemble("SHORT_TERM", query="dome")
         memory.clock.advance(timedelta(days=60))  # type: ignore[attr-defined]
         second = memory.assemble("SHORT_TERM", query="dome")

@@ -22,9 +22,9 @@ def judged(tmp_path: Path, rounds: int = 4, *, never: bool = False) -> Memory:
     memory = Memory.open(":memory:", clock=FixedClock(NOW), settings=FEW)
     memory.ingest_folder(write_notes(tmp_path))
     memory.apply_consolidation(memory.plan_consolidation())
-    (best,) = memory.resolve_source(useful)
+    (ilse,) = memory.resolve_source("people/ilse.md")
     for _ in range(rounds):
-        frame = memory.assemble("TASK", query="dome valve QX-7741-B")
+        frame = memory.assemble("TASK", query="dome valve QX-7741-B stalls")
         for one in frame.selected:
             memory.feedback(one.block.id, useful=one.block.id == ilse and not never)
     return memory
@@ -89,7 +89,7 @@ def test_a_calibration_maps_later_forecasts_and_undoing_it_ends_that(tmp_path: P
         assert plan.forecast.used and plan.forecast.after < plan.forecast.before
         done = memory.calibration.apply(plan)
         for expected in (True, False):
-            frame = memory.assemble("TASK", query="dome valve QX-7741-B")
+            frame = memory.assemble("TASK", query="dome valve QX-7741-B stalls")
             logged = {o.block_id: o.predicted for o in memory.outcomes(len(frame.selected))}
             scores = {c.block.id: c.score for c in frame.selected}
             mapped = plan.forecast.curve.at(np.array([scores[i] for i in logged])).tolist()

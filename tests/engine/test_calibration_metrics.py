@@ -48,7 +48,7 @@ def test_the_other_metrics_are_those_of_what_was_done(tmp_path: Path) -> None:
         first = memory.assemble("SHORT_TERM", query="dome")
         memory.clock.advance(timedelta(days=60))  # type: ignore[attr-defined]
         second = memory.assemble("SHORT_TERM", query="dome")
-        one = memory.assemble("TASK", query="dome valve stalls").selected[0]
+        one = memory.assemble("TASK", query="dome valve").selected[0]
         memory.feedback(one.block.id, useful=True)
         found = {m.name: m for m in memory.calibration.metrics().metrics}
         sets = [frozenset(c.block.id for c in f.selected) for f in (first, second)]

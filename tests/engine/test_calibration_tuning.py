@@ -107,7 +107,7 @@ def test_a_frame_is_tuned_through_the_door_and_stays_as_it_is(tmp_path: Path) ->
 def test_the_rank_of_the_pool_is_the_rank_of_the_frame(tmp_path: Path) -> None:
     """The fast way agrees with the slow one: assembling the frame with these weights."""
     with consolidated(tmp_path) as memory:
-        question = Question("q", "dome valve stalls", "single", ("places/dome.md",))
+        question = Question("q", "dome valve stalls", "single", ("people/ilse.md",))
         for weights in (ATTENTION.weights, POOR.weights):
             _, (one,) = memory.calibration._asked("TASK", [question], None)
             frame = memory.assemble("TASK", query=question.text, weights=weights, reinforce=False)

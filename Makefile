@@ -22,8 +22,9 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Benches need data that does not ship: make bench DATA=folder-of-LoCoMo-conversations
 bench: $(STAMP)
-	$(BIN)/pytest tests/bench -m "" --run-benches
+	$(BIN)/amgs bench locomo --data "$(DATA)"
 
 # The pictures in docs/ and the README are made by the program itself.
 snapshots: $(STAMP)

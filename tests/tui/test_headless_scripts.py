@@ -29,7 +29,7 @@ expect focus.step == 12
 snapshot focus
 focus why 0
 snapshot why
-feedback useful stall.md
+feedback useful motor.md
 show calibration
 snapshot calibration
 show inbox

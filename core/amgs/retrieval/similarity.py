@@ -41,6 +41,9 @@ SCALE = 2.5
 can say "at least half as similar as the best" and the other parts of a score do not drown the order.
 """
 
+FEW = 10.0
+"""In a pool of so many candidates the differences between them count half."""
+
 
 def contributions(evidence: Evidence) -> NDArray[np.float64]:
     """(m, k): each feature times its weight; a row sums to the linear score."""
@@ -48,5 +51,11 @@ def contributions(evidence: Evidence) -> NDArray[np.float64]:
 
 
 def fused(linear: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Linear scores as similarities in (0, 1), strictly rising."""
-    return np.asarray(1.0 / (1.0 + np.exp(-(linear - MIDDLE) / SCALE)))
+    """Linear scores (m,) of all candidates of a query as similarities in (0, 1), strictly rising.
+
+    Features are relative to the best of the pool, and among few that says little: the distance to the best is
+    shrunk to m / (m + FEW) of itself. In a pool of hundreds it stays as it is.
+    """
+    best = float(linear.max(initial=-np.inf))
+    near = best - (best - linear) * linear.size / (linear.size + FEW)
+    return np.asarray(1.0 / (1.0 + np.exp(-(near - MIDDLE) / SCALE)))

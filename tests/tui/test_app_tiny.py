@@ -104,7 +104,8 @@ async def test_what_the_operator_did_is_a_script_and_what_the_screen_looked_at_i
         return sessions[0]
 
     async with on_session(make, (200, 60)) as driven:
-        await driven.press("c", "2", "e")
+        await driven.press("c")
+        await driven.press("2", "e")
         await driven.type("dome", "enter")
         await driven.press("u")
     script = [call.line() for call in sessions[0].history]

@@ -28,15 +28,15 @@ from amgs_focus.gistnet import (
     save_checkpoint,
 )
 from amgs_focus.tiny import TinyModel
+from amgs_focus.training.divergence import Divergence
+from amgs_focus.training.gist_plan import learning_rate
 from amgs_focus.training.gistnet import (
     Corpus,
-    Divergence,
     GistTraining,
     Phase,
     StepReport,
     TrainingState,
     corpus_part,
-    learning_rate,
     start,
     train,
 )

@@ -1,0 +1,47 @@
+"""The texts of a run as token ids, and windows drawn from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from amgs_focus.base_model import BaseModel
+from amgs_focus.errors import TextError
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One text of the corpus: how often windows come from it, what is trained on and what is kept apart."""
+
+    name: str
+    weight: float
+    train: torch.Tensor
+    validation: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The texts of a run, as token ids."""
+
+    parts: tuple[Part, ...]
+
+    def window(self, length: int, generator: torch.Generator) -> torch.Tensor:
+        """(length,) ids from a random place of a text drawn by weight."""
+        weights = torch.tensor([part.weight for part in self.parts])
+        part = self.parts[int(torch.multinomial(weights, 1, generator=generator))]
+        room = len(part.train) - length
+        if room < 0:
+            raise TextError(
+                f"{part.name} has {len(part.train)} tokens and a window needs {length}.",
+                way_out="Leave it out, or give a longer text.",
+            )
+        start = int(torch.randint(room + 1, (1,), generator=generator))
+        return part.train[start : start + length]
+
+
+def corpus_part(model: BaseModel, name: str, weight: float, text: str, held_out: float = 0.03) -> Part:
+    """Encodes a text and keeps its last `held_out` share apart for validation."""
+    tokens = torch.tensor(model.encode(text), dtype=torch.int32)
+    cut = len(tokens) - int(len(tokens) * held_out)
+    return Part(name, weight, tokens[:cut], tokens[cut:])

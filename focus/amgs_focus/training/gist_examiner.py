@@ -1,0 +1,94 @@
+"""The gap that a net in training recovers, on the texts kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from amgs_focus.base_model import BaseModel
+from amgs_focus.evaluation.gist import gap_recovered
+from amgs_focus.gistnet import BLOCK, GistEncoder, GistNet, GistNetEncoder
+from amgs_focus.training.corpus import Corpus
+from amgs_focus.training.crew import ALONE, Crew
+from amgs_focus.training.gist_plan import GistTraining
+
+
+class GistExaminer:
+    """Measures the gap recovered on what was kept apart; full and drop are measured once.
+
+    A crew shares the texts out among its workers.
+    """
+
+    CONDITIONS: Sequence[tuple[int, int, int]] = ((2, 0, 32), (4, 1, 64))
+
+    def __init__(
+        self,
+        settings: GistTraining,
+        corpus: Corpus,
+        model: BaseModel,
+        lower: GistEncoder | None,
+        crew: Crew = ALONE,
+    ) -> None:
+        self._settings = settings
+        self._crew = crew
+        kept = [part for part in corpus.parts if len(part.validation)]
+        self._parts = kept[crew.rank :: crew.count]
+        self._model = model
+        self._lower = lower
+        self._known: dict[tuple[str, int], dict[str, float]] = {}
+
+    def examine(self, net: GistNet) -> dict[str, float]:
+        """Metric name -> share of the gap (level 1) or nats of harm (level 2)."""
+        net.eval()
+        settings = self._settings
+        lower = self._lower or GistNetEncoder(net, net, name="training", version=1)
+        encoder = _Stacked(lower, net) if settings.level > 1 else lower
+        conditions = self.CONDITIONS if settings.level == 1 else ((1, 0, 32), (1, 1, 64))
+        found: dict[str, float] = {}
+        for part in self._parts:
+            for blocks, tail, horizon in conditions:
+                need = blocks * BLOCK**settings.level + tail * BLOCK + horizon
+                if len(part.validation) < 2 * need:
+                    continue
+                key = (part.name, tail)
+                fresh = key not in self._known
+                report = gap_recovered(
+                    self._model,
+                    encoder,
+                    part.validation.tolist(),
+                    blocks=blocks,
+                    tail=tail,
+                    horizon=horizon,
+                    windows=max(4, settings.validation_windows // (1 + tail)),
+                    seed=settings.seed,
+                    level=settings.level,
+                    variants=("full", "drop", "gist") if fresh else ("gist",),
+                )
+                means = {name: sum(nll) / len(nll) for name, nll in report.nll.items()}
+                if fresh:
+                    self._known[key] = means
+                base = self._known[key]
+                gap = base["drop"] - base["full"]
+                label = f"{part.name}_{blocks}_{tail}_{horizon}"
+                found[f"harm_{label}"] = means["gist"] - base["drop"]
+                if gap > 0:
+                    found[f"recovered_{label}"] = (base["drop"] - means["gist"]) / gap
+        return self._crew.gather(found)
+
+
+class _Stacked:
+    """A trained lower encoder with the net in training above it."""
+
+    def __init__(self, lower: GistEncoder, net: GistNet) -> None:
+        self._lower = lower
+        self._upper = GistNetEncoder(net, net, name="training", version=1)
+        self.name, self.version, self.slots = "training", 1, lower.slots
+
+    def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """(B, 32, d), (B, 32) -> (B, slots, d)."""
+        return self._lower.encode_tokens(embeddings, tokens)
+
+    def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
+        """(B, n, d) -> (B, slots, d)."""
+        return self._upper.encode_gists(gists)

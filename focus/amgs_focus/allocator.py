@@ -13,7 +13,16 @@ from dataclasses import dataclass, field, replace
 from amgs_focus.lensnet import Scores, aggregate
 from amgs_focus.records import Action, Decision, NodeRef, Override, Reason
 from amgs_focus.settings import FocusSettings
-from amgs_focus.working_context import Edit, Entry, TreeShape, WorkingContext, gist_entry, too_small
+from amgs_focus.working_context import (
+    Edit,
+    Entry,
+    TreeShape,
+    WorkingContext,
+    children_cost,
+    gist_entry,
+    parent_of,
+    too_small,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,9 +385,6 @@ def cooldown_left(state: AllocatorState, node: NodeRef, kind: Action, cooldown: 
 
 def expand_cost(entry: Entry, context: WorkingContext) -> int:
     """Positions that opening an entry takes; 0 for tokens."""
-    return 0 if entry.level == 0 else sum(child.cost for child in context.children(entry)) - entry.cost
-
-
-def parent_of(node: NodeRef, block_size: int) -> NodeRef:
-    """The gist above a node: of its block alone at level 0, of K siblings above."""
-    return NodeRef(node.level + 1, node.index if node.level == 0 else node.index // block_size)
+    if entry.level == 0:
+        return 0
+    return children_cost(entry.node, context.block_size, context.slots) - entry.cost

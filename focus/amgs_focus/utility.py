@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import torch
 
-from amgs_focus.allocator import parent_of
 from amgs_focus.errors import FocusError
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.prefix import PerfClock
 from amgs_focus.records import Action, Measurement, NodeRef
-from amgs_focus.working_context import WorkingContext
+from amgs_focus.working_context import WorkingContext, parent_of
 
 
 def measure(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from amgs_focus.allocator import cooldown_left, expand_cost, parent_of
+from amgs_focus.allocator import cooldown_left, expand_cost
 from amgs_focus.focus_state import FocusState, mean_residency
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.records import (
@@ -20,7 +20,7 @@ from amgs_focus.records import (
     NodeRef,
 )
 from amgs_focus.settings import FocusSettings
-from amgs_focus.working_context import SINKS, Entry, WorkingContext
+from amgs_focus.working_context import SINKS, Entry, WorkingContext, parent_of
 
 if TYPE_CHECKING:
     from amgs_focus.runtime import FocusRuntime

@@ -300,6 +300,16 @@ def gist_entry(node: NodeRef, block_size: int, slots: int) -> Entry:
     return Entry(node.level, node.index, node.index * width, (node.index + 1) * width, slots)
 
 
+def parent_of(node: NodeRef, block_size: int) -> NodeRef:
+    """The gist above a node: of its block alone at level 0, of K siblings above."""
+    return NodeRef(node.level + 1, node.index if node.level == 0 else node.index // block_size)
+
+
+def children_cost(node: NodeRef, block_size: int, slots: int) -> int:
+    """Positions that stand for a gist once it is open."""
+    return block_size if node.level == 1 else block_size * slots
+
+
 def token_entries(start: int, end: int, block_size: int) -> list[Entry]:
     """Block entries that tile [start, end); start lies on a block boundary, the last block may be open."""
     return [

@@ -1,0 +1,151 @@
+"""The exact allocation against the obvious one: try every set of open gists and keep the best that fits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import combinations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from amgs_focus.errors import BudgetError
+from amgs_focus.oracle import Gate, best, gates_of, is_open, regret, solve, with_open, worth
+from amgs_focus.records import NodeRef
+from amgs_focus.working_context import WorkingContext, assemble, coarsest, parent_of
+from tests.focus.focus_world import Shape
+
+SIZE = 4
+
+
+def every_set(gates: tuple[Gate, ...]) -> list[frozenset[NodeRef]]:
+    """Every set of gates in which what is open has all above it open, and what is fixed stays."""
+    known = {gate.node for gate in gates}
+    found = []
+    for count in range(len(gates) + 1):
+        for chosen in combinations(gates, count):
+            opened = frozenset(gate.node for gate in chosen)
+            above = {parent_of(node, SIZE) for node in opened}
+            rooted = above & known <= opened
+            kept = all((gate.node in opened) == gate.opened for gate in gates if gate.fixed)
+            if rooted and kept:
+                found.append(opened)
+    return found
+
+
+def twin(gates: tuple[Gate, ...], room: int, n_diff: int | None) -> float | None:
+    """The greatest sum of gains by trying everything; None when nothing fits."""
+    now = {gate.node for gate in gates if gate.opened}
+    sums = [
+        sum(gate.gain for gate in gates if gate.node in opened)
+        for opened in every_set(gates)
+        if sum(gate.cost for gate in gates if gate.node in opened) <= room
+        and (n_diff is None or len(opened ^ now) <= n_diff)
+    ]
+    return max(sums, default=None)
+
+
+@given(
+    length=st.integers(0, 90),
+    slots=st.sampled_from([1, 2]),
+    opened=st.integers(0, 12),
+    room=st.integers(0, 30),
+    n_diff=st.none() | st.integers(0, 4),
+    data=st.data(),
+)
+def test_the_dynamic_program_agrees_with_trying_everything(
+    length: int, slots: int, opened: int, room: int, n_diff: int | None, data: st.DataObject
+) -> None:
+    shape = Shape(length, SIZE, slots)
+    base = coarsest(shape, 10**6, 2)
+    context = assemble(shape, base.used + opened, 2)
+    nodes = [
+        NodeRef(level, index) for level in (1, 2, 3) for index in range(min(shape.count(level), 20 // level))
+    ]
+    gains = data.draw(
+        st.dictionaries(st.sampled_from(nodes), st.sampled_from([-0.5, 0.0, 0.25, 0.5, 1.0]), max_size=5)
+        if nodes
+        else st.just({})
+    )
+    plain = gates_of(context, shape, gains)
+    stuck = data.draw(
+        st.sets(st.sampled_from([gate.node for gate in plain]), max_size=2) if plain else st.just(set())
+    )
+    gates = gates_of(context, shape, gains, stuck)
+    assume(len(gates) <= 13)
+    expected = twin(gates, room, n_diff)
+    if expected is None:
+        with pytest.raises(BudgetError):
+            solve(gates, room, SIZE, n_diff)
+        return
+    found = solve(gates, room, SIZE, n_diff)
+    assert found in every_set(gates)
+    assert sum(gate.cost for gate in gates if gate.node in found) <= room
+    assert sum(gate.gain for gate in gates if gate.node in found) == pytest.approx(expected)
+
+
+@given(length=st.integers(0, 400), slack=st.integers(0, 60), data=st.data())
+def test_the_best_context_holds_every_invariant_and_is_never_worse(
+    length: int, slack: int, data: st.DataObject
+) -> None:
+    shape = Shape(length)
+    context = assemble(shape, coarsest(shape, 10**6, 2).used + slack, 2)
+    nodes = [NodeRef(1, index) for index in range(shape.count(1))] + [NodeRef(3, 0), NodeRef(2, 5)]
+    gains = data.draw(st.dictionaries(st.sampled_from(nodes), st.floats(-1, 1), max_size=12))
+    found = best(context, shape, gains)
+    found.context.check()
+    assert found.gain == pytest.approx(worth_of_standing(found.context, shape, gains))
+    assert found.gain >= worth_of_standing(context, shape, gains) - 1e-9
+
+
+def worth_of_standing(context: WorkingContext, shape: Shape, gains: Mapping[NodeRef, float]) -> float:
+    """The worth without gists that could not be entries: those stand for nothing that can be chosen."""
+    return worth(context, {gate.node: gate.gain for gate in gates_of(context, shape, gains)})
+
+
+def test_a_gist_deep_in_the_tree_is_worth_opening_all_above_it() -> None:
+    shape = Shape(100)
+    context = coarsest(shape, 13 + 13, 2)
+    assert context.used == 17
+    found = best(context, shape, {NodeRef(1, 5): 1.0, NodeRef(1, 20): 0.4})
+    assert found.context.covering(20) is not None
+    assert is_open(found.context, NodeRef(1, 5)) and not is_open(found.context, NodeRef(1, 20))
+    assert (found.gain, found.changes) == (1.0, 3)
+
+
+def test_within_few_changes_only_what_is_near_can_be_had() -> None:
+    shape = Shape(100)
+    context = coarsest(shape, 60, 2)
+    gains = {NodeRef(1, 5): 1.0, NodeRef(1, 20): 0.4}
+    assert best(context, shape, gains, n_diff=2).gain == 0.4
+    assert best(context, shape, gains, n_diff=4).gain == 1.4
+    assert best(context, shape, gains, n_diff=0).context == context
+
+
+def test_what_nothing_speaks_for_stays_as_it_is() -> None:
+    shape = Shape(100)
+    context = assemble(shape, 60, 2)
+    assert best(context, shape, {}).context == context
+    assert best(context, shape, {}).changes == 0
+
+
+def test_a_budget_that_is_too_small_is_an_error() -> None:
+    shape = Shape(100)
+    context = coarsest(shape, 60, 2)
+    with pytest.raises(BudgetError, match="window"):
+        best(context, shape, {}, room=context.used - 1)
+
+
+def test_opening_and_closing_come_back_to_the_same_context() -> None:
+    shape = Shape(100)
+    context = coarsest(shape, 60, 2)
+    opened = with_open(context, (), {NodeRef(3, 0), NodeRef(2, 1), NodeRef(1, 5)})
+    assert is_open(opened, NodeRef(1, 5))
+    assert with_open(opened, {NodeRef(3, 0), NodeRef(2, 1), NodeRef(1, 5)}, ()) == context
+
+
+def test_regret_is_nothing_for_the_oracle_and_one_for_the_reference() -> None:
+    assert regret(2.0, 2.0, 1.0) == 0.0
+    assert regret(1.0, 2.0, 1.0) == 1.0
+    assert math.isnan(regret(1.0, 1.0, 1.0))

@@ -1,0 +1,150 @@
+"""Counterfactual ΔNLL of every action that a working context allows: what detail is worth on the tokens to come.
+
+MegaContext, "Counterfactual ΔNLL labeling". Exact: each alternative is computed from its first changed position
+to the last token of the horizon, and what stands before it is read once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from amgs_focus.allocator import parent_of
+from amgs_focus.errors import FocusError
+from amgs_focus.gist_tree import LifetimeTree, Progress
+from amgs_focus.records import Action, NodeRef
+from amgs_focus.working_context import SINKS, TreeShape, WorkingContext, gist_entry
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A working context between two steps of a run, and the tokens that came next in the text.
+
+    question: token ids of the question that stands before the cursor, () when there is none.
+    """
+
+    context: WorkingContext
+    tree: LifetimeTree
+    future: tuple[int, ...]
+    question: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An action that is legal, and where it leads. node: the gist that it opens, or closes its children into.
+
+    keep: positions from the front, sinks included, that the action leaves as they are.
+    """
+
+    node: NodeRef
+    kind: Action
+    context: WorkingContext
+    keep: int
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What the detail below a node is worth over the horizon.
+
+    gain: NLL with the node as a gist less NLL with it open, in nats a token of the horizon; above 0 detail
+    helps, whichever way the action went. error: its standard error over the horizon's tokens. positions: what
+    the detail costs. utility: gain of the whole horizon for each of those positions, in nats.
+    """
+
+    node: NodeRef
+    kind: Action
+    gain: float
+    error: float
+    positions: int
+    horizon: int
+
+    @property
+    def utility(self) -> float:
+        return self.gain * self.horizon / self.positions
+
+
+def candidates(context: WorkingContext, tree: TreeShape) -> tuple[Candidate, ...]:
+    """Every legal action in order of time: each gist opened, each complete group outside the tail closed."""
+    found = []
+    keep = SINKS
+    for place, entry in enumerate(context.entries()):
+        if entry.level:
+            found.append(Candidate(entry.node, "expand", context.expand(place)[0], keep))
+        parent = parent_of(entry.node, context.block_size)
+        if _closable(context, tree, place, parent):
+            found.append(Candidate(parent, "collapse", context.collapse(parent)[0], keep))
+        keep += entry.cost
+    return tuple(found)
+
+
+def counterfactuals(
+    snapshot: Snapshot, actions: Sequence[Candidate] | None = None, progress: Progress | None = None
+) -> tuple[Label, ...]:
+    """The exact ΔNLL of each action (default: of all `candidates`), in their order, over the snapshot's future.
+
+    Raises FocusError when there is no future or the model gives no numbers, and whatever `progress` raises to
+    cancel.
+    """
+    context, tree = snapshot.context, snapshot.tree
+    if actions is None:
+        actions = candidates(context, tree)
+    if not snapshot.future:
+        raise FocusError("No tokens follow the snapshot.", title="Nothing to measure")
+    reader = _Alternatives(snapshot)
+    base = reader.nll(context, 0)  # (H,); it fills the cache with the whole context
+    labels: dict[int, Label] = {}
+    # from the last change to the first, so that what was read is only ever cut shorter
+    for done, number in enumerate(sorted(range(len(actions)), key=lambda at: -actions[at].keep)):
+        if progress is not None:
+            progress(done, len(actions), "ΔNLL")
+        action = actions[number]
+        other = reader.nll(action.context, action.keep)
+        gains = base - other if action.kind == "expand" else other - base
+        labels[number] = Label(
+            node=action.node,
+            kind=action.kind,
+            gain=float(gains.mean()),
+            error=float(gains.std(correction=1)) / len(gains) ** 0.5 if len(gains) > 1 else 0.0,
+            positions=abs(action.context.used - context.used),
+            horizon=len(gains),
+        )
+    return tuple(labels[number] for number in range(len(actions)))
+
+
+class _Alternatives:
+    """Reads alternatives of one context, each from its first changed position on."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._tree = snapshot.tree
+        self._model = snapshot.tree.model
+        self._cache = self._model.new_cache()
+        self._targets = torch.tensor(snapshot.future, dtype=torch.int64)
+
+    def nll(self, context: WorkingContext, keep: int) -> torch.Tensor:
+        """(H,) −log p in nats of the future's tokens after a context of which `keep` positions are read."""
+        model, targets = self._model, self._targets
+        with torch.no_grad():
+            rows = context.embeddings(self._tree, keep, context.used)
+            rows = torch.cat([rows, model.embed(targets[:-1]).to(rows)])
+            self._cache.crop(keep)
+            hidden = model.forward(rows[None], self._cache)[0, -len(targets) :]  # (H, d)
+            logits = model.logits(hidden)
+        losses = torch.nn.functional.cross_entropy(
+            logits.double(), targets.to(logits.device), reduction="none"
+        )
+        if not bool(torch.isfinite(losses).all()):
+            raise FocusError(f"{model.card.name} gave logits that are no numbers.")
+        return losses.cpu()
+
+
+def _closable(context: WorkingContext, tree: TreeShape, place: int, parent: NodeRef) -> bool:
+    """Whether the entry at a place opens a complete group that may give way to its gist."""
+    if parent.index >= tree.count(parent.level) or tree.is_stale(parent):
+        return False
+    gist = gist_entry(parent, context.block_size, context.slots)
+    if gist.end > context.tail_start:
+        return False
+    children = context.children(gist)
+    return context.entries()[place : place + len(children)] == children

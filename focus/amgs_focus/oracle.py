@@ -133,7 +133,7 @@ def solve(gates: Sequence[Gate], room: int, block_size: int, n_diff: int | None 
     sizes = _subtree_sizes(gates, block_size)
     # tables[i][c, k]: the greatest gain from gate i on, with c room and k changes left
     tables = [np.zeros(shape)] * (len(gates) + 1)
-    kept = list(tables)
+    kept = [np.zeros(shape, np.bool_)] * len(gates)
     for i in reversed(range(len(gates))):
         gate, below = gates[i], gates[i : i + sizes[i]]
         closings = sum(one.opened for one in below)
@@ -168,7 +168,7 @@ def _walk(
     gates: Sequence[Gate],
     costs: Sequence[int],
     sizes: Sequence[int],
-    kept: Sequence[Table],
+    kept: Sequence[NDArray[np.bool_]],
     shape: tuple[int, int],
     *,
     counted: bool,

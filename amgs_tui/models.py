@@ -66,8 +66,8 @@ def focus_runtime(
     trace: the file its events are written to as they happen; the caller closes the writer. Raises TraceError.
     """
     from amgs_focus.gistnet import for_model
-    from amgs_focus.lensnet import TailSimilarity
     from amgs_focus.runtime import FocusRuntime
+    from amgs_focus.tail_similarity import TailSimilarity
     from amgs_focus.trace import TraceWriter, header_of
 
     chosen = settings.model_copy(update={"seed": seed})

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from amgs_focus.errors import FocusError
     from amgs_focus.gist_tree import LifetimeTree, Segment
     from amgs_focus.gistnet import GistEncoder, PointerEncoder
-    from amgs_focus.lensnet import FocusScorer, TailSimilarity
     from amgs_focus.records import EntryExplanation, FocusView, NodeRef, Refocus, StepRecord
     from amgs_focus.runtime import FocusRuntime
+    from amgs_focus.scoring import FocusScorer
     from amgs_focus.settings import FocusSettings
+    from amgs_focus.tail_similarity import TailSimilarity
     from amgs_focus.tiny import TinyModel
     from amgs_focus.trace import TraceWriter
     from amgs_focus.working_context import WorkingContext
@@ -28,7 +29,7 @@ _HOMES = {
     "EntryExplanation": "records",
     "FocusError": "errors",
     "FocusRuntime": "runtime",
-    "FocusScorer": "lensnet",
+    "FocusScorer": "scoring",
     "FocusSettings": "settings",
     "FocusView": "records",
     "GistEncoder": "gistnet",
@@ -39,7 +40,7 @@ _HOMES = {
     "Refocus": "records",
     "Segment": "gist_tree",
     "StepRecord": "records",
-    "TailSimilarity": "lensnet",
+    "TailSimilarity": "tail_similarity",
     "TinyModel": "tiny",
     "TraceWriter": "trace",
     "WorkingContext": "working_context",

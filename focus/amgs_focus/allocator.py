@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from amgs_focus.lensnet import Scores, aggregate
 from amgs_focus.records import Action, Decision, NodeRef, Override, Reason
+from amgs_focus.scoring import Scores, aggregate
 from amgs_focus.settings import FocusSettings
 from amgs_focus.working_context import (
     Edit,

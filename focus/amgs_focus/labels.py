@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 import torch
 
-from amgs_focus.allocator import parent_of
 from amgs_focus.errors import FocusError
 from amgs_focus.gist_tree import LifetimeTree, Progress
 from amgs_focus.records import Action, NodeRef
-from amgs_focus.working_context import SINKS, TreeShape, WorkingContext, gist_entry
+from amgs_focus.working_context import SINKS, TreeShape, WorkingContext, gist_entry, parent_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from amgs_focus.allocator import allocate
 from amgs_focus.errors import FocusError
 from amgs_focus.focus_state import FocusState, Parts, mean_residency
 from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.lensnet import FocusScorer, LensView, Scores, aggregate
 from amgs_focus.prefix import PerfClock, PrefixReader
 from amgs_focus.records import Action, Decision, NodeRef, Refocus, ScoreRow
+from amgs_focus.scoring import FocusScorer, LensView, Scores, aggregate
 from amgs_focus.settings import FocusSettings
 from amgs_focus.working_context import SINKS, WorkingContext
 

@@ -20,7 +20,6 @@ from amgs_focus.errors import BudgetError, FocusError
 from amgs_focus.focus_state import FocusState, Taken
 from amgs_focus.gist_tree import LifetimeTree, Progress, Segment
 from amgs_focus.gistnet import GistEncoder, for_model
-from amgs_focus.lensnet import FocusScorer, TailSimilarity
 from amgs_focus.prefix import PerfClock, PrefixReader
 from amgs_focus.records import (
     Action,
@@ -33,7 +32,9 @@ from amgs_focus.records import (
     StepRecord,
 )
 from amgs_focus.refocusing import refocus
+from amgs_focus.scoring import FocusScorer
 from amgs_focus.settings import FocusSettings
+from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.utility import measure
 from amgs_focus.working_context import WorkingContext, assemble
 

@@ -10,10 +10,11 @@ import torch
 
 from amgs_focus.gist_tree import LifetimeTree, Segment
 from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.lensnet import FocusScorer, LensView, Scores, TailSimilarity
 from amgs_focus.records import NodeRef
 from amgs_focus.runtime import FocusRuntime, TraceSink
+from amgs_focus.scoring import FocusScorer, LensView, Scores
 from amgs_focus.settings import FocusSettings
+from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import TinyModel
 from amgs_focus.working_context import WorkingContext
 

@@ -90,7 +90,7 @@ def test_labels_of_a_model_that_gives_no_numbers_are_refused(monkeypatch: pytest
 def test_labelling_can_be_cancelled() -> None:
     _, snapshot = snapshot_at(80)
 
-    def stop(done: int, _total: int, _doing: str) -> None:
+    def stop(done: int, total: int, doing: str) -> None:
         if done == 2:
             raise KeyboardInterrupt
 

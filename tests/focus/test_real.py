@@ -8,10 +8,10 @@ import torch
 from amgs_focus.errors import ModelMissingError
 from amgs_focus.gist_tree import Segment
 from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.lensnet import TailSimilarity
 from amgs_focus.pretrained import load
 from amgs_focus.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
+from amgs_focus.tail_similarity import TailSimilarity
 from tests.focus.focus_world import StillClock
 
 FACT = "The spare key to the radio cupboard hangs behind the framed map of Greenland. "

@@ -15,10 +15,11 @@ from amgs_focus.base_model import KVCache
 from amgs_focus.errors import BudgetError, FocusError
 from amgs_focus.gist_tree import Segment
 from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.lensnet import LensView, Scores, TailSimilarity
 from amgs_focus.prefix import PrefixReader
 from amgs_focus.records import NodeRef, StepRecord
 from amgs_focus.runtime import FocusRuntime
+from amgs_focus.scoring import LensView, Scores
+from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import END, TinyModel
 from amgs_focus.working_context import SINKS
 from tests.focus.focus_world import MODEL, SMALL, StillClock, TickingClock, Told, notes, small_runtime

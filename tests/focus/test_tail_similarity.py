@@ -1,0 +1,139 @@
+"""The similarity baseline: its parts add up, its sign means something, and it is a function of the tokens
+alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs_focus.gist_tree import LifetimeTree, Segment
+from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.records import NodeRef
+from amgs_focus.scoring import LensView, Values, aggregate, focus_scores
+from amgs_focus.span_index import SpanIndex
+from amgs_focus.tail_similarity import TailSimilarity
+from amgs_focus.working_context import WorkingContext, coarsest
+from tests.focus.focus_world import MODEL, small_tree, told
+
+
+def tree_of(*texts: str) -> LifetimeTree:
+    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+    for text in texts:
+        tree.append_segment(Segment(text))
+    return tree
+
+
+def scored(
+    tree: LifetimeTree, question: str = ""
+) -> tuple[WorkingContext, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    context = coarsest(tree, 10**6, 2)
+    view = LensView(context, tree, tuple(MODEL.encode(question)))
+    return context, aggregate(context, TailSimilarity().score(view).values)
+
+
+@settings(max_examples=40)
+@given(st.text("abcdexyz ", max_size=150), st.text("abcxyz?", max_size=20))
+def test_scores_are_signed_bounded_and_the_sum_of_their_parts(text: str, question: str) -> None:
+    tree = tree_of(text)
+    context = coarsest(tree, 10**6, 2)
+    scores = TailSimilarity().score(LensView(context, tree, tuple(MODEL.encode(question))))
+    assert len(scores.values) == len(context.codes()) - 4
+    assert (np.abs(scores.values) <= 1).all()
+    assert np.allclose(sum(scores.parts.values(), np.zeros(len(scores.values))), scores.values)
+
+
+def test_the_span_that_holds_the_question_s_words_scores_highest_at_every_level() -> None:
+    plain = "abab" * 4
+    tree = tree_of(plain * 5, "abxqzbab", plain * 6, "abab" * 4)
+    context, values = scored(tree, "xqz")
+    best = context.entries()[int(np.argmax(values))]
+    assert best.start <= 80 < best.end
+    assert values.max() > 0.2
+    others = [value for value, entry in zip(values, context.entries(), strict=True) if entry is not best]
+    assert max(others) < values.max()
+
+
+@pytest.mark.parametrize("text", ["", "a", "aaaa" * 40, "ab" * 60])
+def test_where_all_is_alike_nothing_is_asked(text: str) -> None:
+    _, values = scored(tree_of(text), "ab")
+    assert (np.abs(values) < 0.2).all()
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 60))
+def test_stepping_back_and_on_again_gives_the_same_scores(length: int, back: int, more: int) -> None:
+    tree = small_tree(length)
+    scorer = TailSimilarity()
+    scorer.score(LensView(coarsest(tree, 10**6, 2), tree, (100, 101)))
+    tree.truncate(max(0, length - back))
+    tree.append([100 + number % 7 for number in range(more)])
+    view = LensView(coarsest(tree, 10**6, 2), tree, (100, 101))
+    assert np.array_equal(scorer.score(view).values, TailSimilarity().score(view).values)
+
+
+@settings(max_examples=20)
+@given(st.integers(8, 300), st.data())
+def test_growing_step_by_step_gives_the_sums_of_all_at_once(length: int, data: st.DataObject) -> None:
+    whole = small_tree(length)
+    ids = [int(token) for token in whole.tokens(0, length)]
+    grown = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+    index = SpanIndex(grown)
+    while ids:
+        take = data.draw(st.integers(1, len(ids)))
+        grown.append(ids[:take])
+        ids = ids[take:]
+        index.sync()
+    fresh = SpanIndex(whole)
+    fresh.sync()
+    nodes = [NodeRef(level, i) for level in range(whole.depth + 1) for i in range(whole.count(level))]
+    for one, other in zip(
+        *(held.similarity(held.query([97, 105], [1, 1]), nodes) for held in (index, fresh)), strict=True
+    ):
+        assert one == pytest.approx(other)
+    assert (
+        index.lexical(index.query([97, 105], [1, 1]), nodes).tolist()
+        == fresh.lexical(fresh.query([97, 105], [1, 1]), nodes).tolist()
+    )
+
+
+def test_a_high_level_s_similarity_is_that_of_all_its_tokens() -> None:
+    """The slow twin: means taken over the tokens themselves, not over sums kept by level."""
+    tree = small_tree(128)
+    index = SpanIndex(tree)
+    index.sync()
+    query = index.query([97, 105, 110], [1, 1, 0.5])
+    nodes = [NodeRef(3, 0), NodeRef(2, 3), NodeRef(1, 5), NodeRef(0, 5)]
+
+    def weighted(start: int, end: int) -> tuple[Values, float]:
+        ids = [int(token) for token in tree.tokens(start, end)]
+        blocks = [set(map(int, tree.tokens(low, low + 4))) for low in range(0, 128, 4)]
+        idf = np.array([np.log(33 / (sum(token in block for block in blocks) + 1)) for token in ids])
+        rows = MODEL.embed(torch.tensor(ids)).numpy()
+        return (rows * idf[:, None]).sum(axis=0), float(idf.sum())
+
+    total, weight = weighted(0, 128)
+    for node, found in zip(nodes, index.similarity(query, nodes), strict=True):
+        summed, share = weighted(*tree.span(node))
+        mean = summed / share - total / weight
+        expected = mean @ query.centre / np.linalg.norm(mean) / np.linalg.norm(query.centre)
+        assert found == pytest.approx(expected)
+
+
+def test_scores_of_a_block_s_tokens_become_one() -> None:
+    tree = small_tree(10)
+    context = coarsest(tree, 99, 0)
+    values = np.arange(context.used - 4, dtype=np.float64)
+    assert aggregate(context, values).tolist() == [0.0, 1.0, 2.5]
+
+
+def test_illegal_directions_are_masked_as_the_specification_draws_scores() -> None:
+    tree = small_tree(30)
+    context = coarsest(tree, 99, 1)
+    rows = focus_scores(context, told(context, {NodeRef(2, 0): -0.5, NodeRef(0, 7): 0.5}, 0.3), tree.depth)
+    assert [(row.level, row.legality) for row in rows[:2]] == [("L2", "expandable"), ("L1", "both")]
+    assert (rows[0].score, rows[1].score) == (0.0, 0.3)
+    assert (rows[-1].legality, rows[-1].score) == ("static", 0.0)

@@ -304,6 +304,7 @@ def standard() -> Registry:
     """The registry of the workstation."""
     from amgs_tui.verbs import (
         bench,
+        bench_focus,
         block,
         calibration,
         decay,
@@ -337,6 +338,7 @@ def standard() -> Registry:
             focus,
             script,
             bench,
+            bench_focus,
         )
     )
 

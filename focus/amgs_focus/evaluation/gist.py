@@ -9,28 +9,24 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import TextError
+from amgs_focus.evaluation.bootstrap import Interval, Means, resampled
 from amgs_focus.gistnet import BLOCK, GistEncoder, mean_gist, pointer_gist
 
 VARIANTS = ("full", "drop", "sinks", "mean", "pointer", "recent", "gist")
-RESAMPLES = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean with its 95 % bootstrap interval."""
-
-    mean: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
 class GistReport:
-    """Per-window NLLs in nats a token, by variant, and what follows from them."""
+    """Per-window NLLs in nats a token, by variant, and what follows from them.
+
+    groups: the document of each window; intervals are drawn by document where there are several.
+    """
 
     blocks: int
     tail: int
@@ -40,39 +36,28 @@ class GistReport:
     seed: int
     offsets: tuple[int, ...]
     nll: Mapping[str, tuple[float, ...]]
+    groups: tuple[int, ...] | None = None
 
     def mean(self, variant: str) -> Interval:
         """The NLL of one variant."""
-        return self._resampled(lambda rows: rows[variant].mean())
+        return self._resampled(lambda rows: rows[variant])
 
     def gap(self) -> Interval:
         """drop − full: what the span is worth to the model, in nats a token."""
-        return self._resampled(lambda rows: rows["drop"].mean() - rows["full"].mean())
+        return self._resampled(lambda rows: rows["drop"] - rows["full"])
 
     def harm(self, variant: str = "gist") -> Interval:
         """variant − drop: above zero, the gist is worse than nothing."""
-        return self._resampled(lambda rows: rows[variant].mean() - rows["drop"].mean())
+        return self._resampled(lambda rows: rows[variant] - rows["drop"])
 
     def recovered(self, variant: str = "gist") -> Interval | None:
         """The share of the gap that the variant gives back, or None where the gap's interval holds zero."""
         if self.gap().low <= 0:
             return None
-        return self._resampled(
-            lambda rows: (
-                (rows["drop"].mean() - rows[variant].mean()) / (rows["drop"].mean() - rows["full"].mean())
-            )
-        )
+        return self._resampled(lambda rows: (rows["drop"] - rows[variant]) / (rows["drop"] - rows["full"]))
 
-    def _resampled(self, statistic: Callable[[Mapping[str, torch.Tensor]], torch.Tensor]) -> Interval:
-        rows = {name: torch.tensor(values, dtype=torch.float64) for name, values in self.nll.items()}
-        count = len(self.offsets)
-        generator = torch.Generator().manual_seed(self.seed)
-        drawn = torch.randint(count, (RESAMPLES, count), generator=generator)
-        samples = torch.stack(
-            [statistic({name: values[draw] for name, values in rows.items()}) for draw in drawn]
-        )
-        low, high = samples.quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
-        return Interval(float(statistic(rows)), low, high)
+    def _resampled(self, statistic: Callable[[Means], NDArray[np.float64]]) -> Interval:
+        return resampled(self.nll, statistic, seed=self.seed, groups=self.groups)
 
 
 def gap_recovered(
@@ -103,11 +88,11 @@ def gap_recovered(
     nll: dict[str, list[float]] = {name: [] for name in variants}
     for start in range(0, len(offsets), batch):
         taken = torch.stack([text[at : at + need] for at in offsets[start : start + batch]])
-        with torch.no_grad():
-            for name, prefix in _prefixes(model, encoder, taken[:, :-horizon], span, level):
-                if name not in nll:
-                    continue
-                nll[name].extend(horizon_nll(model, prefix, taken[:, -horizon:]).mean(dim=1).tolist())
+        measured = variant_nll(
+            model, encoder, taken, span=span, horizon=horizon, level=level, variants=variants
+        )
+        for name, values in measured.items():
+            nll[name].extend(values)
         if progress is not None:
             progress(min(start + batch, len(offsets)), len(offsets))
     return GistReport(
@@ -122,6 +107,25 @@ def gap_recovered(
     )
 
 
+def variant_nll(
+    model: BaseModel,
+    encoder: GistEncoder,
+    taken: torch.Tensor,
+    *,
+    span: int,
+    horizon: int,
+    level: int = 1,
+    variants: Sequence[str] = VARIANTS,
+) -> dict[str, list[float]]:
+    """(B, span + tail + horizon) ids -> by variant (B,) NLLs of the horizon, in nats a token."""
+    with torch.no_grad():
+        return {
+            name: horizon_nll(model, prefix, taken[:, -horizon:]).mean(dim=1).tolist()
+            for name, prefix in _prefixes(model, encoder, taken[:, :-horizon], span, level)
+            if name in variants
+        }
+
+
 def draw_offsets(length: int, need: int, windows: int, seed: int) -> list[int]:
     """Sorted window starts, one in each of `windows` equal parts of the text, drawn with `seed`."""
     room = length - need
@@ -132,6 +136,20 @@ def draw_offsets(length: int, need: int, windows: int, seed: int) -> list[int]:
     generator = torch.Generator().manual_seed(seed)
     places = (torch.arange(windows) + torch.rand(windows, generator=generator)) / windows
     return sorted({min(room, math.floor(float(place) * (room + 1))) for place in places})
+
+
+def draw_windows(lengths: Sequence[int], need: int, windows: int, seed: int) -> list[tuple[int, int]]:
+    """(document, offset) of window starts spread evenly over all documents long enough, drawn with `seed`."""
+    room = [max(0, length - need + 1) for length in lengths]
+    ends = np.cumsum(room)
+    if not len(ends) or ends[-1] == 0:
+        raise TextError(f"No text has the {need} tokens that one window needs.", way_out="Give longer texts.")
+    places = draw_offsets(int(ends[-1]) - 1 + need, need, windows, seed)
+    documents = np.searchsorted(ends, places, side="right")
+    return [
+        (int(document), int(place - ends[document] + room[document]))
+        for document, place in zip(documents, places, strict=True)
+    ]
 
 
 def span_gists(

@@ -1,0 +1,52 @@
+"""Intervals by drawing documents, or chunks of the only document, with replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESAMPLES = 2000
+LEVEL = 0.95
+
+Means = Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A statistic with its 95 % bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def resampled(
+    rows: Mapping[str, Sequence[float]],
+    statistic: Callable[[Means], NDArray[np.float64]],
+    *,
+    seed: int,
+    groups: Sequence[int] | None = None,
+) -> Interval:
+    """A statistic of the columns' means, with the interval from drawing whole groups of rows.
+
+    rows: by name (n,) values of the same n windows. groups: (n,) the document of each window; with fewer than
+    two documents every window is drawn by itself. The statistic takes means of any shape (...,).
+    """
+    names = list(rows)
+    table = np.array([rows[name] for name in names], np.float64).T  # (n, k)
+    _, of = np.unique(
+        np.arange(len(table)) if groups is None or len(set(groups)) < 2 else groups, return_inverse=True
+    )
+    sums = np.zeros((of.max() + 1, table.shape[1]))
+    np.add.at(sums, of, table)
+    counts = np.bincount(of)
+    drawn = np.random.default_rng(seed).integers(0, len(sums), size=(RESAMPLES, len(sums)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)[:, None]  # (resamples, k)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        samples = statistic({name: means[:, place] for place, name in enumerate(names)})
+        whole = statistic({name: table[:, place].mean() for place, name in enumerate(names)})
+    low, high = np.nanquantile(samples, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(whole), float(low), float(high))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events
@@ -32,6 +33,10 @@ SWITCH_SECONDS: Final = 0.001
 """The interpreter's switch interval while the engine works: the screen gets its turn sooner than by default
 (5 ms).
 """
+SEEN_ANYHOW: Final = frozenset(
+    {"select", "show", "theme", "record", "save", "bookmark", "layout set", "layout use", "layout save"}
+)
+"""Verbs whose result the screen shows by what it does, or in the status line."""
 PATIENCE_AT_THE_DOOR: Final = 1.0
 """Seconds after which leaving says what it waits for."""
 
@@ -73,7 +78,7 @@ class Workstation(Desk, inherit_bindings=False):
 
     def _read(self, verb: str, result: Any) -> None:
         """Show a result that has no pane on a page of its own; what the screen shows anyhow needs none."""
-        if verb in ("select", "show", "theme"):
+        if verb in SEEN_ANYHOW:
             return
         from amgs_tui.saying import page
         from amgs_tui.screens.reader import Reader
@@ -119,6 +124,8 @@ class Workstation(Desk, inherit_bindings=False):
         self._prompt_closed()
         if event.topic == "command":
             self.submit(line=event.line)
+        elif event.topic == "record":
+            self.submit("save", {"file": Path(event.line)})
         elif event.topic in PANES:
             self.pane(event.topic).answered(event.line)
 
@@ -149,6 +156,22 @@ class Workstation(Desk, inherit_bindings=False):
             self.notify("Select one in any pane, or find it with /.", title="No block is selected", timeout=3)
         else:
             self.submit("block show", {"block": self.selected})
+
+    def action_bookmark(self) -> None:
+        """Put a bookmark on the selected block, or take it off."""
+        self.submit("bookmark")
+
+    def action_bookmarks(self) -> None:
+        """List the bookmarks."""
+        self.submit("bookmarks")
+
+    def action_record(self) -> None:
+        """Begin a recording; while one runs, ask where to write it."""
+        if self.recording:
+            hint = "⏎ writes what was done since R as a script for `amgs run`; esc goes on recording."
+            self.ask_line("record", "save as", "recording.amgs", hint=hint)
+        else:
+            self.submit("record")
 
     def action_help(self) -> None:
         """Explain the focused pane."""

@@ -190,6 +190,8 @@ class Desk(Stage):
             more, problems = load_all(folders)
             self.add_palettes(more)
             self.tell_problems(problems)
+        self.use_symbols(opening.symbols)
+        self.use_keys(opening.keys)
         asked = self.asked_theme or opening.theme
         if asked in self.palettes:
             self.set_theme(asked)
@@ -214,11 +216,18 @@ class Desk(Stage):
                 self.set_theme(event.result.name)
             case "show":
                 self.go(event.result.pane)
+            case "layout set" | "layout use":
+                self.use_layout(event.result)
+            case "record" | "save":
+                self.recording = event.verb == "record"
+                self.draw_header()
 
     def _welcome(self) -> None:
         """The first look at the store: an empty one takes the corpus in by itself."""
         if self.overview is not None and not sum(self.overview.store.blocks.values()):
             self.submit("ingest")
+        else:
+            self.submit("layout use", slot="layout", origin="screen")
 
     def _operator_finished(self, event: Finished) -> None:
         """Say what came of it, show the pane that has it, and have the others look again."""

@@ -13,8 +13,8 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs.errors import Cancelled as Stopped
 from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from amgs.clock import Clock
     from amgs.model import Progress
+    from amgs_tui.pictures.canvas import Symbols
     from amgs_tui.verbs.registry import Call
 
 REPORT_SECONDS: Final = 0.05
@@ -52,11 +53,13 @@ Execute = Callable[[Any, Request, "Progress"], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the screen is told of a session that was opened: its clock, and the theme its settings ask for."""
+    """What the screen is told of a session that was opened: its clock, and what its settings ask for."""
 
     clock: Clock | None = None
     theme: str | None = None
     theme_folders: tuple[Path, ...] = ()
+    symbols: Symbols | Literal["auto"] = "auto"
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, session: Any) -> Opening:
@@ -64,7 +67,11 @@ class Opening:
         module = sys.modules.get("amgs_tui.session")
         is_own = module is not None and isinstance(session, module.Session)
         folders = tuple(module.theme_folders()) if is_own and module is not None else ()
-        return cls(getattr(session, "clock", None), getattr(session, "theme_name", None), folders)
+        opening = cls(getattr(session, "clock", None), getattr(session, "theme_name", None), folders)
+        if not is_own:
+            return opening
+        screen = session.settings.screen
+        return replace(opening, symbols=screen.symbols, keys=screen.keys)
 
 
 class EngineWorker:

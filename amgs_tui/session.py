@@ -19,7 +19,7 @@ from amgs.errors import UsageError
 from amgs_tui.corpus import Corpus, open_corpus, sample_corpus, shipped
 from amgs_tui.headless.target import Target
 from amgs_tui.verbs.registry import Pane
-from amgs_tui.verbs.results import PaneState
+from amgs_tui.verbs.results import Layout, PaneState
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
@@ -80,7 +80,8 @@ class Session:
 
     selection: the id of the block every pane shows. listed: ids of the last list of blocks, which `@2` refers
     to. last_search, last_frame: what later verbs go on from. panes: what each pane shows now. pane: the one
-    shown last. history: the calls carried out, oldest first.
+    shown last. history: the calls carried out, oldest first; recorded_from: how many came before the recording, None
+    while nothing is recorded. layout: how the panes are arranged.
     snapshots: where `snapshot` writes: the current folder until a run says otherwise.
     """
 
@@ -96,6 +97,8 @@ class Session:
         self.pane: Pane = "overview"
         self.panes: dict[Pane, PaneState] = {}
         self.history: list[Call] = []
+        self.recorded_from: int | None = None
+        self.layout = Layout()
         self.snapshots = Target()
         self._lock = threading.RLock()
         self._settings: WorkstationSettings | None = None

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -30,6 +30,13 @@ class ModelSettings(Section):
 class ScreenSettings(Section):
     theme: str = Field(
         default="", description="The palette to start with; empty for the first that ships with the program."
+    )
+    symbols: Literal["auto", "braille", "block", "ascii"] = Field(
+        default="auto", description="Signs of the pictures; auto asks what the terminal can show."
+    )
+    keys: dict[str, str] = Field(
+        default_factory=dict,
+        description='Other keys by the id of what they do: "focus.step" = "x". F1 names the ids.',
     )
 
 

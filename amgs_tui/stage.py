@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import events
 from textual.app import App, ComposeResult
@@ -21,6 +21,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Static
 
+from amgs_tui.keys import remapped
 from amgs_tui.messages import Origin, Request
 from amgs_tui.panes import PANE_TYPES
 from amgs_tui.panes.base import Pane
@@ -39,7 +40,7 @@ from amgs_tui.widgets.tabs import TabLine
 if TYPE_CHECKING:
     from amgs.model import Frame
     from amgs_focus.records import FocusView
-    from amgs_tui.verbs.results import Overview
+    from amgs_tui.verbs.results import Layout, Overview
 
 
 class Floor(Screen[Any], inherit_bindings=False):
@@ -103,6 +104,7 @@ class Stage(App[None], inherit_bindings=False):
         self.symbols: Symbols = symbols or symbols_of_terminal()
         self.overview: Overview | None = None
         self.last_frame: Frame | None = None
+        self.recording = False
         self.knowledge = Knowledge()
         self._store_name = store_name
         self._now = now
@@ -218,6 +220,27 @@ class Stage(App[None], inherit_bindings=False):
             for pane in self.panes:
                 pane.refresh()
 
+    def use_symbols(self, symbols: Symbols | Literal["auto"]) -> None:
+        """Draw with other signs; auto leaves them as they are."""
+        if symbols == "auto":
+            return
+        self.symbols = symbols
+        for pane in self.panes:
+            pane.refresh()
+
+    def use_keys(self, keys: Mapping[str, str]) -> None:
+        """Give actions other keys; what cannot be done is named, the rest is."""
+        if not keys:
+            return
+        everything = [*self._bindings.key_to_bindings.values()]
+        for pane in self.panes:
+            everything += pane._bindings.key_to_bindings.values()
+        keymap, problems = remapped(keys, (binding for group in everything for binding in group))
+        self.set_keymap(keymap)
+        if problems:
+            words = "\n".join((*problems, "The other keys work; correct [screen.keys] in the settings."))
+            self.notify(words, title="Keys left as they were", severity="warning", timeout=12, markup=False)
+
     def add_palettes(self, more: Mapping[str, Palette]) -> None:
         """Take in palettes that were found later."""
         self.palettes |= more
@@ -244,6 +267,7 @@ class Stage(App[None], inherit_bindings=False):
             model=model,
             threshold=forecast.threshold if forecast is not None else None,
             live=view is None or view.live,
+            recording=self.recording,
         )
 
     # --- layout -------------------------------------------------------------------------------------------
@@ -294,8 +318,20 @@ class Stage(App[None], inherit_bindings=False):
         self.floor.set_focus(self.pane(name))  # at once: the next key may already wait
         self.arrange()
 
+    def use_layout(self, layout: Layout) -> None:
+        """Arrange the panes."""
+        self.body.beside, self.body.maximised = layout.beside, layout.large
+        self.go(layout.pane)
+
+    def remember_layout(self) -> None:
+        """Have the store remember how the screen stands now."""
+        body = self.body
+        arguments = {"pane": body.main, "beside": ",".join(body.beside), "large": body.maximised}
+        self.submit("layout set", arguments, slot="layout", origin="screen")
+
     def action_go(self, name: str) -> None:
         self.go(name)
+        self.remember_layout()
 
     def on_tab_line_chosen(self, event: TabLine.Chosen) -> None:
         self.go(event.pane)
@@ -314,6 +350,7 @@ class Stage(App[None], inherit_bindings=False):
         pane = self.focused_pane or self.pane(self.body.main)
         self.body.maximised = not self.body.maximised
         self.go(pane.NAME)
+        self.remember_layout()
 
     # --- the selection ------------------------------------------------------------------------------------
 

@@ -132,6 +132,39 @@ def _(result: results.ThemeSet) -> Sheet:
 
 
 @table_of.register
+def _(result: results.Bookmark) -> Sheet:
+    said = "Bookmark on" if result.kept else "No more bookmark on"
+    return sheet(f"{said} {result.title}", "id:id title* note*", [(result.block, result.title, result.note)])
+
+
+@table_of.register
+def _(result: results.BookmarkList) -> Sheet:
+    rows = [(each.block, each.title, each.note) for each in result.rows]
+    return sheet("Bookmarks" if rows else "No bookmarks", "id:id title* note*", rows)
+
+
+@table_of.register
+def _(result: results.Layout) -> Sheet:
+    return sheet(f"Layout: {result.pane}", "pane beside* large", [_layout(result)])
+
+
+@table_of.register
+def _(result: results.LayoutList) -> Sheet:
+    rows = [(name, *_layout(layout)) for name, layout in result.rows]
+    return sheet("Layouts" if rows else "No layouts", "name pane beside* large", rows)
+
+
+def _layout(layout: results.Layout) -> tuple[str, str, str]:
+    return layout.pane, ", ".join(layout.beside) or "as the pane wants", "●" if layout.large else ""
+
+
+@table_of.register
+def _(result: results.Recording) -> Sheet:
+    notes = ("`save FILE` writes what is done from here on.",)
+    return sheet("Recording", "since:n", [(result.since,)], notes)
+
+
+@table_of.register
 def _(result: results.Snapshot) -> Sheet:
     return sheet("", "pane file*", [(result.pane, name) for name in result.files])
 

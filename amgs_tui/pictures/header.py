@@ -18,6 +18,7 @@ def header(
     live: bool = True,
     doing: str = "",
     threshold: float | None = None,
+    recording: bool = False,
 ) -> Text:
     """One line over everything: the store, its counts, the model, the hour, how well it is calibrated, what
     is running.
@@ -47,6 +48,8 @@ def header(
     if status is not None:
         facts.append(Fact(7, ((minute(status.now), muted),)))
         facts.append(Fact(9, (("Brier ", muted), (optional(status.brier), plain))))
+    if recording:
+        state = (("◉ rec ", ink(palette.bad, bold=True)), *state)
     facts.append(Fact(1, state))
     facts_line(sheet, 0, facts, gap=2 if canvas.width < 100 else 3, x=1)
     return sheet.render()

@@ -39,5 +39,9 @@ def _table(bindings: list[ActiveBinding]) -> list[tuple[str, str]]:
         texts[binding.id] = binding.tooltip or binding.description
     pieces: list[tuple[str, str]] = []
     for name, text in texts.items():
-        pieces += [(f"  {' '.join(keys[name]):<14} ", "bold $foreground"), (f"{text}\n", "$muted")]
+        pieces += [
+            (f"  {' '.join(keys[name]):<14} ", "bold $foreground"),
+            (text, "$muted"),
+            (f"  {name}\n", "$faint"),
+        ]
     return pieces

@@ -319,6 +319,7 @@ def standard() -> Registry:
         script,
         search,
         upkeep,
+        workplace,
     )
 
     return Registry.of_modules(
@@ -337,6 +338,7 @@ def standard() -> Registry:
             exchange,
             focus,
             script,
+            workplace,
             bench,
             bench_focus,
         )

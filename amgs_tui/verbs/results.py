@@ -167,6 +167,46 @@ class ThemeSet:
 
 
 @dataclass(frozen=True, slots=True)
+class Bookmark:
+    """`bookmark`: a block that the operator wants to find again, and why. kept: False when it was taken off."""
+
+    block: str
+    title: str
+    note: str = ""
+    kept: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BookmarkList:
+    """`bookmarks`: by title."""
+
+    rows: tuple[Bookmark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """`layout …`: the large pane, those under it (none: its own companions), whether it has the whole screen."""
+
+    pane: Pane = "inbox"
+    beside: tuple[str, ...] = ()
+    large: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutList:
+    """`layout list`: names and arrangements; "(last)" is how the screen was left."""
+
+    rows: tuple[tuple[str, Layout], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """`record`: since when the session's acts go into the recording, as a number of acts before it."""
+
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """`snapshot`: the files written, or found equal when the run checks."""
 

@@ -12,7 +12,7 @@ import typer
 
 from amgs.errors import ExpectationError, InputError, UsageError
 from amgs_tui.verbs.registry import Takes, verb
-from amgs_tui.verbs.results import Expectation, Saved, Snapshot
+from amgs_tui.verbs.results import Expectation, Recording, Saved, Snapshot
 
 if TYPE_CHECKING:
     from amgs.model import Frame
@@ -39,19 +39,35 @@ def snapshot(
     return take(session, name)
 
 
+@verb("record", summary="Begin a recording: `save` writes what is done from here on.", keys=("R",))
+def record(session: Session) -> Recording:
+    """Begin a recording. `save FILE` ends it and writes the acts since then, and only them, as a script.
+
+    Such a script goes on from the state the store and the session had at that moment.
+    """
+    # The registry notes this call itself after it was carried out.
+    session.recorded_from = len(session.history) + 1
+    return Recording(len(session.history))
+
+
 @verb("save", summary="Save what was done in this session as a script.")
 def save(
     session: Session,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the script is written."), Takes("file")],
 ) -> Saved:
-    """Write every call of this session, the ones from the screen too, as a script that `amgs run` replays."""
-    lines = [call.line() for call in session.history if call.verb.name != "save"]
+    """Write the acts of this session, the ones from the screen too, as a script that `amgs run` replays.
+
+    All of them, or those since `record`, which this ends.
+    """
+    acts = session.history[session.recorded_from or 0 :]
+    lines = [call.line() for call in acts if call.verb.name not in ("save", "record")]
     try:
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"{file}: {error.strerror}.", title="Cannot write the script", way_out="Choose another path."
         ) from error
+    session.recorded_from = None
     return Saved(str(file), len(lines))
 
 

@@ -56,18 +56,26 @@ def mode_for(width: int, height: int) -> Mode:
     return "single"
 
 
-def arrange(mode: Mode, width: int, height: int, main: str, *, maximised: bool = False) -> Arrangement:
-    """Boxes that tile width × height cells of the body; `main` is the pane that always has a place."""
+def arrange(
+    mode: Mode, width: int, height: int, main: str, beside: tuple[str, ...] = (), *, maximised: bool = False
+) -> Arrangement:
+    """Boxes that tile width × height cells of the body; `main` is the pane that always has a place.
+
+    beside: the panes that the operator wants under it; none for its own companions.
+    """
     if mode == "tiny":
         return Arrangement(mode, {})
     if mode == "single" or maximised:
         return Arrangement(mode, {main: Box(0, 0, width, height)})
-    return Arrangement(mode, _tiled(width, height) if mode == "tiled" else _split(width, height, main))
+    return Arrangement(
+        mode, _tiled(width, height) if mode == "tiled" else _split(width, height, main, beside)
+    )
 
 
-def _split(width: int, height: int, main: str) -> dict[str, Box]:
+def _split(width: int, height: int, main: str, beside: tuple[str, ...]) -> dict[str, Box]:
     """The main pane above, two or three companions below: a table and a map want the full width."""
-    small = COMPANIONS[main][: 3 if width >= THREE_WIDTH else 2]
+    wanted = tuple(name for name in beside if name != main) or COMPANIONS[main]
+    small = wanted[: 3 if width >= THREE_WIDTH else 2]
     top = height - max(12, round(height * 0.36))
     return {main: Box(0, 0, width, top)} | _row(small, (1.0,) * len(small), width, top, height - top)
 

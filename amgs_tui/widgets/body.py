@@ -36,7 +36,8 @@ class BoxLayout(Layout):
 
 
 class Body(Container):
-    """Holds all panes; `main` is the one in the large place, `maximised` gives it the whole body."""
+    """Holds all panes; `main` is the one in the large place, `maximised` gives it the whole body, `beside` are
+    the panes wanted under it."""
 
     DEFAULT_CSS = """
     Body { height: 1fr; width: 1fr; overflow: hidden hidden; background: $background; }
@@ -46,7 +47,7 @@ class Body(Container):
         super().__init__(*panes, id="body")
         self.main = main
         self.maximised = False
-
+        self.beside: tuple[str, ...] = ()
         self._boxes = BoxLayout()
 
     @property
@@ -62,7 +63,7 @@ class Body(Container):
     def arrangement(self, size: Size | None = None) -> Arrangement:
         """Where the panes stand in a body of this size (of the present size)."""
         width, height = size or self.size
-        return arrange(self.mode, width, height, self.main, maximised=self.maximised)
+        return arrange(self.mode, width, height, self.main, self.beside, maximised=self.maximised)
 
     def rearrange(self) -> None:
         """Place the panes anew; asked of a child, because a container remembers its arrangement."""

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Facts:
     """What the header knows. store: the file's name, for the time before the status is there.
 
-    threshold: relevance under which a block fades. live: False while the past is shown.
+    threshold: relevance under which a block fades. live: False while the past is shown. recording: whether
+    acts are being recorded.
     """
 
     store: str
@@ -29,6 +30,7 @@ class Facts:
     model: str = ""
     threshold: float | None = None
     live: bool = True
+    recording: bool = False
 
 
 class HeaderLine(Widget):
@@ -49,5 +51,10 @@ class HeaderLine(Widget):
 
         canvas = cast("Stage", self.app).canvas(self.size.width, 1)
         return header.header(
-            canvas, status=facts.status, model=facts.model, live=facts.live, threshold=facts.threshold
+            canvas,
+            status=facts.status,
+            model=facts.model,
+            live=facts.live,
+            threshold=facts.threshold,
+            recording=facts.recording,
         )

@@ -62,6 +62,7 @@ from amgs.store import calibration_log, reinforcement_log
 from amgs.store import edges as stored_edges
 from amgs.store import frames as stored_frames
 from amgs.store import journal as stored_journal
+from amgs.store import meta as stored_meta
 from amgs.store import scores as stored_scores
 from amgs.store.connection import Store
 from amgs.text import finder
@@ -538,6 +539,17 @@ class Memory:
         return brier.reliability(
             decided, bins=bins, forecasts=calibration_log.count(self._store, by=by, value=value)
         )
+
+    # --- what a workstation remembers beside the memory -----------------------------------------------------
+
+    def keep(self, name: str, value: str | None) -> None:
+        """Remember a text under a name, in the store itself: a layout, a bookmark; None forgets it."""
+        with self._store.transaction():
+            stored_meta.keep(self._store, name, value)
+
+    def kept(self, prefix: str = "") -> dict[str, str]:
+        """What is remembered under names that begin so, by name."""
+        return stored_meta.kept(self._store, prefix)
 
     # --- health -----------------------------------------------------------------------------------------
 

@@ -44,11 +44,16 @@ from amgs_tui.verbs.registry import standard
 from amgs_tui.verbs.results import (
     BlockDetail,
     BlockList,
+    Bookmark,
+    BookmarkList,
     FrameList,
     Inbox,
+    Layout,
     Opened,
     OperationList,
     Overview,
+    Recording,
+    Saved,
     Selected,
     Stepped,
     ThemeSet,
@@ -97,6 +102,7 @@ class World:
         self.threads: set[int] = set()
         self.step = 0
         self.closed = False
+        self.layout = Layout()
         self._gate = threading.Event()
 
     # --- what the engine's thread sees --------------------------------------------------------------------
@@ -181,6 +187,25 @@ class World:
 
     def theme(self, name: str) -> ThemeSet:
         return ThemeSet(name, (name,))
+
+    def layout_use(self, **_: Any) -> Layout:
+        return self.layout
+
+    def layout_set(self, pane: Any, beside: str, large: bool) -> Layout:
+        self.layout = Layout(pane, tuple(beside.split(",")) if beside else (), large)
+        return self.layout
+
+    def record(self) -> Recording:
+        return Recording(len(self.calls))
+
+    def save(self, file: Any) -> Saved:
+        return Saved(str(file), 3)
+
+    def bookmark(self, **_: Any) -> Bookmark:
+        return Bookmark(self.blocks[0].id, self.blocks[0].title)
+
+    def bookmarks(self) -> BookmarkList:
+        return BookmarkList((Bookmark(self.blocks[0].id, self.blocks[0].title, "ask Ilse"),))
 
     def frame_list(self) -> FrameList:
         weights = Weights(0.3, 0.1, 0.1, 0.4, 0.1)

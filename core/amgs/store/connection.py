@@ -173,14 +173,17 @@ class Store:
             finally:
                 self._owner = None
 
-    def execute(self, sql: str, parameters: Sequence[Any] = (), *, structural: bool = True) -> None:
+    def execute(
+        self, sql: str, parameters: Sequence[Any] = (), *, structural: bool = True, counted: bool = True
+    ) -> None:
         """Run a writing statement; only inside a transaction.
 
-        structural: whether derived indexes must follow it; logs, clocks and caches are not.
+        structural: whether derived indexes must follow it; logs, clocks and caches are not. counted: whether
+        the change counter rises; what a screen remembers is no change of the memory.
         """
         self._in_transaction()
-        self._dirty = True
-        self._structural = self._structural or structural
+        self._dirty = self._dirty or counted
+        self._structural = self._structural or (structural and counted)
         with self._translate():
             self._writer.execute(sql, list(parameters))
 

@@ -22,6 +22,23 @@ def put(store: Store, key: str, value: str) -> None:
     store.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
 
 
+_KEPT = "kept:"
+
+
+def keep(store: Store, name: str, value: str | None) -> None:
+    """Set what a workstation remembers under a name; None forgets it. No index follows, nothing is stale."""
+    if value is None:
+        store.execute("DELETE FROM meta WHERE key = ?", [_KEPT + name], counted=False)
+    else:
+        store.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [_KEPT + name, value], counted=False)
+
+
+def kept(store: Store, prefix: str) -> dict[str, str]:
+    """What is remembered under names that begin so, by name."""
+    rows = store.rows("SELECT key, value FROM meta WHERE starts_with(key, ?) ORDER BY key", [_KEPT + prefix])
+    return {str(key).removeprefix(_KEPT): str(value) for key, value in rows}
+
+
 def store_id(store: Store) -> str:
     """What tells this store from every other one."""
     return get(store, "store_id") or ""

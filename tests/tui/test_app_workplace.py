@@ -1,0 +1,112 @@
+"""What the operator arranges: recordings, bookmarks, layouts; and that another session finds them again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from amgs.errors import UsageError
+from amgs_tui.pictures.canvas import Canvas
+from amgs_tui.pictures.header import header
+from amgs_tui.screens.reader import Reader
+from amgs_tui.session import Options, Session
+from amgs_tui.verbs.registry import standard
+from amgs_tui.verbs.results import Layout
+from tests.tui.app_drive import drive
+from tests.tui.app_world import World
+
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+def run(session: Session, line: str) -> object:
+    call = standard().parse(line)
+    assert call is not None
+    return standard().run(session, call)
+
+
+def session(tmp_path: Path) -> Session:
+    return Session(Options(store=str(tmp_path / "s.duckdb"), model="tiny", now=NOW))
+
+
+# --- recording --------------------------------------------------------------------------------------------
+
+
+def test_a_recording_holds_what_was_done_since_and_only_that(tmp_path: Path) -> None:
+    with session(tmp_path) as one:
+        run(one, "ingest 'The dome motor stalled.'")
+        run(one, "record")
+        run(one, "consolidate")
+        run(one, "search dome")
+        run(one, f"save {tmp_path / 'r.amgs'}")
+        assert (tmp_path / "r.amgs").read_text() == "consolidate\nsearch dome\n"
+        run(one, f"save {tmp_path / 'all.amgs'}")
+        assert (tmp_path / "all.amgs").read_text().splitlines()[0].startswith("ingest ")
+
+
+async def test_r_begins_a_recording_says_so_and_ends_it_with_a_file() -> None:
+    world = World(consolidated=6)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("R")
+        assert "rec" in driven.lines[0]
+        await driven.press("R", "enter")
+        assert world.calls[-1].verb == "save" and world.calls[-1].arguments["file"] == Path("recording.amgs")
+        assert "rec" not in driven.lines[0]
+
+
+def test_the_header_keeps_the_recording_where_it_is_narrow() -> None:
+    assert "rec" in header(Canvas(40, 1), recording=True).plain
+
+
+# --- bookmarks --------------------------------------------------------------------------------------------
+
+
+def test_a_bookmark_stays_until_it_is_taken_off(tmp_path: Path) -> None:
+    with session(tmp_path) as one:
+        run(one, "ingest 'The dome motor stalled.'")
+        run(one, "inbox list")
+        before = one.memory.change_counter
+        run(one, "bookmark @1 --note 'ask Ilse'")
+        assert one.memory.change_counter == before
+    with session(tmp_path) as two:
+        found = run(two, "bookmarks")
+        assert [(row.title, row.note) for row in found.rows] == [("The dome motor stalled.", "ask Ilse")]  # type: ignore[attr-defined]
+        run(two, "bookmark @1")
+        assert run(two, "bookmarks").rows == ()  # type: ignore[attr-defined]
+
+
+async def test_the_apostrophe_lists_the_bookmarks_to_read() -> None:
+    async with drive(World(consolidated=6), (120, 40)) as driven:
+        await driven.press("apostrophe")
+        assert isinstance(driven.app.screen, Reader) and "ask Ilse" in driven.text
+
+
+# --- layouts ----------------------------------------------------------------------------------------------
+
+
+def test_a_layout_is_found_again_under_its_name(tmp_path: Path) -> None:
+    with session(tmp_path) as one:
+        made = run(one, "layout set focus --beside frame,decay")
+        run(one, "layout save night")
+        run(one, "layout set inbox --large")
+    with session(tmp_path) as two:
+        assert run(two, "layout use night") == made == Layout("focus", ("frame", "decay"))
+        assert run(two, "layout use") == Layout("inbox", large=True)
+        with pytest.raises(UsageError, match="noon"):
+            run(two, "layout use noon")
+
+
+@pytest.mark.parametrize("beside", ["focus", "frame,frame", "cellar", "inbox,frame,graph,decay"])
+def test_a_layout_that_cannot_be_is_refused(tmp_path: Path, beside: str) -> None:
+    with session(tmp_path) as one, pytest.raises(UsageError, match="other panes"):
+        run(one, f"layout set focus --beside {beside}")
+
+
+async def test_the_screen_takes_the_layout_it_was_left_with_and_remembers_the_next() -> None:
+    world = World(consolidated=6)
+    world.layout = Layout("focus", ("decay", "inbox"))
+    async with drive(world, (120, 40)) as driven:
+        assert driven.app.body.shown == ("focus", "decay", "inbox")
+        await driven.press("4", "z")
+        assert world.layout == Layout("decay", ("decay", "inbox"), large=True)

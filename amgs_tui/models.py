@@ -44,18 +44,21 @@ def text_models(
     from amgs.text.spacy_entities import SpacyRecogniser
     from amgs_tui.tokenizer import TokenCounter
 
-    return MiniLM(settings.embedder), SpacyRecogniser(), TokenCounter(spec, loaded)
+    return MiniLM(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
 
 
-def load_base_model(spec: str, precision: str) -> BaseModel:
-    """The frozen language model; raises FocusError (ModelMissingError, ModelMismatchError)."""
+def load_base_model(spec: str, precision: str, cache: Path | None = None) -> BaseModel:
+    """The frozen language model; raises FocusError (ModelMissingError, ModelMismatchError).
+
+    cache: the folder in which an unpacked GGUF file is kept for the next start; None keeps nothing.
+    """
     if spec == TINY:
         from amgs_focus.tiny import TinyModel
 
         return TinyModel()
     from amgs_focus.pretrained import load
 
-    return load(spec, precision=precision)
+    return load(spec, precision=precision, cache=cache)
 
 
 def focus_runtime(

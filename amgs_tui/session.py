@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from amgs_focus.records import FocusView
     from amgs_focus.runtime import FocusRuntime
     from amgs_focus.trace import TraceWriter
-    from amgs_tui.settings import WorkstationSettings
+    from amgs_tui.settings import PathSettings, WorkstationSettings
     from amgs_tui.themes import Palette
     from amgs_tui.verbs.registry import Call
 
@@ -135,7 +135,7 @@ class Session:
         """Where the store lies: --store, else the corpus's own in the user's data folder."""
         if self.options.store is not None:
             return self.options.store if self.options.store == ":memory:" else Path(self.options.store)
-        return data_folder() / self.corpus.store_name
+        return data_folder(self.settings.paths) / self.corpus.store_name
 
     @property
     def trace_path(self) -> Path | None:
@@ -216,7 +216,9 @@ class Session:
 
                 if progress is not None:
                     progress(0, 1, f"loading {self.model_spec}")
-                self._model = load_base_model(self.model_spec, self.settings.model.precision)
+                self._model = load_base_model(
+                    self.model_spec, self.settings.model.precision, model_cache(self.settings.paths)
+                )
                 if progress is not None:
                     progress(1, 1, f"loaded {self._model.card.name}")
             return self._model
@@ -342,11 +344,24 @@ class Session:
         return any(memory.resolve_source(source) for source in known)
 
 
-def data_folder() -> Path:
-    """Where stores and the shell's history live: the user's data folder."""
+def data_folder(paths: PathSettings) -> Path:
+    """Where stores and the shell's history live: the folder in the settings, else the user's data folder."""
     import platformdirs
 
+    if paths.data:
+        return Path(paths.data).expanduser()
     return Path(platformdirs.user_data_dir("amgs", appauthor=False))
+
+
+def model_cache(paths: PathSettings) -> Path | None:
+    """Where unpacked models are kept; None where the settings switch that off."""
+    import platformdirs
+
+    if paths.cache.lower() == "off":
+        return None
+    if paths.cache:
+        return Path(paths.cache).expanduser()
+    return Path(platformdirs.user_cache_dir("amgs", appauthor=False)) / "models"
 
 
 def theme_folders() -> tuple[Path, ...]:

@@ -1,29 +1,63 @@
 """The workstation's settings: one TOML file and AMGS_… environment variables, each field with its sentence.
 
-`AMGS_MEMORY__DECAY__THRESHOLD=0.1` sets `[memory.decay] threshold`; the environment wins over the file.
+`AMGS_MEMORY__DECAY__THRESHOLD=0.1` sets `[memory.decay] threshold`; the environment wins over the file. `AMGS_DATA`
+and `AMGS_CACHE` are short for the two folders in `[paths]`.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from amgs.errors import UsageError
 from amgs.settings import Section, Settings
 from amgs_focus.settings import FocusSettings
 
+_PREFIX, _DELIMITER = "AMGS_", "__"
+_SHORT = MappingProxyType({"AMGS_DATA": "data", "AMGS_CACHE": "cache"})
+"""Variables that are short for a field of `[paths]`."""
+
 
 class ModelSettings(Section):
     base: str = Field(
-        default="smollm2", description="The language model: a path, a cached hub id, smollm2, or tiny."
+        default="smollm2",
+        min_length=1,
+        description="The language model: a path, a cached hub id, smollm2 for the packaged copy, or tiny.",
     )
-    precision: str = Field(default="auto", description="auto, bf16, fp16 or fp32.")
+    precision: Literal["auto", "bf16", "fp16", "fp32"] = Field(
+        default="auto", description="Number format of the language model; auto: bf16 where it is fast."
+    )
     embedder: str = Field(
         default="",
-        description="A folder or cached hub id of a sentence encoder; empty for the packaged MiniLM.",
+        description="A folder or cached hub id of a sentence encoder; empty for the packaged MiniLM, else the hub's.",
+    )
+    recogniser: str = Field(
+        default="",
+        description="A folder or package of a spaCy pipeline; empty for the packaged small English model.",
+    )
+
+
+class PathSettings(Section):
+    data: str = Field(
+        default="",
+        description="Folder of stores, traces and the shell's history; empty for the user's data folder.",
+    )
+    cache: str = Field(
+        default="",
+        description="Folder of the unpacked language model (540 MB in fp32, 270 MB in bf16); empty for the user's "
+        "cache folder, off to unpack it at every start.",
     )
 
 
@@ -46,14 +80,15 @@ class WorkstationSettings(BaseSettings):
     model_config = SettingsConfigDict(
         frozen=True,
         extra="forbid",
-        env_prefix="AMGS_",
-        env_nested_delimiter="__",
+        env_prefix=_PREFIX,
+        env_nested_delimiter=_DELIMITER,
         nested_model_default_partial_update=True,
     )
 
     memory: Settings = Settings()
     focus: FocusSettings = FocusSettings()
     model: ModelSettings = ModelSettings()
+    paths: PathSettings = PathSettings()
     screen: ScreenSettings = ScreenSettings()
 
     @classmethod
@@ -65,26 +100,87 @@ class WorkstationSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments, then the environment; the TOML file comes in through the arguments."""
-        return (env_settings, init_settings)
+        """The environment, its short names, then the TOML file, which comes in through the arguments."""
+        return (env_settings, _short_names, init_settings)  # type: ignore[return-value]
 
 
 def load_settings(file: Path | None = None) -> WorkstationSettings:
     """The settings of this run.
 
     file: a TOML file that must exist; None for the one in the user's configuration folder, if there is one.
-    Raises UsageError that names the field for what is unknown or out of range.
+    Raises UsageError that names the key, and the file or the variable it stands in, for what is unknown or out of
+    range.
     """
     path = file if file is not None else default_file()
+    _refuse_unknown_variables()
+    given = _read(path) if file is not None or path.is_file() else {}
     try:
-        given = _read(path) if file is not None or path.is_file() else {}
         return WorkstationSettings(**given)
     except ValidationError as error:
+        told = [_fault(fault, path) for fault in error.errors()]
         raise UsageError(
-            "; ".join(_sentence(fault) for fault in error.errors()) + ".",
+            "; ".join(f"{sentence} ({place})" for sentence, place in told) + ".",
             title="A setting cannot be used",
-            way_out=f"Correct {path} or the AMGS_… variable of that name.",
+            way_out="Correct " + " and ".join(dict.fromkeys(place for _, place in told)) + ".",
         ) from error
+    except SettingsError as error:
+        raise UsageError(
+            f"{error}.",
+            title="A setting cannot be used",
+            way_out=f"Name a single value, as in {_PREFIX}MEMORY{_DELIMITER}DECAY{_DELIMITER}THRESHOLD=0.1.",
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key of the settings. key: its way through the sections, `memory.decay.threshold`. place: the file or the
+    variable that sets it, empty where the default holds.
+    """
+
+    key: str
+    value: Any
+    default: Any
+    description: str
+    place: str = ""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable of that name."""
+        return _PREFIX + self.key.upper().replace(".", _DELIMITER)
+
+
+def every_setting(file: Path | None = None) -> tuple[Setting, ...]:
+    """Every key with its value in this run and where that comes from; raises what `load_settings` raises."""
+    path = file if file is not None else default_file()
+    given = _read(path) if file is not None or path.is_file() else {}
+    found = load_settings(file)
+    return tuple(
+        Setting(key, value, default, told, _place(key.split("."), path, given))
+        for key, value, default, told in _walk("", found, WorkstationSettings.model_construct())
+    )
+
+
+def _walk(prefix: str, section: BaseModel, plain: BaseModel) -> Iterator[tuple[str, Any, Any, str]]:
+    """Key, value, default and sentence of each field below a section."""
+    for name, field in type(section).model_fields.items():
+        value, default = getattr(section, name), getattr(plain, name)
+        if isinstance(value, BaseModel):
+            yield from _walk(f"{prefix}{name}.", value, default)
+        else:
+            yield f"{prefix}{name}", value, default, field.description or ""
+
+
+def _place(steps: list[str], file: Path, given: Any) -> str:
+    """The variable that sets a key, else the file in which it stands, else nothing."""
+    variable = _PREFIX + _DELIMITER.join(steps).upper()
+    short = next((s for s, field in _SHORT.items() if ["paths", field] == steps), "")
+    for name in (variable, short):
+        for one in os.environ:
+            if name and one.upper() == name:
+                return one
+    for step in steps:
+        given = given.get(step) if isinstance(given, dict) else None
+    return "" if given is None else str(file)
 
 
 def default_file() -> Path:
@@ -107,6 +203,28 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def _sentence(fault: Any) -> str:
-    place = ".".join(str(step) for step in fault["loc"])
-    return f"{place}: {fault['msg']}"
+def _short_names() -> dict[str, Any]:
+    """What AMGS_DATA and AMGS_CACHE say, as the settings they are short for."""
+    paths = {field: os.environ[name] for name, field in _SHORT.items() if name in os.environ}
+    return {"paths": paths} if paths else {}
+
+
+def _refuse_unknown_variables() -> None:
+    """A variable with a typing error in it must not be passed over in silence."""
+    known = {field.upper() for field in WorkstationSettings.model_fields}
+    for name in sorted(os.environ):
+        upper = name.upper()
+        if upper.startswith(_PREFIX) and upper not in _SHORT:
+            section = upper.removeprefix(_PREFIX).split(_DELIMITER)[0]
+            if section not in known:
+                raise UsageError(
+                    f"The variable {name} sets nothing.",
+                    title="A setting cannot be used",
+                    way_out=f"Its first word is one of {', '.join(sorted(known))}; or unset it.",
+                )
+
+
+def _fault(fault: Any, file: Path) -> tuple[str, str]:
+    """What is wrong with which key, and where the key stands."""
+    steps = [str(step) for step in fault["loc"]]
+    return f"{'.'.join(steps)}: {fault['msg']}", _place(steps, file, {}) or str(file)

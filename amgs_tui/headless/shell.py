@@ -135,7 +135,7 @@ def _prompted(session: Session, registry: Registry) -> Iterator[str]:
             for found in complete(registry, document.text_before_cursor, session):
                 yield Completion(found.text, -found.replaces, display=found.label, display_meta=found.note)
 
-    folder = data_folder()
+    folder = data_folder(session.settings.paths)
     folder.mkdir(parents=True, exist_ok=True)
     prompt: PromptSession[str] = PromptSession(
         history=FileHistory(str(folder / "history")), completer=VerbCompleter(), complete_while_typing=False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -162,6 +163,20 @@ def _layout(layout: results.Layout) -> tuple[str, str, str]:
 def _(result: results.Recording) -> Sheet:
     notes = ("`save FILE` writes what is done from here on.",)
     return sheet("Recording", "since:n", [(result.since,)], notes)
+
+
+@table_of.register
+def _(result: results.SettingsList) -> Sheet:
+    rows = [
+        (each.key, _told(each.value), _told(each.default), each.place or "default", each.description)
+        for each in result.settings
+    ]
+    return sheet(f"Settings ({result.file})", "key value default from what_it_is*", rows)
+
+
+def _told(value: object) -> str:
+    """A setting as TOML writes it."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 @table_of.register

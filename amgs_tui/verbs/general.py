@@ -8,7 +8,7 @@ import typer
 
 from amgs.errors import UsageError
 from amgs_tui.verbs.registry import Call, Pane, Takes, Verb, standard, verb
-from amgs_tui.verbs.results import HelpList, Overview, PaneState, Shown, ThemeSet, VerbHelp
+from amgs_tui.verbs.results import HelpList, Overview, PaneState, SettingsList, Shown, ThemeSet, VerbHelp
 
 if TYPE_CHECKING:
     from amgs_tui.session import Session
@@ -84,6 +84,24 @@ def theme(
     if name is not None:
         session.theme_name = name
     return ThemeSet(session.theme_name or known[0], known)
+
+
+@verb("settings", summary="List every setting with its value and where it comes from.")
+def settings(
+    session: Session,
+    start: Annotated[
+        str, typer.Argument(metavar="KEY", help="Only keys that begin so, such as memory.decay.")
+    ] = "",
+) -> SettingsList:
+    """List the settings of this run: the key, its value, its default, and the file or the variable that sets it."""
+    from amgs_tui.settings import default_file, every_setting
+
+    every = every_setting(session.options.settings)
+    found = tuple(each for each in every if each.key.startswith(start))
+    if not found:
+        sections = dict.fromkeys(each.key.rsplit(".", 1)[0] for each in every)
+        raise UsageError(f"No setting begins with {start!r}.", way_out=f"Sections: {', '.join(sections)}.")
+    return SettingsList(str(session.options.settings or default_file()), found)
 
 
 @verb("help", summary="Explain the verbs, or one of them.", keys=("f1", "question_mark"))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         StoreStatus,
     )
     from amgs_focus.records import FocusView, Refocus, StepRecord
+    from amgs_tui.settings import Setting
     from amgs_tui.verbs.registry import Pane
 
 
@@ -40,6 +41,14 @@ class Overview:
     seed: int
     selection: str | None = None
     focus: FocusView | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsList:
+    """`settings`: the file that is read (it need not be there), and the keys in its order."""
+
+    file: str
+    settings: tuple[Setting, ...]
 
 
 @dataclass(frozen=True, slots=True)

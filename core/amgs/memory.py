@@ -318,6 +318,7 @@ class Memory:
             now=self.clock.now(),
             change_counter=counter,
             lessons=lessons.lessons(self._store),
+            profiles=self.settings.decay.profiles,
             progress=progress,
         )
 

@@ -5,13 +5,17 @@ The workstation reads them from TOML and the environment (`amgs_tui.settings`); 
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from amgs.decay import PROFILES
 
 
 class Section(BaseModel):
-    """A frozen group of settings that refuses unknown names."""
+    """A frozen group of settings that refuses unknown names, and numbers that are infinite or none."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class IngestSettings(Section):
@@ -70,7 +74,42 @@ class GraphSettings(Section):
     )
 
 
+class ProfileSettings(Section):
+    """The decay profiles of AMGS §7.1: λ per hour, relevance = exp(−λ · hours)."""
+
+    ephemeral: float = Field(
+        default=PROFILES["ephemeral"], ge=0, description="λ per hour of what is gone in a day."
+    )
+    standard: float = Field(
+        default=PROFILES["standard"], ge=0, description="λ per hour of notes, tasks and dialogues."
+    )
+    durable: float = Field(
+        default=PROFILES["durable"],
+        ge=0,
+        description="λ per hour of facts, people, procedures, and of most edges.",
+    )
+    core: float = Field(
+        default=PROFILES["core"], ge=0, description="λ per hour of values and preferences; 0 never decays."
+    )
+
+    @model_validator(mode="after")
+    def _slower_and_slower(self) -> Self:
+        if not self.ephemeral >= self.standard >= self.durable >= self.core:
+            raise ValueError(
+                "each of ephemeral, standard, durable, core decays no faster than the one before"
+            )
+        return self
+
+    def of(self, name: str) -> float:
+        """λ of the profile with this name."""
+        return float(getattr(self, name))
+
+
+DEFAULT_PROFILES = ProfileSettings()
+
+
 class DecaySettings(Section):
+    profiles: ProfileSettings = DEFAULT_PROFILES
     threshold: float = Field(
         default=0.05, gt=0, lt=1, description="Relevance under which a block counts as fading."
     )

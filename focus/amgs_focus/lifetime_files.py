@@ -8,11 +8,13 @@ last whole line.
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -22,6 +24,7 @@ from amgs_focus.errors import CtxError
 from amgs_focus.records import SpanSource
 
 JOURNAL = "spans.jsonl"
+LOCK = "lock"
 JOURNAL_FORMAT = "amgs-spans-1"
 
 
@@ -137,8 +140,9 @@ class MemoryStore:
 class FolderStore:
     """A lifetime in a folder: L0.ctx, L1.ctx, … and the journal. One writer at a time.
 
-    Raises CtxError when a file is damaged, or was written for another model, width or block size. With
-    `mend`, damaged files are first cut back to their last whole block.
+    Raises CtxError when another process (or this one) has the folder open, when a file is damaged, or was
+    written for another model, width or block size. With `mend`, damaged files are first cut back to their last
+    whole block.
     """
 
     def __init__(
@@ -156,6 +160,7 @@ class FolderStore:
             raise CtxError(
                 f"{folder} cannot be made ({error.strerror}).", way_out="Choose another folder."
             ) from error
+        self._lock = _locked(folder)
         self._journal = folder / JOURNAL
         number = 0
         try:
@@ -222,6 +227,7 @@ class FolderStore:
     def close(self) -> None:
         for file in self._files.values():
             file.close()
+        self._lock.close()
 
     def _open(self, number: int) -> CtxFile:
         if number in self._files:
@@ -274,6 +280,38 @@ class FolderStore:
             handle.write(json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n")
             handle.flush()
             os.fsync(handle.fileno())
+
+
+def _locked(folder: Path) -> IO[str]:
+    """The lock of a folder, held until it is closed or its holder dies; raises CtxError that names the holder.
+
+    Where the system has no such locks (Windows) nobody is kept out.
+    """
+    try:
+        file = (folder / LOCK).open("a+", encoding="ascii")
+    except OSError as error:
+        raise CtxError(
+            f"{folder} cannot be written to ({error.strerror}).", way_out="Choose another folder."
+        ) from error
+    if importlib.util.find_spec("fcntl") is None:
+        return file
+    fcntl = importlib.import_module("fcntl")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.seek(0)
+        holder = file.read(20).strip()
+        file.close()
+        who = f"process {holder}" if holder.isdigit() else "another process"
+        raise CtxError(
+            f"{folder} is held by {who}, and a lifetime has one writer at a time.",
+            title="The lifetime is in use",
+            way_out=f"Close it (or end {who}), or choose another folder.",
+        ) from error
+    file.truncate(0)
+    file.write(f"{os.getpid()}\n")
+    file.flush()
+    return file
 
 
 def add_span(spans: list[SpanSource], span: SpanSource) -> None:

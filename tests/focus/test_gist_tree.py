@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -295,6 +298,39 @@ def test_a_lifetime_of_another_model_is_refused(tmp_path: Path) -> None:
     fill(tmp_path)
     with pytest.raises(CtxError, match="tiny-8"):
         opened(tmp_path, model=TinyModel(8))
+
+
+def test_a_lifetime_has_one_writer_and_the_second_is_told_who_it_is(tmp_path: Path) -> None:
+    fill(tmp_path)
+    tree = opened(tmp_path)
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from amgs_focus.errors import CtxError\n"
+        "from amgs_focus.lifetime_files import FolderStore\n"
+        "try: FolderStore(Path(sys.argv[1]), model='x', width=8, block_size=4, gist_version=0)\n"
+        "except CtxError as error: print(error.exit_code, error)"
+    )
+    second = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
+        check=True,
+    )
+    assert second.stdout.startswith("4 The lifetime is in use")
+    assert f"process {os.getpid()}" in second.stdout
+    tree.close()
+    again = opened(tmp_path)
+    assert again.length == 75
+    again.close()
+
+
+def test_a_process_that_died_holds_no_lifetime(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    (tmp_path / "lock").write_text("1\n", encoding="ascii")
+    tree = opened(tmp_path)
+    assert tree.length == 0
+    tree.close()
 
 
 def test_gists_on_disk_of_another_version_are_stale_and_can_be_made_anew(tmp_path: Path) -> None:

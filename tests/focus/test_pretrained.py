@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -147,6 +149,57 @@ def test_a_folder_without_a_language_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "no-such-architecture"}', encoding="utf-8")
     with pytest.raises(ModelMismatchError):
         pretrained.load(str(tmp_path), precision="fp32")
+
+
+def test_a_gguf_file_is_unpacked_once_and_again_when_its_copy_is_damaged_or_older(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    llama = write_model(tmp_path / "llama")
+    file = tmp_path / "small.gguf"
+    file.write_bytes(b"GGUF")
+    unpackings, read = [], pretrained._read
+
+    def counted(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[Any, Any]:
+        if gguf is None:
+            return read(spec, place, gguf, dtype)
+        unpackings.append(gguf)
+        return read(spec, str(llama), None, dtype)
+
+    monkeypatch.setattr(pretrained, "_read", counted)
+    cache = tmp_path / "cache"
+
+    def tokens() -> list[int]:
+        return pretrained.load(str(file), precision="fp32", cache=cache).encode("one text")
+
+    first = tokens()
+    assert tokens() == first
+    assert len(unpackings) == 1
+    (copy,) = cache.iterdir()
+    weights = copy / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-7])
+    assert tokens() == first
+    assert len(unpackings) == 2
+    os.utime(file, ns=(1, 1))
+    assert tokens() == first
+    assert len(unpackings) == 3
+    assert tokens() == first
+    assert len(unpackings) == 3
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_a_cache_that_cannot_be_written_only_costs_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    llama = write_model(tmp_path / "llama")
+    file = tmp_path / "small.gguf"
+    file.write_bytes(b"GGUF")
+    read = pretrained._read
+    monkeypatch.setattr(
+        pretrained, "_read", lambda spec, place, gguf, dtype: read(spec, str(llama), None, dtype)
+    )
+    (tmp_path / "cache").write_text("a file where the folder should be", encoding="utf-8")
+    loaded = pretrained.load(str(file), precision="fp32", cache=tmp_path / "cache")
+    assert loaded.card.width == 16
 
 
 @pytest.mark.real

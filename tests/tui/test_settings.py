@@ -1,0 +1,136 @@
+"""Settings: what is wrong is named with its key and where it stands, and the manual lists every one."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from amgs.clock import FixedClock
+from amgs.errors import UsageError
+from amgs.memory import Memory
+from amgs.model import BlockFilter
+from amgs.settings import DecaySettings, ProfileSettings, Settings
+from amgs_tui.session import Options, Session, data_folder, model_cache
+from amgs_tui.settings import WorkstationSettings, every_setting, load_settings
+from tests.engine.memory_world import NOW, write_notes
+from tests.tui.headless_world import Amgs, make, prepare
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepare(tmp_path_factory.mktemp("prepared"))
+
+
+@pytest.fixture
+def amgs(tmp_path: Path, capsys: pytest.CaptureFixture[str], prepared: Path) -> Amgs:
+    return make(tmp_path, capsys, prepared)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "settings.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("[memory.decay]\nthreshold = nan", "memory.decay.threshold"),
+        ("[memory.pruning]\nreinforcements = -1", "memory.pruning.reinforcements"),
+        ("[memory.graph]\nttl_seconds = inf", "memory.graph.ttl_seconds"),
+        ("[memory.decay.profiles]\ncore = -0.1", "memory.decay.profiles.core"),
+        ("[memory.decay.profiles]\nephemeral = inf", "memory.decay.profiles.ephemeral"),
+        ("[memory.decay.profiles]\ndurable = 0.5", "memory.decay.profiles"),
+        ("[memory.decay]\nthreshhold = 0.1", "memory.decay.threshhold"),
+        ("[memry]\nx = 1", "memry"),
+        ("memory = 3", "memory"),
+        ("[model]\nprecision = 'bf8'", "model.precision"),
+        ("[model]\nbase = ''", "model.base"),
+        ("[focus]\nwindow = 'wide'", "focus.window"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_key_and_file(tmp_path: Path, text: str, key: str) -> None:
+    file = written(tmp_path, text)
+    with pytest.raises(UsageError) as raised:
+        load_settings(file)
+    assert key in raised.value.message
+    assert str(file) in raised.value.message
+    assert raised.value.way_out
+
+
+def test_a_wrong_variable_is_named_and_not_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = written(tmp_path, "[memory.decay]\nthreshold = 0.5")
+    monkeypatch.setenv("AMGS_MEMORY__DECAY__THRESHOLD", "-1")
+    with pytest.raises(UsageError, match="AMGS_MEMORY__DECAY__THRESHOLD") as raised:
+        load_settings(file)
+    assert str(file) not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("AMGS_MEMRY__DECAY__THRESHOLD", "0.1"), ("AMGS_MEMORY", "half"), ("AMGS_X", "1")]
+)
+def test_a_variable_that_sets_nothing_is_no_silence(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError, match=r"memory|AMGS_") as raised:
+        load_settings()
+    assert raised.value.title == "A setting cannot be used"
+
+
+def test_each_setting_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = written(tmp_path, "[memory.decay]\nthreshold = 0.5\n[focus]\nwindow = 256")
+    monkeypatch.setenv("AMGS_FOCUS__WINDOW", "384")
+    monkeypatch.setenv("AMGS_CACHE", "off")
+    found = {each.key: each for each in every_setting(file)}
+    assert (found["memory.decay.threshold"].value, found["memory.decay.threshold"].place) == (0.5, str(file))
+    assert (found["focus.window"].value, found["focus.window"].place) == (384, "AMGS_FOCUS__WINDOW")
+    assert (found["paths.cache"].value, found["paths.cache"].place) == ("off", "AMGS_CACHE")
+    assert found["focus.cadence"].place == ""
+
+
+def test_the_verb_lists_them_and_refuses_a_key_there_is_not(amgs: Amgs) -> None:
+    assert amgs("settings", "memory.decay", "--format", "json") == 0
+    keys = [each["key"] for each in json.loads(amgs.out)["settings"]]
+    assert "memory.decay.profiles.core" in keys
+    assert all(key.startswith("memory.decay") for key in keys)
+    assert amgs("settings", "memory.nothing") == 2
+    assert "memory.decay" in amgs.err
+
+
+def test_the_manual_lists_every_setting_with_its_default_and_sentence() -> None:
+    manual = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    rows = [
+        f"| `{each.key}` | `{json.dumps(each.default)}` | {each.description} |" for each in every_setting()
+    ]
+    assert [row for row in rows if row not in manual] == []
+    assert all(each.description for each in every_setting())
+
+
+def test_data_and_cache_go_where_they_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = WorkstationSettings().paths
+    assert data_folder(plain).is_relative_to(os.environ["XDG_DATA_HOME"])
+    assert str(model_cache(plain)).startswith(os.environ["XDG_CACHE_HOME"])
+    monkeypatch.setenv("AMGS_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("AMGS_CACHE", str(tmp_path / "cache"))
+    session = Session(Options(model="tiny"))
+    assert Path(session.store_path).parent == tmp_path / "data"
+    assert model_cache(session.settings.paths) == tmp_path / "cache"
+    monkeypatch.setenv("AMGS_CACHE", "off")
+    assert model_cache(WorkstationSettings().paths) is None
+
+
+def test_the_profiles_decide_how_fast_what_is_consolidated_decays(tmp_path: Path) -> None:
+    slow = Settings(decay=DecaySettings(profiles=ProfileSettings(standard=0.002, core=0.0)))
+    with Memory.open(":memory:", clock=FixedClock(NOW), settings=slow) as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        memory.apply_consolidation(memory.plan_consolidation())
+        found = {b.category: b.decay_lambda for b in memory.blocks(BlockFilter())}
+    assert found["value"] == 0.0
+    assert found["dialogue"] == 0.002
+    assert found["person"] == 0.001

@@ -66,7 +66,7 @@ def bench_gist(
         corpora.append(held_out_code(model))
     encoder = _encoder(model, gist)
     return focus_gist.run(
-        model, encoder, corpora, _folder(out), windows=windows, quick=quick, progress=progress
+        model, encoder, corpora, _folder(session, out), windows=windows, quick=quick, progress=progress
     )
 
 
@@ -77,7 +77,7 @@ def _encoder(model: BaseModel, gist: Path | None) -> GistEncoder:
     return for_model(model.card) if gist is None else load_checkpoint(gist, width=model.card.width)
 
 
-def _folder(out: Path | None) -> Path:
+def _folder(session: Session, out: Path | None) -> Path:
     from amgs_tui.session import data_folder
 
-    return data_folder() / "bench" if out is None else out
+    return data_folder(session.settings.paths) / "bench" if out is None else out

@@ -5,6 +5,7 @@ Everything else (commands, help, errors in the options) is left to `amgs_tui.cli
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,11 +23,16 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Carry out a command line and give its exit code."""
     given = read_options(arguments)
-    if given is not None and sys.stdin.isatty() and sys.stdout.isatty():
+    if given is not None and has_screen():
         return _open_screen(given)
     from amgs_tui.cli import run as run_command
 
     return run_command(arguments)
+
+
+def has_screen() -> bool:
+    """Whether there is something to draw on: a terminal, or a page that brings a driver of its own."""
+    return "TEXTUAL_DRIVER" in os.environ or (sys.stdin.isatty() and sys.stdout.isatty())
 
 
 def read_options(arguments: Sequence[str]) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ import typer.main
 from amgs.clock import parse_instant
 from amgs.errors import UsageError
 from amgs_tui import __version__
+from amgs_tui.__main__ import has_screen
 from amgs_tui.headless.output import check_format, complain, exit_code_of, intended, progress_on, write
 from amgs_tui.verbs.registry import Call, Registry, Verb, callback_of, standard
 
@@ -159,6 +160,7 @@ def build(registry: Registry | None = None) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_root)
     app.command("run", help=inspect.getdoc(run_script))(_with_globals(run_script))
+    app.command("serve-web", help=inspect.getdoc(serve_web))(_with_globals(serve_web))
     app.command("shell", help=inspect.getdoc(open_shell))(_with_globals(open_shell))
     for noun, verbs in registry.nouns().items():
         if len(verbs) == 1 and verbs[0].name == noun:
@@ -249,7 +251,7 @@ def one_shot(call: Call, options: Globals) -> int:
 
 def open_workstation(options: Globals) -> int:
     """Open the screen; raises UsageError where there is no terminal."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not has_screen():
         raise UsageError(
             "The workstation needs a terminal, and there is none.",
             title="No terminal",
@@ -278,6 +280,26 @@ def open_shell(*, options: Globals) -> int:
     form = check_format(options.format or "table")
     with _session(options) as session:
         return run_shell(session, standard(), form)
+
+
+def serve_web(
+    *,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=1, max=65535, help="Of this machine.")
+    ] = 8000,
+    options: Globals,
+) -> int:
+    """Show the workstation in a browser on this machine (http://127.0.0.1:8000).
+
+    Only this machine can reach it. A store has one writer, so one page at a time.
+    """
+    _ = options.options()  # what cannot be right is said before anything is served
+    from amgs_tui.browser import serve
+
+    words = [
+        (f"--{each.name}", str(value)) for each in fields(options) if (value := getattr(options, each.name))
+    ]
+    return serve([word for pair in words for word in pair], port)
 
 
 def run_script(

@@ -1,0 +1,75 @@
+"""The workstation in a browser on the same machine: every page that connects runs a workstation of its own.
+
+Only the loopback address is served, and only to pages that came from it: whoever can type into the page can
+do what the operator can. Nothing is fetched from anywhere else.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+
+from aiohttp import web
+from textual_serve.server import Server
+
+from amgs.errors import UsageError
+
+LOOPBACK = "127.0.0.1"
+_FOREIGN = re.compile(r"<link[^>]*https://[^>]*>", re.DOTALL)
+
+
+class LoopbackServer(Server):
+    """textual-serve's server, shut to other machines and to other sites' pages."""
+
+    def __init__(self, command: str, port: int) -> None:
+        super().__init__(command, host=LOOPBACK, port=port, title="amgs")
+
+    async def _make_app(self) -> web.Application:
+        app = await super()._make_app()
+        app.middlewares.append(self._only_own_pages)
+        return app
+
+    @web.middleware
+    async def _only_own_pages(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Refuse names that were made to point here, and pages that another site has sent."""
+        own = {f"{name}:{self.port}" for name in (LOOPBACK, "localhost")}
+        origin = request.headers.get("Origin")
+        if request.host not in own or (origin is not None and origin.partition("//")[2] not in own):
+            raise web.HTTPForbidden(text="The workstation answers only its own pages.")
+        return await handler(request)
+
+    async def handle_index(self, request: web.Request) -> web.StreamResponse:
+        """The page, without the typeface that it would fetch from another site."""
+        page = await super().handle_index(request)
+        if isinstance(page, web.Response) and page.text is not None:
+            page.text = _FOREIGN.sub("", page.text)
+        return page
+
+    async def on_startup(self, app: web.Application) -> None:
+        """Say where the page is."""
+        del app
+        self.console.print(f"The workstation is at {self.public_url}. Ctrl-C ends it.", highlight=False)
+
+
+def serve(options: Sequence[str], port: int) -> int:
+    """Serve until ctrl-c; gives the exit code.
+
+    options: of the `amgs` command that each page runs. Raises UsageError when the port is taken.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            raise UsageError(
+                f"Port {port} of this machine cannot be used: {error.strerror}.",
+                title="The page cannot be served",
+                way_out="Name another with --port.",
+            ) from error
+    LoopbackServer(shlex.join([sys.executable, "-m", "amgs_tui", *options]), port).serve()
+    return 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from amgs.frames import results
-from amgs.model import COMPONENTS, FrameDefinition, Weights
+from amgs.model import COMPONENTS, FrameDefinition, SelectionRule, Weights
 from amgs_tui.headless.sheet import Sheet, facts, sheet
 from amgs_tui.headless.tables_of_memory import table_of
 
@@ -16,28 +17,45 @@ def _weights(weights: Weights | None) -> str:
 
 @table_of.register
 def _(result: FrameDefinition) -> Sheet:
-    rule = result.rule
     pairs: list[tuple[str, Any]] = [
         ("purpose", result.purpose),
         ("weights", _weights(result.weights)),
         ("budget", result.budget),
         ("assembly", result.assembly),
         ("fresh for hours", result.refresh_hours),
+        ("equal from cosine", result.semantic_threshold),
     ]
     if result.is_composite:
         pairs += [
             ("children", ", ".join(f"{c.name} {c.share:.0%}" for c in result.children)),
             ("merge / budget", f"{result.merge} / {result.budget_strategy}"),
+            ("scored again with", _weights(result.rescore)),
         ]
     else:
-        categories = rule.filter.categories
-        pairs += [
-            ("selects", f"{rule.gather}, {rule.selection}, pool {rule.pool}, hops {rule.hops}"),
-            ("statuses", ", ".join(rule.filter.statuses)),
-            ("categories", "all" if categories is None else ", ".join(categories)),
-            ("window hours", rule.window_hours),
-        ]
+        pairs += _selection(result.rule)
     return facts(result.name, pairs)
+
+
+def _selection(rule: SelectionRule) -> list[tuple[str, Any]]:
+    wanted = rule.filter
+    meta = ", ".join(f"{key}={value}" for key, value in sorted(wanted.meta.items()))
+    return [
+        ("gathers", f"{rule.gather}, pool {rule.pool}, hops {rule.hops}"),
+        ("selects", rule.selection + ("" if rule.top_k is None else f", at most {rule.top_k}")),
+        ("least score", rule.threshold),
+        ("least share of the best match", rule.similarity_share),
+        ("statuses", ", ".join(wanted.statuses)),
+        ("categories", "all" if wanted.categories is None else ", ".join(wanted.categories)),
+        ("only self", "yes" if wanted.self_only else "no"),
+        ("metadata", meta),
+        ("made since / before", f"{_day(wanted.since)} / {_day(wanted.until)}"),
+        ("used since", _day(wanted.reinforced_since)),
+        ("window hours", rule.window_hours),
+    ]
+
+
+def _day(instant: datetime | None) -> str:
+    return "ever" if instant is None else f"{instant:%Y-%m-%d %H:%M}"
 
 
 @table_of.register

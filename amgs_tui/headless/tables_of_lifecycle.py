@@ -8,7 +8,7 @@ from amgs.decay import half_life_hours, profile_name
 from amgs.lifecycle.montecarlo import Simulation, Spread
 from amgs.lifecycle.preview import DecayPreview
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal
-from amgs.lifecycle.prune import Pruned, PrunePlan
+from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
 from amgs.lifecycle.supersede import ReviewPlan
 from amgs.lifecycle.trigger import Due
 from amgs_tui.headless.sheet import Sheet, facts, sheet
@@ -85,9 +85,25 @@ _PRUNING = "#:n id:id title* relevance:score central:score used:n conf:score edg
 def _(result: PrunePlan) -> Sheet:
     what = "would be deleted" if result.hard else "would be pruned"
     spared = ", ".join(f"{n:,} by {name}" for name, n in result.spared.items() if n)
-    note = f"Faded, but kept: {spared}" if spared else ""
+    notes = [f"Faded, but kept: {spared}" if spared else ""]
+    if result.limits:
+        held = ", ".join(f"{name} {bound:.3g}" for name, bound in result.limits.items())
+        notes.append(f"Low is, at most: {held}; `prune --explain ID` says of a block what keeps it")
     title = f"Plan: {len(result.candidates):,} blocks {what}; nothing has happened yet"
-    return sheet(title, _PRUNING, _prune_rows(result), (note,))
+    return sheet(title, _PRUNING, _prune_rows(result), notes)
+
+
+@table_of.register
+def _(result: Standing) -> Sheet:
+    rows = [
+        (sign.name, sign.value, sign.limit, "goes" if sign.low else "keeps it", sign.told)
+        for sign in result.signs
+    ]
+    kept = f"is kept: {', '.join(result.kept_by)}" if result.kept_by else "would be pruned"
+    fades = (
+        "It never fades" if result.fades_at is None else f"Faded from {result.fades_at:%Y-%m-%d} if not used"
+    )
+    return sheet(f"{result.block.title} {kept}", "sign value:score limit:score verdict why*", rows, (fades,))
 
 
 @table_of.register

@@ -208,16 +208,23 @@ def _(result: model.Fall) -> Sheet:
     return sheet(title, "layer verdict value:score needed:score because*", rows, notes)
 
 
+_PLAIN = ("shipped", "yours")
+
+
 @table_of.register
 def _(result: results.FrameList) -> Sheet:
     rows = []
+    kinds = {each.name: each.kind for each in result.origins}
     for each in result.definitions:
         weights = " ".join(f"{getattr(each.weights, name):g}" for name in model.COMPONENTS)
         children = (
             f" {each.merge}: ".join(["", ", ".join(c.name for c in each.children)]) if each.children else ""
         )
-        rows.append((each.name, each.purpose, each.budget, weights, children.strip()))
-    return sheet("Frames", "name purpose* budget:n r_c_k_s_f children", rows)
+        rows.append(
+            (each.name, each.purpose, each.budget, weights, children.strip(), kinds.get(each.name, ""))
+        )
+    notes = [f"{each.name}: {each.told}" for each in result.origins if each.told not in _PLAIN]
+    return sheet("Frames", "name purpose* budget:n r_c_k_s_f children origin", rows, notes)
 
 
 @table_of.register

@@ -23,8 +23,9 @@ Question = Annotated[
 
 @verb("frame list", summary="List every frame that can be assembled.")
 def frames(session: Session) -> FrameList:
-    """List the registered frame definitions with purpose, weights, budget and children."""
-    return FrameList(session.memory.frame_definitions())
+    """List the registered frame definitions with purpose, weights, budget and children, and where each comes from."""
+    memory = session.memory
+    return FrameList(memory.frame_definitions(), memory.frames.origins())
 
 
 @verb(

@@ -1,4 +1,4 @@
-"""Frames of the operator's own, and what was assembled before: `frame define|delete|cached|history|replay|compare`."""
+"""Frames of the operator's own, and what was assembled before: `frame define|show|reset|delete`, `cached|history|…`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ Budget = Annotated[
     int | None, typer.Option("--budget", metavar="N", min=1, help="Tokens; else the frame's own.")
 ]
 
+Instant = Annotated[
+    str | None, typer.Option("--since", metavar="ISO", help="Only what was made since; none: ever.")
+]
+
+_NONE = "none"
+
 
 @verb("frame define", summary="Register a frame of your own, or change one.", writes=True)
 def define(
@@ -34,16 +40,28 @@ def define(
     purpose: Annotated[str | None, typer.Option("--purpose", metavar="TEXT", help="What it is for.")] = None,
     weights: WeightsText = None,
     category: Annotated[
-        list[str] | None, typer.Option("--category", metavar="NAME", help="Only these categories; repeat.")
+        list[str] | None,
+        typer.Option("--category", metavar="NAME", help="Only these categories; repeat. none: all."),
     ] = None,
     status: Annotated[
         list[str] | None, typer.Option("--status", metavar="NAME", help="Only these statuses; repeat.")
     ] = None,
     tagged: Annotated[
         list[str] | None,
-        typer.Option("--meta", metavar="KEY=VALUE", help="Only blocks with this metadata; repeat."),
+        typer.Option(
+            "--meta", metavar="KEY=VALUE", help="Only blocks with this metadata; repeat. none: any."
+        ),
     ] = None,
-    self_only: Annotated[bool, typer.Option("--self-only", help="Only blocks tagged as self.")] = False,
+    self_only: Annotated[
+        bool | None, typer.Option("--self-only/--not-self-only", help="Only blocks tagged as self, or all.")
+    ] = None,
+    since: Instant = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="ISO", help="Only what was made before; none: ever.")
+    ] = None,
+    used_since: Annotated[
+        str | None, typer.Option("--used-since", metavar="ISO", help="Only what was used since; none: ever.")
+    ] = None,
     window: Annotated[
         float | None,
         typer.Option("--window", metavar="HOURS", help="Only what came or was used within; 0 for no window."),
@@ -61,7 +79,7 @@ def define(
         typer.Option("--select", help="How the final blocks are chosen."),
     ] = None,
     top_k: Annotated[
-        int | None, typer.Option("--top-k", metavar="K", min=1, help="At most K blocks.")
+        int | None, typer.Option("--top-k", metavar="K", min=0, help="At most K blocks; 0: as many as fit.")
     ] = None,
     threshold: Annotated[
         float | None, typer.Option("--threshold", metavar="SCORE", min=0, max=1, help="Least score.")
@@ -80,7 +98,9 @@ def define(
     ] = None,
     child: Annotated[
         list[str] | None,
-        typer.Option("--child", metavar="NAME:SHARE", help="Make it a composite; repeat, in order."),
+        typer.Option(
+            "--child", metavar="NAME:SHARE", help="Make it a composite; repeat, in order. none: atomic."
+        ),
     ] = None,
     merge: Annotated[
         Literal["union", "intersection", "priority_chain"] | None,
@@ -97,12 +117,14 @@ def define(
         ),
     ] = None,
     rescore: Annotated[
-        str | None, typer.Option("--rescore", metavar="R,C,K,S,F", help="Weights after the merge.")
+        str | None,
+        typer.Option("--rescore", metavar="R,C,K,S,F", help="Weights after the merge; none: the children's."),
     ] = None,
 ) -> FrameDefinition:
     """Register a frame: what is given replaces what it was, or what the frame named by --from is.
 
-    A new frame that starts from nothing is an ATTENTION. Weights that do not sum to 1 and composites that would
+    Every field of a definition has its option, and `none` (for numbers 0) takes a limit away. A new frame that starts
+    from nothing is an ATTENTION. Weights that do not sum to 1 and composites that would
     contain themselves are refused.
     """
     from dataclasses import replace
@@ -117,11 +139,18 @@ def define(
         rule.filter,
         **_given(
             statuses=None if status is None else tuple(status),
-            categories=None if category is None else tuple(category),
-            self_only=True if self_only else None,
-            meta=None if tagged is None else dict(_pair(one) for one in tagged),
+            self_only=self_only,
+            meta=None if tagged is None else dict(_pair(one) for one in _cleared(tagged)),
         ),
     )
+    if category is not None:
+        block_filter = replace(block_filter, categories=tuple(_cleared(category)) or None)
+    if since is not None:
+        block_filter = replace(block_filter, since=_instant(since))
+    if until is not None:
+        block_filter = replace(block_filter, until=_instant(until))
+    if used_since is not None:
+        block_filter = replace(block_filter, reinforced_since=_instant(used_since))
     rule = replace(
         rule,
         filter=block_filter,
@@ -130,13 +159,14 @@ def define(
             pool=pool,
             hops=hops,
             selection=selection,
-            top_k=top_k,
             threshold=threshold,
             similarity_share=share,
         ),
     )
     if window is not None:
         rule = replace(rule, window_hours=window or None)
+    if top_k is not None:
+        rule = replace(rule, top_k=top_k or None)
     made = replace(
         start,
         name=wanted,
@@ -147,16 +177,37 @@ def define(
             assembly=assembly,
             budget=budget,
             refresh_hours=refresh_hours,
-            children=None if child is None else tuple(_child(one) for one in child),
+            children=None if child is None else tuple(_child(one) for one in _cleared(child)),
             merge=merge,
             budget_strategy=budget_strategy,
-            rescore=read_weights(rescore),
         ),
     )
+    if rescore is not None:
+        made = replace(made, rescore=None if rescore == _NONE else read_weights(rescore))
     if dedup is not None:
         made = replace(made, semantic_threshold=dedup or None)
     session.memory.define_frame(made)
     return made
+
+
+def _cleared(given: list[str]) -> list[str]:
+    """What was given, nothing where it is `none`; raises UsageError for `none` beside something."""
+    if _NONE not in given:
+        return given
+    if len(given) > 1:
+        raise UsageError(f"`none` stands beside {given}.", way_out="Give `none` alone, or leave it out.")
+    return []
+
+
+def _instant(text: str) -> datetime | None:
+    from amgs.clock import parse_instant
+
+    try:
+        return None if text == _NONE else parse_instant(text)
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is no instant.", way_out="Write 2026-03-01 or 2026-03-01T09:00."
+        ) from None
 
 
 def _given(**values: object) -> dict[str, Any]:
@@ -179,6 +230,20 @@ def _child(text: str) -> ChildFrame:
     except ValueError:
         raise UsageError(f"{text!r} is no NAME:SHARE.", way_out="For example --child SELF:0.25.") from None
     return ChildFrame(name.strip().upper().replace("-", "_"), part)
+
+
+@verb("frame show", summary="Show every field of a frame's definition.")
+def show(session: Session, name: Name) -> FrameDefinition:
+    """Show selection, scoring, assembly, budget, merge, de-duplication and refresh of a registered frame."""
+    from amgs.frames import registry
+
+    return registry.find(name, registry.by_name(session.memory.frame_definitions()))
+
+
+@verb("frame reset", summary="Give a shipped frame its shipped definition back.", writes=True)
+def reset(session: Session, name: Name) -> FrameDefinition:
+    """Take back what `frame define` or `tune --apply` made of a frame that ships with the engine."""
+    return session.memory.frames.reset(name)
 
 
 @verb("frame delete", summary="Take a frame of your own out.", writes=True)

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from amgs.frames.shipping import Origin
     from amgs.lifecycle.proposals import Proposal
     from amgs.lifecycle.supersede import ReviewItem
     from amgs.lifecycle.trigger import Due
@@ -111,9 +112,10 @@ class Untouched:
 
 @dataclass(frozen=True, slots=True)
 class FrameList:
-    """`frame list`: every registered frame definition."""
+    """`frame list`: every registered frame definition, and where each comes from, in the same order."""
 
     definitions: tuple[FrameDefinition, ...]
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

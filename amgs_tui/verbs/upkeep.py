@@ -16,7 +16,7 @@ from amgs_tui.verbs.results import Enhanced, ReviewList
 if TYPE_CHECKING:
     from amgs.lifecycle.montecarlo import Simulation
     from amgs.lifecycle.proposals import EnhancementPlan
-    from amgs.lifecycle.prune import Pruned, PrunePlan
+    from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
     from amgs.lifecycle.supersede import ReviewPlan
     from amgs.model import Operation, Progress
     from amgs_tui.session import Session
@@ -110,6 +110,27 @@ def prune(
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, help="At most N blocks.")
     ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold", metavar="X", min=0, max=1, help="Relevance under which a block is faded."
+        ),
+    ] = None,
+    lowest: Annotated[
+        float | None,
+        typer.Option(
+            "--lowest",
+            metavar="P",
+            min=0,
+            max=1,
+            help="This share of the memory counts as peripheral and doubted.",
+        ),
+    ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option("--explain", metavar="ID", help="Say of one block what keeps it; nothing is pruned."),
+        Takes("block"),
+    ] = None,
     hard: Annotated[bool, typer.Option("--hard", help="Delete blocks that are pruned already.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Needed for --hard.")] = False,
     ledger: Annotated[
@@ -119,14 +140,18 @@ def prune(
         ),
         Takes("file"),
     ] = None,
-) -> PrunePlan | Pruned:
+) -> PrunePlan | Pruned | Standing:
     """Mark blocks as pruned and drop their edges; only those under all four limits at once.
 
+    With --explain nothing is pruned: each of the four signs of a block is held against its limit.
     With --hard, blocks that are pruned already leave the store, after they were written to a ledger. Both can be
     undone.
     """
     lifecycle = session.memory.lifecycle
-    plan = lifecycle.plan_pruning(hard=hard, limit=limit)
+    if explain is not None:
+        wanted = session.block(explain).id
+        return lifecycle.explain_pruning(wanted, threshold=threshold, lowest=lowest)
+    plan = lifecycle.plan_pruning(hard=hard, limit=limit, threshold=threshold, lowest=lowest)
     session.listed = tuple(each.block.id for each in plan.candidates)
     if dry_run:
         return plan

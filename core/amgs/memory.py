@@ -17,7 +17,7 @@ from amgs.derived import Derived, check_space
 from amgs.errors import AmbiguousIdError, InputError, UnknownBlockError
 from amgs.exchange.door import Exchange
 from amgs.frames import definition as shipped
-from amgs.frames import pipeline, registry
+from amgs.frames import pipeline, registry, shipping
 from amgs.frames import why as frame_why
 from amgs.frames.door import Frames
 from amgs.graph import traversal
@@ -99,7 +99,8 @@ class Memory:
         # Indexes change while they catch up: one thread at a time reads through them.
         self._lock = threading.RLock()
         self._derived = Derived(store, embedder, clock, settings)
-        self._register_shipped_frames()
+        if not store.read_only:
+            shipping.renew(store, shipped.DEFAULTS, clock.now())
 
     @classmethod
     def open(
@@ -455,11 +456,6 @@ class Memory:
     def _definitions(self) -> dict[str, FrameDefinition]:
         known = registry.by_name(stored_frames.everything(self._store) or shipped.DEFAULTS)
         return {name: known[name] for name in registry.order(known)}
-
-    def _register_shipped_frames(self) -> None:
-        if not self._store.read_only and not stored_frames.count(self._store):
-            with self._store.transaction():
-                stored_frames.put(self._store, shipped.DEFAULTS)
 
     # --- graph ------------------------------------------------------------------------------------------
 

@@ -181,6 +181,12 @@ class PruningSettings(Section):
     centrality: float = Field(default=0.1, ge=0, le=1, description="A block above this centrality stays.")
     reinforcements: int = Field(default=1, ge=0, description="A block reinforced more often stays.")
     confidence: float = Field(default=0.75, ge=0, le=1, description="A block believed more than this stays.")
+    lowest: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="This share of the memory counts as low in centrality and in confidence, beside the limits.",
+    )
 
 
 class SelfSettings(Section):

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.clock import FixedClock
 from amgs.errors import StoreError, UsageError
+from amgs.lifecycle.expendable import Signals, expendable, limits
 from amgs.lifecycle.ingest import Draft
 from amgs.memory import Memory
 from amgs.model import Block, BlockFilter
+from amgs.settings import PruningSettings
 from tests.engine.lifecycle_world import content, lively
 from tests.engine.memory_world import NOW
 
@@ -145,3 +150,49 @@ def test_a_preview_shows_a_pin_and_changes_nothing() -> None:
         assert memory.change_counter == counter
         with pytest.raises(UsageError):
             memory.lifecycle.preview_decay(block.id, -1.0)
+
+
+def test_it_is_told_which_of_the_four_signs_keeps_a_block_and_when_it_will_have_faded() -> None:
+    with _old() as memory:
+        odd = _odd(memory).id
+        assert memory.lifecycle.explain_pruning(odd).kept_by == ()
+        memory.set_metadata(odd, confidence=0.9)
+        seen = memory.lifecycle.explain_pruning(odd[:12])
+        assert seen.kept_by == ("confidence",)
+        assert [s.told for s in seen.signs if not s.low] == ["confidence 0.900 > 0.75"]
+        assert seen.fades_at == NOW + timedelta(hours=math.log(20) / 0.01)
+        assert memory.lifecycle.explain_pruning(odd, threshold=1e-60).kept_by == ("relevance", "confidence")
+        memory.set_metadata(odd, decay_lambda=0.0, status="archived")
+        seen = memory.lifecycle.explain_pruning(odd)
+        assert seen.kept_by[:2] == ("is archived", "pinned") and seen.fades_at is None
+        with pytest.raises(UsageError, match="no share"):
+            memory.lifecycle.explain_pruning(odd, lowest=2.0)
+        with pytest.raises(UsageError, match="no share"):
+            memory.lifecycle.plan_pruning(threshold=0.0)
+
+
+def test_a_plan_says_what_keeps_the_faded_blocks_and_everything_agrees_with_the_explanation() -> None:
+    with _old() as memory:
+        for n, block in enumerate(memory.blocks(BlockFilter(), order="id")):
+            memory.set_metadata(block.id, confidence=0.3 + 0.1 * n, is_self_component=n == 2)
+        for lowest in (0.0, 0.4, 1.0):
+            plan = memory.lifecycle.plan_pruning(lowest=lowest)
+            every = memory.blocks(BlockFilter())
+            kept = {b.id: memory.lifecycle.explain_pruning(b.id, lowest=lowest).kept_by for b in every}
+            assert {c.block.id for c in plan.candidates} == {i for i, by in kept.items() if not by}
+            assert len(plan.candidates) + sum(plan.spared.values()) == len(every)
+            assert plan.spared["self or pin"] == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12))
+def test_the_lowest_share_only_ever_adds_blocks(rows: list[tuple[int, int, int]]) -> None:
+    columns = np.array(rows, dtype=float).T / 3.0
+    none = np.zeros(len(rows), dtype=np.bool_)
+    seen = Signals(columns[0] * 0.1, columns[1], np.zeros(len(rows)), columns[2], none)
+    masks = [expendable(seen, limits(seen, PruningSettings(lowest=p))) for p in (0.0, 0.3, 0.6, 1.0)]
+    for less, more in pairwise(masks):
+        assert not (less & ~more).any()
+    strict = [expendable(seen, limits(seen, PruningSettings()), others=k) for k in (3, 2, 1, 0)]
+    for less, more in pairwise(strict):
+        assert not (less & ~more).any()
+    assert (strict[3] == (seen.relevance < 0.05)).all()

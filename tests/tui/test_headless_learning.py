@@ -76,6 +76,46 @@ def test_a_frame_of_ones_own_is_defined_assembled_and_deleted(amgs: Amgs) -> Non
     assert "DOMES" not in {one["name"] for one in asked(amgs, "frame", "list")["definitions"]}
 
 
+def test_every_field_of_a_definition_has_its_option_and_none_takes_a_limit_away(amgs: Amgs) -> None:
+    given = "--purpose p --weights .2,.2,.2,.2,.2 --category task --status raw --meta kind=note --self-only"
+    given += (
+        " --since 2026-01-01 --until 2026-02-01 --used-since 2026-01-02 --window 9 --gather filter --pool 7"
+    )
+    given += (
+        " --hops 2 --select top_k --top-k 3 --threshold .1 --similarity-share .2 --assembly raw --budget 99"
+    )
+    given += " --refresh-hours 2 --merge union --budget-strategy dynamic --dedup .9 --rescore 1,0,0,0,0"
+    assert amgs("frame", "define", "WHOLE", *given.split()) == 0
+    made = asked(amgs, "frame", "show", "WHOLE")
+    plain = asked(amgs, "frame", "show", "ATTENTION")
+    same = {key for key in made if made[key] == plain[key]}
+    assert same == {"children"}, "every field is another than that of the frame it started from"
+    rule = made["rule"]
+    assert {key for key in rule if rule[key] == plain["rule"][key]} == set()
+    assert {key for key in rule["filter"] if rule["filter"][key] == plain["rule"]["filter"][key]} == set()
+    freed = "--category none --meta none --not-self-only --since none --until none --used-since none"
+    freed += " --window 0 --select budget --top-k 0 --dedup 0 --rescore none"
+    assert amgs("frame", "define", "WHOLE", *freed.split()) == 0
+    made = asked(amgs, "frame", "show", "WHOLE")
+    assert made["rule"]["filter"] == {**plain["rule"]["filter"], "statuses": ["raw"]}
+    assert (made["rule"]["window_hours"], made["rule"]["top_k"]) == (None, None)
+    assert (made["semantic_threshold"], made["rescore"]) == (None, None)
+    assert amgs("frame", "define", "WHOLE", "--child", "SELF:1") == 0
+    assert amgs("frame", "define", "WHOLE", "--child", "none") == 0
+    assert asked(amgs, "frame", "show", "WHOLE")["children"] == []
+    assert amgs("frame", "define", "WHOLE", "--since", "soon") == 2 and "no instant" in amgs.err
+    assert amgs("frame", "define", "WHOLE", "--category", "none", "--category", "task") == 2
+
+
+def test_a_shipped_frame_is_changed_shown_as_such_and_reset(amgs: Amgs) -> None:
+    assert amgs("frame", "define", "SELF", "--budget", "99") == 0
+    assert amgs("frame", "list") == 0 and "frame reset SELF" in amgs.out
+    assert amgs("frame", "reset", "SELF") == 0
+    assert asked(amgs, "frame", "show", "SELF")["budget"] == 512
+    assert amgs("frame", "list") == 0 and "frame reset" not in amgs.out
+    assert amgs("frame", "reset", "NOWHERE") == 2
+
+
 def test_a_cache_serves_the_next_process_and_a_replay_is_equal(amgs: Amgs) -> None:
     assert not asked(amgs, "frame", "cached", "SELF")["fresh"]
     assert asked(amgs, "frame", "cached", "SELF")["fresh"]

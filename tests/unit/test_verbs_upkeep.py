@@ -62,6 +62,13 @@ def test_a_hard_pruning_asks_for_two_words(session: Session) -> None:
     assert session.memory.block(block_id(OWL)).status == "pruned"
 
 
+def test_pruning_explains_what_keeps_a_block_and_prunes_nothing_by_it(session: Session) -> None:
+    seen = do(session, f"prune --explain {block_id(OWL)[:12]} --threshold 0.5 --lowest 0.2")
+    assert "centrality" in seen.kept_by and "is kept" in table_of(seen).title
+    assert session.memory.block(block_id(OWL)).status == "consolidated"
+    assert do(session, "prune --dry-run --lowest 1 --threshold 1 --limit 2").limits["relevance"] == 1.0
+
+
 def test_a_finding_is_shown_and_decided(session: Session) -> None:
     for text in (OLD_RENT, NEW_RENT):
         session.memory.ingest_text(text)

@@ -12,7 +12,7 @@ from amgs.clock import Clock, FixedClock, as_utc
 from amgs.decay import hours_between
 from amgs.derived import Derived
 from amgs.errors import StoreCorruptError, UsageError
-from amgs.frames import cache, past, pipeline, registry
+from amgs.frames import cache, past, pipeline, registry, shipping
 from amgs.frames import definition as shipped
 from amgs.frames.compare import compare, weights_of
 from amgs.frames.registry import Definitions
@@ -193,6 +193,26 @@ class Frames:
             stored_frames.delete(self._room.store, [definition.name])
             frame_cache.forget(self._room.store, definition.name)
         return definition
+
+    def origins(self) -> tuple[shipping.Origin, ...]:
+        """Where each registered definition comes from: shipped, shipped and changed here, or the operator's own."""
+        return shipping.origins(self._room.store, self._room.definitions(), shipped.DEFAULTS)
+
+    def reset(self, name: str) -> FrameDefinition:
+        """Give a shipped frame its shipped definition back.
+
+        Raises UnknownFrameError, UsageError for a frame of the operator's own, FrameCycleError where the shipped one
+        would now contain itself.
+        """
+        known = self._room.definitions()
+        wanted = registry.find(name, known).name
+        ours = registry.by_name(shipped.DEFAULTS).get(wanted)
+        if ours is None:
+            raise UsageError(f"{wanted} did not ship with the engine.", way_out="`frame define` changes it.")
+        registry.register(ours, known)
+        with self._room.store.transaction():
+            shipping.reset(self._room.store, ours)
+        return ours
 
     # --- the past ---------------------------------------------------------------------------------------
 

@@ -11,16 +11,17 @@ from pathlib import Path
 
 from amgs.clock import Clock
 from amgs.derived import Derived, check_space
+from amgs.errors import UsageError
 from amgs.lifecycle import consolidate, enhance, lessons, montecarlo, prune, supersede, trigger
 from amgs.lifecycle.change import Change, joined
 from amgs.lifecycle.montecarlo import Simulation
 from amgs.lifecycle.preview import DecayPreview, preview
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
-from amgs.lifecycle.prune import Pruned, PrunePlan
+from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
 from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
 from amgs.lifecycle.trigger import Due
 from amgs.model import BlockFilter, Operation, Progress
-from amgs.settings import Settings
+from amgs.settings import PruningSettings, Settings
 from amgs.store import blocks as stored_blocks
 from amgs.store import journal as stored_journal
 from amgs.store import reinforcement_log
@@ -139,18 +140,51 @@ class Lifecycle:
 
     # --- pruning (AMGS §8.5) ----------------------------------------------------------------------------
 
-    def plan_pruning(self, *, hard: bool = False, limit: int | None = None) -> PrunePlan:
-        """Blocks that are faded, peripheral, unused and doubted; hard: pruned blocks that would leave the store."""
+    def plan_pruning(
+        self,
+        *,
+        hard: bool = False,
+        limit: int | None = None,
+        threshold: float | None = None,
+        lowest: float | None = None,
+    ) -> PrunePlan:
+        """Blocks that are faded, peripheral, unused and doubted; hard: pruned blocks that would leave the store.
+
+        threshold, lowest: stand in for `relevance` and `lowest` of the settings.
+        """
         counter, now = self._store.change_counter, self._clock.now()
         if hard:
             return prune.plan_hard(self._store, now=now, change_counter=counter, limit=limit)
-        with self._lock:
-            view = self._derived.graph.view()
-            numbers = [int(n) for n in view.nodes]
-            centrality = self._derived.graph.importance(numbers)
         return prune.plan(
-            self._store, centrality, self._settings.pruning, now=now, change_counter=counter, limit=limit
+            self._store,
+            self._centrality(),
+            self._pruning(threshold, lowest),
+            now=now,
+            change_counter=counter,
+            limit=limit,
         )
+
+    def explain_pruning(
+        self, block_id: str, *, threshold: float | None = None, lowest: float | None = None
+    ) -> Standing:
+        """How a block stands to the four limits: which of them keep it, and when it will have faded."""
+        limits = self._pruning(threshold, lowest)
+        wanted = self._find_id(block_id)
+        return prune.explain(self._store, wanted, self._centrality(), limits, now=self._clock.now())
+
+    def _pruning(self, threshold: float | None, lowest: float | None) -> PruningSettings:
+        given = {"relevance": threshold, "lowest": lowest}
+        changed = {name: value for name, value in given.items() if value is not None}
+        for name, value in changed.items():
+            if not 0 <= value <= 1 or (name == "relevance" and value == 0):
+                raise UsageError(f"A {name} of {value:g} is no share.", way_out="It lies between 0 and 1.")
+        return self._settings.pruning.model_copy(update=changed)
+
+    def _centrality(self) -> dict[int, float]:
+        """Centrality of every live block by running number."""
+        with self._lock:
+            view, scores = self._derived.graph.view(), self._derived.graph.measures().importance()
+        return dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
 
     def apply_pruning(self, plan: PrunePlan, *, ledger: Path | None = None) -> Pruned:
         """Carry a plan out; what a hard one deletes is written to the ledger first, beside the store without one."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from amgs.clock import as_utc
-from amgs.decay import relevance_at
+from amgs.decay import falls_below, relevance_at
 from amgs.errors import StoreError, UsageError
 from amgs.lifecycle.change import Change, carry_out
-from amgs.model import Block, BlockFilter, Edge, Operation
+from amgs.lifecycle.expendable import SIGNS, Signals, expendable, least, limits, low, signals
+from amgs.model import STATUSES, Block, BlockFilter, Edge, Operation
 from amgs.settings import PruningSettings
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
@@ -27,6 +29,7 @@ from amgs.store.connection import Store
 
 KIND, HARD = "prune", "prune hard"
 _LIVE = BlockFilter(statuses=("consolidated",))
+_EVERY = BlockFilter(statuses=STATUSES)
 _GONE = BlockFilter(statuses=("pruned",))
 
 
@@ -46,8 +49,8 @@ class Candidate:
 class PrunePlan:
     """What pruning would do; nothing has happened yet.
 
-    hard: whether the blocks leave the store. spared: blocks that are faded, and which of the other three
-    reasons keeps how many of them.
+    hard: whether the blocks leave the store. spared: what keeps faded blocks ("confidence", "centrality and
+    confidence", "self or pin"), and how many of them. limits: the greatest value of each sign that is low.
     """
 
     candidates: tuple[Candidate, ...]
@@ -55,6 +58,30 @@ class PrunePlan:
     made_at: datetime
     change_counter: int
     spared: Mapping[str, int] = field(default_factory=dict, hash=False)
+    limits: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """One of the four signs of a block: its value, the limit, and whether it is low enough to go."""
+
+    name: str
+    value: float
+    limit: float
+    low: bool
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Why pruning takes a block or lets it be. kept_by: what keeps it, empty when it may go. fades_at: when its
+    relevance falls under the limit if nothing reinforces it; None for a pin.
+    """
+
+    block: Block
+    signs: tuple[Sign, ...]
+    kept_by: tuple[str, ...]
+    fades_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,37 +102,66 @@ def plan(
     change_counter: int,
     limit: int | None = None,
 ) -> PrunePlan:
-    """Consolidated blocks under all four limits, the most faded first. Self components and pins stay.
+    """Consolidated blocks under all four limits, the most expendable first. Self components and pins stay.
 
     centrality: by running number, in [0, 1].
     """
     facts = stored_blocks.facts(store, _LIVE)
-    hours = np.maximum(int(now.timestamp() * 1e6) - facts.reinforced, 0) / 3.6e9
-    relevance = np.exp(-facts.decay_lambda * hours)
-    central = np.array([centrality.get(int(n), 0.0) for n in facts.numbers])
-    faded = (relevance < settings.relevance) & ~facts.self_component & (facts.decay_lambda > 0)
-    kept = {
-        "centrality": central > settings.centrality,
-        "reinforcement": facts.reinforcements > settings.reinforcements,
-        "confidence": facts.confidence > settings.confidence,
-    }
-    going = np.flatnonzero(faded & ~np.any(list(kept.values()), axis=0))
-    order = going[np.lexsort((facts.numbers[going], relevance[going]))][:limit]
+    seen = signals(facts, centrality, now)
+    bounds = limits(seen, settings)
+    order = least(seen, np.flatnonzero(expendable(seen, bounds)))[:limit]
     blocks = stored_blocks.get(store, [str(facts.ids[i]) for i in order])
     degree = _degree(store, list(blocks))
     candidates = tuple(
-        _candidate(
-            blocks[str(facts.ids[i])],
-            float(relevance[i]),
-            float(central[i]),
-            int(facts.reinforcements[i]),
-            degree.get(str(facts.ids[i]), 0),
-            settings,
-        )
-        for i in order
+        _candidate(blocks[i], seen, at, degree.get(i, 0), bounds)
+        for at, i in ((int(at), str(facts.ids[at])) for at in order)
     )
-    spared = {name: int((faded & mask).sum()) for name, mask in kept.items()}
-    return PrunePlan(candidates, False, now, change_counter, spared)
+    return PrunePlan(candidates, False, now, change_counter, _spared(seen, bounds), bounds)
+
+
+def _spared(seen: Signals, bounds: Mapping[str, float]) -> dict[str, int]:
+    """What keeps the faded blocks, and how many; the commonest first."""
+    signs = low(seen, bounds)
+    kept: Counter[str] = Counter()
+    for at in np.flatnonzero(signs["relevance"]).tolist():
+        keeping = [name for name in SIGNS[1:] if not signs[name][at]]
+        if seen.exempt[at]:
+            kept["self or pin"] += 1
+        elif keeping:
+            kept[" and ".join(keeping)] += 1
+    return dict(kept.most_common())
+
+
+def explain(
+    store: Store, block_id: str, centrality: Mapping[int, float], settings: PruningSettings, *, now: datetime
+) -> Standing:
+    """How a block stands to each of the four limits, and what keeps it; of any status."""
+    block = stored_blocks.get(store, [block_id])[block_id]
+    facts = stored_blocks.facts(store, _LIVE)
+    seen = signals(facts, centrality, now)
+    bounds = limits(seen, settings)
+    number = stored_blocks.numbers_of(store, [block_id])[block_id]
+    own = signals(stored_blocks.facts(store, _EVERY).of([number]), centrality, now)
+    signs = low(own, bounds)
+    told = tuple(
+        Sign(
+            name,
+            round(float(getattr(own, name)[0]), 6),
+            bounds[name],
+            bool(signs[name][0]),
+            _told(name, own, bounds),
+        )
+        for name in SIGNS
+    )
+    kept = [sign.name for sign in told if not sign.low]
+    if block.is_self_component:
+        kept.insert(0, "part of the self")
+    if block.decay_lambda <= 0:
+        kept.insert(0, "pinned")
+    if block.status != "consolidated":
+        kept.insert(0, f"is {block.status}")
+    fades = falls_below(block.decay_lambda, block.last_reinforced_at, bounds["relevance"])
+    return Standing(block, told, tuple(kept), fades)
 
 
 def plan_hard(store: Store, *, now: datetime, change_counter: int, limit: int | None = None) -> PrunePlan:
@@ -122,14 +178,27 @@ def plan_hard(store: Store, *, now: datetime, change_counter: int, limit: int | 
     return PrunePlan(tuple(candidates[:limit]), True, now, change_counter)
 
 
-def _candidate(
-    block: Block, relevance: float, central: float, count: int, edges: int, settings: PruningSettings
-) -> Candidate:
-    because = (
-        f"relevance {relevance:.3f} < {settings.relevance:g}, centrality {central:.3f} ≤ {settings.centrality:g}, "
-        f"reinforced {count}× ≤ {settings.reinforcements}, confidence {block.confidence:.2f} ≤ {settings.confidence:g}"
+def _candidate(block: Block, seen: Signals, at: int, edges: int, bounds: Mapping[str, float]) -> Candidate:
+    one = Signals(*(getattr(seen, f.name)[at : at + 1] for f in fields(seen)))
+    return Candidate(
+        block,
+        round(float(one.relevance[0]), 6),
+        round(float(one.centrality[0]), 6),
+        int(one.reinforcement[0]),
+        edges,
+        ", ".join(_told(name, one, bounds) for name in SIGNS),
     )
-    return Candidate(block, round(relevance, 6), round(central, 6), count, edges, because)
+
+
+def _told(name: str, one: Signals, bounds: Mapping[str, float]) -> str:
+    """A sign of a single block in words: "confidence 0.81 > 0.75"."""
+    value, bound = float(getattr(one, name)[0]), bounds[name]
+    if name == "relevance":
+        return f"relevance {value:.3f} {'<' if value < bound else '≥'} {bound:g}"
+    sign = "≤" if value <= bound else ">"
+    if name == "reinforcement":
+        return f"reinforced {value:.0f}× {sign} {bound:.0f}"
+    return f"{name} {value:.3f} {sign} {bound:g}"
 
 
 def _numbered(store: Store, blocks: Sequence[Block]) -> Sequence[stored_blocks.Numbered]:

@@ -1,0 +1,137 @@
+"""Definitions that ship with the engine reach stores that an older version made (AMGS §4.2).
+
+The store remembers of each shipped frame which version it was given. One that still is that version is renewed when
+another ships; one that the operator changed is kept, and says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from amgs.clock import as_utc, parse_instant
+from amgs.errors import AmgsError
+from amgs.frames import registry
+from amgs.frames.registry import Definitions
+from amgs.model import FrameDefinition
+from amgs.store import frames as stored_frames
+from amgs.store import meta as stored_meta
+from amgs.store.connection import Store
+
+_KEY = "shipped_frames"
+
+Kind = Literal["shipped", "changed", "own"]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The version of a shipped frame that a store was given: its hash, and when, if not with the first."""
+
+    mark: str
+    renewed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a frame's definition comes from, in a word and in a sentence."""
+
+    name: str
+    kind: Kind
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """Definitions to write, and what the store has been given after that."""
+
+    written: tuple[FrameDefinition, ...]
+    given: Mapping[str, Given]
+
+
+def mark(definition: FrameDefinition) -> str:
+    """A hash that tells one version of a definition from another."""
+    text = json.dumps(stored_frames.encode(definition), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def renewal(
+    stored: Definitions, given: Mapping[str, Given], shipped: Sequence[FrameDefinition], now: datetime
+) -> Renewal:
+    """Which of the shipped definitions, children before parents, a store should take.
+
+    Those it has never had, and those it has as they once shipped. One that would close a cycle through the
+    operator's own frames is left out.
+    """
+    known, after = dict(stored), dict(given)
+    written = []
+    for one in shipped:
+        present, before = known.get(one.name), given.get(one.name)
+        if present == one:
+            after[one.name] = before if before and before.mark == mark(one) else Given(mark(one))
+            continue
+        if present is not None and (before is None or before.mark != mark(present)):
+            continue
+        try:
+            known = registry.register(one, known)
+        except AmgsError:
+            continue
+        written.append(one)
+        after[one.name] = Given(mark(one), None if present is None else now)
+    return Renewal(tuple(written), after)
+
+
+def renew(store: Store, shipped: Sequence[FrameDefinition], now: datetime) -> None:
+    """Bring the shipped definitions of a store up to date, in one transaction when there is anything to do."""
+    given = _read(store)
+    found = renewal(registry.by_name(stored_frames.everything(store)), given, shipped, now)
+    if found.written or found.given != given:
+        with store.transaction():
+            stored_frames.put(store, found.written)
+            _write(store, found.given)
+
+
+def reset(store: Store, definition: FrameDefinition) -> None:
+    """Put a shipped definition back in place of the operator's change of it; inside a transaction."""
+    stored_frames.put(store, [definition])
+    _write(store, {**_read(store), definition.name: Given(mark(definition))})
+
+
+def origins(store: Store, known: Definitions, shipped: Sequence[FrameDefinition]) -> tuple[Origin, ...]:
+    """Where each registered definition comes from, in the order of the registry."""
+    given, ours = _read(store), registry.by_name(shipped)
+    return tuple(_origin(one, ours.get(one.name), given.get(one.name)) for one in known.values())
+
+
+def _origin(one: FrameDefinition, ours: FrameDefinition | None, given: Given | None) -> Origin:
+    if ours is None:
+        return Origin(one.name, "own", "yours")
+    if one == ours:
+        at = given.renewed_at if given is not None else None
+        return Origin(one.name, "shipped", "shipped" if at is None else f"shipped, renewed {at:%Y-%m-%d}")
+    newer = given is not None and given.mark != mark(ours)
+    told = "changed here" + ("; another ships by now" if newer else "")
+    return Origin(one.name, "changed", f"{told}: `frame reset {one.name}` gives the shipped one back")
+
+
+def _read(store: Store) -> dict[str, Given]:
+    text = stored_meta.get(store, _KEY)
+    rows = {} if text is None else json.loads(text)
+    return {
+        name: Given(row["mark"], None if row["renewed_at"] is None else parse_instant(row["renewed_at"]))
+        for name, row in rows.items()
+    }
+
+
+def _write(store: Store, given: Mapping[str, Given]) -> None:
+    rows = {
+        name: {
+            "mark": one.mark,
+            "renewed_at": None if one.renewed_at is None else as_utc(one.renewed_at).isoformat(),
+        }
+        for name, one in given.items()
+    }
+    stored_meta.put(store, _KEY, json.dumps(rows, sort_keys=True))

@@ -1,0 +1,100 @@
+"""Definitions that ship reach stores of older versions, and what the operator changed is kept and said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from amgs.errors import FrameCycleError, UsageError
+from amgs.frames import definition as shipped
+from amgs.frames.registry import by_name
+from amgs.frames.shipping import Given, mark, renew, renewal
+from amgs.memory import Memory
+from amgs.model import ChildFrame
+from amgs.store import frames as stored_frames
+from amgs.store.connection import Store
+from tests.engine.memory_world import NOW, open_memory
+
+OLD_SELF = replace(shipped.SELF, budget=256)
+OLD = (OLD_SELF, *(d for d in shipped.DEFAULTS if d.name not in ("SELF", "DEEP_RECALL")))
+"""What an older version shipped: another SELF, and no DEEP_RECALL."""
+
+
+def _older(path: Path) -> None:
+    """A store as the older version left it."""
+    with Store.open(path) as store:
+        renew(store, OLD, NOW)
+
+
+def _origin(memory: Memory, name: str) -> tuple[str, str]:
+    return next((o.kind, o.told) for o in memory.frames.origins() if o.name == name)
+
+
+def _definition(memory: Memory, name: str) -> object:
+    return by_name(memory.frame_definitions())[name]
+
+
+def test_an_unchanged_definition_is_renewed_and_a_new_one_comes(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    _older(path)
+    with open_memory(path) as memory:
+        assert _definition(memory, "SELF") == shipped.SELF
+        assert _definition(memory, "DEEP_RECALL") == shipped.DEEP_RECALL
+        assert _origin(memory, "SELF") == ("shipped", "shipped, renewed 2026-03-01")
+        assert _origin(memory, "DEEP_RECALL") == ("shipped", "shipped")
+        counter = memory.change_counter
+    with open_memory(path) as memory:
+        assert memory.change_counter == counter, "what is up to date is not written again"
+
+
+def test_a_changed_definition_is_kept_says_so_and_can_be_reset(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    _older(path)
+    mine = replace(OLD_SELF, budget=77)
+    with Store.open(path) as store, store.transaction():
+        stored_frames.put(store, [mine])
+    with open_memory(path) as memory:
+        assert _definition(memory, "SELF") == mine
+        kind, told = _origin(memory, "SELF")
+        assert kind == "changed" and "another ships by now" in told
+        memory.frames.reset("self")
+        assert _definition(memory, "SELF") == shipped.SELF
+        assert _origin(memory, "SELF") == ("shipped", "shipped")
+        memory.define_frame(replace(shipped.SELF, budget=78))
+        assert _origin(memory, "SELF") == (
+            "changed",
+            "changed here: `frame reset SELF` gives the shipped one back",
+        )
+
+
+def test_a_store_from_before_versions_were_kept_loses_nothing() -> None:
+    stored = by_name([OLD_SELF, *shipped.DEFAULTS[1:]])
+    found = renewal(stored, {}, shipped.DEFAULTS, NOW)
+    assert found.written == ()
+    assert "SELF" not in found.given and found.given["WORLD"] == Given(mark(shipped.WORLD))
+
+
+def test_a_renewal_that_would_close_a_cycle_is_left_out() -> None:
+    given = {d.name: Given(mark(d)) for d in OLD}
+    mine = replace(shipped.TASK, name="TASK", children=(ChildFrame("SESSION", 1.0),))
+    newer = replace(shipped.SESSION, children=(ChildFrame("TASK", 1.0),))
+    found = renewal(by_name([*OLD, mine]), given, [newer], NOW)
+    assert found.written == () and found.given == given
+
+
+def test_a_frame_of_ones_own_has_no_shipped_definition() -> None:
+    with open_memory() as memory:
+        memory.define_frame(replace(shipped.TASK, name="MINE"))
+        assert _origin(memory, "MINE") == ("own", "yours")
+        with pytest.raises(UsageError, match="did not ship"):
+            memory.frames.reset("MINE")
+
+
+def test_a_reset_that_would_close_a_cycle_names_it() -> None:
+    with open_memory() as memory:
+        memory.define_frame(replace(shipped.REASONING, children=(ChildFrame("WORLD", 1.0),)))
+        memory.define_frame(replace(shipped.TASK, children=(ChildFrame("REASONING", 1.0),), merge="union"))
+        with pytest.raises(FrameCycleError, match="TASK"):
+            memory.frames.reset("REASONING")

@@ -44,7 +44,15 @@ def _overview(session: Session, result: results.Overview, canvas: Canvas) -> Tex
 
 
 def _inbox(session: Session, result: results.Inbox, canvas: Canvas) -> Text:
-    return inbox.inbox(result.blocks, canvas, now=result.now, selected=session.selection, total=result.total)
+    return inbox.inbox(
+        result.blocks,
+        canvas,
+        now=result.now,
+        selected=session.selection,
+        total=result.total,
+        before=result.offset,
+        oldest=result.oldest,
+    )
 
 
 def _plan(session: Session, result: model.ConsolidationPlan, canvas: Canvas) -> Text:

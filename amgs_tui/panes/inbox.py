@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from amgs.model import ConsolidationPlan
     from amgs_tui.verbs.results import Inbox
 
-MOST_ROWS = 2000
-"""Raw blocks that are listed; the total counts them all."""
+PAGE = 400
+"""Raw blocks that are fetched at a time: the list is as long as the inbox, what is near the cursor is here."""
+EDGE = 60
+"""Rows from the end of what is here at which the next are fetched."""
 
 
 class InboxPane(ListPane):
@@ -44,9 +46,10 @@ happens; c carries it out in one transaction, which the overview can undo."""
         super().__init__()
         self.inbox: Inbox | None = None
         self.plan: ConsolidationPlan | None = None
+        self._owed = False  # the cursor went where no block was fetched yet; it is picked when it comes
 
     def asks(self) -> Iterable[Ask]:
-        return [("inbox list", {"limit": MOST_ROWS})]
+        return [("inbox list", {"limit": PAGE, "offset": max(0, self.cursor - PAGE // 2)})]
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "inbox list":
@@ -55,12 +58,17 @@ happens; c carries it out in one transaction, which the overview can undo."""
             self.plan = result if hasattr(result, "items") else None
             self.cursor = 0
         self.cursor = max(0, min(self.cursor, self.rows - 1))
+        if verb == "inbox list" and self.plan is None:
+            if result.total and not result.blocks:  # the list became shorter than where it was read from
+                self.look()
+            elif self._owed and self.block_at_cursor() is not None:
+                self.moved()
 
     @property
     def rows(self) -> int:
         if self.plan is not None:
             return len(self.plan.items)
-        return len(self.inbox.blocks) if self.inbox is not None else 0
+        return self.inbox.total if self.inbox is not None else 0
 
     def subtitle(self) -> str:
         if self.plan is not None:
@@ -75,16 +83,26 @@ happens; c carries it out in one transaction, which the overview can undo."""
             return None
         if self.plan is not None:
             return self.plan.items[self.cursor].block.id
-        return self.inbox.blocks[self.cursor].id if self.inbox is not None else None
+        here = self.inbox.blocks if self.inbox is not None else ()
+        place = self.cursor - self.inbox.offset if self.inbox is not None else 0
+        return here[place].id if 0 <= place < len(here) else None
 
     def moved(self) -> None:
+        if self.plan is None and self.inbox is not None:
+            first, last = self.inbox.offset, self.inbox.offset + len(self.inbox.blocks)
+            above, below = first > 0 and self.cursor < first + EDGE, last < self.inbox.total
+            if above or (below and self.cursor >= last - EDGE):
+                for verb, arguments in self.asks():
+                    self.ask(verb, origin="screen", **arguments)
         chosen = self.block_at_cursor()
+        self._owed = chosen is None
         if chosen is not None:
             self.post_message(self.Picked(chosen))
 
     def selection_changed(self, block_id: str | None) -> None:
         if self.plan is None and self.inbox is not None:
-            self.cursor = next((n for n, b in enumerate(self.inbox.blocks) if b.id == block_id), self.cursor)
+            here = enumerate(self.inbox.blocks, self.inbox.offset)
+            self.cursor = next((place for place, block in here if block.id == block_id), self.cursor)
         self.refresh()
 
     def draw(self, canvas: Canvas) -> Text:
@@ -107,7 +125,10 @@ happens; c carries it out in one transaction, which the overview can undo."""
             canvas,
             now=self.inbox.now,
             selected=self.block_at_cursor(),
+            offset=max(0, self.cursor - self.inbox.offset),
             total=self.inbox.total,
+            before=self.inbox.offset,
+            oldest=self.inbox.oldest,
         )
 
     def _nothing(self, canvas: Canvas) -> Text:

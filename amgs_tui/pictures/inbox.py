@@ -28,11 +28,13 @@ def inbox(
     offset: int = 0,
     tokens: Callable[[str], int] | None = None,
     total: int | None = None,
+    before: int = 0,
+    oldest: datetime | None = None,
 ) -> Text:
     """The raw blocks, one a line, and the chosen one below in full where there is room.
 
     tokens: counts the tokens of a text; without it the column is not drawn. total: how many wait, when
-    `blocks` is a part of them.
+    `blocks` is a part of them; before: how many of them come before it; oldest: when the oldest was made.
     """
     if not blocks:
         return notice(
@@ -44,11 +46,11 @@ def inbox(
         )
     sheet = Sheet(canvas)
     palette = sheet.palette
-    oldest = min(blocks, key=lambda block: (block.created_at, block.id))
+    since = oldest or min(block.created_at for block in blocks)
     costs = [tokens(block.content) for block in blocks] if tokens else []
     facts = [
         Fact(0, ((plural(total or len(blocks), "raw block"), ink(palette.accent, bold=True)),)),
-        Fact(1, (("oldest ", ink(palette.muted)), (age(oldest.created_at, now), ink(palette.text)))),
+        Fact(1, (("oldest ", ink(palette.muted)), (age(since, now), ink(palette.text)))),
         Fact(
             2, (("consolidate", ink(palette.text, bold=True)), (" makes them findable", ink(palette.muted)))
         ),
@@ -65,7 +67,7 @@ def inbox(
     first = window_of(len(blocks), rows, place, offset)
     shown = blocks[first : first + rows]
     _list(sheet.part(0, 1), shown, now, selected, costs[first : first + rows])
-    note = scroll_note(first, len(shown), len(blocks))
+    note = scroll_note(before + first, len(shown), total or len(blocks))
     if note and sheet.width >= 70:
         sheet.put(sheet.width - width_of(note) - 1, 0, note, ink(palette.muted))
     if detail >= 3:

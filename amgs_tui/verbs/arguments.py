@@ -31,6 +31,8 @@ WeightsText = Annotated[
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most this many.")]
 
 
+Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Leave out the first so many.")]
+
 Profile = Annotated[
     Literal["ephemeral", "standard", "durable", "core"] | None,
     typer.Option("--profile", metavar="NAME", help="A decay profile: ephemeral, standard, durable or core."),

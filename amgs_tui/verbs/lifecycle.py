@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from amgs.errors import UsageError
-from amgs_tui.verbs.arguments import Limit
+from amgs_tui.verbs.arguments import Limit, Offset
 from amgs_tui.verbs.registry import Takes, verb
 from amgs_tui.verbs.results import Consolidated, Inbox, OperationList, Untouched
 
@@ -52,13 +52,17 @@ def ingest(
 
 
 @verb("inbox list", summary="List what waits to be consolidated.", pane="inbox")
-def inbox(session: Session, *, limit: Limit = 200) -> Inbox:
+def inbox(session: Session, *, limit: Limit = 200, offset: Offset = 0) -> Inbox:
     """List raw blocks, the newest first."""
     from amgs.model import BlockFilter
 
-    blocks = session.memory.blocks(BlockFilter(statuses=("raw",)), limit=limit)
+    raw = BlockFilter(statuses=("raw",))
+    total = session.memory.status().blocks.get("raw", 0)
+    blocks = session.memory.blocks(raw, limit=limit, offset=offset)
+    last = session.memory.blocks(raw, limit=1, offset=total - 1) if total else ()
     session.listed = tuple(block.id for block in blocks)
-    return Inbox(blocks, session.memory.status().blocks.get("raw", 0), session.clock.now())
+    oldest = last[0].created_at if last else None
+    return Inbox(blocks, total, session.clock.now(), offset, oldest)
 
 
 @verb("inbox due", summary="Say whether the inbox should be consolidated now, and why.")

@@ -54,11 +54,16 @@ class SettingsList:
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """`inbox list`: raw blocks, the newest first; total counts all of them, shown or not."""
+    """`inbox list`: raw blocks, the newest first, from the `offset`-th on; total counts all, shown or not.
+
+    oldest: when the oldest of all was made.
+    """
 
     blocks: tuple[Block, ...]
     total: int
     now: datetime
+    offset: int = 0
+    oldest: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,8 +159,9 @@ class World:
         self.raw += new
         return IngestReport(tuple(each.id for each in new), ())
 
-    def inbox_list(self, **_: Any) -> Inbox:
-        return Inbox(tuple(self.raw), len(self.raw), NOW)
+    def inbox_list(self, limit: int = 200, offset: int = 0) -> Inbox:
+        shown = tuple(self.raw[offset : offset + limit])
+        return Inbox(shown, len(self.raw), NOW, offset, self.raw[-1].created_at if self.raw else None)
 
     def consolidate(self, **_: Any) -> Operation:
         self.blocks += [replace(each, status="consolidated") for each in self.raw]

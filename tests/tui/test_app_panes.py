@@ -91,6 +91,22 @@ async def test_keys_are_answered_while_something_runs() -> None:
         await driven.settle()
 
 
+async def test_a_long_inbox_is_fetched_where_the_cursor_goes() -> None:
+    world = World(raw=5000)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("end")
+        assert driven.app.selected == world.raw[-1].id
+        assert "5000 of 5000" in driven.text.replace("–", " ")
+        await driven.press("home")
+        assert driven.app.selected == world.raw[0].id
+        fetched = [call.arguments for call in world.calls if call.verb == "inbox list"]
+        assert all(given["limit"] <= 400 for given in fetched) and len(fetched) <= 4
+        for _ in range(12):
+            await driven.press("pagedown")
+        place = world.raw.index(next(each for each in world.raw if each.id == driven.app.selected))
+        assert place > 200
+
+
 async def test_the_cursor_in_the_inbox_selects_the_block_everywhere() -> None:
     world = World()
     async with drive(world, (200, 60)) as driven:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from amgs_focus.allocator import AllocatorState
+from amgs_focus.candidates import AllocatorState
 from amgs_focus.records import Band, NodeRef, Refocus, StepRecord
 from amgs_focus.working_context import WorkingContext
 
@@ -51,7 +51,7 @@ class FocusState:
             sorted((str(node), value) for node, value in marked.items())
             for marked in (allocator.opened, allocator.closed, allocator.overrides)
         ]
-        flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus)
+        flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus, allocator.thresholds)
         return hashlib.sha256(f"{flags}|{marks}|{entries}|{tokens}".encode()).hexdigest()[:16]
 
 

@@ -12,6 +12,7 @@ import torch
 
 from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import FocusError
+from amgs_focus.fronts import Prices
 from amgs_focus.gist_tree import LifetimeTree, Progress
 from amgs_focus.working_context import SINKS, Codes, WorkingContext
 
@@ -58,9 +59,9 @@ class PrefixReader:
         keep = self._common(codes)
         return 0 if keep == len(codes) == len(self._codes) else len(codes) - min(keep, len(codes) - 1)
 
-    def predicted_ms(self, dirty: int) -> float:
-        """What computing so many positions will take, from those before; 0 while nothing was measured."""
-        return 0.0 if dirty <= 0 else self._single_ms + self._each_ms * (dirty - 1)
+    def prices(self, context: WorkingContext) -> Prices:
+        """What reading the context would cost, from what is cached and what was measured before."""
+        return Prices(context.used - self.dirty(context), self._single_ms, self._each_ms)
 
     def forget(self, tree: LifetimeTree, length: int) -> None:
         """Drop what depends on lifetime tokens from `length` on; call it before the lifetime is cut."""

@@ -110,13 +110,25 @@ class ScoreRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Front:
+    """What a change makes the model compute again: from window position `first` on so many positions, with
+    all that is dirty already; predicted milliseconds, 0 while nothing was measured.
+    """
+
+    first: int
+    positions: int
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What the allocator did, or did not do, with one node, and why.
 
     The node is always the parent: `expand` opens it into its children, `collapse` closes its children into
     it. cost: change of the working context in tokens (negative refunds). rank: 1 is first in its queue of
     `of` candidates, 0 when it was none. refinement: the pass of the refocus, from 1. score: mean of the
-    entries concerned.
+    entries concerned. front: what the action makes dirty, known before it is taken; None for what was no
+    candidate.
     """
 
     level: int
@@ -131,6 +143,7 @@ class Decision:
     start: int = 0
     end: int = 0
     refinement: int = 1
+    front: Front | None = None
 
     @property
     def node(self) -> NodeRef:

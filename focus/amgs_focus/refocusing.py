@@ -36,7 +36,7 @@ def refocus(
     began = clock.perf()
     number = state.allocator.refocus + 1
     allocator = replace(state.allocator, refocus=number, headroom=settings.cadence)
-    context, edits, done = state.context, 0, 0
+    context, prices, edits, done = state.context, reader.prices(state.context), 0, 0
     decisions: dict[tuple[NodeRef, Action], Decision] = {}
     scores: Mapping[NodeRef, float] = {}
     parts: dict[NodeRef, Parts] = {}
@@ -44,8 +44,9 @@ def refocus(
         found = scorer.score(LensView(context, tree, state.question_tokens))
         _require_scores(found, context, scorer)
         parts |= _parts(found, context)
-        allocation = allocate(context, found, tree, settings, allocator)
+        allocation = allocate(context, found, tree, settings, allocator, prices)
         context, allocator, scores = allocation.context, allocation.state, allocation.scores
+        prices = allocation.prices
         edits += len(allocation.edits)
         # of two passes the later one's answer counts; what was applied is not asked about again
         decisions |= {(one.node, one.kind): replace(one, refinement=done) for one in allocation.actions}
@@ -54,6 +55,15 @@ def refocus(
     parts = {entry.node: parts[entry.node] for entry in context.entries() if entry.node in parts}
     residency = {entry.node: state.residency.get(entry.node, number) for entry in context.entries()}
     outside = sum(entry.end <= context.tail_start for entry in context.entries())
+    swap_rate = edits / outside if outside else 0.0
+    allocator = replace(
+        allocator,
+        thresholds=allocator.thresholds.adapted(
+            settings,
+            utilization=context.used / max(1, context.window - settings.cadence),
+            swap_rate=swap_rate,
+        ),
+    )
     dirty = reader.dirty(context)
     record = Refocus(
         number=number,
@@ -69,10 +79,10 @@ def refocus(
         used=context.used,
         window=context.window,
         passes=done,
-        swap_rate=edits / outside if outside else 0.0,
+        swap_rate=swap_rate,
         mean_residency=mean_residency(context, residency, number),
         dirty=dirty,
-        predicted_ms=reader.predicted_ms(dirty),
+        predicted_ms=prices.milliseconds(dirty),
         milliseconds=(clock.perf() - began) * 1000,
         forced=forced,
     )

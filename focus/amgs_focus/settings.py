@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -27,6 +29,18 @@ class FocusSettings(BaseModel):
     )
     n_diff: int = Field(
         default=4, ge=0, description="At most this many actions in one pass of the allocator."
+    )
+    policy: Literal["greedy", "exact"] = Field(
+        default="greedy",
+        description="How actions are chosen: the greedy loop, or the set with the greatest sum of scores.",
+    )
+    order: Literal["score", "score_per_ms"] = Field(
+        default="score",
+        description="What ranks candidates: the score, or the score for the time that recomputing takes.",
+    )
+    thresholds: Literal["fixed", "adaptive"] = Field(
+        default="fixed",
+        description="Whether τ stays as set, or follows how full the window is and how restless the loop.",
     )
     cooldown: int = Field(
         default=2, ge=0, description="Refocuses for which the opposite of an action stays masked."

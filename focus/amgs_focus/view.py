@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from amgs_focus.allocator import cooldown_left, expand_cost
+from amgs_focus.candidates import cooldown_left, expand_cost
 from amgs_focus.focus_state import FocusState, mean_residency
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.records import (
@@ -58,8 +58,8 @@ def snapshot(runtime: FocusRuntime) -> FocusView:
         refocuses=state.allocator.refocus,
         dirty=last.dirty if last else 0,
         predicted_ms=last.predicted_ms if last else 0.0,
-        tau_expand=settings.tau_expand,
-        tau_collapse=settings.tau_collapse,
+        tau_expand=state.allocator.thresholds.expand(settings),
+        tau_collapse=state.allocator.thresholds.collapse(settings),
         question=state.question,
         text=model.decode(spoken),
         finished=state.finished,
@@ -77,8 +77,7 @@ def explain(runtime: FocusRuntime, place: int) -> EntryExplanation:
     decision = _decision_of(entry, _by_node(state.last.decisions if state.last else ()), settings.block_size)
     shown = _entry_view(runtime, place, _by_node(state.last.decisions if state.last else ()))
     opening = expand_cost(entry, state.context) if shown.expandable else None
-    before = SINKS + sum(earlier.cost for earlier in state.context.entries()[:place])
-    behind = state.context.used - before
+    prices = runtime.reader.prices(state.context)
     return EntryExplanation(
         entry=shown,
         text=tree.text(entry.start, entry.end),
@@ -89,10 +88,10 @@ def explain(runtime: FocusRuntime, place: int) -> EntryExplanation:
         legality=_legality(shown),
         expand_cost=opening,
         collapse_cost=_collapse_cost(entry, state.context) if shown.collapsible else None,
-        expand_ms=runtime.reader.predicted_ms(behind + opening) if opening is not None else 0.0,
+        expand_ms=0.0 if opening is None else prices.front(state.context, place, opening).milliseconds,
         cooldown=shown.cooldown,
-        tau_expand=settings.tau_expand,
-        tau_collapse=settings.tau_collapse,
+        tau_expand=state.allocator.thresholds.expand(settings),
+        tau_collapse=state.allocator.thresholds.collapse(settings),
         reason_text=_sentence(decision),
         would=_would(shown, decision, state, settings),
         measurement=runtime.measurements.get(entry.node),
@@ -213,7 +212,7 @@ def _would(shown: EntryView, decision: Decision | None, state: FocusState, setti
         steps.append("would collapse once its gist is made anew")
     else:
         if shown.expandable and not shown.forbidden:
-            steps.append(f"would expand above +{settings.tau_expand:.2f}")
+            steps.append(f"would expand above +{state.allocator.thresholds.expand(settings):.2f}")
         if shown.collapsible and not shown.pinned:
-            steps.append(f"would collapse below −{settings.tau_collapse:.2f}")
+            steps.append(f"would collapse below −{state.allocator.thresholds.collapse(settings):.2f}")
     return (" · ".join(steps) or "nothing: it has no finer and no coarser level").capitalize() + "."

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Protocol
 
 import numpy as np
@@ -112,6 +112,11 @@ class WorkingContext:
     @property
     def free(self) -> int:
         return self.window - self.used
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """The window position at which each entry begins, and last where the context ends."""
+        return tuple(accumulate((entry.cost for entry in self.items), initial=SINKS))
 
     @property
     def tail_start(self) -> int:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_focus.allocator import Allocation, AllocatorState, allocate, cooldown_left, make_room
+from amgs_focus.allocator import Allocation, allocate, make_room
+from amgs_focus.candidates import AllocatorState, cooldown_left
 from amgs_focus.errors import BudgetError
 from amgs_focus.records import Action, Decision, NodeRef, Override
 from amgs_focus.settings import FocusSettings

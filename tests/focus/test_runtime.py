@@ -382,9 +382,9 @@ def test_predictions_come_from_what_was_measured_and_a_still_clock_gives_zero() 
     runtime = FocusRuntime(MODEL, PointerEncoder(), TailSimilarity(), SMALL, clock=TickingClock())
     runtime.ingest(notes())
     runtime.decode(6)
-    assert runtime.reader.predicted_ms(1) > 0
-    assert runtime.reader.predicted_ms(50) >= runtime.reader.predicted_ms(1)
-    assert runtime.reader.predicted_ms(0) == 0
+    prices = runtime.reader.prices(runtime.context)
+    assert prices.milliseconds(50) >= prices.milliseconds(1) > 0
+    assert prices.milliseconds(0) == 0
     still = asked()
     assert all(record.milliseconds == 0 for record in still.decode(6))
     assert still.snapshot().predicted_ms == 0

@@ -17,7 +17,7 @@ from amgs_focus.errors import BudgetError
 from amgs_focus.fronts import Prices
 from amgs_focus.oracle import Gate, gates_of, solve
 from amgs_focus.records import Action, Decision, Front, NodeRef, Reason
-from amgs_focus.scores import Scores, aggregate
+from amgs_focus.scoring import Scores, aggregate
 from amgs_focus.settings import FocusSettings
 from amgs_focus.working_context import Edit, TreeShape, WorkingContext, too_small
 
@@ -99,9 +99,9 @@ class _Pass:
         applied, most = 0, self.now.settings.n_diff
         while applied < most:
             for queue in (expands, collapses):
-                self.drop_superseded(queue)
                 if applied and self.now.settings.order == "score_per_ms":
                     self.sort(queue)  # what lies behind the last change has become cheap
+                self.drop_superseded(queue)
             if collapses and (collapses[0].asked or self.now.free < 0):
                 self.act(collapses.pop(0))
             elif expands and expands[0].cost <= self.now.free:

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from amgs_focus.allocator import Allocation, allocate, make_room
 from amgs_focus.candidates import AllocatorState, cooldown_left
 from amgs_focus.errors import BudgetError
-from amgs_focus.records import Action, Decision, NodeRef, Override
+from amgs_focus.fronts import Prices
+from amgs_focus.records import Action, Decision, Front, NodeRef, Override
 from amgs_focus.settings import FocusSettings
+from amgs_focus.thresholds import Thresholds
 from amgs_focus.working_context import WorkingContext, assemble, coarsest
 from tests.focus.focus_world import SMALL, Shape, told
 
@@ -271,10 +273,17 @@ def test_headroom_is_kept_free_where_it_can_be() -> None:
     assert run({}, context=context, shape=shape, state=state).context.used == base.used
 
 
-@given(st.integers(0, 300), st.integers(0, 30), st.data())
+@given(
+    st.integers(0, 300),
+    st.integers(0, 30),
+    st.sampled_from(["greedy", "exact"]),
+    st.sampled_from(["score", "score_per_ms"]),
+    st.data(),
+)
 def test_whatever_the_scores_the_outcome_fits_and_everything_is_answered(
-    length: int, slack: int, data: st.DataObject
+    length: int, slack: int, policy: str, order: str, data: st.DataObject
 ) -> None:
+    settings = SMALL.model_copy(update={"policy": policy, "order": order})
     shape = Shape(length)
     window = coarsest(shape, 10**6, 2).used + slack
     context = assemble(shape, window, 2)
@@ -285,7 +294,7 @@ def test_whatever_the_scores_the_outcome_fits_and_everything_is_answered(
         )
         scores = {entry.node: value for entry, value in zip(context.entries(), drawn, strict=True)}
         state = replace(state, refocus=number)
-        allocation = allocate(context, told(context, scores), shape, SMALL, state)
+        allocation = allocate(context, told(context, scores), shape, settings, state)
         allocation.context.check()
         assert sum(one.applied for one in allocation.actions) == len(allocation.edits) <= SMALL.n_diff
         again = context
@@ -318,3 +327,153 @@ def test_nothing_flips_within_its_cooldown(drawn: list[float]) -> None:
                 assert kind == one.kind or number - when > SMALL.cooldown
                 last[one.node] = (one.kind, number)
         context, state = allocation.context, allocation.state
+
+
+EXACT = SMALL.model_copy(update={"policy": "exact"})
+
+
+def applied(allocation: Allocation) -> set[tuple[NodeRef, Action]]:
+    return {(one.node, one.kind) for one in allocation.actions if one.applied}
+
+
+def test_the_exact_policy_takes_two_that_fit_where_the_greedy_one_takes_the_greatest() -> None:
+    shape = Shape(100, slots=2)
+    context = replace(coarsest(shape, 100, 2), window=coarsest(shape, 100, 2).used + 6)
+    scores = {L3: 0.9, L1: 0.6, NodeRef(1, 21): 0.5}  # L3 takes 6 positions, a block 2
+    greedy = run(scores, context=context, shape=shape)
+    exact = run(scores, context=context, shape=shape, settings=EXACT)
+    assert applied(greedy) == {(L3, "expand")}
+    assert applied(exact) == {(L1, "expand"), (NodeRef(1, 21), "expand")}
+    left = decision(exact, L3, "expand")
+    assert (left.reason, left.rank) == ("budget", 1)
+    assert "worth more elsewhere" in left.detail
+
+
+def test_the_exact_policy_closes_for_room_only_and_the_least_wanted_first() -> None:
+    base, shape = context_of()
+    context = replace(opened(base, L1, NodeRef(1, 21)), window=base.used + 6)
+    unwanted = {NodeRef(0, 20): -0.4, NodeRef(0, 21): -0.9}
+    assert not applied(run(unwanted, context=context, shape=shape, settings=EXACT))
+    allocation = run({L3: 0.5, **unwanted}, context=context, shape=shape, settings=EXACT)
+    assert applied(allocation) == {(L3, "expand"), (NodeRef(1, 21), "collapse")}
+    assert decision(allocation, L1, "collapse").detail == "nothing needs its room"
+
+
+def test_the_exact_policy_says_when_only_n_diff_was_in_the_way() -> None:
+    tight = EXACT.model_copy(update={"n_diff": 1})
+    allocation = run({L3: 0.5, L2: 0.9, L1: 0.7}, settings=tight)
+    assert applied(allocation) == {(L2, "expand")}
+    assert decision(allocation, L1, "expand").reason == "n_diff"
+
+
+def test_the_exact_policy_hears_the_operator_and_leaves_what_is_pinned() -> None:
+    asked = run({L3: -0.9}, state=said(L3, "expand"), settings=EXACT)
+    assert decision(asked, L3, "expand").reason == "applied"
+    base, shape = context_of()
+    context = replace(opened(base, L1), window=base.used + 3)
+    pinned = run(
+        {L3: 0.9, NodeRef(0, 20): -0.9},
+        context=context,
+        shape=shape,
+        state=said(NodeRef(0, 20), "pin"),
+        settings=EXACT,
+    )
+    assert decision(pinned, L1, "collapse").reason == "superseded"
+    assert decision(pinned, L3, "expand").reason == "budget"
+
+
+@given(st.integers(0, 300), st.integers(0, 30), st.data())
+def test_no_greedy_pass_opens_more_than_the_exact_one(length: int, slack: int, data: st.DataObject) -> None:
+    shape = Shape(length)
+    context = assemble(shape, coarsest(shape, 10**6, 2).used + slack, 2)
+    count = len(context.entries())
+    drawn = data.draw(st.lists(st.floats(0, 1), min_size=count, max_size=count))
+    scores = {entry.node: value for entry, value in zip(context.entries(), drawn, strict=True)}
+    gained = [
+        sum(one.score for one in allocation.actions if one.applied)
+        for allocation in (
+            run(scores, context=context, shape=shape),
+            run(scores, context=context, shape=shape, settings=EXACT),
+        )
+    ]
+    assert gained[0] <= gained[1] + 1e-9
+
+
+def test_the_dirty_front_is_known_for_every_candidate_before_anything_is_applied() -> None:
+    base, shape = context_of()
+    settings = SMALL.model_copy(update={"n_diff": 0})
+    prices = Prices(base.used, single_ms=10.0, each_ms=2.0)
+    allocation = allocate(
+        base, told(base, {L3: 0.9, L1: 0.5}), shape, settings, AllocatorState(refocus=1), prices
+    )
+    far, near = decision(allocation, L3, "expand"), decision(allocation, L1, "expand")
+    assert (far.reason, near.reason) == ("n_diff", "n_diff")
+    # the sinks stand before the first entry; three children more come with either
+    assert far.front == Front(4, base.used + 3 - 4, 10.0 + 2.0 * (base.used + 3 - 4 - 1))
+    assert near.front is not None and near.front.first == 4 + 2
+    assert near.front.milliseconds == far.front.milliseconds - 2 * 2.0
+
+
+def test_ordered_by_time_the_cheaper_goes_first_and_what_is_dirty_anyway_is_cheap() -> None:
+    shape = Shape(100)
+    base = coarsest(shape, 60, 2)
+    settings = SMALL.model_copy(update={"n_diff": 1, "order": "score_per_ms"})
+    scores = {L3: 0.6, NodeRef(1, 22): 0.5}
+    clean = Prices(base.used, 1.0, 1.0)
+    state = AllocatorState(refocus=1)
+    assert applied(
+        allocate(base, told(base, scores), shape, SMALL.model_copy(update={"n_diff": 1}), state)
+    ) == {(L3, "expand")}
+    late = allocate(base, told(base, scores), shape, settings, state, clean)
+    assert applied(late) == {(NodeRef(1, 22), "expand")}
+    dirty = allocate(base, told(base, scores), shape, settings, state, Prices(4, 1.0, 1.0))
+    assert applied(dirty) == {(L3, "expand")}
+
+
+def test_after_an_early_change_the_later_ones_are_ranked_by_what_they_still_add() -> None:
+    base, shape = context_of()
+    settings = SMALL.model_copy(update={"n_diff": 2, "order": "score_per_ms"})
+    scores = {L3: 1.0, L2: 0.21, NodeRef(1, 22): 0.9}
+    found = allocate(
+        base, told(base, scores), shape, settings, AllocatorState(refocus=1), Prices(base.used, 1.0, 1.0)
+    )
+    assert applied(found) == {(NodeRef(1, 22), "expand"), (L3, "expand")}
+    assert found.prices.clean == 4
+
+
+def test_adaptive_thresholds_lean_away_from_a_full_window_and_say_so() -> None:
+    settings = SMALL.model_copy(update={"thresholds": "adaptive"})
+    thresholds = Thresholds()
+    for _ in range(9):
+        thresholds = thresholds.adapted(settings, utilization=0.99, swap_rate=0.0)
+    assert thresholds.expand(settings) == pytest.approx(0.3)
+    assert thresholds.collapse(settings) == pytest.approx(0.1)
+    state = AllocatorState(refocus=1, thresholds=thresholds)
+    refused = decision(run({L3: 0.25}, settings=settings, state=state), L3, "expand")
+    assert (refused.reason, refused.detail) == (
+        "below_threshold",
+        "τ is +0.30, from 0.20 as the window was full",
+    )
+
+
+def test_adaptive_thresholds_rise_while_the_loop_is_restless_and_come_back_when_it_is_quiet() -> None:
+    settings = SMALL.model_copy(update={"thresholds": "adaptive"})
+    restless = Thresholds()
+    for _ in range(9):
+        restless = restless.adapted(settings, utilization=0.85, swap_rate=0.5)
+    assert restless.expand(settings) == restless.collapse(settings) == pytest.approx(0.4)
+    assert restless.why() == "the loop was restless"
+    quiet = restless
+    for _ in range(9):
+        quiet = quiet.adapted(settings, utilization=0.85, swap_rate=0.0)
+    assert quiet == Thresholds()
+
+
+@given(st.floats(0.75, 0.95), st.floats(0.125, 0.25), st.floats(-1, 1), st.floats(1, 2))
+def test_inside_the_dead_band_thresholds_stay_where_they_are(
+    utilization: float, swap_rate: float, lean: float, calm: float
+) -> None:
+    settings = SMALL.model_copy(update={"thresholds": "adaptive"})
+    thresholds = Thresholds(lean, calm)
+    assert thresholds.adapted(settings, utilization=utilization, swap_rate=swap_rate) == thresholds
+    assert thresholds.adapted(SMALL, utilization=utilization, swap_rate=swap_rate) == Thresholds()

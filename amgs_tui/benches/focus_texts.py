@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sysconfig
+import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,13 @@ class Corpus:
     @property
     def tokens(self) -> int:
         return sum(map(len, self.documents))
+
+
+class Stopwatch:
+    """The machine's monotonic clock: a bench measures real time, whatever the session's clock says."""
+
+    def perf(self) -> float:
+        return time.perf_counter()
 
 
 def read_texts(model: BaseModel, files: Sequence[Path] | Path | None, bench: str) -> Corpus:

@@ -45,6 +45,10 @@ class Ledger:
             self._rows[key] = row
         return self._rows[key]
 
+    def get(self, key: str) -> Row | None:
+        """The row of a key, where it was measured."""
+        return self._rows.get(key)
+
     def __len__(self) -> int:
         return len(self._rows)
 

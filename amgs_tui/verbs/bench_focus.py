@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from amgs.model import Progress
     from amgs_focus.base_model import BaseModel
     from amgs_focus.gistnet import GistEncoder
+    from amgs_focus.scoring import FocusScorer
     from amgs_tui.benches.frame import BenchResult
     from amgs_tui.session import Session
 
@@ -68,6 +69,98 @@ def bench_gist(
     return focus_gist.run(
         model, encoder, corpora, _folder(session, out), windows=windows, quick=quick, progress=progress
     )
+
+
+@verb("bench focus-policy", summary="Measure whose choice of detail helps the model most.", long=True)
+def bench_policy(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    places: Annotated[
+        int, typer.Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
+    ] = 16,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Measure every expansion's ΔNLL, and what each policy would have opened for it: the scorers, BM25 to the
+    tail, recency, attention mass, chance, a static layout and the oracle.
+
+    A run that was cut short goes on from the rows in the folder.
+    """
+    from amgs_tui.benches import focus_policy
+    from amgs_tui.benches.focus_texts import read_texts
+
+    del as_json
+    model = session.load_model(progress)
+    corpus = read_texts(model, text, "focus-policy")
+    encoder = _encoder(model, gist)
+    return focus_policy.run(
+        model,
+        encoder,
+        _scorers(model),
+        corpus,
+        _folder(session, out),
+        places=places,
+        quick=quick,
+        progress=progress,
+    )
+
+
+@verb(
+    "bench focus-passkey", summary="Ask for keys planted in lifetimes of up to a million tokens.", long=True
+)
+def bench_passkey(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    keys: Annotated[int, typer.Option("--keys", metavar="N", min=2, help="Keys in each lifetime.")] = 24,
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option("--size", metavar="NAME", help="Only 4k, 32k, 256k or 1M; may be repeated."),
+    ] = None,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Plant pass keys at every depth and ask for each: was it brought into sight, and was it answered.
+
+    Lifetimes are built once and kept in the folder; a size that the texts cannot fill is left out.
+    """
+    from amgs.errors import UsageError
+    from amgs_tui.benches import focus_passkey
+    from amgs_tui.benches.focus_texts import read_texts
+
+    del as_json
+    known = focus_passkey.SIZES
+    if unknown := [name for name in sizes or () if name not in known]:
+        raise UsageError(f"There is no size {unknown[0]}.", way_out=f"Sizes are {', '.join(known)}.")
+    model = session.load_model(progress)
+    corpus = read_texts(model, text, "focus-passkey")
+    encoder = _encoder(model, gist)
+    return focus_passkey.run(
+        model,
+        encoder,
+        _scorers(model)[0],
+        corpus,
+        _folder(session, out),
+        sizes={name: known[name] for name in sizes or known},
+        keys=keys,
+        quick=quick,
+        progress=progress,
+    )
+
+
+def _scorers(model: BaseModel) -> list[FocusScorer]:
+    """What ships for the model, the session's own first."""
+    from amgs_focus.tail_similarity import TailSimilarity
+
+    del model
+    return [TailSimilarity()]
 
 
 def _encoder(model: BaseModel, gist: Path | None) -> GistEncoder:

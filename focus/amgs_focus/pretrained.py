@@ -121,6 +121,20 @@ class PretrainedModel:
         hidden: torch.Tensor = output.last_hidden_state
         return hidden
 
+    def attention(self, embeddings: torch.Tensor, last: int) -> torch.Tensor:
+        """(1, W, d) -> (W,): attention of the last positions to each, averaged over layers and heads.
+
+        For measuring only: the fast kernels do not keep it, so the slow one runs for this pass.
+        """
+        before = self._model.config._attn_implementation
+        self._model.set_attn_implementation("eager")
+        try:
+            output = self._decoder(inputs_embeds=embeddings, use_cache=False, output_attentions=True)
+        finally:
+            self._model.set_attn_implementation(before)
+        paid = [layer[0, :, -last:].float().mean(dim=(0, 1)) for layer in output.attentions]
+        return torch.stack(paid).mean(dim=0)
+
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         scores: torch.Tensor = self._head(hidden)
         return scores.float()

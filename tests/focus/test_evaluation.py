@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import TextError
 from amgs_focus.evaluation.bootstrap import resampled
 from amgs_focus.evaluation.gist import draw_windows
+from amgs_focus.evaluation.needles import CHOICES, choose, facts, pass_keys, plant
+from amgs_focus.evaluation.policy import spearman
+from amgs_focus.tiny import TinyModel
+
+torch.set_num_threads(1)
 
 
 @given(
@@ -45,3 +51,51 @@ def test_one_document_is_resampled_by_window() -> None:
     rows = {"x": list(np.arange(30.0))}
     found = resampled(rows, lambda means: means["x"], seed=1, groups=[3] * 30)
     assert found.low < found.mean == 14.5 < found.high
+
+
+@given(st.integers(1, 6), st.integers(0, 5), st.integers(500, 900))
+def test_needles_stand_where_it_is_said_and_every_second_key_lies_across_an_edge(
+    count: int, seed: int, part: int
+) -> None:
+    model = TinyModel()
+    length = count * part
+    text = model.encode("x" * length)
+    tokens, planted = plant(model, text, pass_keys(count, seed), length, 32, seed)
+    assert len(tokens) == length
+    for number, one in enumerate(planted):
+        assert model.decode(tokens[one.start : one.end]) == one.needle.statement
+        assert model.decode(tokens[one.key_start : one.key_end]) == one.needle.key
+        assert (one.key_start // 32 != (one.key_end - 1) // 32) == (number % 2 == 1)
+        assert number * part <= one.start and one.end <= (number + 1) * part
+    assert tokens.count(ord("x")) >= length - sum(one.end - one.start for one in planted)
+
+
+def test_no_wrong_answer_stands_in_the_text_and_the_right_one_is_anywhere() -> None:
+    for needles in (pass_keys(40, 1), facts(40, 1)):
+        assert all(needle.key in needle.statement for needle in needles)
+        assert {needle.right for needle in needles} == set(range(CHOICES))
+        assert all(len(set(needle.options)) == CHOICES for needle in needles)
+    keys = pass_keys(40, 1)
+    said = " ".join(needle.statement for needle in keys)
+    assert all(sum(option in said for option in needle.options) == 1 for needle in keys)
+
+
+def test_the_choice_is_the_option_that_a_plain_pass_finds_likeliest() -> None:
+    model = TinyModel()
+    needle = facts(1, 3)[0]
+    prefix = model.embed(torch.tensor(model.encode("somebody keeps something somewhere")))
+    losses = []
+    for option in needle.options:
+        stem, answer = model.encode(needle.stem.rstrip()), model.encode(f" {option}")
+        rows = torch.cat([prefix, model.embed(torch.tensor([*stem, *answer]))])
+        logs = torch.log_softmax(model.logits(model.forward(rows[None])[0]).double(), dim=-1)
+        places = range(len(rows) - len(answer) - 1, len(rows) - 1)
+        losses.append(-sum(float(logs[place, token]) for place, token in zip(places, answer, strict=True)))
+    assert choose(model, prefix, needle) == int(np.argmin(losses))
+
+
+def test_rank_correlation_shares_ties() -> None:
+    assert spearman([1, 2, 3, 4], [10, 20, 30, 40]) == pytest.approx(1)
+    assert spearman([1, 2, 3, 4], [4, 3, 2, 1]) == pytest.approx(-1)
+    assert spearman([1, 1, 2], [1, 1, 5]) == pytest.approx(1)
+    assert spearman([1, 1, 1], [1, 2, 3]) == 0.0

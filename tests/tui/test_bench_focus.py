@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.scoring import FocusScorer, LensView, Scores
+from amgs_focus.settings import FocusSettings
+from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import TinyModel
 from amgs_tui import cli
-from amgs_tui.benches import focus_gist
+from amgs_tui.benches import focus_gist, focus_passkey, focus_policy
 from amgs_tui.benches.focus_texts import Corpus, read_texts
+from amgs_tui.benches.frame import BenchResult
 from amgs_tui.benches.ledger import Ledger
 from amgs_tui.headless.encode import to_json
 from amgs_tui.headless.tables import table_of
@@ -22,6 +27,25 @@ torch.set_num_threads(1)
 TEXT = "".join(
     f"On day {day} the keeper of light {day % 7} wrote {day * day} words, and slept. " for day in range(90)
 )
+
+
+class Told:
+    """A scorer that asks for nothing."""
+
+    name = "nothing"
+
+    def score(self, view: LensView) -> Scores:
+        return Scores(np.zeros(view.context.used - 4), {})
+
+
+class CountedPointer(PointerEncoder):
+    """Counts the blocks it summed up."""
+
+    blocks = 0
+
+    def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        self.blocks += len(tokens)
+        return super().encode_tokens(embeddings, tokens)
 
 
 class Counted(TinyModel):
@@ -76,6 +100,58 @@ def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path
         model, PointerEncoder(), [prose, code], tmp_path, windows=4
     ).metrics.keys() == asked | (found.metrics.keys())
     assert model.passes == passes
+
+
+def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(
+    text: Path, tmp_path: Path
+) -> None:
+    model = TinyModel()
+    prose = read_texts(model, text, "focus-policy")
+    settings = focus_policy.SETTINGS.model_copy(update={"horizon": 8})
+    found = focus_policy.run(
+        model,
+        PointerEncoder(),
+        [TailSimilarity()],
+        prose,
+        tmp_path,
+        places=3,
+        lifetime=1300,
+        settings=settings,
+    )
+    assert {"regret", "regret_bm25", "spearman"} <= set(found.metrics)
+    table = {row[0]: row for row in found.tables[0].rows}
+    assert {"tail-similarity", "random", "recency", "BM25 to the tail", "static", "oracle"} == set(table)
+    assert str(table["oracle"][2]).startswith("0.00") and str(table["recency"][2]).startswith("1.00")
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    for row in rows:
+        assert max(row["worth"].values()) == row["worth"]["oracle"]
+        assert len(row["gains"]) == len(row["predicted"]["random"]) > 20
+
+
+def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, tmp_path: Path) -> None:
+    model = TinyModel()
+    prose = read_texts(model, text, "focus-passkey")
+    settings = FocusSettings(window=384)
+
+    encoder = CountedPointer()
+
+    def run(scorer: FocusScorer) -> BenchResult:
+        sizes = {"4k": 2048, "1M": 10**6}
+        return focus_passkey.run(
+            model, encoder, scorer, prose, tmp_path, sizes=sizes, keys=4, settings=settings
+        )
+
+    found = run(TailSimilarity())
+    assert {"ceiling", "expanded_rate_4k", "answered_rate_4k"} <= set(found.metrics)
+    assert found.settings["left_out"] == ["1M"] and "expanded_rate_1M" not in found.metrics
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    asked = [row for row in rows if row["key"].startswith("4k")]
+    assert [row["across"] for row in asked] == [False, True, False, True]
+    assert [int(4 * row["depth"]) for row in asked] == [0, 1, 2, 3]
+    made = encoder.blocks
+    nothing = run(Told())
+    assert nothing.metrics["expanded_rate_4k"] == 0.0
+    assert made > 64 and encoder.blocks - made < 32  # the questions alone
 
 
 def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -1,0 +1,151 @@
+"""How good a policy's choice of detail is: its context against the best and the most recent, on measured ΔNLL.
+
+Every policy values every gist that could be open; the same exact solver then spends the same room on its
+values, so that what is compared is the values. The oracle's values are the measured ΔNLL themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import torch
+
+from amgs_focus.evaluation.gist import horizon_nll
+from amgs_focus.gist_tree import Progress
+from amgs_focus.labels import Label, Snapshot, counterfactuals
+from amgs_focus.oracle import best, worth
+from amgs_focus.records import NodeRef
+from amgs_focus.scoring import FocusScorer, LensView, Values, aggregate
+from amgs_focus.working_context import SINKS, WorkingContext
+
+ORACLE = "oracle"
+STATIC = "static"
+RECENT_TOKENS = 64
+
+Policy = Callable[[LensView], Values]
+"""(entries,) what more detail is worth to each entry of the context, in units of its own."""
+
+
+@runtime_checkable
+class Attentive(Protocol):
+    """A base model that shows where it looks."""
+
+    def attention(self, embeddings: torch.Tensor, last: int) -> torch.Tensor:
+        """(1, W, d) -> (W,): attention of the last positions to each, averaged over layers and heads."""
+        ...
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One snapshot. predicted: by policy, the values of the labels' nodes, in their order.
+
+    worth: by policy, the summed measured ΔNLL of what it has open, in nats a token. nll: by policy, the NLL
+    of the horizon after the context that it really builds. opened: how many gists it opens.
+    """
+
+    labels: tuple[Label, ...]
+    predicted: Mapping[str, tuple[float, ...]]
+    worth: Mapping[str, float]
+    nll: Mapping[str, float]
+    opened: Mapping[str, int]
+
+    def spearman(self, policy: str) -> float:
+        """Rank correlation of predicted and measured values; 0 where either is constant."""
+        measured = [label.gain for label in self.labels]
+        found = self.predicted[policy]
+        return spearman(found, measured)
+
+
+def judge(
+    snapshot: Snapshot,
+    policies: Mapping[str, Policy],
+    fixed: Mapping[str, WorkingContext],
+    progress: Progress | None = None,
+) -> Judged:
+    """Measure every action of the snapshot, let each policy spend the window's room, and read what it built.
+
+    fixed: contexts that are what they are, without values (a static layout).
+    """
+    context, tree = snapshot.context, snapshot.tree
+    labels = counterfactuals(snapshot, progress=progress)
+    gains = {label.node: label.gain for label in labels}
+    view = LensView(context, tree, snapshot.question)
+    values = {name: _by_node(policy(view), labels, context) for name, policy in policies.items()}
+    built = {name: best(context, tree, wanted).context for name, wanted in values.items()}
+    built |= {**fixed, ORACLE: best(context, tree, gains).context}
+    future = torch.tensor([snapshot.future], dtype=torch.int64)
+    nll = {}
+    with torch.no_grad():
+        for name, chosen in built.items():
+            rows = chosen.embeddings(tree, 0, chosen.used)
+            nll[name] = float(horizon_nll(tree.model, rows[None], future).mean())
+    return Judged(
+        labels=labels,
+        predicted={name: tuple(found[label.node] for label in labels) for name, found in values.items()},
+        worth={name: worth(chosen, gains) for name, chosen in built.items()},
+        nll=nll,
+        opened={name: sum(entry.level == 0 for entry in chosen.entries()) for name, chosen in built.items()},
+    )
+
+
+def spearman(left: Sequence[float], right: Sequence[float]) -> float:
+    """Rank correlation, ties sharing their mean rank; 0 where either side is constant."""
+    ranks = [_ranks(side) for side in (left, right)]
+    if any(np.ptp(side) == 0 for side in ranks):
+        return 0.0
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def by_scorer(scorer: FocusScorer) -> Policy:
+    """A scorer's signed scores."""
+    return lambda view: aggregate(view.context, scorer.score(view).values)
+
+
+def by_recency(view: LensView) -> Values:
+    """The nearer to the cursor, the more."""
+    return 1 / (1 + np.array([view.context.distance(entry) for entry in view.context.entries()], np.float64))
+
+
+def by_chance(seed: int) -> Policy:
+    """Uniform draws."""
+    return lambda view: np.random.default_rng(seed).random(len(view.context.entries()))
+
+
+def by_attention(view: LensView) -> Values:
+    """The attention mass that the frozen model's last positions give to each entry; its model is Attentive."""
+    context, model = view.context, view.tree.model
+    if not isinstance(model, Attentive):
+        raise TypeError(f"{model.card.name} does not show its attention")
+    with torch.no_grad():
+        rows = context.embeddings(view.tree, 0, context.used)
+        paid = model.attention(rows[None], min(RECENT_TOKENS, context.used))[SINKS:].double().cpu().numpy()
+    costs = np.array([entry.cost for entry in context.entries()], np.int64)
+    mass: Values = np.add.reduceat(paid, np.concatenate([[0], np.cumsum(costs)[:-1]]))
+    return mass
+
+
+def _ranks(values: Sequence[float]) -> Values:
+    _, inverse, counts = np.unique(np.asarray(values, np.float64), return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: Values = (last - (counts - 1) / 2)[inverse]
+    return ranks
+
+
+def _by_node(values: Values, labels: tuple[Label, ...], context: WorkingContext) -> dict[NodeRef, float]:
+    """What being open is worth to each labelled node: its own value, or the mean of its open children's."""
+    found = {}
+    size = context.block_size
+    for label in labels:
+        place = context.position(label.node)
+        if place is not None:
+            found[label.node] = float(values[place])
+            continue
+        width = size**label.node.level
+        first = context.covering(label.node.index * width)
+        last = context.covering((label.node.index + 1) * width - 1)
+        if first is not None and last is not None:
+            found[label.node] = float(values[first : last + 1].mean())
+    return found

@@ -119,13 +119,12 @@ def _(result: model.ConsolidationPlan) -> Sheet:
 
 @table_of.register
 def _(result: results.Consolidated) -> Sheet:
-    counted: dict[str, int] = {}
-    for item in result.plan.items:
-        counted[item.category] = counted.get(item.category, 0) + 1
-    rows = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
-    done = result.operation
-    title = f"Consolidated {done.blocks:,} blocks and {done.edges:,} edges as operation {done.id}"
-    return sheet(title, "category* blocks:n", rows, (f"`undo {done.id}` takes it back.",) if rows else ())
+    rows = sorted(result.categories.items(), key=lambda pair: (-pair[1], pair[0]))
+    blocks, edges = (sum(done.blocks for done in result.operations), sum(d.edges for d in result.operations))
+    ids = [str(done.id) for done in result.operations]
+    title = f"Consolidated {blocks:,} blocks and {edges:,} edges as operation {', '.join(ids)}"
+    back = " and ".join(f"`undo {i}`" for i in reversed(ids))
+    return sheet(title, "category* blocks:n", rows, (f"{back} takes it back.",) if rows else ())
 
 
 _OPERATIONS = "#:n what at:at summary* blocks:n edges:n undone"

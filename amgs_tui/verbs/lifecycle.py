@@ -10,7 +10,7 @@ import typer
 from amgs.errors import UsageError
 from amgs_tui.verbs.arguments import Limit, Offset
 from amgs_tui.verbs.registry import Takes, verb
-from amgs_tui.verbs.results import Consolidated, Inbox, OperationList, Untouched
+from amgs_tui.verbs.results import Consolidated, Inbox, OperationList, Untouched, consolidated
 
 if TYPE_CHECKING:
     from amgs.lifecycle.trigger import Due
@@ -90,18 +90,18 @@ def consolidate(
     ] = False,
     progress: Progress | None = None,
 ) -> ConsolidationPlan | Consolidated | Untouched:
-    """Plan categories, embeddings, entities and edges for the inbox, and apply the plan in one transaction.
+    """Plan categories, embeddings, entities and edges for the inbox, and apply the plan.
 
-    With --dry-run the plan is shown and nothing happens. What was applied can be undone with `undo`.
+    With --dry-run the plan is shown and nothing happens. A large inbox is taken in batches, each in one
+    transaction: stopping keeps the batches that are done, and one `undo` takes all of them back.
     """
     if if_due:
         due = session.memory.lifecycle.due()
         if not due.due:
             return Untouched(due)
-    plan = session.memory.plan_consolidation(limit=limit, progress=progress)
     if dry_run:
-        return plan
-    return Consolidated(plan, session.memory.apply_consolidation(plan))
+        return session.memory.plan_consolidation(limit=limit, progress=progress)
+    return consolidated(session.memory.consolidate_in_batches(limit=limit, progress=progress))
 
 
 @verb("operations", summary="List the journal of changes, newest first.")

@@ -5,7 +5,9 @@ Everything else a verb gives back is an engine's own value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +89,28 @@ class BlockDetail:
 
 @dataclass(frozen=True, slots=True)
 class Consolidated:
-    """`consolidate`: the plan that was applied and its journal entry."""
+    """`consolidate`: what was done, by category, and its journal entries: one, unless another came between.
+
+    plan: of the first batch, which is all of it unless the inbox was large.
+    """
 
     plan: ConsolidationPlan
-    operation: Operation
+    operations: tuple[Operation, ...]
+    categories: Mapping[str, int] = field(hash=False)
+
+
+def consolidated(batches: Iterable[tuple[ConsolidationPlan, Operation]]) -> Consolidated:
+    """What a consolidation in batches did; of the plans only the first is kept."""
+    first: ConsolidationPlan | None = None
+    operations: dict[int, Operation] = {}
+    categories: Counter[str] = Counter()
+    for plan, operation in batches:
+        first = first or plan
+        operations[operation.id] = operation
+        categories.update(item.category for item in plan.items)
+    if first is None:
+        raise ValueError("a consolidation has one batch at least")
+    return Consolidated(first, tuple(operations.values()), categories)
 
 
 @dataclass(frozen=True, slots=True)

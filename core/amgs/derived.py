@@ -14,6 +14,7 @@ from amgs.clock import Clock
 from amgs.errors import ModelError, StoreCorruptError, StoreError
 from amgs.graph.live import LiveGraph
 from amgs.index.keyword import KeywordIndex, Stamp
+from amgs.index.neighbours import Near
 from amgs.index.traits import Traits
 from amgs.index.vector import VectorIndex
 from amgs.model import STATUSES, BlockFilter, Fault, Vector
@@ -78,6 +79,11 @@ class Derived:
     def graph(self) -> LiveGraph:
         self._look()
         return self._graph
+
+    def neighbours(self, queries: Vector, limit: int, floor: float, allowed: NDArray[np.int64]) -> Near:
+        """The best `limit` of the allowed numbers (ascending) for each of many unit vectors (m, d)."""
+        self._look()
+        return self._caught_up_vectors().nearest(queries, limit, floor=floor, allowed=allowed)
 
     def forget(self) -> None:
         """Drop what follows revisions: the store was filled from elsewhere."""

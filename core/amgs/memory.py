@@ -5,10 +5,13 @@ itself.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from amgs.calibration import brier, forecasts
 from amgs.calibration.door import Calibration
@@ -21,6 +24,7 @@ from amgs.frames import pipeline, registry, shipping
 from amgs.frames import why as frame_why
 from amgs.frames.door import Frames
 from amgs.graph import traversal
+from amgs.index.neighbours import Near
 from amgs.lifecycle import consolidate, fading, ingest, journal, lessons, verify
 from amgs.lifecycle import edit as editing
 from amgs.lifecycle import reinforce as reinforcing
@@ -49,6 +53,7 @@ from amgs.model import (
     SearchResult,
     Status,
     StoreStatus,
+    Vector,
     Verification,
     Weights,
 )
@@ -308,18 +313,14 @@ class Memory:
         self, *, limit: int | None = None, progress: Progress | None = None
     ) -> ConsolidationPlan:
         """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
-        check_space(self._store, self._embedder)
         counter = self._store.change_counter
+        means = self._means()
         return consolidate.plan(
-            stored_blocks.select(self._store, consolidate.RAW, order="arrival", limit=limit),
-            consolidate.surroundings(self._store, self._embedder.dimension),
-            settings=self.settings.consolidation,
-            embedder=self._embedder,
-            recogniser=self._recogniser,
+            stored_blocks.by_number(self._store, self._waiting(limit).tolist()),
+            consolidate.surroundings(self._store),
+            means,
             now=self.clock.now(),
             change_counter=counter,
-            lessons=lessons.lessons(self._store),
-            profiles=self.settings.decay.profiles,
             progress=progress,
         )
 
@@ -332,6 +333,44 @@ class Memory:
             embedder=self._embedder,
             weights=registry.find("ATTENTION", self._definitions()).weights,
             now=self.clock.now(),
+        )
+
+    def consolidate_in_batches(
+        self, *, limit: int | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[ConsolidationPlan, Operation]]:
+        """Consolidate the inbox (its `limit` oldest arrivals) batch by batch, each in a transaction of its own.
+
+        Gives each batch's plan and the journal entry as it then stands, which one `undo` takes back. Stopping
+        keeps the batches that were committed.
+        """
+        return consolidate.run(
+            self._store,
+            self._waiting(limit),
+            self._means(),
+            weights=registry.find("ATTENTION", self._definitions()).weights,
+            now=self.clock.now(),
+            progress=progress,
+        )
+
+    def _waiting(self, limit: int | None) -> NDArray[np.int64]:
+        return stored_blocks.numbers(self._store, consolidate.RAW)[:limit]
+
+    def _means(self) -> consolidate.Means:
+        check_space(self._store, self._embedder)
+        settings = self.settings.consolidation
+
+        def near(vectors: Vector, allowed: NDArray[np.int64]) -> Near:
+            with self._lock:
+                return self._derived.neighbours(vectors, settings.neighbours, settings.similarity, allowed)
+
+        return consolidate.Means(
+            settings,
+            self._embedder,
+            self._recogniser,
+            near,
+            lambda ids: stored_blocks.contents_of(self._store, ids),
+            lessons.lessons(self._store),
+            self.settings.decay.profiles,
         )
 
     def operations(self, limit: int = 20) -> tuple[Operation, ...]:

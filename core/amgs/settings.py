@@ -33,6 +33,9 @@ class ConsolidationSettings(Section):
     batch: int = Field(
         default=32, gt=0, description="Blocks embedded at a time; the unit of progress and cancellation."
     )
+    transaction: int = Field(
+        default=2048, gt=0, description="Blocks consolidated in one transaction; what a stop can lose."
+    )
     neighbours: int = Field(default=5, ge=0, description="At most this many `related` edges per new block.")
     similarity: float = Field(
         default=0.45, ge=0, le=1, description="Cosine from which two blocks are `related`."

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from amgs.clock import FixedClock
 from amgs.memory import Memory
+from amgs.settings import Settings
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -37,9 +38,11 @@ def write_notes(folder: Path, notes: dict[str, str] | None = None) -> Path:
     return folder
 
 
-def open_memory(path: Path | str = ":memory:", *, now: datetime = NOW) -> Memory:
+def open_memory(
+    path: Path | str = ":memory:", *, now: datetime = NOW, settings: Settings | None = None
+) -> Memory:
     """A memory that stands still at `now`."""
-    return Memory.open(path, clock=FixedClock(now))
+    return Memory.open(path, clock=FixedClock(now), settings=settings)
 
 
 def consolidated(folder: Path, path: Path | str = ":memory:") -> Memory:

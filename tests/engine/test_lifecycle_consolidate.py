@@ -12,6 +12,7 @@ from amgs.clock import FixedClock
 from amgs.errors import Cancelled, StoreError, UnknownBlockError, UsageError
 from amgs.memory import Memory
 from amgs.model import Block, BlockFilter, Edge, Progress
+from amgs.settings import ConsolidationSettings, Settings
 from amgs.text.embedding import HashingEmbedder
 from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
 
@@ -263,3 +264,58 @@ def test_the_forecast_agrees_with_the_curve(tmp_path: Path) -> None:
                 memory.forecast(threshold=wrong)
         with pytest.raises(UsageError):
             memory.forecast(days=-1)
+
+
+IN_TWOS = Settings(consolidation=ConsolidationSettings(transaction=2, batch=1))
+
+
+def test_a_large_inbox_goes_in_batches_that_one_undo_takes_back(tmp_path: Path) -> None:
+    with open_memory(settings=IN_TWOS) as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        before = snapshot(memory)
+        counter = memory.change_counter
+        done = [operation for _, operation in memory.consolidate_in_batches()]
+        assert [d.blocks for d in done] == [2, 4, 6]
+        assert memory.change_counter == counter + 3
+        assert memory.operations() == (done[-1],)
+        assert done[-1].summary.startswith("6 blocks")
+        assert memory.verify().ok
+        memory.undo(done[-1].id)
+        assert snapshot(memory) == before
+        assert memory.verify().ok
+
+
+def test_batches_see_what_the_batches_before_them_brought(tmp_path: Path) -> None:
+    with open_memory(settings=IN_TWOS) as memory, consolidated(tmp_path / "whole") as whole:
+        memory.ingest_folder(write_notes(tmp_path / "notes"))
+        for _ in memory.consolidate_in_batches():
+            pass
+        edges = {(e.source_id, e.target_id, e.relation_type) for e in memory.edges()}
+        assert edges == {(e.source_id, e.target_id, e.relation_type) for e in whole.edges()}
+
+
+def test_stopping_keeps_the_batches_that_were_committed(tmp_path: Path) -> None:
+    with open_memory(settings=IN_TWOS) as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        progress = Progress(lambda done, total, doing: progress.cancel() if done > 2 else None)
+        with pytest.raises(Cancelled, match="after 2 blocks of 6"):
+            for _ in memory.consolidate_in_batches(progress=progress):
+                pass
+        assert memory.status().blocks == {"consolidated": 2, "raw": 4}
+        assert memory.verify().ok
+
+
+def test_a_change_that_comes_between_two_batches_splits_the_journal_entry(tmp_path: Path) -> None:
+    with open_memory(settings=IN_TWOS) as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        ids = []
+        for plan, operation in memory.consolidate_in_batches():
+            ids.append(operation.id)
+            if len(ids) == 2:
+                memory.set_metadata(plan.items[0].block.id, category="place")
+        assert ids == [1, 1, 3]
+        assert [o.blocks for o in memory.operations()] == [2, 1, 4]
+        for one in (3, 2, 1):
+            memory.undo(one)
+        assert memory.status().blocks == {"raw": 6}
+        assert memory.edges() == ()

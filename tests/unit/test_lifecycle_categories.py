@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from amgs.decay import PROFILES
 from amgs.lifecycle.categories import CATEGORIES, categorise, decay_of, initial_confidence
-from amgs.lifecycle.selfhood import is_self_component, owner
+from amgs.lifecycle.selfhood import is_self_component, owner, signed
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,10 @@ def test_hedging_lowers_confidence() -> None:
 
 def test_the_owner_is_the_author_of_most_self_notes() -> None:
     mine, theirs = {"tags": ["self"], "author": "Tally"}, {"tags": ["values"], "author": "Beppo"}
-    assert owner([mine, mine, theirs, {"tags": ["self"], "author": "Emil"}]) == "Tally"
-    assert owner([theirs]) == ""
+    notes = [mine, mine, theirs, {"tags": ["self"], "author": "Emil"}]
+    assert [signed(note) for note in notes] == ["Tally", "Tally", "", "Emil"]
+    assert owner({"Tally": 2, "Emil": 1}) == "Tally"
+    assert owner({}) == ""
 
 
 def test_values_of_others_are_not_the_self_once_the_owner_is_known() -> None:

@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs.lifecycle.linking import Node, Space, link, overlap
-from amgs.model import Edge
+from amgs.index.neighbours import nearest
+from amgs.lifecycle.linking import Fresh, link, overlap
+from amgs.lifecycle.surroundings import Node, Surroundings
+from amgs.model import Edge, Vector
 from amgs.settings import ConsolidationSettings
+from tests.unit import linking_twin
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SETTINGS = ConsolidationSettings()
 
 
-def space(nodes: list[Node], rows: list[list[float]] | None = None) -> Space:
-    matrix = (
-        np.array(rows, dtype=np.float32)
-        if rows is not None
-        else np.eye(max(1, len(nodes)), 32, dtype=np.float32)
-    )
-    matrix = matrix[: len(nodes)]
-    return Space(tuple(nodes), matrix / np.linalg.norm(matrix, axis=1, keepdims=True))
-
-
-EMPTY = Space((), np.zeros((0, 32), dtype=np.float32))
-
-
 def at(name: str, hour: int = 0, **more: object) -> Node:
-    fields = {"content": name, "created_at": NOW + timedelta(hours=hour), **more}
-    return Node(id=name, **fields)  # type: ignore[arg-type]
+    """A node of that id; its number is given when it is linked."""
+    return Node(0, name, NOW + timedelta(hours=hour), **more)  # type: ignore[arg-type]
+
+
+def linked(
+    nodes: list[Node],
+    rows: list[list[float]] | None = None,
+    *,
+    texts: dict[str, str] | None = None,
+    known: int = 0,
+    settings: ConsolidationSettings = SETTINGS,
+) -> dict[str, tuple[Edge, ...]]:
+    """The edges when the first `known` nodes are there and the others come."""
+    matrix = unit(rows, len(nodes))
+    numbered = [replace(n, number=10 + i) for i, n in enumerate(nodes)]
+    there = Surroundings(numbered[:known])
+    near = nearest(matrix[known:], matrix[:known], settings.neighbours, floor=settings.similarity)
+    words = texts or {n.id: n.id for n in nodes}
+    fresh = Fresh(tuple(numbered[known:]), tuple(words[n.id] for n in nodes[known:]), matrix[known:], near)
+    return link(fresh, there, lambda ids: {i: words[i] for i in ids}, settings, NOW)
+
+
+def unit(rows: list[list[float]] | None, count: int) -> Vector:
+    matrix = np.eye(max(1, count), 64) if rows is None else np.array(rows)
+    matrix = matrix[:count].astype(np.float32)
+    return np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), dtype=np.float32)
 
 
 def kinds(edges: dict[str, tuple[Edge, ...]], relation: str) -> list[tuple[str, str]]:
@@ -41,19 +56,17 @@ def kinds(edges: dict[str, tuple[Edge, ...]], relation: str) -> list[tuple[str, 
 
 def test_a_turn_is_followed_by_the_next_one() -> None:
     one, two = at("one", sources=("d.md#1",)), at("two", sources=("d.md#2",), follows={"d.md#2": "d.md#1"})
-    assert kinds(link(space([one, two]), EMPTY, SETTINGS, NOW), "next") == [("one", "two")]
+    assert kinds(linked([one, two]), "next") == [("one", "two")]
 
 
 @pytest.mark.parametrize("first", ["one", "two"])
 def test_neighbours_consolidated_apart_are_linked_whichever_came_first(first: str) -> None:
-    nodes = {
-        "one": at("one", sources=("d.md#1",)),
-        "two": at("two", sources=("d.md#2",), follows={"d.md#2": "d.md#1"}),
-    }
-    known = nodes.pop(first)
-    (fresh,) = nodes.values()
-    found = link(space([fresh]), Space((known,), np.eye(1, 32, 5, dtype=np.float32)), SETTINGS, NOW)
-    assert kinds(found, "next") == [("one", "two")]
+    nodes = [
+        at("one", sources=("d.md#1",)),
+        at("two", sources=("d.md#2",), follows={"d.md#2": "d.md#1"}),
+    ]
+    nodes.sort(key=lambda n: n.id != first)
+    assert kinds(linked(nodes, known=1), "next") == [("one", "two")]
 
 
 def test_a_link_finds_the_note_by_file_name_or_title_and_a_split_note_by_its_first_part() -> None:
@@ -64,31 +77,28 @@ def test_a_link_finds_the_note_by_file_name_or_title_and_a_split_note_by_its_fir
         at("d", sources=("manual.md#1",), title="Manual"),
         at("e", sources=("manual.md#2",), title="Manual"),
     ]
-    found = kinds(link(space(nodes), EMPTY, SETTINGS, NOW), "links_to")
+    found = kinds(linked(nodes), "links_to")
     assert found == [("a", "b"), ("a", "c"), ("a", "d")]
 
 
 def test_a_link_that_waited_for_its_note_is_made_when_it_comes() -> None:
-    known = Space((at("a", links=("kitchen",)),), np.eye(1, 32, 5, dtype=np.float32))
-    found = link(space([at("b", sources=("kitchen.md",))]), known, SETTINGS, NOW)
+    found = linked([at("a", links=("kitchen",)), at("b", sources=("kitchen.md",))], known=1)
     assert kinds(found, "links_to") == [("a", "b")]
     assert found["b"][0].source_id == "a"
 
 
 def test_likeness_gives_an_edge_from_the_later_to_the_earlier_above_the_threshold_only() -> None:
     nodes = [at("old", 0), at("new", 5), at("far", 9)]
-    found = link(space(nodes, [[1, 0, 0], [0.9, 0.3, 0], [0, 0, 1]]), EMPTY, SETTINGS, NOW)
+    found = linked(nodes, [[1, 0, 0], [0.9, 0.3, 0], [0, 0, 1]])
     assert kinds(found, "related") == [("new", "old")]
 
 
-def test_near_copies_are_duplicates_and_mere_likeness_is_not() -> None:
+@pytest.mark.parametrize("known", [0, 1])
+def test_near_copies_are_duplicates_and_mere_likeness_is_not(known: int) -> None:
     text = "the dome stalled at azimuth two hundred on the night of the third"
-    nodes = [
-        at("a", content=text),
-        at("b", 1, content=f"{text} again"),
-        at("c", 2, content="other words entirely here"),
-    ]
-    found = link(space(nodes, [[1, 0.01], [1, 0.02], [1, 0.03]]), EMPTY, SETTINGS, NOW)
+    texts = {"a": text, "b": f"{text} again", "c": "other words entirely here"}
+    nodes = [at("a"), at("b", 1), at("c", 2)]
+    found = linked(nodes, [[1, 0.01], [1, 0.02], [1, 0.03]], texts=texts, known=known)
     assert kinds(found, "duplicates") == [("b", "a")]
     assert len(kinds(found, "related")) == 3
 
@@ -96,25 +106,34 @@ def test_near_copies_are_duplicates_and_mere_likeness_is_not() -> None:
 def test_rare_names_link_and_common_ones_do_not() -> None:
     nodes = [at(f"n{i}", i, entities=("Tally",)) for i in range(40)]
     nodes += [at("p", 50, entities=("QX-7741-B", "Tally")), at("q", 51, entities=("qx-7741-b",))]
-    assert kinds(link(space(nodes, np.eye(42, 64).tolist()), EMPTY, SETTINGS, NOW), "mentions_same") == [
-        ("q", "p")
-    ]
+    assert kinds(linked(nodes), "mentions_same") == [("q", "p")]
 
 
 def test_no_neighbours_asked_for_gives_no_related_edges() -> None:
     nodes = [at("a"), at("b", 1)]
-    settings = ConsolidationSettings(neighbours=0)
-    assert kinds(link(space(nodes, [[1, 0], [1, 0]]), EMPTY, settings, NOW), "related") == []
+    none = ConsolidationSettings(neighbours=0)
+    assert kinds(linked(nodes, [[1, 0], [1, 0]], settings=none), "related") == []
 
 
+def test_a_name_that_very_many_hold_links_to_its_latest_holders_only() -> None:
+    nodes = [at(f"n{i:04}", i, entities=(f"X{i % 50}",)) for i in range(2500)]
+    rows = np.random.default_rng(3).normal(size=(2500, 64)).tolist()
+    found = linked(nodes, rows, known=2499)
+    ends = [int(b[1:]) for _, b in kinds(found, "mentions_same")]
+    assert len(ends) == 6
+    assert min(ends) >= 2500 - 34 * 50
+
+
+@settings(deadline=None)
 @given(st.data())
-def test_edges_are_sane_whatever_the_blocks(data: st.DataObject) -> None:
-    count = data.draw(st.integers(1, 12))
-    names = st.lists(st.sampled_from(["A", "B", "E-17", "Ilse"]), max_size=3, unique=True)
+def test_linking_agrees_with_holding_every_block_beside_every_other(data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 14))
+    names = st.lists(st.sampled_from(["A", "B", "a", "E-17", "Ilse"]), max_size=3, unique=True)
     nodes = [
         at(
-            f"n{i}",
+            f"n{i:02}",
             data.draw(st.integers(0, 3)),
+            title=data.draw(st.sampled_from(["", "D", "x"])),
             entities=tuple(data.draw(names)),
             sources=(f"d.md#{data.draw(st.integers(1, 5))}",),
             follows={f"d.md#{i}": f"d.md#{data.draw(st.integers(1, 5))}"},
@@ -122,19 +141,18 @@ def test_edges_are_sane_whatever_the_blocks(data: st.DataObject) -> None:
         )
         for i in range(count)
     ]
-    numbers = st.lists(st.floats(-1, 1).filter(lambda x: abs(x) > 1e-3), min_size=4, max_size=4)
-    rows = [data.draw(numbers) for _ in nodes]
-    cut = data.draw(st.integers(0, count - 1))
-    whole = space(nodes, rows)
-    known, fresh = Space(whole.nodes[:cut], whole.matrix[:cut]), Space(whole.nodes[cut:], whole.matrix[cut:])
-    found = link(fresh, known, SETTINGS, NOW)
+    # Drawn, so that no two cosines are equal but for their last bits.
+    rows = np.random.default_rng(data.draw(st.integers(0, 999))).normal(size=(count, 3)).tolist()
+    words = st.lists(st.sampled_from(["dome", "motor", "rain"]), min_size=1, max_size=3).map(" ".join)
+    texts = {n.id: data.draw(words) for n in nodes}
+    known = data.draw(st.integers(0, count - 1))
+    found = linked(nodes, rows, texts=texts, known=known)
     edges = [e for own in found.values() for e in own]
-    new = {n.id for n in fresh.nodes}
+    twin = linking_twin.link(nodes, texts, unit(rows, count), known, SETTINGS)
     assert len({(e.source_id, e.target_id, e.relation_type) for e in edges}) == len(edges)
+    assert {(e.source_id, e.target_id, e.relation_type, e.weight) for e in edges} == twin
     for edge in edges:
         assert edge.source_id != edge.target_id
-        assert edge.source_id in new or edge.target_id in new
-        assert 0 <= edge.weight <= 1
         assert 0 <= edge.confidence <= 1
 
 

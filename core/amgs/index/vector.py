@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.errors import ModelError
+from amgs.index.neighbours import Near, nearest
 from amgs.model import Vector
 
 
@@ -113,6 +114,22 @@ class VectorIndex:
         query: (d,). A zero query finds nothing.
         """
         return self.compare(query, allowed).best(limit)
+
+    def nearest(
+        self, queries: Vector, limit: int, *, floor: float, allowed: NDArray[np.int64] | None = None
+    ) -> Near:
+        """The best `limit` blocks for each of many unit queries (m, d), cosine ≥ floor; rows are numbers.
+
+        allowed: numbers (ascending) that may be found; None: all.
+        """
+        mask = None
+        if allowed is not None:
+            mask = np.zeros(len(self), dtype=np.bool_)
+            mask[self._rows(allowed)] = True
+        found = nearest(queries, self._matrix[: len(self)], limit, floor=floor, allowed=mask)
+        if not len(self):
+            return found
+        return Near(np.where(found.rows >= 0, self._numbers[found.rows], -1), found.cosines)
 
     def cosines(self, query: Vector, numbers: Sequence[int]) -> dict[int, float]:
         """Cosine of each given block that has a vector."""

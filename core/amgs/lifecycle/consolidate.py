@@ -1,21 +1,27 @@
-"""Raw blocks into memory, in the seven steps of AMGS §8.2: a plan first, then one transaction."""
+"""Raw blocks into memory, in the seven steps of AMGS §8.2: a plan first, then one transaction.
+
+A large inbox goes in batches, each a plan and a transaction; together they are one entry of the journal.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from amgs.decay import relevance_at
-from amgs.errors import UsageError
+from amgs.errors import Cancelled, UsageError
+from amgs.index.neighbours import Near
 from amgs.lifecycle import journal
 from amgs.lifecycle.categories import Verdict, categorise, decay_of, initial_confidence
 from amgs.lifecycle.lessons import NO_LESSONS, Lessons
-from amgs.lifecycle.linking import Node, Space, link, node
+from amgs.lifecycle.linking import Contents, Fresh, link
 from amgs.lifecycle.selfhood import is_self_component, owner
+from amgs.lifecycle.surroundings import Surroundings, node
 from amgs.model import (
     Block,
     BlockFilter,
@@ -33,6 +39,7 @@ from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
 from amgs.store import meta as stored_meta
 from amgs.store import scores as stored_scores
+from amgs.store.blocks import Numbered
 from amgs.store.connection import Store
 from amgs.text.dates import dates_in, without_datelines
 from amgs.text.embedding import Embedder
@@ -41,63 +48,75 @@ from amgs.text.markdown import links
 
 KIND = "consolidate"
 RAW = BlockFilter(statuses=("raw",))
-CONSOLIDATED = BlockFilter(statuses=("consolidated",))
+
+
+def surroundings(store: Store) -> Surroundings:
+    """What linking must know of the consolidated blocks; of the raw ones, who signed what they say of self."""
+    known = Surroundings()
+    for one in stored_blocks.described(store, BlockFilter(statuses=("raw", "consolidated"))):
+        if one.status == "raw":
+            known.note_author(one.meta)
+        else:
+            known.add([node(one.number, one.id, one.created_at, one.meta)])
+    return known
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """The consolidated blocks, without embeddings in them, and their embeddings: n blocks, matrix (n, d)."""
+class Means:
+    """What a plan is made with, beside the blocks.
 
-    blocks: tuple[Block, ...]
-    matrix: Vector
+    near: the consolidated blocks nearest to each of many unit vectors (m, d), rows being numbers. read: texts
+    by ids. lessons: what the operator's corrections taught of categories. profiles: λ of each decay profile.
+    """
 
-
-def surroundings(store: Store, dimension: int) -> Surroundings:
-    """What a plan must know of the store; a block that lost its embedding counts as like nothing."""
-    blocks = stored_blocks.select(store, CONSOLIDATED, order="arrival")
-    stored = stored_blocks.embeddings(store, wanted=CONSOLIDATED)
-    rows = {str(i): row for row, i in enumerate(stored.ids)}
-    matrix = np.zeros((len(blocks), dimension), dtype=np.float32)
-    held = [(at, rows[b.id]) for at, b in enumerate(blocks) if b.id in rows]
-    if held:
-        matrix[[at for at, _ in held]] = stored.matrix[[row for _, row in held]]
-    return Surroundings(blocks, matrix)
+    settings: ConsolidationSettings
+    embedder: Embedder
+    recogniser: EntityRecogniser
+    near: Callable[[Vector, NDArray[np.int64]], Near]
+    read: Contents
+    lessons: Lessons = NO_LESSONS
+    profiles: ProfileSettings = DEFAULT_PROFILES
 
 
 # --- the plan ---------------------------------------------------------------------------------------------
 
 
 def plan(
-    raw: Sequence[Block],
+    raw: Sequence[Numbered],
     known: Surroundings,
+    means: Means,
     *,
-    settings: ConsolidationSettings,
-    embedder: Embedder,
-    recogniser: EntityRecogniser,
     now: datetime,
     change_counter: int,
-    lessons: Lessons = NO_LESSONS,
-    profiles: ProfileSettings = DEFAULT_PROFILES,
     progress: Progress | None = None,
 ) -> ConsolidationPlan:
-    """What consolidating `raw` would do, given what is `known`; changes nothing.
-
-    lessons: what the operator's corrections taught of categories. profiles: λ of each decay profile.
+    """What consolidating `raw` would do, given what is `known`; changes nothing but that the blocks become
+    part of what is known.
 
     Raises Cancelled at the next batch of `settings.batch` blocks when the operator stops it.
     """
-    whose = owner([b.meta for b in (*known.blocks, *raw)])
-    verdicts = [categorise(b.content, b.meta, lessons) for b in raw]
-    matrix = _embed(raw, embedder, settings.batch, progress)
-    names = _entities(raw, recogniser, settings.batch, progress)
+    settings = means.settings
+    fresh = [one.block for one in raw]
+    whose = owner(known.authors)
+    verdicts = [categorise(b.content, b.meta, means.lessons) for b in fresh]
+    matrix = _embed(fresh, means.embedder, settings.batch, progress)
+    names = _entities(fresh, means.recogniser, settings.batch, progress)
     blocks = [
-        _block(b, v, e, m, whose, profiles) for b, v, e, m in zip(raw, verdicts, names, matrix, strict=True)
+        _block(b, v, e, m, whose, means.profiles)
+        for b, v, e, m in zip(fresh, verdicts, names, matrix, strict=True)
     ]
     if progress is not None:
         progress(len(raw), len(raw), "linking")
+    near = means.near(matrix, known.numbers)
     edges = link(
-        Space(tuple(_node(b) for b in blocks), matrix),
-        Space(tuple(_node(b) for b in known.blocks), known.matrix),
+        Fresh(
+            tuple(node(n.number, b.id, b.created_at, b.meta) for n, b in zip(raw, blocks, strict=True)),
+            tuple(b.content for b in blocks),
+            matrix,
+            Near(known.rows(near.rows), near.cosines),
+        ),
+        known,
+        means.read,
         settings,
         now,
     )
@@ -185,20 +204,31 @@ def _block(
     )
 
 
-def _node(block: Block) -> Node:
-    return node(block.id, block.content, block.created_at, block.meta)
-
-
 # --- the change -------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An operation that may still be continued, and the categories of the blocks it consolidated."""
+
+    operation: Operation
+    categories: Counter[str]
+
+
 def apply(
-    store: Store, proposal: ConsolidationPlan, *, embedder: Embedder, weights: Weights, now: datetime
+    store: Store,
+    proposal: ConsolidationPlan,
+    *,
+    embedder: Embedder,
+    weights: Weights,
+    now: datetime,
+    so_far: Standing | None = None,
 ) -> Operation:
     """Carry a plan out in one transaction, with its journal entry.
 
-    weights: those of the frame that the first scores are computed for. Raises UsageError when a block of the
-    plan is no longer raw, and nothing is written then.
+    weights: those of the frame that the first scores are computed for. so_far: the operation that this plan
+    continues, while none came after it. Raises UsageError when a block of the plan is no longer raw, and nothing
+    is written then.
     """
     items = proposal.items
     with store.transaction():
@@ -212,16 +242,18 @@ def apply(
             )
         # Sources that were noted while the plan lay waiting are kept.
         after = [replace(i.block, meta={**i.block.meta, **_sources(before[i.block.id])}) for i in items]
-        stored_blocks.update(store, after)
         if items:
-            stored_blocks.set_embeddings(store, [b.id for b in after], np.stack([i.embedding for i in items]))
+            stored_blocks.update(store, after, np.stack([i.embedding for i in items]))
             stored_meta.put_embedding_space(store, embedder.name, embedder.dimension)
         added = stored_edges.insert(store, _live(store, [e for i in items for e in i.edges]))
         stored_scores.put(store, "ATTENTION", _first_scores(items, weights, now), now)
         rows = [journal.block_row(before[b.id], b) for b in after] + [
             journal.edge_row(None, e) for e in added
         ]
-        return journal.write(store, KIND, now, _summary(items), rows)
+        categories = Counter(i.category for i in items)
+        if so_far is None or not journal.is_latest(store, so_far.operation):
+            return journal.write(store, KIND, now, _summary(categories), rows)
+        return journal.extend(store, so_far.operation, _summary(so_far.categories + categories), rows)
 
 
 def _sources(block: Block) -> dict[str, object]:
@@ -257,9 +289,60 @@ def _first_scores(items: Sequence[ConsolidationItem], weights: Weights, now: dat
     }
 
 
-def _summary(items: Sequence[ConsolidationItem]) -> str:
-    kinds = Counter(i.category for i in items)
+def _summary(kinds: Mapping[str, int]) -> str:
     named = ", ".join(
         f"{n} {category}" for category, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))[:4]
     )
-    return f"{len(items)} blocks ({named})" if named else "nothing to do"
+    return f"{sum(kinds.values())} blocks ({named})" if named else "nothing to do"
+
+
+# --- many blocks ------------------------------------------------------------------------------------------
+
+
+def run(
+    store: Store,
+    waiting: NDArray[np.int64],
+    means: Means,
+    *,
+    weights: Weights,
+    now: datetime,
+    progress: Progress | None = None,
+) -> Iterator[tuple[ConsolidationPlan, Operation]]:
+    """Consolidate the raw blocks with these numbers, `settings.transaction` of them in each transaction.
+
+    Gives each batch's plan and the journal entry as it then stands: one batch of nothing for an empty inbox.
+    Memory holds one batch at a time. Raises Cancelled when the operator stops it: batches that were committed
+    stay, and the message says how many.
+    """
+    known = surroundings(store)
+    size = means.settings.transaction
+    so_far: Standing | None = None
+    for start in range(0, max(1, waiting.size), size):
+        batch = stored_blocks.by_number(store, waiting[start : start + size].tolist())
+        raw = [one for one in batch if one.block.status == "raw"]
+        counter = store.change_counter
+        try:
+            proposal = plan(
+                raw, known, means, now=now, change_counter=counter, progress=_part(progress, start, waiting)
+            )
+        except Cancelled as stop:
+            if so_far is None:
+                raise
+            raise Cancelled(
+                f"Stopped after {so_far.operation.blocks} blocks of {waiting.size}.",
+                way_out=f"They are consolidated; `undo {so_far.operation.id}` takes them back.",
+            ) from stop
+        done = apply(store, proposal, embedder=means.embedder, weights=weights, now=now, so_far=so_far)
+        categories = Counter(i.category for i in proposal.items)
+        if so_far is not None and so_far.operation.id == done.id:
+            categories += so_far.categories
+        so_far = Standing(done, categories)
+        yield proposal, done
+
+
+def _part(progress: Progress | None, start: int, waiting: NDArray[np.int64]) -> Progress | None:
+    """A batch's progress as part of the whole."""
+    if progress is None:
+        return None
+    whole = progress
+    return Progress(lambda done, _total, doing: whole(start + done, int(waiting.size), doing))

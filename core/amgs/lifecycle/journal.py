@@ -51,15 +51,23 @@ def edge_row(before: Edge | None, after: Edge | None) -> Row:
 
 def write(store: Store, kind: str, at: datetime, summary: str, rows: Sequence[Row]) -> Operation:
     """Write an operation with its rows; inside the transaction that makes the change."""
-    return stored_journal.append(
-        store,
-        kind,
-        at,
-        summary,
-        rows,
-        blocks=sum(r.target == "block" for r in rows),
-        edges=sum(r.target == "edge" for r in rows),
-    )
+    blocks, edges = _counted(rows)
+    return stored_journal.append(store, kind, at, summary, rows, blocks=blocks, edges=edges)
+
+
+def extend(store: Store, operation: Operation, summary: str, rows: Sequence[Row]) -> Operation:
+    """Make rows part of an operation that `is_latest`, so that one undo takes all of it back."""
+    blocks, edges = _counted(rows)
+    return stored_journal.extend(store, operation, summary, rows, blocks=blocks, edges=edges)
+
+
+def is_latest(store: Store, operation: Operation) -> bool:
+    """Whether an operation stands and none came after it: only then may it be continued."""
+    return stored_journal.is_latest(store, operation.id)
+
+
+def _counted(rows: Sequence[Row]) -> tuple[int, int]:
+    return sum(r.target == "block" for r in rows), sum(r.target == "edge" for r in rows)
 
 
 def undo(store: Store, operation_id: int) -> Operation:

@@ -1,21 +1,25 @@
-"""Edges between a new block and what is there: sequence, links, shared names, likeness (AMGS §8.2 step 4)."""
+"""Edges between a new block and what is there: sequence, links, shared names, likeness (AMGS §8.2 step 4).
+
+A block is held against what could be its neighbour and against nothing else: the piece before, the notes it
+links to, the latest holders of its rare names, and the nearest vectors. The work grows with the new blocks.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from pathlib import PurePosixPath
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from amgs.decay import PROFILES
+from amgs.index.neighbours import Near, nearest
+from amgs.lifecycle.surroundings import Node, Surroundings, places
 from amgs.model import Edge, Vector
 from amgs.settings import ConsolidationSettings
-from amgs.text.markdown import slug
 
 NEXT, LINKS_TO, MENTIONS_SAME, RELATED, DUPLICATES = (
     "next",
@@ -31,74 +35,45 @@ _DUPLICATE_OVERLAP = 0.6
 # A name that many blocks share says little; a pair of blocks gets an edge for its rarest ones.
 _COMMON_NAME = 12
 _NAME_EDGES = 6
-_ROWS = 512
+_NAME_FAN_OUT = 32
+"""Of the holders of a name only the latest so many are considered for a new block."""
+
 _WORD = re.compile(r"\w+")
 
+Contents = Callable[[Sequence[str]], Mapping[str, str]]
+"""Reads the texts of blocks by their ids."""
+
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """What linking must know of a block.
-
-    sources: where it came from. follows: source -> source of the piece before. links: slugs. entities: names.
+class Fresh:
+    """New blocks: n nodes, their texts, matrix (n, d) of unit rows, and near: the nearest of the blocks that
+    are there, by their row in the surroundings.
     """
 
-    id: str
-    content: str
-    created_at: datetime
-    title: str = ""
-    sources: tuple[str, ...] = ()
-    follows: Mapping[str, str] = field(default_factory=dict)
-    links: tuple[str, ...] = ()
-    entities: tuple[str, ...] = ()
-
-
-def node(
-    block_id: str,
-    content: str,
-    created_at: datetime,
-    meta: Mapping[str, Any],
-    *,
-    entities: Sequence[str] | None = None,
-) -> Node:
-    """A node from a block's meta; entities given override those in meta."""
-    sources = meta.get("sources") or ([meta["source"]] if meta.get("source") else [])
-    follows = meta.get("follows")
-    return Node(
-        id=block_id,
-        content=content,
-        created_at=created_at,
-        title=str(meta.get("title") or ""),
-        sources=tuple(str(s) for s in sources),
-        follows=dict(follows) if isinstance(follows, Mapping) else {},
-        links=tuple(meta.get("links") or ()),
-        entities=tuple(entities if entities is not None else meta.get("entities") or ()),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """Nodes with their embeddings: nodes n, matrix (n, d) of unit rows."""
-
     nodes: tuple[Node, ...]
+    contents: tuple[str, ...]
     matrix: Vector
+    near: Near
 
 
 def link(
-    fresh: Space, known: Space, settings: ConsolidationSettings, now: datetime
+    fresh: Fresh, known: Surroundings, read: Contents, settings: ConsolidationSettings, now: datetime
 ) -> dict[str, tuple[Edge, ...]]:
     """The edges that consolidating `fresh` brings, by the fresh block that brings them; each key once.
 
-    An edge may begin at a known block: a link that was waiting for its target, or the piece before.
+    An edge may begin at a known block: a link that was waiting for its target, or the piece before. The fresh
+    blocks become part of `known`. read: gives the texts of known blocks that may be copies.
     """
-    everything = (*known.nodes, *fresh.nodes)
+    first = len(known)
+    known.add(fresh.nodes)
     new = {n.id for n in fresh.nodes}
     seen: set[tuple[str, str, str]] = set()
     found: dict[str, list[Edge]] = {n.id: [] for n in fresh.nodes}
     proposals = (
-        _sequence(everything, now),
-        _links(everything, now),
-        _likeness(fresh, known, settings, now),
-        _shared_names(everything, new, now),
+        _sequence(fresh.nodes, known, first, now),
+        _links(fresh.nodes, known, first, now),
+        _likeness(fresh, known, first, read, settings, now),
+        _shared_names(fresh.nodes, known, first, now),
     )
     for edges in proposals:
         for edge in edges:
@@ -117,101 +92,122 @@ def _edge(
     return Edge(source, target, relation, weight, confidence, now, now, PROFILES[profile])
 
 
-def _sequence(nodes: Iterable[Node], now: datetime) -> Iterator[Edge]:
+def _sequence(nodes: Sequence[Node], known: Surroundings, first: int, now: datetime) -> Iterator[Edge]:
     """`next` from a turn or part to the one after it."""
-    nodes = tuple(nodes)
-    at = {source: n.id for n in nodes for source in n.sources}
+    for n in nodes:
+        for source in n.sources:
+            for row in known.followers.get(source, ()):
+                if row < first and known.ids[known.sources[source]] == n.id:
+                    yield _edge(n.id, known.ids[row], NEXT, 0.6, 0.99, "core", now)
     for n in nodes:
         for before in n.follows.values():
-            if before in at:
-                yield _edge(at[before], n.id, NEXT, 0.6, 0.99, "core", now)
+            if before in known.sources:
+                yield _edge(known.ids[known.sources[before]], n.id, NEXT, 0.6, 0.99, "core", now)
 
 
-def _links(nodes: Iterable[Node], now: datetime) -> Iterator[Edge]:
+def _links(nodes: Sequence[Node], known: Surroundings, first: int, now: datetime) -> Iterator[Edge]:
     """`links_to` for each `[[slug]]`: the note whose file or title has that name.
 
     Of a split note its first part.
     """
-    nodes = tuple(nodes)
-    at: dict[str, str] = {}
     for n in nodes:
-        for source in n.sources:
-            path, _, piece = source.partition("#")
-            if piece in ("", "1"):
-                at.setdefault(slug(PurePosixPath(path).stem), n.id)
-                at.setdefault(slug(str(PurePosixPath(path).with_suffix(""))), n.id)
-        if n.title and not any("#" in s and not s.endswith("#1") for s in n.sources):
-            at.setdefault(slug(n.title), n.id)
+        for name in places(n):
+            for row in known.linkers.get(name, ()):
+                if row < first and known.ids[known.places[name]] == n.id:
+                    yield _edge(known.ids[row], n.id, LINKS_TO, 0.8, 0.95, "core", now)
     for n in nodes:
         for target in n.links:
-            if target in at:
-                yield _edge(n.id, at[target], LINKS_TO, 0.8, 0.95, "core", now)
+            if target in known.places:
+                yield _edge(n.id, known.ids[known.places[target]], LINKS_TO, 0.8, 0.95, "core", now)
 
 
-def _shared_names(nodes: Sequence[Node], new: set[str], now: datetime) -> Iterator[Edge]:
+# --- shared names -----------------------------------------------------------------------------------------
+
+
+def _shared_names(nodes: Sequence[Node], known: Surroundings, first: int, now: datetime) -> Iterator[Edge]:
     """`mentions_same` between blocks that share rare names.
 
     Weight by the rarest name and by how many are shared.
     """
-    holders: dict[str, list[int]] = {}
-    for row, n in enumerate(nodes):
-        for name in set(n.entities):
-            holders.setdefault(name.lower(), []).append(row)
-    limit = max(_COMMON_NAME, math.isqrt(len(nodes)))
-    spread = math.log(len(nodes) + 1)
-    pairs: dict[tuple[int, int], list[float]] = {}
-    for rows in holders.values():
-        if 2 <= len(rows) <= limit:
-            rarity = math.log((len(nodes) + 1) / len(rows)) / spread
-            for i, a in enumerate(rows):
-                for b in rows[i + 1 :]:
-                    if nodes[a].id in new or nodes[b].id in new:
-                        pairs.setdefault((a, b), []).append(rarity)
-    degree: dict[int, int] = {}
+    pairs, weights, shared = _pairs_by_names(nodes, known, first)
     # Strongest first, so that the limit a block keeps its best.
-    ranked = sorted(pairs.items(), key=lambda pair: (-_joined(pair[1]), pair[0]))
-    for (a, b), rarities in ranked:
-        if degree.get(a, 0) < _NAME_EDGES and degree.get(b, 0) < _NAME_EDGES:
-            degree[a], degree[b] = degree.get(a, 0) + 1, degree.get(b, 0) + 1
-            later, earlier = _by_age(nodes[a], nodes[b])
-            sure = 0.5 + 0.15 * min(3, len(rarities))
-            yield _edge(later.id, earlier.id, MENTIONS_SAME, _joined(rarities), sure, "durable", now)
+    for at in np.lexsort((pairs[:, 1], pairs[:, 0], -np.round(weights, 9))).tolist():
+        a, b = int(pairs[at, 0]), int(pairs[at, 1])
+        if known.name_edges[a] < _NAME_EDGES and known.name_edges[b] < _NAME_EDGES:
+            known.name_edges.update((a, b))
+            later, earlier = _by_age(known, a, b)
+            sure = 0.5 + 0.15 * min(3, int(shared[at]))
+            yield _edge(later, earlier, MENTIONS_SAME, float(weights[at]), sure, "durable", now)
 
 
-def _joined(rarities: Sequence[float]) -> float:
-    """Noisy or: every further shared name adds, none takes it over 1."""
-    return 1.0 - math.prod(1.0 - 0.6 * r for r in rarities)
+def _pairs_by_names(
+    nodes: Sequence[Node], known: Surroundings, first: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Pairs of rows (m, 2), the earlier row first, of which the second is new; what their names weigh
+    together (noisy or: every further one adds, none takes it over 1), and how many they share: (m,) each.
+    """
+    limit = max(_COMMON_NAME, math.isqrt(len(known)))
+    spread = math.log(len(known) + 1)
+    earlier: list[NDArray[np.int64]] = []
+    later: list[NDArray[np.int64]] = []
+    rarities: list[NDArray[np.float64]] = []
+    for name in dict.fromkeys(e.lower() for n in nodes for e in n.entities):
+        rows = known.holders[name]
+        if not 2 <= len(rows) <= limit:
+            continue
+        held = np.array(rows, dtype=np.int64)
+        start = int(np.searchsorted(held, first))
+        # Each new holder beside the latest ones before it.
+        for back in range(1, min(_NAME_FAN_OUT, len(rows) - 1) + 1):
+            at = np.arange(max(start, back), len(rows))
+            earlier.append(held[at - back])
+            later.append(held[at])
+            rarities.append(np.full(at.size, math.log((len(known) + 1) / len(rows)) / spread))
+    if not earlier:
+        return np.zeros((0, 2), np.int64), np.zeros(0), np.zeros(0, np.int64)
+    every = np.stack([np.concatenate(earlier), np.concatenate(later)], axis=1)
+    keys = every[:, 0] * len(known) + every[:, 1]
+    _, one, group, shared = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    unsure = np.bincount(group, weights=np.log1p(-0.6 * np.concatenate(rarities)))
+    return every[one], -np.expm1(unsure), shared
 
 
-def _likeness(fresh: Space, known: Space, settings: ConsolidationSettings, now: datetime) -> Iterator[Edge]:
+# --- likeness ---------------------------------------------------------------------------------------------
+
+
+def _likeness(
+    fresh: Fresh,
+    known: Surroundings,
+    first: int,
+    read: Contents,
+    settings: ConsolidationSettings,
+    now: datetime,
+) -> Iterator[Edge]:
     """`related` to the nearest blocks by cosine; `duplicates` where also the words agree."""
-    nodes = (*known.nodes, *fresh.nodes)
-    if not fresh.nodes or settings.neighbours == 0 or len(nodes) < 2:
+    if settings.neighbours == 0:
         return
-    matrix = np.concatenate([known.matrix, fresh.matrix]) if len(known.nodes) else fresh.matrix
-    first = len(known.nodes)
-    wanted = min(settings.neighbours, len(nodes) - 1)
-    for start in range(0, len(fresh.nodes), _ROWS):
-        # (rows, n) cosines; a block is not its own neighbour.
-        cosines = fresh.matrix[start : start + _ROWS] @ matrix.T
-        rows = np.arange(cosines.shape[0])
-        cosines[rows, first + start + rows] = -1.0
-        best = np.argpartition(-cosines, wanted - 1, axis=1)[:, :wanted]
-        for row in rows:
-            me = nodes[first + start + int(row)]
-            order = sorted(best[row], key=lambda column: (-cosines[row, column], column))
-            for column in order:
-                cosine = float(cosines[row, column])
-                if cosine >= settings.similarity:
-                    yield from _alike(me, nodes[int(column)], cosine, settings.similarity, now)
-
-
-def _alike(a: Node, b: Node, cosine: float, floor: float, now: datetime) -> Iterator[Edge]:
-    later, earlier = _by_age(a, b)
-    sure = 0.5 + 0.45 * (cosine - floor) / max(1e-9, 1.0 - floor)
-    yield _edge(later.id, earlier.id, RELATED, cosine, sure, "durable", now)
-    if cosine >= _DUPLICATE_COSINE and overlap(a.content, b.content) >= _DUPLICATE_OVERLAP:
-        yield _edge(later.id, earlier.id, DUPLICATES, cosine, 0.9, "core", now)
+    among = nearest(fresh.matrix, fresh.matrix, settings.neighbours, floor=settings.similarity, own=0)
+    near = Near(np.where(among.rows >= 0, among.rows + first, -1), among.cosines).joined(fresh.near)
+    found = [
+        (first + at, int(row), float(cosine))
+        for at, (rows, cosines) in enumerate(zip(near.rows, near.cosines, strict=True))
+        for row, cosine in zip(rows, cosines, strict=True)
+        if row >= 0 and cosine >= settings.similarity
+    ]
+    asked = {known.ids[b] for _, b, cosine in found if b < first and cosine >= _DUPLICATE_COSINE}
+    texts = {
+        **(read(sorted(asked)) if asked else {}),
+        **dict(zip(known.ids[first:], fresh.contents, strict=True)),
+    }
+    for a, b, cosine in found:
+        later, earlier = _by_age(known, a, b)
+        sure = 0.5 + 0.45 * (cosine - settings.similarity) / max(1e-9, 1.0 - settings.similarity)
+        yield _edge(later, earlier, RELATED, cosine, sure, "durable", now)
+        if (
+            cosine >= _DUPLICATE_COSINE
+            and overlap(texts.get(later, ""), texts.get(earlier, "")) >= _DUPLICATE_OVERLAP
+        ):
+            yield _edge(later, earlier, DUPLICATES, cosine, 0.9, "core", now)
 
 
 def overlap(a: str, b: str) -> float:
@@ -221,6 +217,7 @@ def overlap(a: str, b: str) -> float:
     return len(first & second) / len(union) if union else 1.0
 
 
-def _by_age(a: Node, b: Node) -> tuple[Node, Node]:
-    """(later, earlier); equal instants are told apart by id: a pair has one direction, whoever asks."""
-    return (a, b) if (a.created_at, a.id) > (b.created_at, b.id) else (b, a)
+def _by_age(known: Surroundings, a: int, b: int) -> tuple[str, str]:
+    """Ids of (later, earlier); equal instants are told apart by id: a pair has one direction, whoever asks."""
+    one, other = (known.created[a], known.ids[a]), (known.created[b], known.ids[b])
+    return (one[1], other[1]) if one > other else (other[1], one[1])

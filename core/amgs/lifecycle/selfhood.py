@@ -5,8 +5,7 @@ What says who the memory's owner is and what it holds dear (AMGS §10.1).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 _EXPLICIT = frozenset({"self", "identity"})
@@ -19,9 +18,16 @@ def is_explicit(meta: Mapping[str, Any]) -> bool:
     return bool(marks & _EXPLICIT)
 
 
-def owner(metas: Iterable[Mapping[str, Any]]) -> str:
-    """The author of most explicit self notes: whose memory this is; empty when no note says."""
-    authors = Counter(str(m["author"]) for m in metas if is_explicit(m) and m.get("author"))
+def signed(meta: Mapping[str, Any]) -> str:
+    """Who signed an explicit self note; empty for any other block."""
+    return str(meta.get("author") or "") if is_explicit(meta) else ""
+
+
+def owner(authors: Mapping[str, int]) -> str:
+    """Whose memory this is: who signed most explicit self notes; empty when no note says.
+
+    authors: how many each has signed.
+    """
     return min(authors, key=lambda name: (-authors[name], name)) if authors else ""
 
 

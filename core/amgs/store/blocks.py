@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from amgs.model import Block, BlockFilter, Vector
 from amgs.store import meta as stored_meta
 from amgs.store.connection import Store, microseconds, stored
 from amgs.store.filters import where
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _HIGHEST = "highest_number"
 
@@ -75,32 +78,37 @@ def insert(store: Store, blocks: Sequence[Block]) -> tuple[str, ...]:
     return tuple(b.id for b in fresh)
 
 
-def update(store: Store, blocks: Sequence[Block]) -> None:
+def update(store: Store, blocks: Sequence[Block], embeddings: Vector | None = None) -> None:
     """Write the metadata of blocks that exist: category, confidence, λ, status, self flag, meta.
 
-    Content, created_at and the reinforcement clock stay; embeddings have `set_embeddings`.
+    embeddings: (n, d), written along when given. Content, created_at and the reinforcement clock stay.
     """
     if not blocks:
         return
-    store.execute(
-        "UPDATE memory_blocks SET category = n.category, confidence = n.confidence, decay_lambda = "
-        "n.decay_lambda, "
-        "status = n.status, is_self_component = n.self, meta = n.meta::JSON, revision = ? FROM ("
-        "SELECT unnest(?::VARCHAR[]) AS id, unnest(?::VARCHAR[]) AS category, unnest(?::DOUBLE[]) AS "
-        "confidence, "
-        "unnest(?::DOUBLE[]) AS decay_lambda, unnest(?::VARCHAR[]) AS status, unnest(?::BOOLEAN[]) AS self, "
-        "unnest(?::VARCHAR[]) AS meta) AS n WHERE memory_blocks.id = n.id",
-        [
-            store.revision(),
-            [b.id for b in blocks],
-            [b.category for b in blocks],
-            [b.confidence for b in blocks],
-            [b.decay_lambda for b in blocks],
-            [b.status for b in blocks],
-            [b.is_self_component for b in blocks],
-            [_dump(b.meta) for b in blocks],
-        ],
-    )
+    import pyarrow as pa
+
+    columns = {
+        "id": [b.id for b in blocks],
+        "category": [b.category for b in blocks],
+        "confidence": [b.confidence for b in blocks],
+        "decay_lambda": [b.decay_lambda for b in blocks],
+        "status": [b.status for b in blocks],
+        "self": [b.is_self_component for b in blocks],
+        "meta": [_dump(b.meta) for b in blocks],
+    }
+    table = pa.table(columns)
+    also = ""
+    if embeddings is not None:
+        table = table.append_column("embedding", _rows(embeddings))
+        also = "embedding = n.embedding, "
+    revision = store.revision()
+    with store.arrays("new_metadata", table):
+        store.execute(
+            "UPDATE memory_blocks SET category = n.category, confidence = n.confidence, "
+            "decay_lambda = n.decay_lambda, status = n.status, is_self_component = n.self, "
+            f"meta = n.meta::JSON, {also}revision = ? FROM new_metadata AS n WHERE memory_blocks.id = n.id",
+            [revision],
+        )
 
 
 def set_embeddings(store: Store, ids: Sequence[str], embeddings: Vector | None) -> None:
@@ -114,23 +122,23 @@ def set_embeddings(store: Store, ids: Sequence[str], embeddings: Vector | None) 
             [store.revision(), list(ids)],
         )
         return
-    n, d = embeddings.shape
-    columns: dict[str, NDArray[Any]] = {
-        "row": np.repeat(np.arange(n), d),
-        "place": np.tile(np.arange(d), n),
-        "x": np.ascontiguousarray(embeddings, dtype=np.float32).reshape(-1),
-    }
     revision = store.revision()
-    with store.arrays("vectors", columns):
+    import pyarrow as pa
+
+    with store.arrays("vectors", pa.table({"id": list(ids), "embedding": _rows(embeddings)})):
         store.execute(
-            "UPDATE memory_blocks SET embedding = v.embedding, revision = ? FROM ("
-            "SELECT i.id, e.embedding FROM (SELECT unnest(?::VARCHAR[]) AS id, unnest(range(?)) AS row) AS "
-            "i JOIN "
-            "(SELECT row, list(x ORDER BY place) AS embedding FROM vectors GROUP BY row) AS e USING (row)) "
-            "AS v "
+            "UPDATE memory_blocks SET embedding = v.embedding, revision = ? FROM vectors AS v "
             "WHERE memory_blocks.id = v.id",
-            [revision, list(ids), n],
+            [revision],
         )
+
+
+def _rows(embeddings: Vector) -> pa.FixedSizeListArray:
+    """Embeddings (n, d) as an Arrow column of n lists; nothing is copied."""
+    import pyarrow as pa  # here and above: late, a program that only reads starts without it
+
+    flat = pa.array(np.ascontiguousarray(embeddings, dtype=np.float32).reshape(-1))
+    return pa.FixedSizeListArray.from_arrays(flat, embeddings.shape[1])
 
 
 def reinforce(store: Store, ids: Sequence[str], at: datetime) -> None:
@@ -210,6 +218,37 @@ def by_number(store: Store, wanted: Sequence[int]) -> tuple[Numbered, ...]:
     )
     found = store.rows(sql, [[int(n) for n in wanted]])
     return tuple(Numbered(int(row[0]), _block(row[2:]), int(row[1])) for row in found)
+
+
+@dataclass(frozen=True)
+class Described:
+    """What is known of a block without its text."""
+
+    number: int
+    id: str
+    created_at: datetime
+    status: str
+    meta: Mapping[str, Any]
+
+
+def described(store: Store, wanted: BlockFilter, batch: int = 10_000) -> Iterator[Described]:
+    """The blocks that pass the filter without their texts, in order of arrival, read in batches."""
+    condition, parameters = where(wanted)
+    sql = (
+        "SELECT number, id, created_at, status, meta::VARCHAR FROM memory_blocks "
+        f"WHERE number > ? AND {condition} ORDER BY number LIMIT ?"
+    )
+    last = -1
+    while found := store.rows(sql, [last, *parameters, batch]):
+        last = int(found[-1][0])
+        for number, block, created, status, meta in found:
+            yield Described(int(number), str(block), as_utc(created), str(status), json.loads(meta))
+
+
+def contents_of(store: Store, ids: Sequence[str]) -> dict[str, str]:
+    """The texts of blocks, by id; unknown ids are missing from the answer."""
+    sql = "SELECT id, content FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
+    return {str(i): str(content) for i, content in store.rows(sql, [list(ids)])}
 
 
 def numbers_of(store: Store, ids: Sequence[str]) -> dict[str, int]:
@@ -330,18 +369,19 @@ def embeddings(store: Store, *, since: int = -1, wanted: BlockFilter | None = No
     Rows without one are left out.
     """
     condition, parameters = where(wanted) if wanted is not None else ("true", [])
-    c = store.columns(
-        "SELECT number, id, embedding FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ? AND "
-        f"{condition} "
-        "ORDER BY number",
-        [since, *parameters],
-    )
-    rows = c["embedding"]
-    if len({row.size for row in rows}) > 1:
+    which = f"FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ? AND {condition}"
+    given = [since, *parameters]
+    lengths = [int(row[0]) for row in store.rows(f"SELECT DISTINCT len(embedding) {which}", given)]
+    if len(lengths) > 1:
         raise StoreCorruptError(
             "Its embeddings have different lengths.", way_out="`verify` names the blocks."
         )
-    matrix = np.stack(list(rows)).astype(np.float32) if len(rows) else np.zeros((0, 0), dtype=np.float32)
+    c = store.columns(f"SELECT number, id {which} ORDER BY number", given)
+    # One flat column: a list a row would be an object a row.
+    flat = store.columns(
+        f"SELECT unnest(embedding) AS x FROM (SELECT embedding {which} ORDER BY number)", given
+    )["x"]
+    matrix = np.asarray(flat, dtype=np.float32).reshape(len(c["id"]), lengths[0] if lengths else 0)
     return Embeddings(np.asarray(c["number"], dtype=np.int64), np.asarray(c["id"], dtype=object), matrix)
 
 

@@ -188,10 +188,10 @@ class Store:
             self._writer.execute(sql, list(parameters))
 
     @contextmanager
-    def arrays(self, name: str, columns: dict[str, NDArray[Any]]) -> Iterator[None]:
-        """Offer arrays as a table under `name` to the statements inside; only inside a transaction."""
+    def arrays(self, name: str, table: Any) -> Iterator[None]:
+        """Offer an Arrow table under `name` to the statements inside; only inside a transaction."""
         self._in_transaction()
-        self._writer.register(name, columns)
+        self._writer.register(name, table)
         try:
             yield
         finally:

@@ -6,7 +6,7 @@ What each lifecycle change found and left, so that it can be undone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -45,6 +45,26 @@ def append(
         [number, kind, stored(at), summary, blocks, edges],
         structural=False,
     )
+    _append_rows(store, number, rows)
+    return Operation(number, kind, at, summary, blocks, edges)
+
+
+def extend(
+    store: Store, operation: Operation, summary: str, rows: Sequence[Row], *, blocks: int, edges: int
+) -> Operation:
+    """Add rows to an entry, `blocks` and `edges` of them, and say anew what it did."""
+    store.execute(
+        "UPDATE operations SET summary = ?, blocks = blocks + ?, edges = edges + ? WHERE id = ?",
+        [summary, blocks, edges, operation.id],
+        structural=False,
+    )
+    _append_rows(store, operation.id, rows)
+    return replace(
+        operation, summary=summary, blocks=operation.blocks + blocks, edges=operation.edges + edges
+    )
+
+
+def _append_rows(store: Store, number: int, rows: Sequence[Row]) -> None:
     plain = [row for row in rows if row.embedding is None]
     if plain:
         store.execute(
@@ -66,7 +86,6 @@ def append(
                 [number, row.target, row.key, row.before, row.after, row.embedding.tolist()],
                 structural=False,
             )
-    return Operation(number, kind, at, summary, blocks, edges)
 
 
 def latest(store: Store, limit: int) -> tuple[Operation, ...]:
@@ -87,6 +106,12 @@ def get(store: Store, operation_id: int) -> Operation | None:
         [operation_id],
     )
     return _operation(found[0]) if found else None
+
+
+def is_latest(store: Store, operation_id: int) -> bool:
+    """Whether the operation stands and no other came after it."""
+    found = store.rows("SELECT id, undone FROM operations ORDER BY id DESC LIMIT 1")
+    return bool(found) and int(found[0][0]) == operation_id and not found[0][1]
 
 
 def last_of(store: Store, kind: str) -> datetime | None:

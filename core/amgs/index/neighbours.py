@@ -1,0 +1,106 @@
+"""The nearest rows of a matrix for many queries at once: exact, by blocked products, in flat memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.model import Vector
+
+_QUERIES, _COLUMNS = 512, 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The nearest of m queries: rows (m, k), −1 where there are fewer; cosines (m, k), falling, −2 there."""
+
+    rows: NDArray[np.int64]
+    cosines: NDArray[np.float32]
+
+    @classmethod
+    def none(cls, queries: int, limit: int) -> Near:
+        """Nothing near any of the queries."""
+        return cls(
+            np.full((queries, limit), -1, dtype=np.int64), np.full((queries, limit), -2.0, dtype=np.float32)
+        )
+
+    def joined(self, other: Near) -> Near:
+        """The nearest of both, as many as this one holds; equal cosines by row."""
+        rows = np.concatenate([self.rows, other.rows], axis=1)
+        cosines = np.concatenate([self.cosines, other.cosines], axis=1)
+        order = np.lexsort((rows, -cosines), axis=1)[:, : self.rows.shape[1]]
+        return Near(np.take_along_axis(rows, order, axis=1), np.take_along_axis(cosines, order, axis=1))
+
+
+def nearest(
+    queries: Vector,
+    matrix: Vector,
+    limit: int,
+    *,
+    floor: float = -1.0,
+    allowed: NDArray[np.bool_] | None = None,
+    own: int | None = None,
+) -> Near:
+    """The `limit` rows of matrix (n, d) with the highest cosine ≥ floor for each query (m, d); all unit rows.
+
+    allowed: (n,) rows that may be found. own: the queries are the rows of the matrix from here on, and none
+    is its own neighbour. Ties by row. Work is m·n·d multiplications; memory does not grow with n.
+    """
+    found = Near.none(queries.shape[0], limit)
+    if limit <= 0 or not matrix.shape[0]:
+        return found
+    for start in range(0, queries.shape[0], _QUERIES):
+        asked = queries[start : start + _QUERIES]
+        place = None if own is None else own + start
+        rows, cosines = _of_some(asked, matrix, limit, floor, allowed, place)
+        found.rows[start : start + _QUERIES], found.cosines[start : start + _QUERIES] = rows, cosines
+    return found
+
+
+def _of_some(
+    queries: Vector,
+    matrix: Vector,
+    limit: int,
+    floor: float,
+    allowed: NDArray[np.bool_] | None,
+    own: int | None,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    best = Near.none(queries.shape[0], limit)
+    for start in range(0, matrix.shape[0], _COLUMNS):
+        cosines = queries @ matrix[start : start + _COLUMNS].T
+        if allowed is not None:
+            cosines[:, ~allowed[start : start + _COLUMNS]] = -2.0
+        if own is not None and own < start + cosines.shape[1] and own + queries.shape[0] > start:
+            each = np.arange(max(own, start), min(own + queries.shape[0], start + cosines.shape[1]))
+            cosines[each - own, each - start] = -2.0
+        # What does not reach the floor or the last of the best so far is not looked at again.
+        last = np.maximum(best.cosines[:, -1], np.float32(floor))
+        good = cosines >= last[:, None]
+        if limit < cosines.shape[1] and np.count_nonzero(good) > 8 * limit * queries.shape[0]:
+            # Too many to sort: first only what is as good as the last of this part's own best.
+            edge = np.partition(cosines, -limit, axis=1)[:, -limit]
+            good &= cosines >= edge[:, None]
+        asking, at = np.nonzero(good)
+        if asking.size:
+            best = best.joined(_ranked(asking, at + start, cosines[asking, at], queries.shape[0], limit))
+    return best.rows, best.cosines
+
+
+def _ranked(
+    asking: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    cosines: NDArray[np.float32],
+    queries: int,
+    limit: int,
+) -> Near:
+    """The best `limit` of the pairs (query, row) for each query."""
+    order = np.lexsort((rows, -cosines, asking))
+    asking, rows, cosines = asking[order], rows[order], cosines[order]
+    place = np.arange(asking.size) - np.searchsorted(asking, asking)
+    kept = place < limit
+    found = Near.none(queries, limit)
+    found.rows[asking[kept], place[kept]] = rows[kept]
+    found.cosines[asking[kept], place[kept]] = cosines[kept]
+    return found

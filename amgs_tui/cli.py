@@ -162,15 +162,22 @@ def build(registry: Registry | None = None) -> typer.Typer:
     app.command("run", help=inspect.getdoc(run_script))(_with_globals(run_script))
     app.command("serve-web", help=inspect.getdoc(serve_web))(_with_globals(serve_web))
     app.command("shell", help=inspect.getdoc(open_shell))(_with_globals(open_shell))
-    for noun, verbs in registry.nouns().items():
-        if len(verbs) == 1 and verbs[0].name == noun:
-            _add(app, verbs[0])
-            continue
-        group = typer.Typer(help=_group_help(verbs), no_args_is_help=False)
-        app.add_typer(group, name=noun)
-        for each in verbs:
-            _add(group, each)
+    _add_below(app, list(registry), 0)
     return app
+
+
+def _add_below(app: typer.Typer, verbs: Sequence[Verb], depth: int) -> None:
+    """The verbs as commands by their words from `depth` on: a word that several share, or that goes on, is a group."""
+    grouped: dict[str, list[Verb]] = {}
+    for each in verbs:
+        grouped.setdefault(each.words[depth], []).append(each)
+    for word, below in grouped.items():
+        if len(below) == 1 and len(below[0].words) == depth + 1:
+            _add(app, below[0])
+            continue
+        group = typer.Typer(help=_group_help(below, depth + 1), no_args_is_help=False)
+        app.add_typer(group, name=word)
+        _add_below(group, below, depth + 1)
 
 
 def _add(app: typer.Typer, each: Verb) -> None:
@@ -182,8 +189,8 @@ def _add(app: typer.Typer, each: Verb) -> None:
     app.command(each.words[-1], help=each.help, short_help=each.summary)(callback_of(each, receive, added))
 
 
-def _group_help(verbs: Sequence[Verb]) -> str:
-    return " / ".join(each.words[-1] for each in verbs)
+def _group_help(verbs: Sequence[Verb], depth: int) -> str:
+    return " / ".join(dict.fromkeys(each.words[depth] for each in verbs))
 
 
 def _with_globals(command: Callable[..., int]) -> Callable[..., int]:

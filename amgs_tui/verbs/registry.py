@@ -285,7 +285,7 @@ class Registry:
     def _refuse(self, words: Sequence[Word], line: str) -> NoReturn:
         noun = self.nouns().get(words[0]) if words else None
         if noun and noun[0].name != words[0]:
-            known = ", ".join(one.words[1] for one in noun)
+            known = ", ".join(" ".join(one.words[1:]) for one in noun)
             column = words[1].column if len(words) > 1 else words[0].column
             said = (
                 f"`{words[0]}` has no `{words[1]}`" if len(words) > 1 else f"`{words[0]}` wants another word"
@@ -318,6 +318,7 @@ def standard() -> Registry:
         lifecycle,
         script,
         search,
+        training,
         upkeep,
         workplace,
     )
@@ -337,6 +338,7 @@ def standard() -> Registry:
             learning,
             exchange,
             focus,
+            training,
             script,
             workplace,
             bench,

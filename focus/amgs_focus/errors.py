@@ -10,7 +10,8 @@ Each error carries a title, a sentence and a way out, so that a screen or a comm
     ├── CtxError                   exit 4   a .ctx file contradicts itself or its model
     ├── BudgetError                exit 2   a working context that cannot hold what it must
     ├── TraceError                 exit 3   a trace cannot be read or replayed
-    └── TextError                  exit 3   a text is too short or cannot be used for what was asked
+    ├── TextError                  exit 3   a text is too short or cannot be used for what was asked
+    └── ConfigurationError         exit 2   the file of a training run cannot be used
 """
 
 from __future__ import annotations
@@ -89,3 +90,10 @@ class TextError(FocusError):
 
     title = "The text cannot be used"
     exit_code = 3
+
+
+class ConfigurationError(FocusError):
+    """The file of a training run cannot be read, or holds a key that is unknown or out of range."""
+
+    title = "The configuration cannot be used"
+    exit_code = 2

@@ -1,0 +1,29 @@
+"""The tables of training runs and their data."""
+
+from __future__ import annotations
+
+from amgs_focus.training import records
+from amgs_tui.headless.sheet import Sheet, sheet
+from amgs_tui.headless.tables_of_memory import table_of
+
+
+@table_of.register
+def _(result: records.Staged) -> Sheet:
+    rows = [
+        (s.name, s.split, s.tokens, s.digest[:12], "written" if s.fresh else "kept") for s in result.shards
+    ]
+    return sheet(f"Shards in {result.folder}", "text* split tokens:n digest was", rows)
+
+
+@table_of.register
+def _(result: records.TrainedRun) -> Sheet:
+    rows: list[tuple[object, ...]] = []
+    for part in result.parts:
+        rows.append((part.part, "step", f"{part.step:,} of {part.steps:,}"))
+        rows.append((part.part, "time", f"{part.seconds:,.0f} s"))
+        rows += [(part.part, name, f"{value:.4f}") for name, value in part.losses.items()]
+        rows += [(part.part, name, f"{value:.4f}") for name, value in part.validation.items()]
+    notes = [f"Checkpoint: {result.checkpoint}", f"Card: {result.card}"]
+    if not result.checkpoint:
+        notes = [f"Not complete: --resume goes on with the run in {result.folder}."]
+    return sheet(f"Run {result.name}", "part what* value", rows, notes)

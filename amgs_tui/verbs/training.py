@@ -1,0 +1,72 @@
+"""Training on one's own texts: `focus stage`, `focus train gistnet`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs_tui.verbs.registry import Takes, verb
+
+if TYPE_CHECKING:
+    from amgs.model import Progress
+    from amgs_focus.training.records import Staged, TrainedRun
+    from amgs_focus.training.run_config import RunConfig
+    from amgs_tui.session import Session
+
+Config = Annotated[
+    Path, typer.Argument(metavar="CONFIG", help="The run's TOML file; docs/training.md."), Takes("file")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder, if there is one.")]
+Steps = Annotated[
+    int | None, typer.Option("--steps", metavar="N", min=1, help="Stop after N steps; --resume goes on.")
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="The run's folder; else the file's `out`.")
+]
+
+
+@verb("focus stage", summary="Tokenise the texts of a training run into Arrow shards.", long=True)
+def stage_texts(session: Session, config: Config, *, progress: Progress | None = None) -> Staged:
+    """Tokenise what the file's `data.texts` names into block-aligned Arrow files that say where they are from.
+
+    Texts that have not changed since are kept as they are. Training does this by itself.
+    """
+    from amgs_focus.training.gist_run import base_model
+    from amgs_focus.training.staging import stage
+
+    told = _read(session, config, None)
+    return stage(told.data, base_model(told, progress), progress)
+
+
+@verb("focus train gistnet", summary="Train gists on one's own texts.", long=True)
+def train_gistnet(
+    session: Session,
+    config: Config,
+    *,
+    resume: Resume = False,
+    steps: Steps = None,
+    out: Out = None,
+    progress: Progress | None = None,
+) -> TrainedRun:
+    """Train the net for tokens, then the net for gists above it, and write both as one checkpoint with its card.
+
+    Stopping keeps the state: the same command with --resume goes on from that step, as if it had not stopped.
+    """
+    from amgs_focus.training import gist_run
+
+    told = _read(session, config, out)
+    return gist_run.train_gistnet(told, clock=session.clock, progress=progress, resume=resume, steps=steps)
+
+
+def _read(session: Session, file: Path, out: Path | None) -> RunConfig:
+    """The run's configuration; where it names no cache for unpacked models, the workstation's own is used."""
+    from amgs_focus.training.run_config import read_config
+    from amgs_tui.session import model_cache
+
+    told = read_config(file)
+    if told.model.cache is None:
+        cache = model_cache(session.settings.paths)
+        told = told.model_copy(update={"model": told.model.model_copy(update={"cache": cache})})
+    return told if out is None else told.model_copy(update={"out": out})

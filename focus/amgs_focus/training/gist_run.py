@@ -1,0 +1,284 @@
+"""A GistNet run from its configuration: stage the texts, train the net for tokens, then the one for gists, export both.
+
+Everything a run needs to go on lies in its folder: `tokens.state`, `gists.state`, `run.json`, `log.jsonl`. It can be
+stopped after any step and resumed, by the same command or another program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from amgs_focus.base_model import BaseModel
+from amgs_focus.errors import CheckpointError, ConfigurationError
+from amgs_focus.gist_tree import Progress
+from amgs_focus.gistnet import (
+    GistEncoder,
+    GistNet,
+    GistNetEncoder,
+    GistShape,
+    for_model,
+    load_checkpoint,
+    save_checkpoint,
+)
+from amgs_focus.prefix import PerfClock
+from amgs_focus.training.corpus import Corpus
+from amgs_focus.training.crew import ALONE, Crew
+from amgs_focus.training.gist_plan import GistTraining
+from amgs_focus.training.gistnet import StepReport, TrainingState, start, train
+from amgs_focus.training.model_card import gist_card
+from amgs_focus.training.pace import Pace
+from amgs_focus.training.records import Leg, TrainedPart, TrainedRun
+from amgs_focus.training.run_config import RunConfig
+from amgs_focus.training.run_log import RunLog
+from amgs_focus.training.run_record import RunRecord
+from amgs_focus.training.staging import open_corpus
+from amgs_focus.training.workers import run_crew
+
+PartName = Literal["tokens", "gists"]
+PARTS: tuple[PartName, ...] = ("tokens", "gists")
+_SPOKEN = {"tokens": "net for tokens", "gists": "net for gists"}
+
+
+@dataclass(frozen=True, slots=True)
+class GistJob:
+    """One part of a run for the steps that it has now: what every worker of a crew is given.
+
+    until: the step at which this sitting ends, at the latest.
+    """
+
+    config: RunConfig
+    folder: Path
+    part: PartName
+    until: int
+
+    def __call__(self, crew: Crew, report: Callable[[StepReport], None], stopped: Callable[[], bool]) -> None:
+        model = base_model(self.config)
+        self.run(model, open_corpus(self.config.data, model), report, stopped, crew)
+
+    def run(
+        self,
+        model: BaseModel,
+        corpus: Corpus,
+        report: Callable[[StepReport], None],
+        stopped: Callable[[], bool],
+        crew: Crew = ALONE,
+    ) -> None:
+        """The same with a model and a corpus that are open already."""
+        settings = self.config.training(self.part, model.card.width)
+        path = _state(self.folder, self.part)
+        state = _begin(self.config, settings, self.part, path, model, crew)
+        first = crew.rank == 0
+        last = [state.step]
+
+        def told(said: StepReport) -> None:
+            last[0] = said.step
+            if first:
+                report(said)
+
+        train(
+            settings,
+            corpus,
+            model,
+            told,
+            state=state,
+            lower=_lower(self.config, self.folder, model) if self.part == "gists" else None,
+            save=(lambda kept: kept.save(path, settings)) if first else None,
+            stopped=lambda: last[0] >= self.until or stopped(),
+            crew=crew,
+        )
+
+
+def train_gistnet(
+    config: RunConfig,
+    *,
+    clock: PerfClock,
+    progress: Progress | None = None,
+    resume: bool = False,
+    steps: int | None = None,
+) -> TrainedRun:
+    """Trains what is left of a run, at most `steps` steps now, and exports the nets once both are trained.
+
+    Raises ConfigurationError when the folder holds a run and `resume` is not set, and whatever `progress` raises
+    to cancel; the state is then saved, and resuming goes on from that very step.
+    """
+    folder = config.out
+    if not resume and _state(folder, "tokens").exists():
+        raise ConfigurationError(
+            f"{folder} holds a run already.",
+            title="Nothing was trained",
+            way_out="Go on with it (--resume), or choose another folder (--out).",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    model = base_model(config, progress)
+    corpus = open_corpus(config.data, model, progress)
+    record = RunRecord.open(folder, config, model.card, "gistnet")
+    budget = steps
+    for part in PARTS:
+        settings = config.training(part, model.card.width)
+        done = _step_of(folder, part, settings)
+        until = settings.steps if budget is None else min(settings.steps, done + budget)
+        if until > done:
+            job = GistJob(config, folder, part, until)
+            record = _sitting(job, model, corpus, done, record, clock, progress)
+            budget = None if budget is None else budget - (until - done)
+        if until < settings.steps:
+            return _standing(config, model, record)
+    return _exported(config, model, corpus, record)
+
+
+def base_model(config: RunConfig, progress: Progress | None = None) -> BaseModel:
+    """The frozen model of a run."""
+    if config.model.base == "tiny":
+        from amgs_focus.tiny import TinyModel
+
+        return TinyModel()
+    from amgs_focus.pretrained import load
+
+    if progress is not None:
+        progress(0, 1, f"loading {config.model.base}")
+    told = config.model
+    return load(told.base, precision=told.precision, device=told.device, cache=told.cache)
+
+
+def _sitting(
+    job: GistJob,
+    model: BaseModel,
+    corpus: Corpus,
+    done: int,
+    record: RunRecord,
+    clock: PerfClock,
+    progress: Progress | None,
+) -> RunRecord:
+    """Trains a part for its steps of this sitting; the record after it, written down even when cancelled."""
+    config = job.config
+    settings = config.training(job.part, model.card.width)
+    part = TrainedPart(job.part, done, settings.steps, 0.0)
+    part = next((one for one in record.parts if one.part == job.part), part)
+    pace = Pace(clock, done, job.until, _SPOKEN[job.part])
+    seen = [part]
+    asked: list[BaseException] = []
+    with RunLog(job.folder / "log.jsonl", config, job.part, done) as log:
+
+        def report(said: StepReport) -> None:
+            log.write(said.step, {"rate": said.learning_rate, **said.losses}, said.validation)
+            seen[0] = replace(
+                seen[0],
+                step=said.step,
+                losses=said.losses,
+                validation=said.validation or seen[0].validation,
+            )
+            if progress is not None:
+                progress(*pace.at(said.step, said.losses, said.validation))
+
+        def asking(said: StepReport) -> None:
+            try:
+                report(said)
+            except BaseException as error:  # noqa: BLE001 - it goes on once the state is saved
+                asked.append(error)
+
+        try:
+            if config.workers > 1:
+                run_crew(job, config.workers, report)
+            else:
+                job.run(model, corpus, asking, lambda: bool(asked))
+        finally:
+            step = _step_of(job.folder, job.part, settings)
+            leg = Leg(job.part, done, step, pace.seconds, config.workers)
+            record = record.after(leg, replace(seen[0], step=step))
+            record.save(job.folder)
+    if asked:
+        raise asked[0]
+    return record
+
+
+def _begin(
+    config: RunConfig, settings: GistTraining, part: PartName, path: Path, model: BaseModel, crew: Crew
+) -> TrainingState:
+    """The state of before, or a new one."""
+    if path.exists():
+        return TrainingState.load(path, settings, crew)
+    trained = None
+    if part == "tokens" and config.gistnet.start:
+        trained = widened(_starting_net(config, model), settings.shape)
+    return start(settings, trained, crew)
+
+
+def _starting_net(config: RunConfig, model: BaseModel) -> GistNet:
+    told = config.gistnet.start
+    encoder = (
+        for_model(model.card) if told == "shipped" else load_checkpoint(Path(told), width=model.card.width)
+    )
+    if not isinstance(encoder, GistNetEncoder):
+        raise CheckpointError(
+            f"No gists ship for {model.card.name}.", way_out="Leave gistnet.start out to begin anew."
+        )
+    return encoder.token_net
+
+
+def widened(net: GistNet, shape: GistShape) -> GistNet:
+    """A net of another slot count that reads alike: every slot begins as a copy of the trained query.
+
+    Raises CheckpointError when the shapes differ in more than the slots or the trained net has several.
+    """
+    if net.shape == shape:
+        return net
+    if replace(net.shape, slots=shape.slots) != shape or net.shape.slots != 1:
+        raise CheckpointError(
+            "The net to start from has another shape than the settings ask for.",
+            way_out="Use its own shape with any number of slots, or start anew.",
+        )
+    wider = GistNet(shape)
+    weights = dict(net.state_dict())
+    for name, value in wider.state_dict().items():
+        if weights[name].shape != value.shape:
+            weights[name] = weights[name].expand_as(value)
+    wider.load_state_dict(weights)
+    return wider
+
+
+def _lower(config: RunConfig, folder: Path, model: BaseModel) -> GistEncoder:
+    """The trained net for tokens, below the net for gists."""
+    net = _net(config, folder, "tokens", model)
+    return GistNetEncoder(net, net, name="tokens", version=1)
+
+
+def _net(config: RunConfig, folder: Path, part: PartName, model: BaseModel) -> GistNet:
+    settings = config.training(part, model.card.width)
+    path = _state(folder, part)
+    if not path.exists():  # a part of no steps: the pointer, or the net it was told to start from
+        return _begin(config, settings, part, path, model, ALONE).net.requires_grad_(False)
+    return TrainingState.load(path, settings).net.requires_grad_(False)
+
+
+def _state(folder: Path, part: PartName) -> Path:
+    return folder / f"{part}.state"
+
+
+def _step_of(folder: Path, part: PartName, settings: GistTraining) -> int:
+    path = _state(folder, part)
+    return TrainingState.load(path, settings).step if path.exists() else 0
+
+
+def _standing(config: RunConfig, model: BaseModel, record: RunRecord) -> TrainedRun:
+    known = {part.part: part for part in record.parts}
+    parts = []
+    for part in PARTS:
+        settings = config.training(part, model.card.width)
+        parts.append(known.get(part, TrainedPart(part, 0, settings.steps, 0.0)))
+    return TrainedRun(config.name, str(config.out), tuple(parts))
+
+
+def _exported(config: RunConfig, model: BaseModel, corpus: Corpus, record: RunRecord) -> TrainedRun:
+    """Both nets as one checkpoint with its card, in the run's folder."""
+    checkpoint = config.out / f"{config.name}.safetensors"
+    nets = {part: _net(config, config.out, part, model) for part in PARTS}
+    save_checkpoint(checkpoint, nets["tokens"], nets["gists"], model=model.card.name, note=config.name)
+    version = load_checkpoint(checkpoint, width=model.card.width).version
+    card = checkpoint.with_suffix(".md")
+    sizes: dict[str, int] = {part: sum(p.numel() for p in net.parameters()) for part, net in nets.items()}
+    card.write_text(gist_card(config, record, corpus, sizes, version), encoding="utf-8")
+    standing = _standing(config, model, record)
+    return replace(standing, checkpoint=str(checkpoint), card=str(card))

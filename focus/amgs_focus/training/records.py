@@ -1,0 +1,66 @@
+"""What the training verbs give back: frozen values that load neither torch nor Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One Arrow file: a split of a text. digest: SHA-256 of the text. fresh: it was written just now."""
+
+    name: str
+    split: str
+    tokens: int
+    digest: str
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """`focus stage`: the shards in a folder."""
+
+    folder: str
+    shards: tuple[Shard, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One sitting of a run on one of its parts: steps [start, stop), how long it took, by how many workers."""
+
+    part: str
+    start: int
+    stop: int
+    seconds: float
+    workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedPart:
+    """How far one part of a run is, and what it last measured.
+
+    losses: means over the last steps, nats where they are; validation: by metric name.
+    """
+
+    part: str
+    step: int
+    steps: int
+    seconds: float
+    losses: Mapping[str, float] = field(default_factory=dict, hash=False)
+    validation: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedRun:
+    """`focus train …`: where a run stands. checkpoint and card: files in its folder, empty until it is complete."""
+
+    name: str
+    folder: str
+    parts: tuple[TrainedPart, ...]
+    checkpoint: str = ""
+    card: str = ""
+
+    @property
+    def complete(self) -> bool:
+        return all(part.step >= part.steps for part in self.parts)

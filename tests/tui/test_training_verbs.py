@@ -1,0 +1,86 @@
+"""The training verbs, as docs/training.md shows them."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from amgs_focus.training.run_config import GistConfig, RunConfig, parse_config
+from amgs_tui import cli
+from tests.focus.training_world import LAMPS
+
+MANUAL = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+TOY, REFERENCE = re.findall(r"```toml\n(.*?)```", MANUAL, flags=re.S)
+
+
+def commands(block: str) -> list[list[str]]:
+    return [line.split()[1:] for line in block.splitlines() if line.startswith("amgs ")]
+
+
+def amgs(tmp_path: Path, *words: str) -> int:
+    return cli.run(["--model", "tiny", "--store", str(tmp_path / "s.duckdb"), *words])
+
+
+def test_the_first_run_of_the_manual_works_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "toy.toml").write_text(TOY, encoding="utf-8")
+    (tmp_path / "book.txt").write_text(LAMPS, encoding="utf-8")
+    lines = commands(re.findall(r"```sh\n(.*?)```", MANUAL, flags=re.S)[0])
+    assert [words[1] for words in lines] == ["stage", "train", "train"]
+    said = []
+    for words in lines:
+        assert amgs(tmp_path, *words) == 0
+        said.append(capsys.readouterr().out)
+    assert "book" in said[0] and "written" in said[0]
+    assert "3 of 4" in said[1] and "--resume" in said[1]
+    assert "4 of 4" in said[2]
+    assert (tmp_path / "run" / "toy.safetensors").exists()
+    assert "gists" in (tmp_path / "run" / "toy.md").read_text(encoding="utf-8").casefold()
+    assert amgs(tmp_path, *lines[2], "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["checkpoint"].endswith("toy.safetensors")
+    assert amgs(tmp_path, *lines[1]) == 2
+    assert "--resume" in capsys.readouterr().err
+
+
+def test_a_wrong_key_is_told_with_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "toy.toml"
+    file.write_text(TOY.replace("held_out", "heldout"), encoding="utf-8")
+    assert amgs(tmp_path, "focus", "stage", str(file)) == 2
+    assert "data.texts.0.heldout is no key (did you mean held_out?)" in capsys.readouterr().err
+
+
+def test_the_manual_lists_every_key_with_its_default() -> None:
+    given = tomllib.loads(REFERENCE)
+    assert parse_config(given, Path("here"))
+    assert parse_config({"data": given["data"]}, Path("here")) == parse_config(
+        {name: value for name, value in given.items() if name != "focus"}, Path("here")
+    )
+    missing = set(_keys(RunConfig)) - set(_written(given))
+    apart = {"model.cache", *(key for key in missing if key.startswith(("focus.", "gistnet.gists")))}
+    assert missing <= apart
+    assert GistConfig().gists.hidden == 320
+
+
+def _keys(section: type[BaseModel], prefix: str = "") -> list[str]:
+    found = []
+    for name, field in section.model_fields.items():
+        kinds = [field.annotation, *getattr(field.annotation, "__args__", ())]
+        inner = next((one for one in kinds if isinstance(one, type) and issubclass(one, BaseModel)), None)
+        found += _keys(inner, f"{prefix}{name}.") if inner else [prefix + name]
+    return found
+
+
+def _written(given: dict[str, Any], prefix: str = "") -> list[str]:
+    found = []
+    for name, value in given.items():
+        inner = value[0] if isinstance(value, list) and value and isinstance(value[0], dict) else value
+        found += _written(inner, f"{prefix}{name}.") if isinstance(inner, dict) else [prefix + name]
+    return found

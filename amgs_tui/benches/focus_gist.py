@@ -15,7 +15,6 @@ import torch
 
 from amgs.model import Progress
 from amgs_focus.base_model import BaseModel
-from amgs_focus.evaluation.bootstrap import Interval
 from amgs_focus.evaluation.gist import VARIANTS, GistReport, draw_windows, variant_nll
 from amgs_focus.gistnet import BLOCK, SLOTS, GistEncoder, PointerEncoder, for_model
 from amgs_tui.benches.focus_texts import Corpus
@@ -197,9 +196,9 @@ def _table(
                 f"{condition.blocks}{level} / {condition.tail} / {condition.horizon}",
                 str(len(report.offsets)),
                 *means,
-                _said(report.gap(), 3) if full else "",
-                _said(share, 1, 100) if share else ("no gap" if full else ""),
-                _said(report.harm(), 3),
+                report.gap().said(3) if full else "",
+                share.said(1, 100) if share else ("no gap" if full else ""),
+                report.harm().said(3),
             )
         )
     return BenchTable(f"NLL in nats a token on {corpus.name}, {corpus.tokens:,} tokens", columns, tuple(rows))
@@ -222,14 +221,9 @@ def _curve(
                 (
                     str(gist.slots),
                     trained,
-                    _said(share, 1, 100) if share else "no gap",
-                    _said(recent, 1, 100) if recent else "no gap",
+                    share.said(1, 100) if share else "no gap",
+                    recent.said(1, 100) if recent else "no gap",
                 )
             )
     columns = ("slots a block", "encoder", "recovered %", "as many recent raw tokens %")
     return BenchTable("2 blocks, no tail, 32 tokens, by slots", columns, tuple(rows))
-
-
-def _said(interval: Interval, digits: int, scale: float = 1.0) -> str:
-    mean, low, high = (scale * value for value in (interval.mean, interval.low, interval.high))
-    return f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"

@@ -6,7 +6,6 @@ is, 1 no better than opening what is latest. Summed over all places before the d
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -176,10 +175,10 @@ def _table(rows: Sequence[Row], groups: Sequence[int]) -> BenchTable:
             (
                 name,
                 f"{1000 * float(np.mean(worths)):.1f}",
-                _said(_regret(rows, name, "worth", groups)),
+                _regret(rows, name, "worth", groups).said(2),
                 f"{built.mean:.3f}",
-                _said(_regret(rows, name, "nll", groups)),
-                _said(_correlation(rows, name, groups)) if ranked else "",
+                _regret(rows, name, "nll", groups).said(2),
+                _correlation(rows, name, groups).said(2) if ranked else "",
                 f"{float(np.mean([row['opened'][name] for row in rows])):.1f}",
             )
         )
@@ -194,9 +193,3 @@ def _table(rows: Sequence[Row], groups: Sequence[int]) -> BenchTable:
     )
     title = "By policy; regret is 0 for the best choice and 1 for the latest blocks"
     return BenchTable(title, columns, tuple(lines))
-
-
-def _said(interval: Interval) -> str:
-    if not math.isfinite(interval.mean):
-        return "none"
-    return f"{interval.mean:.2f} [{interval.low:.2f}, {interval.high:.2f}]"

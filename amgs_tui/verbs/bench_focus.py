@@ -155,6 +155,47 @@ def bench_passkey(
     )
 
 
+@verb("bench focus-budget", summary="Measure the whole system against a window of the same size.", long=True)
+def bench_budget(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    places: Annotated[
+        int, typer.Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
+    ] = 12,
+    windows: Annotated[
+        list[int] | None,
+        typer.Option("--window", metavar="N", help="W_max; may be repeated. Else 256, 512, 1024."),
+    ] = None,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Score prose and planted facts with the focus, a sliding window, and BM25 retrieval, all with as many
+    entries; and prose with a window that costs as much.
+    """
+    from amgs_tui.benches import focus_budget
+    from amgs_tui.benches.focus_texts import read_texts
+
+    del as_json
+    model = session.load_model(progress)
+    corpus = read_texts(model, text, "focus-budget")
+    encoder = _encoder(model, gist)
+    return focus_budget.run(
+        model,
+        encoder,
+        _scorers(model)[0],
+        corpus,
+        _folder(session, out),
+        places=places,
+        windows=windows or focus_budget.WINDOWS,
+        quick=quick,
+        progress=progress,
+    )
+
+
 def _scorers(model: BaseModel) -> list[FocusScorer]:
     """What ships for the model, the session's own first."""
     from amgs_focus.tail_similarity import TailSimilarity

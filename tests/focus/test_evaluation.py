@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
@@ -10,12 +12,25 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import TextError
 from amgs_focus.evaluation.bootstrap import resampled
+from amgs_focus.evaluation.budget import best_chunks, focused
+from amgs_focus.evaluation.flops import ModelCost, counted
 from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.evaluation.needles import CHOICES, choose, facts, pass_keys, plant
+from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.evaluation.policy import spearman
+from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.settings import FocusSettings
+from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import TinyModel
 
 torch.set_num_threads(1)
+
+
+class StillClock:
+    """A clock on which nothing takes any time."""
+
+    def perf(self) -> float:
+        return 0.0
 
 
 @given(
@@ -99,3 +114,35 @@ def test_rank_correlation_shares_ties() -> None:
     assert spearman([1, 2, 3, 4], [4, 3, 2, 1]) == pytest.approx(-1)
     assert spearman([1, 1, 2], [1, 1, 5]) == pytest.approx(1)
     assert spearman([1, 1, 1], [1, 2, 3]) == 0.0
+
+
+def test_retrieval_shows_the_best_chunks_in_order_of_time_and_the_tail() -> None:
+    settings = FocusSettings(block_size=4, tail_blocks=1)
+    tokens = [*range(40), 90, 91]
+
+    def ranking(chunks: Sequence[Sequence[int]], query: Sequence[int]) -> list[float]:
+        assert query == [7] and len(chunks) == 9
+        return [float(chunk[0] in (8, 24)) for chunk in chunks]
+
+    shown = best_chunks(tokens, [7], 15, settings, ranking)
+    assert shown == [8, 9, 10, 11, 24, 25, 26, 27, 36, 37, 38, 39, 90, 91]
+
+
+def test_forced_reading_leaves_the_lifetime_as_it_was_and_stays_in_budget() -> None:
+    model = TinyModel()
+    settings = FocusSettings(window=192, cadence=16)
+    tree = lifetime_of(model, PointerEncoder(), model.encode("the keeper wrote again " * 40), settings)
+    before = tree.digest()
+    streamed = focused(tree, TailSimilarity(), settings, model.encode("x" * 40), StillClock())
+    assert tree.digest() == before
+    assert len(streamed.nll) == len(streamed.dirty) == 3
+    assert all(used <= 192 - 16 for used in streamed.used)
+    assert streamed.dirty[0] == streamed.used[0] and all(dirty <= 192 for dirty in streamed.dirty)
+
+
+def test_counted_operations_match_the_arithmetic_of_the_matrices() -> None:
+    left, right = torch.ones(3, 5), torch.ones(5, 7)
+    assert counted(lambda: left @ right) == 2 * 3 * 5 * 7
+    cost = ModelCost(fixed=100.0, each=2.0)
+    assert cost.tokens(10, 3) == 300 + 2 * (10 + 11 + 12)
+    assert cost.window(3 * (100 + 2 * 50), 3) == 50

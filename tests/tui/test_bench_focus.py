@@ -15,7 +15,7 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import TinyModel
 from amgs_tui import cli
-from amgs_tui.benches import focus_gist, focus_passkey, focus_policy
+from amgs_tui.benches import focus_budget, focus_gist, focus_passkey, focus_policy
 from amgs_tui.benches.focus_texts import Corpus, read_texts
 from amgs_tui.benches.frame import BenchResult
 from amgs_tui.benches.ledger import Ledger
@@ -152,6 +152,33 @@ def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, t
     nothing = run(Told())
     assert nothing.metrics["expanded_rate_4k"] == 0.0
     assert made > 64 and encoder.blocks - made < 32  # the questions alone
+
+
+def test_the_budget_bench_compares_systems_with_the_same_entries(text: Path, tmp_path: Path) -> None:
+    model = TinyModel()
+    prose = read_texts(model, text, "focus-budget")
+    found = focus_budget.run(
+        model,
+        PointerEncoder(),
+        TailSimilarity(),
+        prose,
+        tmp_path,
+        places=2,
+        windows=[256],
+        lifetime=1300,
+        longest=600,
+    )
+    systems = ("focus", "window", "rag")
+    assert {f"{kind}_{system}_256" for kind in ("nll", "fact_acc") for system in systems} <= set(
+        found.metrics
+    )
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    for row in rows:
+        if row["key"].startswith("prose"):
+            assert row["used_256"] <= 256 - 32 and 0 < row["dirty_256"] <= row["used_256"]
+        else:
+            assert len(row["focus_256"]) == len(row["sight_256"]) == focus_budget.FACTS
+    assert [table.title.split()[0] for table in found.tables] == ["NLL", "Planted", "10⁹"]
 
 
 def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,13 @@ class Interval:
     mean: float
     low: float
     high: float
+
+    def said(self, digits: int, scale: float = 1.0) -> str:
+        """The statistic with its interval in brackets; "none" where it cannot be computed."""
+        if not math.isfinite(self.mean):
+            return "none"
+        mean, low, high = (f"{scale * value:.{digits}f}" for value in (self.mean, self.low, self.high))
+        return f"{mean} [{low}, {high}]"
 
 
 def resampled(

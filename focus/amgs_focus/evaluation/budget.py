@@ -1,0 +1,140 @@
+"""The whole system against a sliding window and against plain retrieval, all with the same number of entries.
+
+The future is forced: each system reads the same true tokens, a cadence at a time, and lays its context out
+anew before each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from amgs_focus.base_model import BaseModel
+from amgs_focus.evaluation.gist import horizon_nll
+from amgs_focus.focus_state import FocusState
+from amgs_focus.gist_tree import LifetimeTree
+from amgs_focus.prefix import PerfClock, PrefixReader
+from amgs_focus.refocusing import refocus
+from amgs_focus.scoring import FocusScorer
+from amgs_focus.settings import FocusSettings
+from amgs_focus.working_context import SINKS, Codes, WorkingContext, assemble
+
+Ranking = Callable[[Sequence[Sequence[int]], Sequence[int]], Sequence[float]]
+"""Chunks of tokens and the tokens of a query -> a score for each chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """nll: of each part of the future, in nats a token. dirty: positions that each part's layout changed and
+    what follows them, which must be computed anew. used: entries before each part.
+    """
+
+    nll: tuple[float, ...]
+    dirty: tuple[int, ...]
+    used: tuple[int, ...]
+
+
+def focused(
+    tree: LifetimeTree,
+    scorer: FocusScorer,
+    settings: FocusSettings,
+    future: Sequence[int],
+    clock: PerfClock,
+) -> Streamed:
+    """Refocus before every cadence of the future, read it, and let it join the lifetime, which is then cut
+    back.
+    """
+    length = tree.length
+    reader = PrefixReader(tree.model, clock)  # never read with: what it would have cached is counted below
+    context = assemble(
+        tree,
+        settings.window,
+        settings.tail_blocks,
+        headroom=settings.cadence,
+        focus_share=settings.focus_share,
+    )
+    state = FocusState(context)
+    known = np.empty(0, np.int64)
+    found: list[tuple[float, int, int]] = []
+    try:
+        for start in range(0, len(future), settings.cadence):
+            part = list(future[start : start + settings.cadence])
+            state, _ = refocus(state, tree, scorer, settings, reader, clock)
+            codes = state.context.codes()
+            dirty = len(codes) - _common(codes, known)
+            found.append((_nll(tree, state.context, part), dirty, len(codes)))
+            tree.append(part)
+            grown = state.context.extended(tree.length)
+            state, known = replace(state, context=grown), grown.codes()
+    finally:
+        tree.truncate(length)
+    nll, dirty_each, used = zip(*found, strict=True)
+    return Streamed(nll, dirty_each, used)
+
+
+def windowed(
+    model: BaseModel, past: Sequence[int], future: Sequence[int], window: int, cadence: int
+) -> tuple[float, ...]:
+    """NLL of each part after the sinks and the latest tokens that leave room for the part itself."""
+    found = []
+    for start in range(0, len(future), cadence):
+        before = [*past, *future[:start]]
+        found.append(_plain(model, before[-(window - SINKS - cadence) :], future[start : start + cadence]))
+    return tuple(found)
+
+
+def retrieved(
+    model: BaseModel,
+    past: Sequence[int],
+    future: Sequence[int],
+    settings: FocusSettings,
+    ranking: Ranking,
+    query: int = 64,
+) -> tuple[float, ...]:
+    """NLL of each part after the sinks, the chunks that rank best for the last tokens, and the same tail."""
+    found = []
+    for start in range(0, len(future), settings.cadence):
+        before = [*past, *future[:start]]
+        room = settings.window - SINKS - settings.cadence
+        shown = best_chunks(before, before[-query:], room, settings, ranking)
+        found.append(_plain(model, shown, future[start : start + settings.cadence]))
+    return tuple(found)
+
+
+def best_chunks(
+    tokens: Sequence[int], query: Sequence[int], room: int, settings: FocusSettings, ranking: Ranking
+) -> list[int]:
+    """At most `room` tokens: the tail as it is, before it the best whole blocks for the query in order of
+    time.
+    """
+    size = settings.block_size
+    tail = tokens[-(settings.tail_blocks * size + len(tokens) % size) :]
+    chunks = [tokens[at : at + size] for at in range(0, len(tokens) - len(tail), size)]
+    scores = ranking(chunks, query)
+    order = sorted(range(len(chunks)), key=lambda place: (-scores[place], -place))
+    taken = sorted(order[: max(0, room - len(tail)) // size])
+    return [*(token for place in taken for token in chunks[place]), *tail][-room:]
+
+
+def _nll(tree: LifetimeTree, context: WorkingContext, part: Sequence[int]) -> float:
+    with torch.no_grad():
+        rows = context.embeddings(tree, 0, context.used)
+        return float(
+            horizon_nll(tree.model, rows[None], torch.tensor([list(part)], dtype=torch.int64)).mean()
+        )
+
+
+def _plain(model: BaseModel, shown: Sequence[int], part: Sequence[int]) -> float:
+    with torch.no_grad():
+        rows = model.embed(torch.tensor([[*model.sinks(), *shown]], dtype=torch.int64))
+        return float(horizon_nll(model, rows, torch.tensor([list(part)], dtype=torch.int64)).mean())
+
+
+def _common(left: Codes, right: Codes) -> int:
+    """Positions from the front that are equal."""
+    length = min(len(left), len(right))
+    differ = np.flatnonzero(left[:length] != right[:length])
+    return int(differ[0]) if len(differ) else length

@@ -128,7 +128,7 @@ def _prose(
             row |= {
                 f"focus_{window}": float(np.mean(streamed.nll)),
                 f"dirty_{window}": float(np.mean(streamed.dirty[1:] or streamed.dirty)),
-                f"used_{window}": float(np.mean(streamed.used)),
+                f"used_{window}": float(np.mean(streamed.used[1:] or streamed.used)),
                 f"window_{window}": float(np.mean(windowed(model, past, future, window, settings.cadence))),
                 f"rag_{window}": float(
                     np.mean(retrieved(model, past, future, chosen, partial(_ranking, model)))

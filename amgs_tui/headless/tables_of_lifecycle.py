@@ -1,11 +1,10 @@
-"""The tables of enhancement, simulation, pruning, review and previews; importing it teaches them to `table_of`."""
+"""The tables of enhancement, pruning, review and previews; importing it teaches them to `table_of`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from amgs.decay import half_life_hours, profile_name
-from amgs.lifecycle.montecarlo import Simulation, Spread
 from amgs.lifecycle.preview import DecayPreview
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal
 from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
@@ -37,29 +36,6 @@ def _(result: results.Enhanced) -> Sheet:
     title = f"Enhanced by {len(result.proposals):,} proposals as operation {done.id}"
     notes = (f"`undo {done.id}` takes it back.",) if result.proposals else ()
     return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), notes)
-
-
-def _spread(value: Spread) -> str:
-    return f"{value.mean:.3f} ({value.low:.3f} to {value.high:.3f})"
-
-
-@table_of.register
-def _(result: Simulation) -> Sheet:
-    one, two = result.without, result.with_change
-    rows: list[tuple[str, Any, Any]] = [
-        ("edges", one.edges, two.edges),
-        ("mean strength", _spread(one.strength), _spread(two.strength)),
-        ("total strength", _spread(one.total_strength), _spread(two.total_strength)),
-        ("components", _spread(one.components), _spread(two.components)),
-        ("top 20 that stay", _spread(one.top_stays), _spread(two.top_stays)),
-    ]
-    moved = [
-        f"{m.title}: centrality {m.before:.3f} → {m.after:.3f} ({m.likely:.0%} of draws)"
-        for m in result.moved
-    ]
-    title = f"After {result.days:g} days, {result.draws} draws, seed {result.seed} (mean, 5 to 95 %)"
-    shift = f"Mean shift of centrality {_spread(result.shift)}"
-    return sheet(title, "what without* with*", rows, (shift, *moved))
 
 
 def _prune_rows(plan: PrunePlan) -> list[tuple[Any, ...]]:

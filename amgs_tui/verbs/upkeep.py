@@ -1,4 +1,4 @@
-"""Keeping a memory in shape: `enhance`, `montecarlo`, `prune`, and the review queue."""
+"""Keeping a memory in shape: `enhance`, `prune`, and the review queue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from amgs_tui.verbs.registry import Takes, verb
 from amgs_tui.verbs.results import Enhanced, ReviewList
 
 if TYPE_CHECKING:
-    from amgs.lifecycle.montecarlo import Simulation
     from amgs.lifecycle.proposals import EnhancementPlan
     from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
     from amgs.lifecycle.supersede import ReviewPlan
@@ -75,31 +74,6 @@ def enhance(
 
         return replace(plan, proposals=chosen)
     return Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()))
-
-
-@verb("montecarlo", summary="Show what enhancement would come to, by simulation.", long=True)
-def montecarlo(
-    session: Session,
-    *,
-    only: Only = None,
-    kind: Concerns = None,
-    days: Annotated[
-        float, typer.Option("--days", metavar="N", min=0, max=36500, help="How far to look ahead.")
-    ] = 30,
-    draws: Annotated[
-        int, typer.Option("--draws", metavar="N", min=1, max=10000, help="How many futures.")
-    ] = 64,
-    progress: Progress | None = None,
-) -> Simulation:
-    """Play the graph forward with the proposals of `enhance` and without, under uncertain confidences and decay.
-
-    Shows the strength of edges, the components, how stable the most central blocks are, and which blocks move.
-    Changes nothing; the session's seed decides the draws.
-    """
-    lifecycle = session.memory.lifecycle
-    plan = lifecycle.plan_enhancement(kinds=[each.value for each in kind] if kind else (), progress=progress)
-    chosen = lifecycle.choose(plan, only or ())
-    return lifecycle.simulate(chosen, days=days, draws=draws, seed=session.seed)
 
 
 @verb("prune", summary="Let go of what is faded, peripheral, unused and doubted.", writes=True)

@@ -57,6 +57,7 @@ from amgs.model import (
     Verification,
     Weights,
 )
+from amgs.montecarlo.door import MonteCarlo
 from amgs.retrieval import waterfall
 from amgs.retrieval import why as retrieval_why
 from amgs.retrieval.score import SEARCH_WEIGHTS
@@ -170,6 +171,11 @@ class Memory:
     def calibration(self) -> Calibration:
         """Learning from outcomes: recalibration, tuning, metrics, monitors."""
         return Calibration(self._room())
+
+    @property
+    def montecarlo(self) -> MonteCarlo:
+        """What a change, a pruning, time, a new block or noise will come to, by simulation."""
+        return MonteCarlo(self._room(), self._means)
 
     @property
     def exchange(self) -> Exchange:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from amgs.errors import UsageError
+from amgs.errors import Cancelled, UsageError
 from amgs.identity import block_id
+from amgs.model import Progress
 from amgs_tui.headless.encode import to_json
 from amgs_tui.headless.tables import table_of
 from amgs_tui.session import Options, Session
@@ -43,7 +45,7 @@ def test_enhance_shows_first_and_applies_what_is_named(session: Session) -> None
     copies = next(p for p in plan.proposals if p.kind == "duplicate")
     assert copies.id in {row[0] for row in table_of(plan).rows}
     assert session.memory.block(block_id(OWL)).status == "consolidated"
-    do(session, f"montecarlo --only {copies.id} --draws 4")
+    do(session, f"montecarlo enhance --only {copies.id} --draws 4")
     done = do(session, f"enhance --only {copies.id}")
     assert [p.id for p in done.proposals] == [copies.id]
     assert session.memory.block(block_id(OWL)).status == "archived"
@@ -104,3 +106,35 @@ def test_a_pin_is_previewed_and_set(session: Session) -> None:
         True,
     )
     assert session.memory.lifecycle.corrections() == 1
+
+
+def test_every_simulation_is_a_verb_that_writes_nothing_and_repeats(session: Session, tmp_path: Path) -> None:
+    questions = tmp_path / "q.jsonl"
+    asked = {"id": "1", "question": "Where is the barn owl?", "kind": "x", "answers": ["notes/0.md"]}
+    questions.write_text(json.dumps(asked))
+    counter = session.memory.change_counter
+    lines = (
+        f"montecarlo prune --draws 2 --days 60 --threshold 0.5 --questions {questions}",
+        "montecarlo evolve --draws 2 --days 20 --steps 2 --rate 3",
+        'montecarlo insert "The barn owl came back to the water tower." --draws 3',
+        "montecarlo stability --draws 2 --pace 1 --pace 3",
+    )
+    for line in lines:
+        assert to_json(do(session, line)) == to_json(do(session, line))
+    pruning = do(session, lines[0])
+    assert pruning.questions == 1 and pruning.recall_now == 1.0 and len(pruning.ways) == 4
+    assert [s.pace for s in do(session, lines[3]).scenarios] == [1.0, 1.0, 3.0]
+    assert session.memory.change_counter == counter
+
+
+def test_a_simulation_reports_and_can_be_cancelled(session: Session) -> None:
+    for line in ("prune", "evolve", "insert owl", "stability", "enhance"):
+        call = standard().parse(f"montecarlo {line} --draws 5")
+        assert call is not None
+        seen: list[int] = []
+        progress = Progress(lambda done, total, doing, seen=seen: seen.append(done))  # type: ignore[misc]
+        standard().run(session, call, progress)
+        assert seen[-1] == 4
+        progress.cancel()
+        with pytest.raises(Cancelled):
+            standard().run(session, call, progress)

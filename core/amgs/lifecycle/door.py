@@ -12,9 +12,7 @@ from pathlib import Path
 from amgs.clock import Clock
 from amgs.derived import Derived, check_space
 from amgs.errors import UsageError
-from amgs.lifecycle import consolidate, enhance, lessons, montecarlo, prune, supersede, trigger
-from amgs.lifecycle.change import Change, joined
-from amgs.lifecycle.montecarlo import Simulation
+from amgs.lifecycle import consolidate, enhance, lessons, prune, supersede, trigger
 from amgs.lifecycle.preview import DecayPreview, preview
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
 from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
@@ -94,22 +92,6 @@ class Lifecycle:
     def apply_enhancement(self, plan: EnhancementPlan, only: Sequence[str] = ()) -> Operation:
         """Carry a plan or a part of it out; raises UsageError when the store has moved on under it."""
         return enhance.apply(self._store, chosen(plan, only), self._clock.now())
-
-    # --- Monte Carlo (AMGS §7.6) ------------------------------------------------------------------------
-
-    def simulate(
-        self, proposals: Sequence[Proposal] = (), *, days: float = 30.0, draws: int = 64, seed: int = 0
-    ) -> Simulation:
-        """What the graph comes to after `days` without the proposals and with them, under uncertainty."""
-        change = joined(p.change for p in proposals) if proposals else Change()
-        return montecarlo.simulate(
-            montecarlo.scene(self._store),
-            change,
-            now=self._clock.now(),
-            days=days,
-            draws=draws,
-            seed=seed,
-        )
 
     def walks(self) -> dict[tuple[str, str, str], int]:
         """How many assemblies walked each edge (source, target, relation)."""

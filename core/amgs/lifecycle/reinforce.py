@@ -32,8 +32,7 @@ def reinforce(
     if not wanted:
         return
     with store.transaction():
-        known = stored_blocks.existing(store, wanted)
-        missing = [i for i in wanted if i not in known]
+        missing = [i for i in wanted if i not in stored_blocks.existing(store, wanted)]
         if missing:
             raise UnknownBlockError(f"There is no block {missing[0][:12]}.")
         stored_blocks.reinforce(store, wanted, now)

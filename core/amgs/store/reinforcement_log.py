@@ -45,6 +45,11 @@ def counts(store: Store, ids: Iterable[str] | None = None) -> dict[str, int]:
     return {str(i): int(n) for i, n in found}
 
 
+def count(store: Store, *, since: datetime) -> int:
+    """How many events there were since an instant."""
+    return int(store.value("SELECT count(*) FROM reinforcement_log WHERE timestamp >= ?", [stored(since)]))
+
+
 def append_walks(store: Store, keys: Sequence[tuple[str, str, str]], at: datetime, source: str) -> None:
     """Log one walk for each edge (source, target, relation)."""
     store.execute(

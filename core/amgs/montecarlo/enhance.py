@@ -1,8 +1,7 @@
-"""What a change of edges will come to before it is made, by simulation (AMGS §7.6).
+"""What a change of edges will come to before it is made.
 
-A confidence is not a number but a belief: each draw takes every edge's from a Beta distribution around it,
-scales its decay within its uncertainty, and looks at the graph that is left after some days. Both futures, with
-the change and without, see the same draws, so that only the change tells them apart.
+Each draw takes every edge's confidence and decay within their uncertainty and looks at the graph that is left after
+some days. Both futures, with the change and without, see the same draws, so that only the change tells them apart.
 """
 
 from __future__ import annotations
@@ -15,37 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.decay import hours_between
-from amgs.errors import UsageError
-from amgs.graph.centrality import measure
-from amgs.graph.view import GraphView
 from amgs.lifecycle.change import Change
-from amgs.model import BlockFilter, Edge
+from amgs.model import BlockFilter, Edge, Progress
+from amgs.montecarlo.draws import ALIVE, Floats, Places, Spread, Wiring, check, luck, spread, stays, top
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
 from amgs.store.connection import Store
 
-_BELIEF = 20.0
-"""How many observations a confidence is worth: the sum of the Beta distribution's two parameters."""
-
-_DECAY_SPREAD = 0.25
-"""Standard deviation of ln λ: decay constants are profiles, not measurements."""
-
-_ALIVE = 0.02
-"""Strength from which an edge still joins two blocks into one component."""
-
-_TOP = 20
 _MOST_MOVED = 10
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """A quantity over the draws: its mean, and the 5th and 95th percentile."""
-
-    mean: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,24 +105,33 @@ def changed(before: Scene, change: Change) -> Scene:
 
 
 def simulate(
-    before: Scene, change: Change, *, now: datetime, days: float, draws: int, seed: int
+    before: Scene,
+    change: Change,
+    *,
+    now: datetime,
+    days: float,
+    draws: int,
+    seed: int,
+    progress: Progress | None = None,
 ) -> Simulation:
     """Both futures after `days`, from `draws` draws; the same seed gives the same answer.
 
     Raises UsageError for days or draws out of range.
     """
-    if not 0 <= days <= 36_500 or not 1 <= draws <= 10_000:
-        raise UsageError(
-            f"A simulation takes 0 to 36500 days and 1 to 10000 draws, got {days:g} and {draws}."
-        )
+    check(days, draws)
     after = changed(before, change)
     ids = tuple(dict.fromkeys([*before.titles, *after.titles]))
     then = now + timedelta(days=days)
     chance = _Chance(before, after, seed)
     one, two = _Cast(before, ids, chance, now, then), _Cast(after, ids, chance, now, then)
-    today = _top(one.importance(one.strength(one.today, np.ones(one.size), np.ones(one.size))), one.present)
-    drawn = [chance.draw(number) for number in range(draws)]
-    runs = [(one.run(luck, pace, today), two.run(luck, pace, today)) for luck, pace in drawn]
+    even = np.ones(one.size)
+    today = top(one.wiring.importance(one.strength(one.today, even, even)), one.present)
+    runs = []
+    for number in range(draws):
+        if progress is not None:
+            progress(number, draws, "drawing futures")
+        factors = chance.draw(number)
+        runs.append((one.run(*factors, today), two.run(*factors, today)))
     shifts = np.stack([np.abs(b.importance - a.importance) for a, b in runs])
     touched = one.present | two.present
     return Simulation(
@@ -155,7 +140,7 @@ def simulate(
         seed=seed,
         without=_future(one, [a for a, _ in runs]),
         with_change=_future(two, [b for _, b in runs]),
-        shift=_spread(shifts[:, touched].mean(axis=1) if touched.any() else np.zeros(draws)),
+        shift=spread(shifts[:, touched].mean(axis=1) if touched.any() else np.zeros(draws)),
         moved=_moved(ids, {**before.titles, **after.titles}, runs),
     )
 
@@ -169,16 +154,13 @@ class _Chance:
         self._beliefs = np.array([beliefs[key] for key in self._keys], dtype=np.float64)
         self._seed = seed
 
-    def places(self, edges: Sequence[Edge]) -> NDArray[np.int64]:
+    def places(self, edges: Sequence[Edge]) -> Places:
         """(m,) where the edges stand among the draws."""
         return np.array([self._keys[stored_edges.key(e)] for e in edges], dtype=np.int64)
 
     def draw(self, number: int) -> tuple[Floats, Floats]:
         """(factor on the confidence (u,), factor on λ (u,)) of draw `number`."""
-        rng = np.random.default_rng([self._seed, number])
-        scale = np.exp(_DECAY_SPREAD * rng.standard_normal(self._beliefs.size))
-        inside = np.clip(self._beliefs, 1e-3, 1.0 - 1e-3)
-        return rng.beta(inside * _BELIEF, (1.0 - inside) * _BELIEF) / inside, scale
+        return luck(self._beliefs, np.random.default_rng([self._seed, number]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,86 +180,47 @@ class _Cast:
     ) -> None:
         at = {i: n for n, i in enumerate(ids)}
         edges = scene.edges
-        self.n, self.size = len(ids), len(edges)
-        self.present = np.array([i in scene.titles for i in ids], dtype=bool)
-        self.source = np.array([at[e.source_id] for e in edges], dtype=np.int64)
-        self.target = np.array([at[e.target_id] for e in edges], dtype=np.int64)
+        self.size = len(edges)
+        self.present: NDArray[np.bool_] = np.array([i in scene.titles for i in ids], dtype=bool)
+        self.wiring = Wiring(
+            len(ids),
+            np.array([at[e.source_id] for e in edges], dtype=np.int64),
+            np.array([at[e.target_id] for e in edges], dtype=np.int64),
+            np.array([e.relation_type for e in edges], dtype=object),
+        )
         self.weight = np.array([e.weight for e in edges], dtype=np.float64)
         self.belief = np.array([e.confidence for e in edges], dtype=np.float64)
         self.decay = np.array([e.decay_lambda for e in edges], dtype=np.float64)
         self.today = np.array([max(0.0, hours_between(e.last_reinforced_at, now)) for e in edges])
         self.then = np.array([max(0.0, hours_between(e.last_reinforced_at, then)) for e in edges])
         self.places = chance.places(edges)
-        relation = np.array([e.relation_type for e in edges], dtype=object)
-        zeros = np.zeros(self.size, dtype=np.int64)
-        self._columns = stored_edges.EdgeTable(
-            self.source, self.target, relation, self.weight, self.belief, zeros, zeros, self.decay
-        )
-        self._as_of = then
 
     def strength(self, hours: Floats, luck: Floats, pace: Floats) -> Floats:
         """(m,) weight x confidence x relevance."""
         belief = np.clip(self.belief * luck, 0.0, 1.0)
         return np.clip(self.weight * belief * np.exp(-self.decay * pace * hours), 0.0, 1.0)
 
-    def importance(self, strength: Floats) -> Floats:
-        """(n,) the mean of degree, eigenvector and PageRank over the edges that are still alive."""
-        alive = np.flatnonzero(strength >= _ALIVE)
-        c = self._columns
-        rows = stored_edges.EdgeTable(
-            c.source[alive],
-            c.target[alive],
-            c.relation[alive],
-            c.weight[alive],
-            c.confidence[alive],
-            c.created[alive],
-            c.reinforced[alive],
-            c.decay_lambda[alive],
-        )
-        nodes = np.arange(self.n, dtype=np.int64)
-        view = GraphView(nodes, rows, self.source[alive], self.target[alive], strength[alive], self._as_of)
-        return measure(view).importance()
-
     def run(self, luck: Floats, pace: Floats, today: frozenset[int]) -> _Run:
         """One draw: luck and pace as `_Chance.draw` gives them."""
         strength = self.strength(self.then, luck[self.places], pace[self.places])
-        scores = self.importance(strength)
-        top = _top(scores, self.present)
+        scores = self.wiring.importance(strength)
+        labels = self.wiring.labels(strength >= ALIVE)
         return _Run(
             strength=float(strength.mean()) if self.size else 0.0,
             total=float(strength.sum()),
-            components=self._components(strength >= _ALIVE),
-            stays=len(top & today) / max(1, len(today)),
+            components=int(np.unique(labels[self.present]).size),
+            stays=stays(top(scores, self.present), today),
             importance=scores,
         )
-
-    def _components(self, alive: NDArray[np.bool_]) -> int:
-        """Connected components among the blocks of the scene, by union and find."""
-        parent = list(range(self.n))
-
-        def root(i: int) -> int:
-            while parent[i] != i:
-                parent[i] = parent[parent[i]]
-                i = parent[i]
-            return i
-
-        for a, b in zip(self.source[alive].tolist(), self.target[alive].tolist(), strict=True):
-            parent[root(a)] = root(b)
-        return len({root(i) for i in np.flatnonzero(self.present).tolist()})
-
-
-def _top(scores: Floats, present: NDArray[np.bool_]) -> frozenset[int]:
-    order = sorted(np.flatnonzero(present & (scores > 0)).tolist(), key=lambda i: (-scores[i], i))
-    return frozenset(order[:_TOP])
 
 
 def _future(cast: _Cast, runs: Sequence[_Run]) -> Future:
     return Future(
         edges=cast.size,
-        strength=_spread(np.array([r.strength for r in runs])),
-        total_strength=_spread(np.array([r.total for r in runs])),
-        components=_spread(np.array([float(r.components) for r in runs])),
-        top_stays=_spread(np.array([r.stays for r in runs])),
+        strength=spread([r.strength for r in runs]),
+        total_strength=spread([r.total for r in runs]),
+        components=spread([float(r.components) for r in runs]),
+        top_stays=spread([r.stays for r in runs]),
     )
 
 
@@ -299,8 +242,3 @@ def _moved(
         for i in order
         if abs(mean[i]) > 1e-9
     )
-
-
-def _spread(values: Floats) -> Spread:
-    low, high = np.percentile(values, [5, 95])
-    return Spread(round(float(values.mean()), 6), round(float(low), 6), round(float(high), 6))

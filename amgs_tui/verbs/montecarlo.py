@@ -1,0 +1,174 @@
+"""Futures by simulation: `montecarlo enhance|prune|evolve|insert|stability`. None of them changes anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs_tui.verbs.registry import Takes, verb
+from amgs_tui.verbs.upkeep import Concerns, Only
+
+if TYPE_CHECKING:
+    from amgs.model import Progress
+    from amgs.montecarlo.enhance import Simulation
+    from amgs.montecarlo.evolve import Evolution
+    from amgs.montecarlo.insert import Insertion
+    from amgs.montecarlo.prune import PruningFutures
+    from amgs.montecarlo.stability import Stability
+    from amgs_tui.session import Session
+
+Days = Annotated[float, typer.Option("--days", metavar="N", min=0, max=36500, help="How far to look ahead.")]
+Draws = Annotated[int, typer.Option("--draws", metavar="N", min=1, max=10000, help="How many futures.")]
+Rate = Annotated[
+    float | None,
+    typer.Option("--rate", metavar="N", min=0, help="Accesses a day; else as in the last thirty days."),
+]
+
+
+@verb("montecarlo enhance", summary="Show what enhancement would come to, by simulation.", long=True)
+def enhance(
+    session: Session,
+    *,
+    only: Only = None,
+    kind: Concerns = None,
+    days: Days = 30,
+    draws: Draws = 64,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Play the graph forward with the proposals of `enhance` and without, under uncertain confidences and decay.
+
+    Shows the strength of edges, the components, how stable the most central blocks are, and which blocks move.
+    The session's seed decides the draws.
+    """
+    lifecycle = session.memory.lifecycle
+    plan = lifecycle.plan_enhancement(kinds=[each.value for each in kind] if kind else (), progress=progress)
+    chosen = lifecycle.choose(plan, only or ())
+    return session.memory.montecarlo.enhance(
+        chosen, days=days, draws=draws, seed=session.seed, progress=progress
+    )
+
+
+@verb("montecarlo prune", summary="Hold ways to prune against each other, by simulation.", long=True)
+def prune(
+    session: Session,
+    *,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option("--threshold", metavar="X", min=0.0001, max=1, help="Relevance to try; repeat."),
+    ] = None,
+    days: Days = 180,
+    cycle: Annotated[
+        float, typer.Option("--cycle", metavar="N", min=0.01, max=36500, help="Days between prunings.")
+    ] = 30,
+    rate: Rate = None,
+    lowest: Annotated[
+        float | None,
+        typer.Option("--lowest", metavar="P", min=0, max=1, help="As in `prune`."),
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option("--questions", metavar="FILE", help="Labelled questions: what recall@10 is left."),
+        Takes("file"),
+    ] = None,
+    draws: Draws = 32,
+    progress: Progress | None = None,
+) -> PruningFutures:
+    """Prune in every way at once through the same accesses, and count the accesses that then find nothing.
+
+    A way is a threshold of relevance and how many of the three other signs (centrality, reinforcement, confidence)
+    must be low too. Marked are the ways that no other one beats in both.
+    """
+    from amgs.calibration.questions import load
+
+    return session.memory.montecarlo.prune(
+        thresholds=tuple(threshold or ()),
+        days=days,
+        cycle=cycle,
+        draws=draws,
+        seed=session.seed,
+        rate=rate,
+        lowest=lowest,
+        questions=() if questions is None else load(questions),
+        progress=progress,
+    )
+
+
+@verb("montecarlo evolve", summary="Let the memory decay and be used, by simulation.", long=True)
+def evolve(
+    session: Session,
+    *,
+    days: Days = 90,
+    steps: Annotated[int, typer.Option("--steps", metavar="N", min=1, max=100, help="Checkpoints.")] = 6,
+    rate: Rate = None,
+    draws: Draws = 64,
+    progress: Progress | None = None,
+) -> Evolution:
+    """Draw accesses as the memory had them, and show at each checkpoint which blocks and edges are left.
+
+    An access finds a block, walks its edges with the chance of their strength, and reinforces what it touches. Listed
+    are the blocks whose survival is least decided.
+    """
+    found = session.memory.montecarlo.evolve(
+        days=days, draws=draws, seed=session.seed, steps=steps, rate=rate, progress=progress
+    )
+    session.listed = tuple(each.block_id for each in found.open)
+    return found
+
+
+@verb("montecarlo insert", summary="Show where a new text would take hold, by simulation.", long=True)
+def insert(
+    session: Session,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What would be ingested."), Takes("text")],
+    *,
+    days: Days = 30,
+    draws: Draws = 64,
+    progress: Progress | None = None,
+) -> Insertion:
+    """Show the links that consolidation would make, which of them hold, and what each brings within reach.
+
+    The best insertion point comes first. Nothing is ingested.
+    """
+    found = session.memory.montecarlo.insert(
+        text, days=days, draws=draws, seed=session.seed, progress=progress
+    )
+    session.listed = tuple(each.other_id for each in found.links)
+    return found
+
+
+@verb("montecarlo stability", summary="Shake the graph and see what stands, by simulation.", long=True)
+def stability(
+    session: Session,
+    *,
+    noise: Annotated[
+        float, typer.Option("--noise", metavar="SIGMA", min=0, max=5, help="Of the logarithm of a strength.")
+    ] = 0.3,
+    loss: Annotated[
+        float, typer.Option("--loss", metavar="P", min=0, max=1, help="Share of edges that are lost.")
+    ] = 0.1,
+    days: Days = 30,
+    pace: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--pace", metavar="X", min=0, max=1000, help="Times the decay; repeat. Else ½, 1, 2, 4."
+        ),
+    ] = None,
+    draws: Draws = 32,
+    progress: Progress | None = None,
+) -> Stability:
+    """Disturb every edge, today and after --days at each pace of decay, and hold centrality against that of today.
+
+    Listed are the central blocks that stand least firmly.
+    """
+    found = session.memory.montecarlo.stability(
+        noise=noise,
+        loss=loss,
+        days=days,
+        paces=tuple(pace) if pace else (0.5, 1.0, 2.0, 4.0),
+        draws=draws,
+        seed=session.seed,
+        progress=progress,
+    )
+    session.listed = tuple(each.block_id for each in found.least)
+    return found

@@ -63,20 +63,20 @@ def load_base_model(spec: str, precision: str, cache: Path | None = None) -> Bas
 
 def focus_runtime(
     model: BaseModel, settings: FocusSettings, seed: int, clock: Clock, trace: Path | None = None
-) -> tuple[FocusRuntime, TraceWriter | None]:
+) -> tuple[FocusRuntime, TraceWriter]:
     """An empty focus engine over the model, with the gists and the scorer that ship for it.
 
-    trace: the file its events are written to as they happen; the caller closes the writer. Raises TraceError.
+    trace: the file its events are written to as they happen, None to keep them in memory; the caller closes
+    the writer. Raises TraceError.
     """
     from amgs_focus.gistnet import for_model
+    from amgs_focus.replay import header_of
     from amgs_focus.runtime import FocusRuntime
     from amgs_focus.tail_similarity import TailSimilarity
-    from amgs_focus.trace import TraceWriter, header_of
+    from amgs_focus.trace import TraceWriter
 
     chosen = settings.model_copy(update={"seed": seed})
     silent = FocusRuntime(model, for_model(model.card), TailSimilarity(), chosen, clock=clock)
-    if trace is None:
-        return silent, None
     writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat()))
     told = FocusRuntime(
         model, silent.tree.gist, TailSimilarity(), chosen, writer, clock=clock, tree=silent.tree

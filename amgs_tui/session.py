@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from amgs_focus.base_model import BaseModel
     from amgs_focus.records import FocusView
     from amgs_focus.runtime import FocusRuntime
-    from amgs_focus.trace import TraceWriter
+    from amgs_focus.trace import Trace, TraceWriter
     from amgs_tui.settings import PathSettings, WorkstationSettings
     from amgs_tui.themes import Palette
     from amgs_tui.verbs.registry import Call
@@ -192,11 +192,7 @@ class Session:
     def focus(self) -> FocusRuntime:
         """The focus engine with a lifetime context in it; raises UsageError when nothing was opened yet."""
         if self._focus is None:
-            raise UsageError(
-                "There is no lifetime context yet.",
-                title="Nothing is open",
-                way_out="Assemble a frame and open it: `frame assemble SESSION`, then `frame open`.",
-            )
+            raise self._nothing_open()
         return self._focus
 
     @property
@@ -239,15 +235,24 @@ class Session:
             if question:
                 runtime.question(question, progress)
         except BaseException:
-            if writer is not None:
-                writer.close()
-                writer.path.unlink(missing_ok=True)
+            writer.close()
+            if fresh is not None:
+                fresh.unlink(missing_ok=True)
             raise
         self._end_trace()
         if path is not None and fresh is not None:
             fresh.replace(path)
+            writer.moved(path)
         self._focus, self._trace = runtime, writer
         return runtime
+
+    def focus_trace(self) -> Trace:
+        """What the present lifetime context's trace holds so far; raises UsageError when nothing is open."""
+        from amgs_focus.trace import read
+
+        if self._trace is None:
+            raise self._nothing_open()
+        return read(self._trace.raw(), allow_incomplete=True)
 
     def close(self) -> None:
         """Close the store and the trace; the session can still say what it showed."""
@@ -306,6 +311,13 @@ class Session:
                 way_out="Search, find or assemble first; @1 is the first block of that list.",
             )
         return self.memory.block(self.listed[int(number) - 1])
+
+    def _nothing_open(self) -> UsageError:
+        return UsageError(
+            "There is no lifetime context yet.",
+            title="Nothing is open",
+            way_out="Assemble a frame and open it: `frame assemble SESSION`, then `frame open`.",
+        )
 
     def _end_trace(self) -> None:
         """Close the trace of the lifetime context that ends here; what it was can still be seen."""

@@ -8,21 +8,11 @@ otherwise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 
-
-@dataclass(frozen=True, slots=True)
-class ModelCard:
-    """What must match before files or checkpoints made with a model are used with it."""
-
-    name: str
-    vocabulary: int
-    width: int
-    layers: int
-    precision: str
+from amgs_focus.records import ModelCard as ModelCard
 
 
 class BaseModel(Protocol):
@@ -45,6 +35,10 @@ class BaseModel(Protocol):
 
     def turn(self, question: str) -> str:
         """The question wrapped as this model expects a user's turn, ending where its answer begins."""
+        ...
+
+    def reopen(self, *, ended: bool) -> str:
+        """What gives the word back to the user after an answer. ended: the answer closed with a stop."""
         ...
 
     @property

@@ -9,6 +9,7 @@ Each error carries a title, a sentence and a way out, so that a screen or a comm
     ├── CheckpointError            exit 5   trained weights are missing, damaged or of another shape
     ├── CtxError                   exit 4   a .ctx file contradicts itself or its model
     ├── BudgetError                exit 2   a working context that cannot hold what it must
+    ├── SettingError                 exit 2   a setting that cannot be changed, or not to this value
     ├── TraceError                 exit 3   a trace cannot be read or replayed
     ├── TextError                  exit 3   a text is too short or cannot be used for what was asked
     └── ConfigurationError         exit 2   the file of a training run cannot be used
@@ -75,6 +76,13 @@ class BudgetError(FocusError):
     """The working context cannot hold what it must: the sinks, the tail and one entry more."""
 
     title = "The window is too small"
+    exit_code = 2
+
+
+class SettingError(FocusError):
+    """A setting that cannot be changed, or not to this value."""
+
+    title = "The setting cannot be used"
     exit_code = 2
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import torch
 
 from amgs_focus.candidates import AllocatorState
-from amgs_focus.records import Band, NodeRef, Refocus, StepRecord
+from amgs_focus.records import Band, Keyframe, NodeRef, Refocus
+from amgs_focus.settings import FocusSettings
 from amgs_focus.working_context import WorkingContext
 
 Parts = tuple[tuple[str, float], ...]
@@ -21,12 +22,15 @@ Parts = tuple[tuple[str, float], ...]
 class FocusState:
     """All but the lifetime's tokens, of which the context knows how many there were.
 
+    settings: as the operator has them now.
     since: tokens decoded after the last refocus. fresh: text came in since. residency: the refocus in which
     each entry took its present level. scores, parts: of each entry at the last refocus. answer: tokens
-    decoded since the last text. random: state of the generator, where tokens are drawn.
+    decoded since the last text. answering: the model has the word. random: state of the generator, where
+    tokens are drawn.
     """
 
     context: WorkingContext
+    settings: FocusSettings
     allocator: AllocatorState = field(default_factory=AllocatorState)
     step: int = 0
     since: int = 0
@@ -40,6 +44,7 @@ class FocusState:
     question: str = ""
     question_tokens: tuple[int, ...] = ()
     answer: tuple[int, ...] = ()
+    answering: bool = False
     finished: bool = False
     random: torch.Tensor | None = None
 
@@ -52,16 +57,23 @@ class FocusState:
             for marked in (allocator.opened, allocator.closed, allocator.overrides)
         ]
         flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus, allocator.thresholds)
-        return hashlib.sha256(f"{flags}|{marks}|{entries}|{tokens}".encode()).hexdigest()[:16]
+        settings = self.settings.model_dump_json()
+        whole = f"{flags}|{settings}|{marks}|{entries}|{tokens}"
+        return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A step that was taken: the states around it and what it recorded."""
-
-    before: FocusState
-    record: StepRecord
-    after: FocusState
+    def keyframe(self, tokens: str) -> Keyframe:
+        """The state as a trace keeps it from time to time, given the hash of the lifetime's tokens."""
+        allocator = self.allocator
+        return Keyframe(
+            step=self.step,
+            lifetime=self.context.lifetime,
+            used=self.context.used,
+            entries=tuple(entry.node for entry in self.context.entries()),
+            opened=tuple(sorted(allocator.opened.items())),
+            closed=tuple(sorted(allocator.closed.items())),
+            overrides=tuple(sorted(allocator.overrides.items())),
+            state_hash=self.digest(tokens),
+        )
 
 
 def mean_residency(context: WorkingContext, residency: Mapping[NodeRef, int], number: int) -> float:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import bisect
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -25,6 +25,7 @@ from amgs_focus.errors import CtxError, FocusError
 from amgs_focus.gistnet import GistEncoder
 from amgs_focus.lifetime_files import FolderStore, LifetimeStore, MemoryStore, add_span, clip
 from amgs_focus.records import NodeRef, SpanKind, SpanSource
+from amgs_focus.records import Segment as Segment
 
 BATCH = 64  # nodes encoded at a time: the unit of progress and of cancelling
 
@@ -35,23 +36,6 @@ class Progress(Protocol):
     """Told how far a long action is. Raising from it cancels the action, which then leaves nothing behind."""
 
     def __call__(self, done: int, total: int, doing: str) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A text on its way into the lifetime. source: the id of the memory block it is, if it is one.
-
-    meta["label"], where given, is the name that a screen shows for it.
-    """
-
-    text: str
-    source: str | None = None
-    kind: SpanKind = "memory"
-    meta: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def label(self) -> str:
-        return str(self.meta.get("label", ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,11 @@ class PretrainedModel:
             return f"\n\n{question}<|im_end|>\n<|im_start|>assistant\n"
         return f"\n\nQuestion: {question}\nAnswer:"
 
+    def reopen(self, *, ended: bool) -> str:
+        if self._chat:
+            return ("" if ended else "<|im_end|>") + "\n<|im_start|>user\n"
+        return "" if ended else "\n"
+
     @property
     def stops(self) -> frozenset[int]:
         return self._stops

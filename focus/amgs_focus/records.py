@@ -9,7 +9,7 @@ blocks' worth.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -96,6 +96,34 @@ class SpanSource:
     source: str | None
     kind: SpanKind = "memory"
     label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """What must match before files or checkpoints made with a model are used with it."""
+
+    name: str
+    vocabulary: int
+    width: int
+    layers: int
+    precision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A text on its way into the lifetime. source: the id of the memory block it is, if it is one.
+
+    meta["label"], where given, is the name that a screen shows for it.
+    """
+
+    text: str
+    source: str | None = None
+    kind: SpanKind = "memory"
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        return str(self.meta.get("label", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +240,23 @@ class StepRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Keyframe:
+    """The whole working context at a step, so that a trace can be shown from here without what came before.
+
+    entries: (level, index) in order of time; opened, closed: the cooldowns; state_hash: as a step has it.
+    """
+
+    step: int
+    lifetime: int
+    used: int
+    entries: tuple[NodeRef, ...]
+    opened: tuple[tuple[NodeRef, int], ...]
+    closed: tuple[tuple[NodeRef, int], ...]
+    overrides: tuple[tuple[NodeRef, Override], ...]
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """Counterfactual ΔNLL of one expand or collapse over a horizon of tokens, in nats a token.
 
@@ -228,6 +273,21 @@ class Measurement:
     horizon: int
     step: int
     milliseconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BranchView:
+    """A branch of a run. at: the step at which it left its parent ("" for the first one). steps: tokens
+    decoded on it from the beginning. text: what was decoded after it left. state_hash: after its last step.
+    """
+
+    name: str
+    parent: str
+    at: int
+    steps: int
+    active: bool
+    text: str
+    state_hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +363,7 @@ class FocusView:
     depth of the tree (highest level with a node). next_refocus_in: tokens to decode before the next refocus
     (0: the next step refocuses). dirty and predicted_ms: of the last refocus. history: bands after each of
     the last 24 refocuses, oldest first. decisions: of the last refocus. text: what was decoded since the
-    question. position: steps shown; head: steps known (equal when live).
+    question. position: steps shown; head: steps known on this branch (equal when live).
     """
 
     model: str
@@ -334,6 +394,8 @@ class FocusView:
     finished: bool
     position: int
     head: int
+    branch: str = "main"
+    branches: tuple[BranchView, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     sources: tuple[SpanSource, ...] = ()
 

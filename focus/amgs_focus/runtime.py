@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import torch
 
@@ -17,12 +16,13 @@ from amgs_focus import view
 from amgs_focus.allocator import make_room
 from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import BudgetError, FocusError
-from amgs_focus.focus_state import FocusState, Taken
+from amgs_focus.focus_state import FocusState
 from amgs_focus.gist_tree import LifetimeTree, Progress, Segment
 from amgs_focus.gistnet import GistEncoder, for_model
 from amgs_focus.prefix import PerfClock, PrefixReader
 from amgs_focus.records import (
     Action,
+    BranchView,
     EntryExplanation,
     FocusView,
     Measurement,
@@ -34,27 +34,13 @@ from amgs_focus.records import (
 from amgs_focus.refocusing import refocus
 from amgs_focus.scoring import FocusScorer
 from amgs_focus.settings import FocusSettings
+from amgs_focus.sink import TraceSink
 from amgs_focus.tail_similarity import TailSimilarity
+from amgs_focus.timeline import Move, Timeline
 from amgs_focus.utility import measure
 from amgs_focus.working_context import WorkingContext, assemble
 
-
-class TraceSink(Protocol):
-    """Told everything that happens, in order; `trace.TraceWriter` is one."""
-
-    def ingested(self, segments: Sequence[Segment], state_hash: str) -> None: ...
-
-    def asked(self, question: str, state_hash: str) -> None: ...
-
-    def refocused(self, refocus: Refocus) -> None: ...
-
-    def stepped(self, record: StepRecord) -> None: ...
-
-    def stepped_back(self, steps: int, state_hash: str) -> None: ...
-
-    def overridden(self, node: NodeRef, word: Override | None) -> None: ...
-
-    def measured(self, measurement: Measurement) -> None: ...
+KEYFRAMES = 64  # steps between two keyframes of the trace
 
 
 class FocusRuntime:
@@ -79,7 +65,7 @@ class FocusRuntime:
         """
         self._model = model
         self._scorer = scorer or TailSimilarity()
-        self._settings = settings = settings or FocusSettings()
+        settings = settings or FocusSettings()
         self._trace = trace
         self._clock = clock
         if tree is None:
@@ -91,14 +77,14 @@ class FocusRuntime:
             )
         self._reader = PrefixReader(model, clock)
         self._generator = generator or torch.Generator().manual_seed(settings.seed)
-        self._past: list[Taken] = []
-        self._ahead: list[Taken] = []
         self._measured: dict[NodeRef, Measurement] = {}
-        self._state = FocusState(self._assembled(), random=self._random_state())
+        self._state = FocusState(self._assembled(settings), settings, random=self._random_state(settings))
+        self._timeline = Timeline(self._tree, self._reader, self._state)
 
     @property
     def settings(self) -> FocusSettings:
-        return self._settings
+        """As they are now: the operator may have changed them since."""
+        return self._state.settings
 
     @property
     def tree(self) -> LifetimeTree:
@@ -131,8 +117,12 @@ class FocusRuntime:
 
     @property
     def steps_known(self) -> int:
-        """Steps decoded, those stepped back over included while they still hold."""
-        return self._state.step + len(self._ahead)
+        """Steps decoded on this branch, those stepped back over included."""
+        return self._timeline.steps_known
+
+    @property
+    def branch_name(self) -> str:
+        return self._timeline.name
 
     def ingest(self, segments: Iterable[Segment], progress: Progress | None = None) -> FocusView:
         """Append segments to the lifetime and lay the working context out anew.
@@ -141,19 +131,10 @@ class FocusRuntime:
         lifetime is then as it was.
         """
         taken = tuple(segments)
-        before = self._tree.length
-        try:
-            for number, segment in enumerate(taken):
-                if progress is not None:
-                    progress(number, len(taken), "reading in")
-                self._tree.append_segment(segment, progress)
-            context = self._grown()
-        except BaseException:
-            self._tree.truncate(before)
-            raise
-        self._text_came(context, question="")
+        self._text_came(taken, "", progress)
         if self._trace is not None:
             self._trace.ingested(taken, self.state_hash())
+            self._trace.keyframed(self._state.keyframe(self._tree.digest()))
         return self.snapshot()
 
     def question(self, text: str, progress: Progress | None = None) -> FocusView:
@@ -161,22 +142,19 @@ class FocusRuntime:
 
         Raises BudgetError like `ingest`.
         """
-        before = self._tree.length
-        try:
-            self._tree.append_segment(Segment(self._model.turn(text), kind="question"), progress)
-            context = self._grown()
-        except BaseException:
-            self._tree.truncate(before)
-            raise
-        self._text_came(context, question=text)
+        turn = self._model.turn(text)
+        if self._state.answering:  # nothing stands between the user's mark and the question
+            turn = turn.lstrip("\n")
+        self._text_came((Segment(turn, kind="question"),), text, progress)
         if self._trace is not None:
             self._trace.asked(text, self.state_hash())
+            self._trace.keyframed(self._state.keyframe(self._tree.digest()))
         return self.snapshot()
 
     def refocus(self) -> Refocus:
         """Score and allocate now, whether or not it is due."""
-        record = self._refocus(forced=True)
-        self._ahead.clear()
+        state, record = self._refocused(self._state, forced=True)
+        self._take(Move(state))
         if self._trace is not None:
             self._trace.refocused(record)
         return record
@@ -191,23 +169,19 @@ class FocusRuntime:
             raise FocusError(
                 "The answer has ended.", title="Nothing to decode", way_out="Ask again, or step back."
             )
-        before = self._state
-        if self._ahead:
-            taken = self._ahead.pop()
-            self._tree.append([taken.record.token], kind="generated")
-            self._restore(taken.after)
+        ahead = self._timeline.ahead()
+        if ahead is not None and ahead.record is not None:
+            record = ahead.record
+            self._timeline.forward()
+            self._restore()
         else:
-            try:
-                record, after = self._decode(progress)
-            except BaseException:
-                self._state = before
-                raise
-            taken = Taken(before, record, after)
-            self._state = after
-        self._past.append(taken)
+            record, after = self._decode(progress)
+            self._take(Move(after, record))
         if self._trace is not None:
-            self._trace.stepped(taken.record)
-        return taken.record
+            self._trace.stepped(record)
+            if record.step % KEYFRAMES == 0:
+                self._trace.keyframed(self._state.keyframe(self._tree.digest()))
+        return record
 
     def decode(
         self,
@@ -233,19 +207,40 @@ class FocusRuntime:
 
         Raises FocusError when fewer were decoded.
         """
-        if not 0 < n <= len(self._past):
-            raise FocusError(
-                f"{len(self._past)} steps can be undone, not {n}.",
-                title="There is nothing further back",
-                way_out=f"Step back by 1 to {len(self._past)}." if self._past else "Decode first.",
-            )
-        for _ in range(n):
-            self._undo(self._past.pop())
-        self._measured = {
-            node: found for node, found in self._measured.items() if found.step <= self._state.step
-        }
+        self._timeline.back_steps(n)
+        self._restore()
         if self._trace is not None:
             self._trace.stepped_back(n, self.state_hash())
+        return self.snapshot()
+
+    def branch(self, name: str | None = None, *, at: int | None = None) -> FocusView:
+        """Begin a branch at a step of the present one (here, where None) and go on it.
+
+        What is done in the past begins one by itself. Raises FocusError for a name that is taken or a step
+        that is not there.
+        """
+        here = self._state.step
+        try:
+            self._timeline.seek(here if at is None else at)
+            made = self._timeline.fork(name)
+        except BaseException:
+            self._timeline.seek(here)
+            raise
+        self._restore()
+        if self._trace is not None:
+            self._trace.branched(made, True, self.state_hash())
+        return self.snapshot()
+
+    def branches(self) -> tuple[BranchView, ...]:
+        """All branches of this run, in the order in which they were begun."""
+        return self._timeline.views()
+
+    def switch(self, name: str) -> FocusView:
+        """Go to the end of a branch. Raises FocusError when there is none of this name."""
+        shared = self._timeline.switch(name)
+        self._restore(shared)
+        if self._trace is not None:
+            self._trace.switched(name, self.state_hash())
         return self.snapshot()
 
     def override(self, node: NodeRef, word: Override | None) -> FocusView:
@@ -254,10 +249,24 @@ class FocusRuntime:
         if word is not None:
             overrides[node] = word
         allocator = replace(self._state.allocator, overrides=overrides)
-        self._state = replace(self._state, allocator=allocator)
-        self._ahead.clear()
+        self._take(Move(replace(self._state, allocator=allocator)))
         if self._trace is not None:
             self._trace.overridden(node, word)
+        return self.snapshot()
+
+    def configure(self, key: str, value: str) -> FocusView:
+        """Change a setting from here on. Raises SettingError when it cannot be, BudgetError for a window
+        that is too small; nothing has then changed.
+        """
+        settings = self._state.settings.changed(key, value)
+        state = replace(self._state, settings=settings)
+        context = replace(state.context, window=settings.window)
+        if context.free < 0:
+            allocator = replace(state.allocator, headroom=0)
+            context = make_room(context, state.scores, self._tree, settings, allocator).context
+        self._take(Move(replace(state, context=context, random=self._random_state(settings))))
+        if self._trace is not None:
+            self._trace.configured(key, value, self.state_hash())
         return self.snapshot()
 
     def measure(self, entry: int | NodeRef, kind: Action | None = None) -> Measurement:
@@ -266,7 +275,7 @@ class FocusRuntime:
         Raises FocusError when neither is possible or nothing follows the entry.
         """
         place = self.place(entry)
-        found = measure(self._state.context, self._tree, place, self._settings.horizon, self._clock, kind)
+        found = measure(self._state.context, self._tree, place, self.settings.horizon, self._clock, kind)
         found = replace(found, step=self._state.step)
         self._measured[self._state.context.entries()[place].node] = found
         if self._trace is not None:
@@ -307,22 +316,21 @@ class FocusRuntime:
         self._tree.close()
 
     def _due(self) -> bool:
-        return self._state.fresh or self._state.since >= self._settings.cadence
+        return self._state.fresh or self._state.since >= self.settings.cadence
 
     def _grown(self) -> WorkingContext:
         """The layout after text came in: anew when it is the first or much of it, else the old one made to
         fit.
         """
-        state, settings = self._state, self._settings
+        state, settings = self._state, self.settings
         known = state.context.lifetime
         if known == 0 or self._tree.length - known > settings.window:
-            return self._assembled()
+            return self._assembled(settings)
         allocator = replace(state.allocator, headroom=0)
         grown = state.context.extended(self._tree.length)
         return make_room(grown, state.scores, self._tree, settings, allocator).context
 
-    def _assembled(self) -> WorkingContext:
-        settings = self._settings
+    def _assembled(self, settings: FocusSettings) -> WorkingContext:
         return assemble(
             self._tree,
             settings.window,
@@ -331,13 +339,27 @@ class FocusRuntime:
             focus_share=settings.focus_share,
         )
 
-    def _text_came(self, context: WorkingContext, *, question: str) -> None:
-        """Begin a new answer. Steps before it can still be undone, together with the text."""
-        self._ahead.clear()
-        state = self._state
+    def _text_came(self, segments: Sequence[Segment], question: str, progress: Progress | None) -> None:
+        """Append text, a question's or other, and begin anew from it; the lifetime is as it was if it fails.
+
+        After an answer the word goes back to the user first, so that no text stands in the model's turn.
+        """
+        before, state = self._tree.length, self._state
+        try:
+            if state.answering:
+                ended = bool(state.answer) and state.answer[-1] in self._model.stops
+                self._tree.append_segment(Segment(self._model.reopen(ended=ended), kind="question"))
+            for number, segment in enumerate(segments):
+                if progress is not None and not question:
+                    progress(number, len(segments), "reading in")
+                self._tree.append_segment(segment, progress)
+            context = self._grown()
+        except BaseException:
+            self._tree.truncate(before)
+            raise
         number = state.allocator.refocus
         residency = {entry.node: state.residency.get(entry.node, number) for entry in context.entries()}
-        self._state = replace(
+        after = replace(
             state,
             context=context,
             fresh=True,
@@ -345,21 +367,29 @@ class FocusRuntime:
             question=question,
             question_tokens=tuple(self._model.encode(question)),
             answer=(),
+            answering=bool(question),
             finished=False,
         )
+        self._take(Move(after))
 
-    def _refocus(self, *, forced: bool) -> Refocus:
-        state, record = refocus(
-            self._state, self._tree, self._scorer, self._settings, self._reader, self._clock, forced=forced
+    def _take(self, move: Move) -> None:
+        """Make a move that is carried out already the present; one made in the past begins a branch."""
+        forked = self._timeline.add(move)
+        self._state = move.after
+        if forked is not None and self._trace is not None:
+            self._trace.branched(forked, False, "")
+
+    def _refocused(self, state: FocusState, *, forced: bool) -> tuple[FocusState, Refocus]:
+        return refocus(
+            state, self._tree, self._scorer, state.settings, self._reader, self._clock, forced=forced
         )
-        self._state = state
-        return record
 
     def _decode(self, progress: Progress | None) -> tuple[StepRecord, FocusState]:
         """Refocus if due, then one token. The lifetime has grown by it; the state after is only returned."""
         began = self._clock.perf()
-        refocused = self._refocus(forced=False) if self._due() else None
-        state = self._state
+        state, refocused = self._state, None
+        if self._due():
+            state, refocused = self._refocused(state, forced=False)
         if state.context.free < 1:
             state = replace(state, context=self._room_for_one(state))
         reading = self._reader.read(state.context, self._tree, progress)
@@ -368,7 +398,7 @@ class FocusRuntime:
         context.check()
         self._tree.append([token], kind="generated")
         answer = (*state.answer, token)
-        ended = bool(state.question) and len(answer) >= self._settings.answer_tokens
+        ended = bool(state.question) and len(answer) >= self.settings.answer_tokens
         after = replace(
             state,
             context=context,
@@ -376,7 +406,7 @@ class FocusRuntime:
             since=state.since + 1,
             answer=answer,
             finished=token in self._model.stops or ended,
-            random=self._random_state(),
+            random=self._random_state(self.settings),
         )
         record = StepRecord(
             step=after.step,
@@ -397,7 +427,7 @@ class FocusRuntime:
     def _room_for_one(self, state: FocusState) -> WorkingContext:
         """Room for one token, where the cadence is longer than the window could promise."""
         allocator = replace(state.allocator, headroom=1)
-        context = make_room(state.context, state.scores, self._tree, self._settings, allocator).context
+        context = make_room(state.context, state.scores, self._tree, self.settings, allocator).context
         if context.free < 1:
             raise BudgetError(
                 f"{context.window} positions are full and nothing more can be collapsed.",
@@ -408,28 +438,21 @@ class FocusRuntime:
     def _choose(self, logits: torch.Tensor) -> tuple[int, float]:
         """The next token and its NLL in nats under the model itself, whatever the temperature."""
         log_probabilities = torch.log_softmax(logits.double(), dim=-1)
-        if self._settings.temperature == 0:
+        temperature = self.settings.temperature
+        if temperature == 0:
             token = int(logits.argmax())
         else:
-            weights = torch.softmax(logits.double() / self._settings.temperature, dim=-1)
+            weights = torch.softmax(logits.double() / temperature, dim=-1)
             token = int(torch.multinomial(weights, 1, generator=self._generator))
         return token, -float(log_probabilities[token])
 
-    def _random_state(self) -> torch.Tensor | None:
-        return self._generator.get_state() if self._settings.temperature > 0 else None
+    def _random_state(self, settings: FocusSettings) -> torch.Tensor | None:
+        return self._generator.get_state() if settings.temperature > 0 else None
 
-    def _undo(self, taken: Taken) -> None:
-        """Take back one token, and whatever came after it; only a token by itself can be repeated."""
-        if self._state is taken.after:
-            self._ahead.append(taken)
-        else:
-            self._ahead.clear()
-        length = taken.before.context.lifetime
-        self._reader.forget(self._tree, length)
-        self._tree.truncate(length)
-        self._restore(taken.before)
-
-    def _restore(self, state: FocusState) -> None:
-        self._state = state
+    def _restore(self, shared: int | None = None) -> None:
+        """Be where the timeline is. shared: the step up to which it is where it was; here, where None."""
+        self._state = state = self._timeline.state
         if state.random is not None:
             self._generator.set_state(state.random)
+        known = state.step if shared is None else shared
+        self._measured = {node: found for node, found in self._measured.items() if found.step <= known}

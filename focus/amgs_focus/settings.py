@@ -4,7 +4,27 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from amgs_focus.errors import SettingError
+
+CHANGEABLE = (
+    "answer_tokens",
+    "cadence",
+    "cooldown",
+    "horizon",
+    "n_diff",
+    "order",
+    "policy",
+    "question_passes",
+    "refinement_passes",
+    "tau_collapse",
+    "tau_expand",
+    "temperature",
+    "thresholds",
+    "window",
+)
+"""What an operator may change while a lifetime is open."""
 
 
 class FocusSettings(BaseModel):
@@ -62,3 +82,18 @@ class FocusSettings(BaseModel):
         default=24, ge=1, description="Refocuses whose level-of-detail map is kept for the screen."
     )
     seed: int = Field(default=0, ge=0, description="Seed of the draws when the temperature is above 0.")
+
+    def changed(self, key: str, value: str) -> FocusSettings:
+        """The same with one of CHANGEABLE read from text. Raises SettingError, which says what is allowed."""
+        if key not in CHANGEABLE:
+            raise SettingError(
+                f"{key!r} cannot be changed while a lifetime is open.",
+                way_out=f"These can: {', '.join(CHANGEABLE)}.",
+            )
+        try:
+            return FocusSettings.model_validate({**self.model_dump(), key: value})
+        except ValidationError as error:
+            field = FocusSettings.model_fields[key]
+            raise SettingError(
+                f"{key} = {value!r}: {error.errors()[0]['msg']}.", way_out=str(field.description)
+            ) from error

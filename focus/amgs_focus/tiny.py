@@ -106,6 +106,9 @@ class TinyModel:
     def turn(self, question: str) -> str:
         return f"\n{question}<|end|>\n<|assistant|>\n"
 
+    def reopen(self, *, ended: bool) -> str:
+        return ("" if ended else "<|end|>") + "\n<|user|>\n"
+
     @property
     def stops(self) -> frozenset[int]:
         return frozenset({END})

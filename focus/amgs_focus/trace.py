@@ -2,37 +2,45 @@
 
 Every line carries its number and a running checksum, so that a missing or edited line is named on reading,
 and every step the hash of the state after it, so that a replay that strays is named too. Floats keep 6
-significant digits.
+significant digits. Reading needs no model, and no torch.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
+import io
 import json
-import types
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TextIO, Union, get_args, get_origin, get_type_hints
+from typing import Any, TextIO
 
-from amgs_focus.base_model import ModelCard
 from amgs_focus.errors import TraceError
-from amgs_focus.gist_tree import Segment
-from amgs_focus.records import Measurement, NodeRef, Override, Refocus, StepRecord
-from amgs_focus.runtime import FocusRuntime
+from amgs_focus.plain_data import build, rounded
+from amgs_focus.records import (
+    BranchView,
+    Keyframe,
+    Measurement,
+    ModelCard,
+    NodeRef,
+    Override,
+    Refocus,
+    Segment,
+    StepRecord,
+)
 
-FORMAT = "amgs-focus-trace-1"
+FORMAT = "amgs-focus-trace-2"
 
 
 @dataclass(frozen=True, slots=True)
 class TraceHeader:
-    """What a replay needs to begin alike. lifetime: tokens that were there before; created: ISO 8601 or
-    empty.
+    """What a replay needs to begin alike. fingerprint: of the model's embedding rows; gist_version: of the
+    encoder's weights; lifetime: tokens that were there before; created: ISO 8601 or empty.
     """
 
     model: ModelCard
+    fingerprint: str
     gist: str
     gist_version: int
     scorer: str
@@ -75,25 +83,72 @@ class Overridden:
 
 
 @dataclass(frozen=True, slots=True)
+class Configured:
+    """A setting that the operator changed, and the state after it."""
+
+    key: str
+    value: str
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branched:
+    """A branch that left `parent` at a step. chosen: by the operator, who may have gone to that step for it;
+    else because something was done in the past, namely what the next line tells.
+    """
+
+    name: str
+    parent: str
+    at: int
+    chosen: bool
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """The end of a branch became the present."""
+
+    name: str
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The trace was closed in order. events: lines between the header and this one."""
 
     events: int
 
 
-Record = Ingested | Asked | Refocus | StepRecord | SteppedBack | Overridden | Measurement | Ended
+Record = (
+    Ingested
+    | Asked
+    | Refocus
+    | StepRecord
+    | SteppedBack
+    | Overridden
+    | Configured
+    | Branched
+    | Switched
+    | Keyframe
+    | Measurement
+    | Ended
+)
 
-_KINDS: dict[str, type[Any]] = {
+KINDS: dict[str, type[Any]] = {
     "ingest": Ingested,
     "question": Asked,
     "refocus": Refocus,
     "decode": StepRecord,
     "back": SteppedBack,
     "override": Overridden,
+    "setting": Configured,
+    "branch": Branched,
+    "switch": Switched,
+    "keyframe": Keyframe,
     "measure": Measurement,
     "end": Ended,
 }
-_NAMES = {kind: name for name, kind in _KINDS.items()}
+NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +177,35 @@ class TraceWriter:
     returns.
     """
 
-    def __init__(self, path: Path, header: TraceHeader) -> None:
-        """Begin a trace, replacing a file of that name. Raises TraceError when it cannot be written."""
+    def __init__(self, path: Path | None, header: TraceHeader) -> None:
+        """Begin a trace, replacing a file of that name; in memory, where there is no path. Raises TraceError
+        when it cannot be written.
+        """
         self._path = path
         self._line = 0
         self._sum = 0
+        self._broken = False
         try:
-            self._file: TextIO = path.open("w", encoding="utf-8", newline="\n")
+            self._file: TextIO = (
+                io.StringIO() if path is None else path.open("w", encoding="utf-8", newline="\n")
+            )
         except OSError as error:
             raise _unusable(path, error) from error
         self._write("header", asdict(header))
 
     @property
-    def path(self) -> Path:
+    def path(self) -> Path | None:
         return self._path
+
+    def raw(self) -> bytes:
+        """Everything written so far."""
+        if isinstance(self._file, io.StringIO):
+            return self._file.getvalue().encode("utf-8")
+        return self._path.read_bytes() if self._path is not None else b""
+
+    def moved(self, path: Path) -> None:
+        """Say that the file was given another name."""
+        self._path = path
 
     def ingested(self, segments: Sequence[Segment], state_hash: str) -> None:
         plain = [{**asdict(segment), "meta": dict(segment.meta)} for segment in segments]
@@ -158,12 +228,24 @@ class TraceWriter:
     def overridden(self, node: NodeRef, word: Override | None) -> None:
         self._record(Overridden(node, word))
 
+    def configured(self, key: str, value: str, state_hash: str) -> None:
+        self._record(Configured(key, value, state_hash))
+
     def measured(self, measurement: Measurement) -> None:
         self._record(measurement)
 
+    def branched(self, branch: BranchView, chosen: bool, state_hash: str) -> None:
+        self._record(Branched(branch.name, branch.parent, branch.at, chosen, state_hash))
+
+    def switched(self, name: str, state_hash: str) -> None:
+        self._record(Switched(name, state_hash))
+
+    def keyframed(self, keyframe: Keyframe) -> None:
+        self._record(keyframe)
+
     def close(self) -> None:
         """Mark the end; a trace without this mark was cut off."""
-        if not self._file.closed:
+        if not self._file.closed and not isinstance(self._file, io.StringIO):
             self._record(Ended(self._line - 1))
             self._file.close()
 
@@ -174,47 +256,42 @@ class TraceWriter:
         self.close()
 
     def _record(self, record: Any) -> None:
-        self._write(_NAMES[type(record)], asdict(record))
+        self._write(NAMES[type(record)], asdict(record))
 
     def _write(self, kind: str, data: Mapping[str, Any]) -> None:
-        self._line += 1
-        body = _dump({"line": self._line, "kind": kind, "data": rounded(data)})
-        self._sum = zlib.crc32(body.encode("utf-8"), self._sum)
+        """Append a line. After a failure, such as a full disk, the trace ends with its last whole line."""
+        if self._broken:
+            return
+        body = _dump({"line": self._line + 1, "kind": kind, "data": rounded(data)})
+        total = zlib.crc32(body.encode("utf-8"), self._sum)
         try:
-            self._file.write(f"{self._sum:08x} {body}\n")
+            self._file.write(f"{total:08x} {body}\n")
             self._file.flush()
         except OSError as error:
-            raise _unusable(self._path, error) from error
+            self._broken = True
+            raise TraceError(
+                f"{self._path}: {error.strerror}. The run goes on, but its trace ends at line {self._line}.",
+                title="The trace cannot be written",
+                way_out="Make room, then open the lifetime anew to begin another trace.",
+            ) from error
+        self._line += 1
+        self._sum = total
 
 
-def header_of(runtime: FocusRuntime, *, created: str = "") -> TraceHeader:
-    """The header for a trace of this runtime, before anything happened in it."""
-    gist = runtime.tree.gist
-    return TraceHeader(
-        model=runtime.model.card,
-        gist=gist.name,
-        gist_version=gist.version,
-        scorer=runtime.scorer.name,
-        settings=runtime.settings.model_dump(),
-        lifetime=runtime.tree.length,
-        created=created,
-    )
-
-
-def read(path: Path, *, allow_incomplete: bool = False) -> Trace:
+def read(source: Path | bytes, *, allow_incomplete: bool = False) -> Trace:
     """Read and check a trace. Raises TraceError naming the line that is cut off, edited, missing or
     unknown.
 
-    allow_incomplete: accept one that ends between two lines without its end mark, as a killed process
-    leaves it.
+    allow_incomplete: accept one that ends between two lines without its end mark, or within its last line,
+    as a killed process or a full disk leaves it.
     """
     try:
-        raw = path.read_bytes()
+        raw = source if isinstance(source, bytes) else source.read_bytes()
     except OSError as error:
-        raise _unusable(path, error) from error
+        raise _unusable(source, error) from error
     lines = raw.split(b"\n")
-    if lines and lines[-1]:
-        raise _faulty(len(lines), "it is cut off")
+    if lines and lines[-1] and not (allow_incomplete and len(lines) > 1):
+        raise faulty(len(lines), "it is cut off")
     header: TraceHeader | None = None
     events: list[TraceEvent] = []
     waiting: Refocus | None = None
@@ -230,77 +307,11 @@ def read(path: Path, *, allow_incomplete: bool = False) -> Trace:
         waiting = record if isinstance(record, Refocus) and not record.forced else None
         events.append(TraceEvent(number, record))
     if header is None:
-        raise _faulty(1, "the file is empty")
+        raise faulty(1, "the file is empty")
     complete = bool(events) and isinstance(events[-1].record, Ended)
     if not complete and not allow_incomplete:
-        raise _faulty(len(lines), "it is missing: the trace ends without its end mark")
+        raise faulty(len(lines), "it is missing: the trace ends without its end mark")
     return Trace(header, tuple(events), complete)
-
-
-def replay(trace: Trace, runtime: FocusRuntime) -> int:
-    """Do again what the trace tells, on a fresh runtime, and compare; the number of steps that agreed.
-
-    Raises TraceError for another model, gist, scorer or settings, and for the first line whose outcome
-    differs.
-    """
-    ours = rounded(asdict(header_of(runtime)))
-    theirs = rounded(asdict(trace.header))
-    for name in ("model", "gist", "gist_version", "scorer", "settings", "lifetime"):
-        if ours[name] != theirs[name]:
-            raise TraceError(
-                f"The trace was made with {name} {theirs[name]}, not {ours[name]}.",
-                way_out="Replay it with what its header names.",
-            )
-    for event in trace.events:
-        _replay_one(event, runtime)
-    return len(trace.steps)
-
-
-def rounded(value: Any) -> Any:
-    """The same data with every float at 6 significant digits and every tuple a list."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, Mapping):
-        return {str(key): rounded(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [rounded(one) for one in value]
-    return value
-
-
-def _replay_one(event: TraceEvent, runtime: FocusRuntime) -> None:
-    record = event.record
-    if isinstance(record, Ingested):
-        runtime.ingest(record.segments)
-        _same(event, "state", runtime.state_hash(), record.state_hash)
-    elif isinstance(record, Asked):
-        runtime.question(record.question)
-        _same(event, "state", runtime.state_hash(), record.state_hash)
-    elif isinstance(record, SteppedBack):
-        runtime.back(record.steps)
-        _same(event, "state", runtime.state_hash(), record.state_hash)
-    elif isinstance(record, Overridden):
-        runtime.override(record.node, record.word)
-    elif isinstance(record, Refocus) and record.forced:
-        _same(event, "refocus", _outcome(runtime.refocus()), _outcome(record))
-    elif isinstance(record, StepRecord):
-        found = runtime.step()
-        _same(event, "token", found.token, record.token)
-        _same(event, "refocus", _outcome(found.refocus), _outcome(record.refocus))
-        _same(event, "state", found.state_hash, record.state_hash)
-
-
-def _outcome(refocus: Refocus | None) -> Any:
-    """What was decided, without how long it took and with scores left to the decisions that they led to."""
-    if refocus is None:
-        return None
-    decided = [(one.level, one.index, one.kind, one.reason, one.rank) for one in refocus.decisions]
-    return decided, refocus.bands
-
-
-def _same(event: TraceEvent, what: str, found: Any, expected: Any) -> None:
-    if found != expected:
-        shown = f" ({found} instead of {expected})" if what != "refocus" else ""
-        raise _faulty(event.line, f"the replay gives another {what}{shown}")
 
 
 def _parse(line: bytes, number: int, running: int) -> tuple[int, str, Mapping[str, Any]]:
@@ -308,78 +319,43 @@ def _parse(line: bytes, number: int, running: int) -> tuple[int, str, Mapping[st
     given, _, body = line.partition(b" ")
     running = zlib.crc32(body, running)
     if given != f"{running:08x}".encode():
-        raise _faulty(number, "it, or a line before it, was changed")
+        raise faulty(number, "it, or a line before it, was changed")
     try:
         entry = json.loads(body)
         kind, data = entry["kind"], entry["data"]
     except (ValueError, KeyError, TypeError) as error:
-        raise _faulty(number, "it is not an event") from error
+        raise faulty(number, "it is not an event") from error
     return running, kind, data
 
 
 def _header(kind: str, data: Mapping[str, Any]) -> TraceHeader:
     if kind != "header" or data.get("format") != FORMAT:
         found = data.get("format", kind)
-        raise _faulty(1, f"this program reads {FORMAT}, not {found}")
+        raise faulty(1, f"this program reads {FORMAT}, not {found}")
     try:
-        header: TraceHeader = _build(TraceHeader, data)
+        header: TraceHeader = build(TraceHeader, data)
     except (KeyError, TypeError, ValueError) as error:
-        raise _faulty(1, "it is not a header") from error
+        raise faulty(1, "it is not a header") from error
     return header
 
 
 def _build_record(kind: str, data: Mapping[str, Any], number: int) -> Record:
-    if kind not in _KINDS:
-        raise _faulty(number, f"{kind!r} is no event that this program knows")
+    if kind not in KINDS:
+        raise faulty(number, f"{kind!r} is no event that this program knows")
     try:
-        record: Record = _build(_KINDS[kind], data)
+        record: Record = build(KINDS[kind], data)
     except (KeyError, TypeError, ValueError) as error:
-        raise _faulty(number, f"it is not a whole {kind} event ({error})") from error
+        raise faulty(number, f"it is not a whole {kind} event ({error})") from error
     return record
-
-
-def _build(kind: Any, value: Any) -> Any:
-    """A value of an annotated type from plain data; TypeError, KeyError or ValueError if it does not fit."""
-    origin = get_origin(kind)
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        hints = _hints(kind)
-        return kind(
-            **{one.name: _build(hints[one.name], value[one.name]) for one in dataclasses.fields(kind)}
-        )
-    if origin is tuple:
-        inner = get_args(kind)
-        if len(inner) == 2 and inner[1] is Ellipsis:
-            return tuple(_build(inner[0], one) for one in value)
-        return tuple(_build(part, one) for part, one in zip(inner, value, strict=True))
-    if origin in (Union, types.UnionType):
-        return (
-            None if value is None else _build(next(a for a in get_args(kind) if a is not type(None)), value)
-        )
-    if origin is Literal:
-        if value not in get_args(kind):
-            raise ValueError(f"{value!r} is not one of {get_args(kind)}")
-        return value
-    if isinstance(kind, type) and issubclass(kind, tuple):
-        return kind(*value)
-    if kind is float:
-        return float(value)
-    if kind in (int, str, bool) and not isinstance(value, kind):
-        raise TypeError(f"{value!r} is not of type {kind.__name__}")
-    return value
-
-
-@functools.cache
-def _hints(kind: type[Any]) -> dict[str, Any]:
-    return get_type_hints(kind)
 
 
 def _dump(entry: Mapping[str, Any]) -> str:
     return json.dumps(entry, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _faulty(line: int, why: str) -> TraceError:
+def faulty(line: int, why: str) -> TraceError:
     return TraceError(f"Line {line}: {why}.", way_out="Use a copy of the trace that is whole.")
 
 
-def _unusable(path: Path, error: OSError) -> TraceError:
+def _unusable(path: Any, error: OSError) -> TraceError:
     return TraceError(f"{path}: {error.strerror}.", way_out="Check the path and its permissions.")

@@ -65,6 +65,8 @@ def snapshot(runtime: FocusRuntime) -> FocusView:
         finished=state.finished,
         position=state.step,
         head=runtime.steps_known,
+        branch=runtime.branch_name,
+        branches=runtime.branches(),
         measurements=tuple(runtime.measurements.values()),
         sources=tree.spans(),
     )

@@ -11,9 +11,10 @@ import torch
 from amgs_focus.gist_tree import LifetimeTree, Segment
 from amgs_focus.gistnet import PointerEncoder
 from amgs_focus.records import NodeRef
-from amgs_focus.runtime import FocusRuntime, TraceSink
+from amgs_focus.runtime import FocusRuntime
 from amgs_focus.scoring import FocusScorer, LensView, Scores
 from amgs_focus.settings import FocusSettings
+from amgs_focus.sink import TraceSink
 from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import TinyModel
 from amgs_focus.working_context import WorkingContext

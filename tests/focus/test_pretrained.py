@@ -72,6 +72,8 @@ def test_a_chat_model_opens_the_user_turn_and_stops_at_its_end(model: BaseModel)
     assert model.decode(sinks).startswith("<|endoftext|><|im_start|>")
     assert model.turn("Who?").endswith("<|im_end|>\n<|im_start|>assistant\n")
     assert model.encode("<|im_end|>")[0] in model.stops
+    assert model.reopen(ended=True) == "\n<|im_start|>user\n"
+    assert model.reopen(ended=False) == "<|im_end|>\n<|im_start|>user\n"
 
 
 def test_a_plain_model_has_four_sinks_too(tmp_path: Path) -> None:

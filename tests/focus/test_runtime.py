@@ -425,3 +425,52 @@ def test_a_model_that_fails_half_way_leaves_an_empty_cache() -> None:
     model.trips = False
     assert reader.cached == 0
     assert torch.allclose(reader.read(runtime.context, runtime.tree).logits, recomputed(runtime), atol=1e-5)
+
+
+def said(runtime: FocusRuntime, since: int) -> str:
+    return runtime.tree.text(since, runtime.tree.length)
+
+
+def test_a_second_question_gives_the_word_back_to_the_user_first() -> None:
+    runtime = asked()
+    runtime.decode(3)
+    cut = runtime.tree.length
+    runtime.question("and then?")
+    assert said(runtime, cut) == "<|end|>\n<|user|>\nand then?<|end|>\n<|assistant|>\n"
+    runtime.question("well?")  # nothing was answered in between
+    assert said(runtime, cut).endswith("<|assistant|>\n<|end|>\n<|user|>\nwell?<|end|>\n<|assistant|>\n")
+
+
+def test_an_answer_that_ended_by_itself_is_not_ended_again() -> None:
+    class Ending(TinyModel):
+        def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+            found = super().logits(hidden)
+            found[..., END] = 99.0
+            return found
+
+    runtime = small_runtime(model=Ending())
+    runtime.ingest(notes())
+    runtime.question("is it lit?")
+    assert runtime.step().finished
+    cut = runtime.tree.length
+    runtime.ingest([Segment("the lamp went out. ", source="later")])
+    assert said(runtime, cut) == "\n<|user|>\nthe lamp went out. "
+    assert [span.source for span in runtime.tree.sources(cut, runtime.tree.length)] == [None, "later"]
+    runtime.question("and now?")  # the word is the user's already
+    assert said(runtime, cut).count("<|user|>") == 1
+
+
+def test_two_runtimes_on_one_model_do_not_disturb_each_other() -> None:
+    alone = told(asked().decode(8)), told(asked("what now?").decode(8))
+    one, two = asked(), asked("what now?")
+    together: tuple[list[StepRecord], list[StepRecord]] = ([], [])
+    for _ in range(8):
+        together[0].append(one.step())
+        together[1].append(two.step())
+    assert (told(together[0]), told(together[1])) == alone
+
+
+def test_records_are_handed_on_as_they_are_made() -> None:
+    runtime, seen = asked(), list[tuple[int, int]]()
+    records = runtime.decode(6, on_record=lambda record: seen.append((record.step, runtime.state.step)))
+    assert seen == [(record.step, record.step) for record in records]

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import TraceError
 from amgs_focus.gist_tree import Segment
+from amgs_focus.plain_data import rounded
 from amgs_focus.records import Measurement, NodeRef, Refocus, StepRecord
+from amgs_focus.replay import header_of, replay
 from amgs_focus.runtime import FocusRuntime
 from amgs_focus.tiny import TinyModel
-from amgs_focus.trace import Ended, Ingested, TraceWriter, header_of, read, replay, rounded
+from amgs_focus.trace import Ended, Ingested, TraceWriter, read
 from tests.focus.focus_world import SMALL, notes, small_runtime
 
 
@@ -180,7 +182,7 @@ def test_another_format_an_empty_file_and_no_file_are_named(
 
 def test_a_line_is_plain_json_after_its_checksum(traced: tuple[Path, list[StepRecord]]) -> None:
     header, *rest = traced[0].read_text(encoding="utf-8").splitlines()
-    assert json.loads(header[9:])["data"]["format"] == "amgs-focus-trace-1"
+    assert json.loads(header[9:])["data"]["format"] == "amgs-focus-trace-2"
     assert {json.loads(line[9:])["kind"] for line in rest} == {
         "ingest",
         "question",
@@ -189,6 +191,8 @@ def test_a_line_is_plain_json_after_its_checksum(traced: tuple[Path, list[StepRe
         "back",
         "override",
         "measure",
+        "keyframe",
+        "branch",
         "end",
     }
     assert any(isinstance(one.record, Refocus) and one.record.forced for one in read(traced[0]).events)

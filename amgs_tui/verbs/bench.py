@@ -44,3 +44,23 @@ def bench_locomo(
         )
     embedder, _, _ = text_models(session.model_spec, session.settings.model, lambda: None)
     return locomo.run(data, embedder, progress=progress)
+
+
+@verb("bench tui", summary="Measure how soon the screen answers.", long=True)
+def bench_tui(
+    session: Session,
+    *,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1000, help="Of the long table.")] = 100_000,
+    acts: Annotated[int, typer.Option("--acts", metavar="N", min=20, help="Of the hour of use.")] = 600,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Runs the program in terminals of its own and presses keys: starting, while models load, while one decodes
+    and a consolidation runs, over a long table, for an hour of acts; and draws the map of a million tokens.
+
+    Uses the session's model (`--model`), and stores in a temporary folder.
+    """
+    from amgs_tui.benches import tui
+
+    del as_json  # read by whoever writes the result
+    return tui.run(session.model_spec, rows=rows, acts=acts, progress=progress)

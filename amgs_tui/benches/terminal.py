@@ -1,0 +1,110 @@
+"""A terminal that a bench holds: the program runs in it as for a person, keys go in, and what is drawn comes out."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+_ESCAPES: Final = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[@-Z\\-_])"
+)
+
+
+class Terminal:
+    """`amgs` in a pseudo-terminal of columns × lines; leaving the `with` ends it.
+
+    `seen` is what was drawn since the last key, as text without the control sequences: a place to look for a
+    sign, not a screen.
+    """
+
+    def __init__(self, arguments: Sequence[str], columns: int, lines: int) -> None:
+        self.began = time.perf_counter()
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "amgs_tui", *arguments],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=environment,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self._ours = ours
+        self._drawn = bytearray()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._child.poll() is None:
+            os.killpg(self._child.pid, signal.SIGKILL)
+        self._child.wait()
+        os.close(self._ours)
+
+    @property
+    def seen(self) -> str:
+        """What was drawn since the last key."""
+        return _ESCAPES.sub(b"", bytes(self._drawn)).decode(errors="replace")
+
+    def press(self, keys: str) -> None:
+        """Send keys; what was drawn before them no longer counts."""
+        self.read(0.0)
+        self._drawn.clear()
+        os.write(self._ours, keys.encode())
+
+    def read(self, seconds: float) -> None:
+        """Take what is drawn within so many seconds, or what there is already."""
+        until = time.perf_counter() + seconds
+        while True:
+            left = max(0.0, until - time.perf_counter())
+            ready, _, _ = select.select([self._ours], [], [], left)
+            if not ready:
+                return
+            self._take()
+            if not seconds:
+                continue
+            if time.perf_counter() >= until:
+                return
+
+    def wait(self, sign: str, timeout: float) -> float | None:
+        """Seconds until a pattern is among what was drawn since the last key; None when it does not come."""
+        began = time.perf_counter()
+        while not re.search(sign, self.seen):
+            left = timeout - (time.perf_counter() - began)
+            ready, _, _ = select.select([self._ours], [], [], max(0.0, left))
+            if not ready or not self._take():
+                return None
+        return time.perf_counter() - began
+
+    def resident(self) -> float:
+        """MiB of memory that the program holds now; NaN where the system does not say."""
+        try:
+            pages = int(Path(f"/proc/{self._child.pid}/statm").read_text(encoding="ascii").split()[1])
+        except OSError:
+            return float("nan")
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def _take(self) -> bool:
+        try:
+            piece = os.read(self._ours, 1 << 16)
+        except OSError:  # the program has left
+            return False
+        self._drawn += piece
+        return bool(piece)

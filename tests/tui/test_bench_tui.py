@@ -1,0 +1,44 @@
+"""`bench tui`: the terminal it holds, the walk it times, and that a program which does not answer is not fast."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amgs.errors import AmgsError
+from amgs_tui.benches import tui
+from amgs_tui.benches.terminal import Terminal
+
+
+def test_a_walk_over_the_inbox_times_every_key_until_the_command_has_ended(tmp_path: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    tui._prepare(store, 30)
+    with Terminal(["--store", str(store), "--model", "tiny"], 120, 40) as terminal:
+        assert terminal.wait("Note 000000", 60) is not None
+        times = tui._Walk(terminal).during(":consolidate\r", "onsolidated 30")
+        assert times and all(0 < each < tui.SLOWEST * 1000 for each in times)
+        assert terminal.wait("never drawn", 0.2) is None
+        assert terminal.resident() > 20
+    assert terminal._child.poll() is not None
+
+
+def test_a_program_that_never_comes_to_its_end_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tui, "PATIENCE", 0.5)
+    with (
+        Terminal(["--store", str(tmp_path / "none.duckdb"), "--model", "tiny"], 80, 24) as terminal,
+        pytest.raises(AmgsError, match="did not come"),
+    ):
+        tui._until(terminal, "a sign that is not drawn")
+
+
+def test_the_map_is_drawn_from_a_real_working_context() -> None:
+    view = tui._view(3_000)
+    assert view.lifetime > 2_000 and tui._paint(view) > 0
+
+
+def test_the_p95_is_of_all_keys() -> None:
+    assert tui._p95([1.0] * 19 + [101.0]) == pytest.approx(6.0)
+    assert tui._p95([7.0]) == 7.0

@@ -46,6 +46,7 @@ class Terminal:
         os.close(theirs)
         self._ours = ours
         self._drawn = bytearray()
+        self._before = bytearray()
 
     def __enter__(self) -> Self:
         return self
@@ -61,11 +62,20 @@ class Terminal:
     @property
     def seen(self) -> str:
         """What was drawn since the last key."""
-        return _ESCAPES.sub(b"", bytes(self._drawn)).decode(errors="replace")
+        return _plain(self._drawn)
+
+    def ever(self, sign: str) -> bool:
+        """Whether a pattern was drawn since `forget`."""
+        return re.search(sign, _plain(self._before + self._drawn)) is not None
+
+    def forget(self) -> None:
+        """Nothing drawn so far counts for `ever`."""
+        self._before.clear()
 
     def press(self, keys: str) -> None:
-        """Send keys; what was drawn before them no longer counts."""
+        """Send keys; what was drawn before them no longer counts as seen."""
         self.read(0.0)
+        self._before += self._drawn
         self._drawn.clear()
         os.write(self._ours, keys.encode())
 
@@ -108,3 +118,8 @@ class Terminal:
             return False
         self._drawn += piece
         return bool(piece)
+
+
+def _plain(drawn: bytes | bytearray) -> str:
+    """What was drawn, without the control sequences."""
+    return _ESCAPES.sub(b"", bytes(drawn)).decode(errors="replace")

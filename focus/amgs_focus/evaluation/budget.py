@@ -56,7 +56,7 @@ def focused(
         headroom=settings.cadence,
         focus_share=settings.focus_share,
     )
-    state = FocusState(context)
+    state = FocusState(context, settings)
     known = np.empty(0, np.int64)
     found: list[tuple[float, int, int]] = []
     try:

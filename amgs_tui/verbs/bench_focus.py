@@ -196,6 +196,43 @@ def bench_budget(
     )
 
 
+@verb("bench focus-latency", summary="Measure what a decoded block costs with the focus.", long=True)
+def bench_latency(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    rounds: Annotated[
+        int, typer.Option("--rounds", metavar="N", min=1, help="Rounds; medians are shown.")
+    ] = 3,
+    window: Annotated[int, typer.Option("--window", metavar="N", min=128, help="W_max.")] = 512,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Split a block of 32 tokens into ingest, gist, lens, allocate, prefill and decode, at cadences of 32, 128
+    and 256, beside the frozen model alone at the same window. Run it where nothing else runs.
+    """
+    from amgs_tui.benches import focus_latency
+    from amgs_tui.benches.focus_texts import read_texts
+
+    del as_json
+    model = session.load_model(progress)
+    corpus = read_texts(model, text, "focus-latency")
+    return focus_latency.run(
+        model,
+        _encoder(model, gist),
+        _scorers(model)[0],
+        corpus,
+        _folder(session, out),
+        rounds=rounds,
+        window=window,
+        quick=quick,
+        progress=progress,
+    )
+
+
 def _scorers(model: BaseModel) -> list[FocusScorer]:
     """What ships for the model, the session's own first."""
     from amgs_focus.tail_similarity import TailSimilarity

@@ -15,7 +15,7 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import TinyModel
 from amgs_tui import cli
-from amgs_tui.benches import focus_budget, focus_gist, focus_passkey, focus_policy
+from amgs_tui.benches import focus_budget, focus_gist, focus_latency, focus_passkey, focus_policy
 from amgs_tui.benches.focus_texts import Corpus, read_texts
 from amgs_tui.benches.frame import BenchResult
 from amgs_tui.benches.ledger import Ledger
@@ -179,6 +179,29 @@ def test_the_budget_bench_compares_systems_with_the_same_entries(text: Path, tmp
         else:
             assert len(row["focus_256"]) == len(row["sight_256"]) == focus_budget.FACTS
     assert [table.title.split()[0] for table in found.tables] == ["NLL", "Planted", "10⁹"]
+
+
+def test_the_latency_bench_splits_a_block_into_its_parts(text: Path, tmp_path: Path) -> None:
+    model = TinyModel()
+    prose = read_texts(model, text, "focus-latency")
+    found = focus_latency.run(
+        model,
+        PointerEncoder(),
+        TailSimilarity(),
+        prose,
+        tmp_path,
+        rounds=1,
+        cadences=(32, 64),
+        lifetime=1300,
+        window=384,
+    )
+    assert {"control_share", "prefill_share", "block_ms_focus", "block_ms_frozen"} <= set(found.metrics)
+    assert all(value > 0 for value in found.metrics.values())
+    row = found.tables[0].rows[0]
+    parts = [float(cell) for cell in row[1:7]]
+    assert sum(parts) == pytest.approx(float(row[7])) and all(part >= 0 for part in parts)
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    assert {row["key"]: row["refocuses"] for row in rows} == {"32/0": 4, "64/0": 2}
 
 
 def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -155,6 +156,39 @@ def test_ordinary_words_are_no_identifiers() -> None:
         "snake_case",
         "c++",
     ]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "dome",
+                "M31",
+                "C++",
+                "a.b",
+                "(x-1)",
+                "“U.S.”",
+                "f#",
+                "\x1cé-2",
+                "no.",
+                "İx",
+                "3",
+                "_a",
+                "a\u0301b",
+            ]
+        )
+        | st.text(max_size=6),
+        max_size=12,
+    ),
+    st.sampled_from([" ", "", "\n", "\u2003", "/"]),
+)
+def test_passing_over_plain_words_loses_no_identifier(pieces: list[str], between: str) -> None:
+    text = between.join(pieces)
+    whole = {t for m in re.finditer(r"\w+(?:[-._/:#@+~]\w+)*(?:\+\+|#)?", text.lower()) for t in [m.group()]}
+    named = {t for t in whole if re.search(r"[-._/:#@+~]", t) and any(c.isalnum() for c in t)}
+    named |= {t for t in whole if any(c.isdigit() for c in t) and any(c.isalpha() for c in t)}
+    assert named <= {i.exact for i in identifiers(text)}
 
 
 # --- derived from the store -------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ LONGEST_QUERY = 100_000
 """Characters of a query that are read; nobody means the rest."""
 
 _TOKEN = re.compile(r"\w+(?:[-._/:#@+~]\w+)*(?:\+\+|#)?")
+_AROUND_WORDS = ".,;:!?()[]{}\"'“”‘’«»…—–*"
 _CONNECTOR = re.compile(r"[-._/:#@+~]+")
 _OUTER_CONNECTOR = re.compile(r"[/:#@]+")
 
@@ -57,8 +58,9 @@ def identifiers(text: str) -> tuple[Identifier, ...]:
     "store/QX-7741-B".
     """
     found: dict[str, Identifier] = {}
-    for match in _TOKEN.finditer(text.lower()):
-        token = match.group()
+    # No token spans white space, and most pieces are plain words: those need no closer look.
+    looked_at = (piece for piece in text.lower().split() if not piece.strip(_AROUND_WORDS).isalpha())
+    for token in (match.group() for piece in looked_at for match in _TOKEN.finditer(piece)):
         parts = _OUTER_CONNECTOR.split(token)
         for part in (token, *parts) if len(parts) > 1 else (token,):
             if part not in found and len(part) <= LONGEST_IDENTIFIER and _is_identifier(part):

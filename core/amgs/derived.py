@@ -21,6 +21,7 @@ from amgs.model import STATUSES, BlockFilter, Fault, Vector
 from amgs.retrieval.ports import Sources
 from amgs.retrieval.terrain import Terrain, lay_out
 from amgs.settings import Settings
+from amgs.store import block_columns
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
 from amgs.store import meta as stored_meta
@@ -100,7 +101,7 @@ class Derived:
         found = []
         self._look()
         self._catch_up_keyword()
-        wanted = stored_blocks.numbers(self._store, _SEARCHABLE)
+        wanted = block_columns.numbers(self._store, _SEARCHABLE)
         if not np.array_equal(self._keyword.numbers, wanted):
             off = np.setxor1d(self._keyword.numbers, wanted).size
             found.append(Fault("keyword index", f"{off} blocks differ from the store", repairable=True))
@@ -114,7 +115,7 @@ class Derived:
             held = self._caught_up_vectors().numbers
         except (ModelError, StoreCorruptError) as error:
             return [Fault("vector index", error.message)]
-        off = np.setxor1d(held, stored_blocks.embedded(self._store)).size
+        off = np.setxor1d(held, block_columns.embedded(self._store)).size
         return [Fault("vector index", f"{off} blocks differ from the store", repairable=True)] if off else []
 
     # --- inside -----------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@ class Derived:
     def _catch_up_keyword(self) -> None:
         stamp = Stamp(stored_meta.store_id(self._store), self._store.structure_counter)
         if stamp != self._keyword.stamp:
-            self._keyword.catch_up(stored_blocks.numbers(self._store, _SEARCHABLE), self._texts, stamp)
+            self._keyword.catch_up(block_columns.numbers(self._store, _SEARCHABLE), self._texts, stamp)
 
     def _texts(self, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
         for start in range(0, len(numbers), _BATCH):
@@ -140,8 +141,8 @@ class Derived:
             space = stored_meta.embedding_space(self._store)
             index = VectorIndex(space[1] if space is not None else self._embedder.dimension)
         if counter != self._vectors_at:
-            index.remove(np.setdiff1d(index.numbers, stored_blocks.embedded(self._store)))
-            changed = stored_blocks.embeddings(self._store, since=self._vectors_at)
+            index.remove(np.setdiff1d(index.numbers, block_columns.embedded(self._store)))
+            changed = block_columns.embeddings(self._store, since=self._vectors_at)
             if len(changed.numbers):
                 index.add(changed.numbers, changed.matrix)
         self._vectors, self._vectors_at = index, counter
@@ -152,14 +153,14 @@ class Derived:
         counter = self._counter
         if self._terrain is None or counter != self._terrain_at:
             traits = Traits.none() if self._terrain is None else self._terrain.traits
-            gone = np.setdiff1d(traits.numbers, stored_blocks.numbers(self._store, _EVERY))
-            fresh = stored_blocks.traits(self._store, since=self._terrain_at)
+            gone = np.setdiff1d(traits.numbers, block_columns.numbers(self._store, _EVERY))
+            fresh = block_columns.traits(self._store, since=self._terrain_at)
             self._terrain = lay_out(traits.without(gone).merged(fresh), self._graph.view())
             self._terrain_at = counter
         return self._terrain
 
     def _load_graph(self) -> tuple[stored_edges.EdgeTable, NDArray[np.int64]]:
-        return stored_edges.table(self._store), stored_blocks.numbers(self._store, _LIVE)
+        return stored_edges.table(self._store), block_columns.numbers(self._store, _LIVE)
 
     def _embed_one(self, text: str) -> Vector:
         vector: Vector = self._embedder.embed([text])[0]
@@ -175,7 +176,7 @@ class _Reader:
         self._store = store
         self._changes = self._structure = -1
         self._passing: dict[BlockFilter, NDArray[np.int64]] = {}
-        self._facts: stored_blocks.Facts | None = None
+        self._facts: block_columns.Facts | None = None
         self._clocks_are_true = False
         self._blocks: dict[int, Numbered] = {}
 
@@ -190,12 +191,12 @@ class _Reader:
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
         if limit is not None or wanted.reinforced_since is not None:
-            return stored_blocks.numbers(self._store, wanted, limit=limit)
+            return block_columns.numbers(self._store, wanted, limit=limit)
         # All else that a filter asks for stands still as long as the structure does.
         if wanted not in self._passing:
             if len(self._passing) >= _FILTERS_KEPT:
                 self._passing.clear()
-            self._passing[wanted] = stored_blocks.numbers(self._store, wanted)
+            self._passing[wanted] = block_columns.numbers(self._store, wanted)
         return self._passing[wanted]
 
     def stored(self, numbers: Sequence[int]) -> Sequence[Numbered]:
@@ -207,11 +208,11 @@ class _Reader:
             self._blocks.update((one.number, one) for one in stored_blocks.by_number(self._store, missing))
         return [self._blocks[n] for n in sorted(numbers) if n in self._blocks]
 
-    def facts(self, numbers: Sequence[int]) -> stored_blocks.Facts:
+    def facts(self, numbers: Sequence[int]) -> block_columns.Facts:
         if self._facts is None:
-            self._facts = stored_blocks.facts(self._store, _EVERY)
+            self._facts = block_columns.facts(self._store, _EVERY)
         elif not self._clocks_are_true:
-            reinforced, times = stored_blocks.clocks(self._store)
+            reinforced, times = block_columns.clocks(self._store)
             self._facts = replace(self._facts, reinforced=reinforced, reinforcements=times)
         self._clocks_are_true = True
         return self._facts.of(numbers)

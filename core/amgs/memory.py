@@ -63,8 +63,8 @@ from amgs.retrieval import why as retrieval_why
 from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.room import Room
 from amgs.settings import Settings
+from amgs.store import block_columns, calibration_log, reinforcement_log
 from amgs.store import blocks as stored_blocks
-from amgs.store import calibration_log, reinforcement_log
 from amgs.store import edges as stored_edges
 from amgs.store import frames as stored_frames
 from amgs.store import journal as stored_journal
@@ -359,7 +359,7 @@ class Memory:
         )
 
     def _waiting(self, limit: int | None) -> NDArray[np.int64]:
-        return stored_blocks.numbers(self._store, consolidate.RAW)[:limit]
+        return block_columns.numbers(self._store, consolidate.RAW)[:limit]
 
     def _means(self) -> consolidate.Means:
         check_space(self._store, self._embedder)

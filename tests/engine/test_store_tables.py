@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 from amgs.frames.definition import DEFAULTS
 from amgs.identity import block_id
 from amgs.model import Block, BlockFilter, Edge, Outcome, SelectionRule
-from amgs.store import blocks, calibration_log, edges, frames, journal, reinforcement_log, scores
+from amgs.store import (
+    block_columns,
+    blocks,
+    calibration_log,
+    edges,
+    frames,
+    journal,
+    reinforcement_log,
+    scores,
+)
 from amgs.store.connection import Store
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -91,7 +100,7 @@ def test_thousands_of_blocks_with_embeddings_go_in_within_seconds(store: Store) 
     with store.transaction():
         blocks.update(store, [replace(b, status="consolidated") for b in many])
         blocks.set_embeddings(store, [b.id for b in many], vectors)
-    stored = blocks.embeddings(store)
+    stored = block_columns.embeddings(store)
     assert stored.ids.tolist() == [b.id for b in many]
     np.testing.assert_array_equal(stored.matrix, vectors)
 
@@ -115,13 +124,13 @@ def test_embeddings_changed_since_a_revision_are_only_those(store: Store) -> Non
     seen = store.structure_counter
     with store.transaction():
         blocks.reinforce(store, [block_id("a")], NOON + timedelta(days=1))
-    assert blocks.embeddings(store, since=seen).ids.tolist() == []
+    assert block_columns.embeddings(store, since=seen).ids.tolist() == []
     with store.transaction():
         blocks.set_embeddings(store, [block_id("b")], np.eye(1, 2, 1, dtype=np.float32))
-    assert blocks.embeddings(store, since=seen).ids.tolist() == [block_id("b")]
+    assert block_columns.embeddings(store, since=seen).ids.tolist() == [block_id("b")]
     with store.transaction():
         blocks.set_embeddings(store, [block_id("b")], None)
-    assert blocks.embedded(store).tolist() == [1]
+    assert block_columns.embedded(store).tolist() == [1]
 
 
 def test_a_clock_that_goes_back_never_ages_a_block(store: Store) -> None:

@@ -18,9 +18,9 @@ from amgs.lifecycle.likeness import Pair, pairs
 from amgs.lifecycle.proposals import KINDS, EnhancementPlan, Proposal, proposal_id
 from amgs.model import Block, BlockFilter, Edge, Operation, Progress, Vector
 from amgs.settings import EnhancementSettings
+from amgs.store import block_columns, reinforcement_log
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
-from amgs.store import reinforcement_log
 from amgs.store.connection import Store
 from amgs.text.embedding import Embedder
 
@@ -45,10 +45,10 @@ class World:
 def world(store: Store) -> World:
     """The world as the store holds it now."""
     blocks = {b.id: b for b in stored_blocks.select(store, _LIVE, order="arrival")}
-    held = stored_blocks.embeddings(store, wanted=_LIVE)
+    held = block_columns.embeddings(store, wanted=_LIVE)
     present = [str(i) for i in held.ids]
     every = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))
-    known = frozenset(str(i) for i in stored_blocks.facts(store, every).ids)
+    known = frozenset(str(i) for i in block_columns.facts(store, every).ids)
     edges = tuple(
         e for e in stored_edges.everything(store) if e.source_id in blocks and e.target_id in blocks
     )

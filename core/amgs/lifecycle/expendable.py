@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.settings import PruningSettings
-from amgs.store.blocks import Facts
+from amgs.store.block_columns import Facts
 
 SIGNS = ("relevance", "centrality", "reinforcement", "confidence")
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from amgs.decay import falls_below, hours_between, relevance, relevance_at
 from amgs.errors import UsageError
 from amgs.model import Block, BlockFilter, DecayCurve, Forecast, ForecastRow, ReinforcementEvent
+from amgs.store import block_columns
 from amgs.store import blocks as stored_blocks
 from amgs.store.connection import Store
 
@@ -50,7 +51,7 @@ def forecast(store: Store, wanted: BlockFilter, now: datetime, *, days: float, t
     _check_days(days)
     if not 0 < threshold < 1:
         raise UsageError(f"A threshold lies between 0 and 1, got {threshold:g}.")
-    facts = stored_blocks.facts(store, wanted)
+    facts = block_columns.facts(store, wanted)
     now_us = int(now.timestamp() * 1e6)
     hours = np.maximum(now_us - facts.reinforced, 0) / _HOUR
     before = np.exp(-facts.decay_lambda * hours)

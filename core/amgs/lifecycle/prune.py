@@ -23,6 +23,7 @@ from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.expendable import SIGNS, Signals, expendable, least, limits, low, signals
 from amgs.model import STATUSES, Block, BlockFilter, Edge, Operation
 from amgs.settings import PruningSettings
+from amgs.store import block_columns
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
 from amgs.store.connection import Store
@@ -106,7 +107,7 @@ def plan(
 
     centrality: by running number, in [0, 1].
     """
-    facts = stored_blocks.facts(store, _LIVE)
+    facts = block_columns.facts(store, _LIVE)
     seen = signals(facts, centrality, now)
     bounds = limits(seen, settings)
     order = least(seen, np.flatnonzero(expendable(seen, bounds)))[:limit]
@@ -137,11 +138,11 @@ def explain(
 ) -> Standing:
     """How a block stands to each of the four limits, and what keeps it; of any status."""
     block = stored_blocks.get(store, [block_id])[block_id]
-    facts = stored_blocks.facts(store, _LIVE)
+    facts = block_columns.facts(store, _LIVE)
     seen = signals(facts, centrality, now)
     bounds = limits(seen, settings)
     number = stored_blocks.numbers_of(store, [block_id])[block_id]
-    own = signals(stored_blocks.facts(store, _EVERY).of([number]), centrality, now)
+    own = signals(block_columns.facts(store, _EVERY).of([number]), centrality, now)
     signs = low(own, bounds)
     told = tuple(
         Sign(

@@ -21,6 +21,7 @@ from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.linking import LINKS_TO, MENTIONS_SAME
 from amgs.model import Block, BlockFilter, Edge, Operation, Review, Vector
 from amgs.settings import ReviewSettings
+from amgs.store import block_columns
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
 from amgs.store import reviews as stored_reviews
@@ -59,7 +60,7 @@ class ReviewItem:
 def plan(store: Store, settings: ReviewSettings, *, now: datetime, change_counter: int) -> ReviewPlan:
     """What a look at the whole store finds that is not in the queue yet, the surest first; changes nothing."""
     blocks = {b.id: b for b in stored_blocks.select(store, _LIVE, order="arrival")}
-    held = stored_blocks.embeddings(store, wanted=_LIVE)
+    held = block_columns.embeddings(store, wanted=_LIVE)
     edges = [e for e in stored_edges.everything(store) if e.source_id in blocks and e.target_id in blocks]
     known = {(r.older_id, r.newer_id) for r in stored_reviews.everything(store)}
     rows = [blocks[str(i)] for i in held.ids]

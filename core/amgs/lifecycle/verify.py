@@ -9,11 +9,11 @@ import numpy as np
 
 from amgs.identity import block_id
 from amgs.model import STATUSES, Fault, Progress, Vector
+from amgs.store import block_columns, reinforcement_log
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
 from amgs.store import journal as stored_journal
 from amgs.store import meta as stored_meta
-from amgs.store import reinforcement_log
 from amgs.store.connection import Store
 
 _NORM_TOLERANCE = 1e-3
@@ -38,7 +38,7 @@ def _blocks(store: Store, progress: Progress | None) -> Iterator[Fault]:
     """Ids against contents, embeddings against the recorded dimension and length 1."""
     space = stored_meta.embedding_space(store)
     total, done = sum(stored_blocks.by_status(store).values()), 0
-    for batch in stored_blocks.contents(store):
+    for batch in block_columns.contents(store):
         for block, content, embedding in batch:
             if block_id(content) != block:
                 yield Fault(f"block {block[:12]}", "its content does not hash to its id")
@@ -58,11 +58,11 @@ def _embedding(block: str, embedding: Vector, space: tuple[str, int] | None) -> 
 
 
 def _metadata(store: Store) -> Iterator[Fault]:
-    for number in stored_blocks.repeated(store):
+    for number in block_columns.repeated(store):
         yield Fault(f"number {number}", "several blocks have it")
-    for block, what in stored_blocks.out_of_range(store, STATUSES):
+    for block, what in block_columns.out_of_range(store, STATUSES):
         yield Fault(f"block {block[:12]}", what)
-    newest, counter = stored_blocks.newest_revision(store), store.change_counter
+    newest, counter = block_columns.newest_revision(store), store.change_counter
     if newest > counter:
         yield Fault("change counter", f"it stands at {counter}, a block was changed at {newest}")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from amgs.graph.view import GraphView
 from amgs.montecarlo.draws import Floats, Mask, Places, Wiring
-from amgs.store.blocks import Facts
+from amgs.store.block_columns import Facts
 
 
 @dataclass(frozen=True, eq=False)

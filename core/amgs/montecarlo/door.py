@@ -24,10 +24,11 @@ from amgs.montecarlo.draws import Mask, spread
 from amgs.retrieval import waterfall
 from amgs.room import Room
 from amgs.store import assemblies as stored_assemblies
+from amgs.store import block_columns, reinforcement_log
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
-from amgs.store import reinforcement_log
-from amgs.store.blocks import Facts, Numbered
+from amgs.store.block_columns import Facts
+from amgs.store.blocks import Numbered
 
 _LIVE = BlockFilter()
 _K = 10
@@ -235,7 +236,7 @@ class MonteCarlo:
 
     def _ground(self, rate: float | None) -> tuple[Facts, Ground]:
         room, now = self._room, self._room.clock.now()
-        facts = stored_blocks.facts(room.store, _LIVE)
+        facts = block_columns.facts(room.store, _LIVE)
         if rate is None:
             since = as_utc(now) - timedelta(days=_MEASURED_DAYS)
             events = reinforcement_log.count(room.store, since=since)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from textual import events
+from textual import events, work
 from textual.app import SystemCommand
 from textual.screen import Screen
 
@@ -156,6 +156,24 @@ class Workstation(Desk, inherit_bindings=False):
             self.notify("Select one in any pane, or find it with /.", title="No block is selected", timeout=3)
         else:
             self.submit("block show", {"block": self.selected})
+
+    @work(thread=True)
+    def action_copy_pane(self) -> None:
+        """Copy what the focused pane holds, to the terminal's clipboard and to the machine's."""
+        from amgs_tui import clipboard
+
+        pane = self.focused_pane
+        if pane is None:
+            return
+        text = pane.copied()
+        taken = clipboard.copy(text)
+        self.call_from_thread(self.copy_to_clipboard, text)
+        words = (
+            f"{len(text):,} characters, by {taken} and the terminal"
+            if taken
+            else f"{len(text):,} characters, by the terminal"
+        )
+        self.call_from_thread(self.notify, words, title="Copied", timeout=3)
 
     def action_bookmark(self) -> None:
         """Put a bookmark on the selected block, or take it off."""

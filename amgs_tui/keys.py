@@ -45,6 +45,13 @@ EVERYWHERE: list[Any] = [
     quiet("R", "record", "record", "app.record", "Record what you do as a script; again to save it"),
     quiet("asterisk", "bookmark", "bookmark", "app.bookmark", "Put a bookmark on the selected block, or off"),
     quiet("apostrophe", "bookmarks", "bookmarks", "app.bookmarks", "The blocks with a bookmark"),
+    quiet(
+        "y",
+        "copy_pane",
+        "copy",
+        "app.copy_pane",
+        "Copy what the pane holds: a frame's text, else its picture",
+    ),
     quiet("t", "theme", "theme", "app.theme", "The next colour theme"),
     quiet("r", "reload", "reload", "app.reload", "Look at everything again"),
     quiet("ctrl+p", "command_palette", "palette", "app.palette", "All verbs, searchable"),

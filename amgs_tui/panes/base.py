@@ -84,6 +84,10 @@ class Pane(Widget, can_focus=True):
         """The picture of what the pane holds."""
         raise NotImplementedError
 
+    def copied(self) -> str:
+        """What `copy` takes: the picture as text, unless the pane holds a text."""
+        return "\n".join(line.rstrip() for line in self.picture().plain.splitlines())
+
     def subtitle(self) -> str:
         """What stands at the lower edge when nothing runs."""
         return ""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.text import Text
 from textual import events
 
-from amgs_tui.keys import shown
+from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.base import Ask, ListPane
+from amgs_tui.panes.weighing import Weighing, written
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
 
@@ -40,6 +42,21 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
         shown("u", "feedback('useful')", "useful", "frame.useful", "This block was useful"),
         shown("x", "feedback('useless')", "useless", "frame.useless", "This block was useless"),
         shown("f", "choose", "frame", "frame.choose", "Choose which frame is assembled"),
+        shown("w", "why", "why", "frame.why", "Why this block is in or out, and what would change that"),
+        shown(
+            "right", "part(1)", "weights", "frame.part", "Which weight plus and minus move", key_display="←→"
+        ),
+        quiet("left", "part(-1)", "weights", "frame.part_before", "The weight before"),
+        quiet("plus,equals_sign", "weigh(1)", "heavier", "frame.heavier", "More of this weight, at once"),
+        quiet("minus", "weigh(-1)", "lighter", "frame.lighter", "Less of this weight, at once"),
+        quiet("0", "unweigh", "own weights", "frame.unweigh", "The frame's own weights again"),
+        shown(
+            "a",
+            "compare",
+            "a/b",
+            "frame.compare",
+            "The frame's own weights beside yours: what moved, and why",
+        ),
         shown("v", "view", "view", "frame.view", "Candidates and text, candidates, text"),
         *ListPane.BINDINGS,
     ]
@@ -52,6 +69,7 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
         self.chosen = FIRST_FRAME
         self.show: Show = "both"
         self.text_offset = 0
+        self.weighing: Weighing | None = None
 
     def asks(self) -> Iterable[Ask]:
         return [("frame list", {})]
@@ -62,6 +80,8 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
             return
         self.cursor = self.text_offset = 0
         if verb == "frame assemble":
+            if self.frame is None or (self.frame.name, self.frame.query) != (result.name, result.query):
+                self.weighing = None
             self.frame, self.search = result, None
             self.chosen = result.name
         else:
@@ -80,11 +100,19 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
         return len(self.candidates)
 
     def subtitle(self) -> str:
+        if self.weighing is not None and self.frame is not None:
+            return f"{self.weighing.said()} · + − move · 0 as it was · a compares"
         return (
             f"{self.chosen} · e asks"
             if self.frame is None
             else f"{self.chosen} · o opens it as lifetime context"
         )
+
+    def copied(self) -> str:
+        """The frame's text, as a model would get it."""
+        if self.frame is not None and self.search is None:
+            return self.frame.text
+        return super().copied()
 
     def moved(self) -> None:
         if self.candidates:
@@ -126,8 +154,10 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """Keys that need a frame are not offered without one."""
-        if action in ("open", "view"):
-            return self.frame is not None
+        if action in ("open", "view", "part", "weigh", "unweigh", "compare"):
+            return self.frame is not None and (action in ("open", "view") or self.search is None)
+        if action == "why":
+            return bool(self.candidates)
         return bool(self.candidates) if action == "feedback" else True
 
     def action_ask(self) -> None:
@@ -160,6 +190,58 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
             self.ask("frame assemble", name=name, query=self.frame.query)
         else:
             self.action_ask()
+
+    # --- weights and reasons ------------------------------------------------------------------------------
+
+    def action_why(self) -> None:
+        """Follow the block under the cursor down the layers."""
+        block = self.candidates[self.cursor].block.id
+        if self.search is not None:
+            self.ask("why", query=self.search.query, block=block)
+        elif self.frame is not None:
+            weights = self.weighing.text() if self.weighing is not None else None
+            self.ask("why", query=self.frame.query, block=block, frame=self.frame.name, weights=weights)
+
+    def action_part(self, by: int) -> None:
+        if self.frame is not None:
+            self.weighing = self._weights().walked(by)
+            self._say()
+            self.refresh()
+
+    def action_weigh(self, by: int) -> None:
+        """Move a weight, and rank anew at once: a look, which reinforces nothing."""
+        if self.frame is not None:
+            self.weighing = self._weights().moved(by)
+            self._look_with(self.weighing.text())
+
+    def action_unweigh(self) -> None:
+        if self.weighing is not None:
+            self.weighing = replace(self.weighing, now=self.weighing.first)
+            self._look_with(self.weighing.text())
+
+    def action_compare(self) -> None:
+        """A: the frame's own weights, B: the operator's."""
+        if self.frame is None or self.weighing is None or not self.weighing.changed:
+            self.notify("Move a weight first: ← → choose it, + and − move it.", title="Nothing to compare")
+            return
+        name, query = self.frame.name, self.frame.query
+        own = written(self.weighing.first)
+        mine = self.weighing.text()
+        self.ask("frame compare", a=name, b=name, query=query, weights_a=own, weights_b=mine)
+
+    def _weights(self) -> Weighing:
+        """What the keys move: begun with the weights that the frame on the screen was ranked by."""
+        if self.weighing is None and self.frame is not None:
+            return Weighing(self.frame.weights, self.frame.weights)
+        if self.weighing is None:
+            raise RuntimeError("weights are moved on a frame")
+        return self.weighing
+
+    def _look_with(self, weights: str) -> None:
+        if self.frame is not None:
+            name, query = self.frame.name, self.frame.query
+            self.ask("frame assemble", origin="screen", name=name, query=query, weights=weights, look=True)
+        self._say()
 
     def action_open(self) -> None:
         self.ask("frame open")

@@ -45,6 +45,9 @@ def assemble(
     composite: Annotated[
         bool, typer.Option("--composite", help="Insist that the frame is made of others.")
     ] = False,
+    look: Annotated[
+        bool, typer.Option("--look", help="Leave no trace: nothing is reinforced or forecast.")
+    ] = False,
 ) -> Frame:
     """Assemble a frame: which blocks got in, which did not and why, and the text with the block of every
     span.
@@ -55,7 +58,9 @@ def assemble(
     chosen = next((each for each in known if each.lower() == name.lower()), name)
     if composite and chosen in known and not known[chosen].is_composite:
         raise UsageError(f"{chosen} is not made of other frames.", way_out="Leave --composite out.")
-    frame = session.memory.assemble(chosen, query=query, budget=budget, weights=read_weights(weights))
+    frame = session.memory.assemble(
+        chosen, query=query, budget=budget, weights=read_weights(weights), reinforce=not look
+    )
     session.last_frame = frame
     session.listed = tuple(candidate.block.id for candidate in frame.candidates)
     return frame

@@ -40,6 +40,7 @@ from amgs.model import (
 from amgs_focus.records import Decision, EntryExplanation, EntryView, FocusView
 from amgs_tui.engine_worker import Execute
 from amgs_tui.messages import Answer, Request
+from amgs_tui.verbs.arguments import read_weights
 from amgs_tui.verbs.registry import standard
 from amgs_tui.verbs.results import (
     BlockDetail,
@@ -213,13 +214,13 @@ class World:
         names = ("INBOX", "ATTENTION", "SELF", "SESSION")
         return FrameList(tuple(FrameDefinition(name, f"what {name} is for", weights) for name in names))
 
-    def frame_assemble(self, name: str, query: str, **_: Any) -> Frame:
-        weights = Weights(0.3, 0.1, 0.1, 0.4, 0.1)
+    def frame_assemble(self, name: str, query: str, weights: str | None = None, **_: Any) -> Frame:
+        given = read_weights(weights) or Weights(0.3, 0.1, 0.1, 0.4, 0.1)
         items = []
         for place, each in enumerate(self.blocks or self.raw):
             parts = ScoreParts(0.9 - 0.1 * (place % 8), 0.3, 0.5, 0.8 - 0.1 * (place % 8), 0.1)
             fate: Fate = "selected" if place < 4 else "over_budget"
-            total = parts.weighted(weights).total()
+            total = parts.weighted(given).total()
             found = ("keyword", "vector")
             items.append(Candidate(each, parts, total, 40, found, fate, child="ATTENTION"))
         text = "\n\n".join(item.block.content for item in items[:4])
@@ -235,9 +236,15 @@ class World:
             candidates=tuple(items),
             ledger=(LedgerEntry("SELF", 256, 40, 1), LedgerEntry("ATTENTION", 640, 120, 3)),
             layers=(LayerReport("prefilter", 8, 8, 8, 0.4), LayerReport("keyword", 8, 4, 4, 0.2)),
-            weights=weights,
+            weights=given,
             entropy_bits=1.5,
         )
+
+    def why(self, **_: Any) -> OperationList:
+        return OperationList(())
+
+    def frame_compare(self, **_: Any) -> OperationList:
+        return OperationList(())
 
     def frame_open(self, **_: Any) -> Opened:
         self.step = 0

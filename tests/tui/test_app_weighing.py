@@ -1,0 +1,103 @@
+"""Weights moved by keys: the sum stays one, the ranking follows at once, nothing is reinforced; and copying."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs.model import COMPONENTS, Weights
+from amgs_tui import clipboard
+from amgs_tui.panes.weighing import Weighing, shifted, written
+from amgs_tui.verbs.arguments import read_weights
+from tests.tui.app_drive import drive
+from tests.tui.app_world import World
+
+five = st.lists(st.floats(0, 1), min_size=5, max_size=5).filter(lambda values: sum(values) > 0.01)
+
+
+def weights(values: list[float]) -> Weights:
+    return Weights(*(value / sum(values) for value in values))
+
+
+@given(five, st.integers(0, 4), st.floats(-1, 1))
+def test_one_part_moves_the_others_keep_their_proportions_and_the_sum_is_one(
+    values: list[float], part: int, by: float
+) -> None:
+    before = weights(values)
+    after = shifted(before, part, by)
+    found = [getattr(after, name) for name in COMPONENTS]
+    assert sum(found) == pytest.approx(1) and all(0 <= value <= 1 for value in found)
+    assert found[part] == pytest.approx(min(1, max(0, getattr(before, COMPONENTS[part]) + by)), abs=1e-6)
+
+
+@given(five)
+def test_weights_written_for_a_line_are_read_back(values: list[float]) -> None:
+    made = read_weights(written(weights(values)))
+    assert made is not None
+    for name in COMPONENTS:
+        assert getattr(made, name) == pytest.approx(getattr(weights(values), name), abs=3e-4)
+
+
+def test_what_is_moved_says_which_part_the_keys_have() -> None:
+    start = Weights(0.2, 0.2, 0.2, 0.2, 0.2)
+    assert "[similar 0.20]" in Weighing(start, start).said()
+    assert "[reinfor 0.20]" in Weighing(start, start).walked(1).said()
+
+
+async def test_plus_ranks_anew_without_a_trace_and_zero_takes_it_back() -> None:
+    world = World(consolidated=6)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("2", "e")
+        await driven.type("dome", "enter")
+        await driven.press("right", "plus")
+        asked = world.calls[-1]
+        assert asked.verb == "frame assemble" and asked.origin == "screen" and asked.arguments["look"]
+        assert str(asked.arguments["weights"]).split(",")[4] == "0.15"
+        assert "[reinfor 0.15]" in driven.text
+        await driven.press("a")
+        compared = next(call for call in world.calls if call.verb == "frame compare")
+        assert compared.arguments["weights_a"] == "0.3,0.1,0.1,0.4,0.1"
+        await driven.press("escape", "0")
+        assert str(world.calls[-1].arguments["weights"]).split(",")[4] == "0.1"
+
+
+async def test_w_asks_why_the_block_under_the_cursor_is_in_or_out() -> None:
+    world = World(consolidated=6)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("2", "e")
+        await driven.type("dome", "enter")
+        await driven.press("down", "w")
+        asked = next(call for call in world.calls if call.verb == "why")
+        assert asked.arguments["block"] == driven.app.selected and asked.arguments["frame"] == "SESSION"
+
+
+# --- copying ----------------------------------------------------------------------------------------------
+
+
+def test_the_machines_clipboard_takes_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "xclip"
+    program.write_text(f"#!/bin/sh\ncat > {tmp_path / 'board'}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert clipboard.copy("Kuppel ▸") == "xclip"
+    assert (tmp_path / "board").read_text() == "Kuppel ▸"
+
+
+def test_a_machine_without_a_clipboard_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert clipboard.copy("text") == ""
+
+
+async def test_y_copies_the_frames_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    async with drive(World(consolidated=6), (120, 40)) as driven:
+        await driven.press("2", "e")
+        await driven.type("dome", "enter")
+        await driven.press("y")
+        await driven.app.workers.wait_for_complete()
+        assert driven.app.clipboard.startswith("# ")
+        assert "by the terminal" in driven.text

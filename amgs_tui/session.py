@@ -79,7 +79,8 @@ class Session:
     """What a verb works on.
 
     selection: the id of the block every pane shows. listed: ids of the last list of blocks, which `@2` refers
-    to. last_search, last_frame: what later verbs go on from. panes: what each pane shows now. pane: the one
+    to. last_search, last_frame: what later verbs go on from. fed_back:
+    the lifetime context whose worth memory was told, which happens once. panes: what each pane shows now. pane: the one
     shown last. history: the calls carried out, oldest first; recorded_from: how many came before the recording, None
     while nothing is recorded. layout: how the panes are arranged.
     snapshots: where `snapshot` writes: the current folder until a run says otherwise.
@@ -94,6 +95,7 @@ class Session:
         self.listed: tuple[str, ...] = ()
         self.last_search: SearchResult | None = None
         self.last_frame: Frame | None = None
+        self.fed_back: FocusRuntime | None = None
         self.pane: Pane = "overview"
         self.panes: dict[Pane, PaneState] = {}
         self.history: list[Call] = []

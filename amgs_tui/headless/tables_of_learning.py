@@ -7,6 +7,7 @@ from amgs.exchange import door as exchange
 from amgs.model import COMPONENTS, Weights
 from amgs_tui.headless.sheet import Sheet, sheet
 from amgs_tui.headless.tables_of_memory import table_of
+from amgs_tui.verbs.results import FocusFeedback
 
 _SHOWN = 12
 
@@ -155,3 +156,27 @@ def _(result: results.Simulation) -> Sheet:
     ]
     columns = "month:n arrived:n consolidated:n queries:n useful:n alive:n fading:n edges:n relevance:score Brier:score"
     return sheet(f"{result.days} days, seed {result.seed}", columns, rows, notes)
+
+
+@table_of.register
+def _(result: FocusFeedback) -> Sheet:
+    verdicts = {True: "useful", False: "useless", None: ""}
+    ordered = sorted(result.rows, key=lambda row: -(row.worth.gain or 0.0))
+    rows = [
+        (
+            row.worth.source,
+            row.worth.label,
+            row.worth.tokens,
+            row.worth.residency,
+            row.worth.expansions,
+            "" if row.worth.gain is None else f"{row.worth.gain:+.4f} ± {row.worth.error:.4f}",
+            "yes" if row.reinforce else "",
+            verdicts[row.useful] if row.open_forecast else "",
+        )
+        for row in ordered
+    ]
+    did = "was told" if result.applied else "would be told"
+    title = (
+        f"Memory {did} of {len(result.reinforced)} resident blocks; {len(result.outcomes)} forecasts settled"
+    )
+    return sheet(title, "block:id title* tokens:n as_tokens:score expanded:n ΔNLL reinforced outcome", rows)

@@ -322,6 +322,7 @@ def standard() -> Registry:
         training,
         upkeep,
         workplace,
+        worth,
     )
 
     return Registry.of_modules(
@@ -343,6 +344,7 @@ def standard() -> Registry:
             training,
             script,
             workplace,
+            worth,
             bench,
             bench_focus,
         )

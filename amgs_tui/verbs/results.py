@@ -23,9 +23,10 @@ if TYPE_CHECKING:
         FrameDefinition,
         Neighbourhood,
         Operation,
+        Outcome,
         StoreStatus,
     )
-    from amgs_focus.records import FocusView, Refocus, StepRecord
+    from amgs_focus.records import BlockWorth, FocusView, Refocus, StepRecord
     from amgs_tui.settings import Setting
     from amgs_tui.verbs.registry import Pane
 
@@ -177,6 +178,31 @@ class Stepped:
     records: tuple[StepRecord, ...]
     view: FocusView
     refocus: Refocus | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorthRow:
+    """One block of `focus feedback`. reinforce: it stood in tokens; useful: what its forecast is told, None where
+    the measurement does not say or none is open.
+    """
+
+    worth: BlockWorth
+    reinforce: bool
+    useful: bool | None
+    open_forecast: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FocusFeedback:
+    """`focus feedback`: what each block was worth, and what memory was told of it (or would be)."""
+
+    rows: tuple[WorthRow, ...]
+    outcomes: tuple[Outcome, ...]
+    applied: bool
+
+    @property
+    def reinforced(self) -> tuple[str, ...]:
+        return tuple(row.worth.source for row in self.rows if row.reinforce)
 
 
 @dataclass(frozen=True, slots=True)

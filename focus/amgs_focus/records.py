@@ -291,6 +291,25 @@ class BranchView:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockWorth:
+    """What one memory block of the lifetime was worth to an answer.
+
+    tokens: of the block. residency: share of it that stood as tokens, over the refocuses of the answer;
+    expansions: how often it came to stand so. gain: ΔNLL of its detail in nats a token of the answer, None
+    where nothing of it was measured; error: its standard error; measured: the share of the block behind it.
+    """
+
+    source: str
+    label: str
+    tokens: int
+    residency: float
+    expansions: int
+    gain: float | None = None
+    error: float = 0.0
+    measured: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class EntryView:
     """One entry of the working context as a screen draws it.
 

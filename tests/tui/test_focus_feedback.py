@@ -1,0 +1,121 @@
+"""What was resident and what it was worth flows back into memory, by block id, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from amgs.clock import parse_instant
+from amgs.errors import AmgsError, UsageError
+from amgs_focus.evaluation.gist import horizon_nll
+from amgs_focus.worth import before_answer, worths
+from amgs_tui.headless.tables import table_of
+from amgs_tui.session import Options, Session
+from amgs_tui.verbs.registry import standard
+from amgs_tui.verbs.results import FocusFeedback
+from tests.tui.headless_world import NOW, Amgs, make, prepare
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepare(tmp_path_factory.mktemp("prepared"))
+
+
+@pytest.fixture
+def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
+    return make(tmp_path, capsys, prepared)
+
+
+@pytest.fixture
+def session(amgs: Amgs) -> Iterator[Session]:
+    options = Options(store=str(amgs.store), corpus=amgs.corpus, model="tiny", now=parse_instant(NOW), seed=7)
+    with Session(options) as opened:
+        yield opened
+
+
+def run(session: Session, line: str, **words: Any) -> Any:
+    registry = standard()
+    return registry.run(session, registry.call(line, **words))
+
+
+def answered(session: Session) -> None:
+    run(session, "frame assemble", name="SESSION", query="why did the dome stall?")
+    run(session, "frame open")
+    run(session, "focus step", count=6)
+
+
+def test_a_dry_run_shows_the_worths_and_writes_nothing(session: Session) -> None:
+    answered(session)
+    frame = session.last_frame
+    assert frame is not None
+    before = [(o.prediction_id, o.actual) for o in session.memory.outcomes()]
+    shown: FocusFeedback = run(session, "focus feedback", dry_run=True)
+    assert not shown.applied and shown.outcomes == ()
+    assert {row.worth.source for row in shown.rows} == {candidate.block.id for candidate in frame.candidates}
+    assert all(row.worth.residency == 1.0 and row.reinforce for row in shown.rows)  # everything fits
+    assert any(row.worth.gain is not None and row.useful is not None for row in shown.rows)
+    assert [(o.prediction_id, o.actual) for o in session.memory.outcomes()] == before
+    assert "would be told" in table_of(shown).title
+
+
+def test_feedback_reinforces_what_was_resident_and_settles_forecasts_once(session: Session) -> None:
+    answered(session)
+    plan: FocusFeedback = run(session, "focus feedback", dry_run=True)
+    wanted = {row.worth.source: row.useful for row in plan.rows if row.useful is not None}
+    done: FocusFeedback = run(session, "focus feedback")
+    assert done.applied and done.rows == plan.rows
+    assert {o.block_id: o.actual == 1.0 for o in done.outcomes} == wanted != {}
+    for outcome in done.outcomes:
+        assert outcome.brier == pytest.approx((outcome.predicted - (outcome.actual or 0.0)) ** 2)
+    with pytest.raises(UsageError, match="told of this lifetime context already"):
+        run(session, "focus feedback")
+
+
+def test_without_measuring_residency_alone_is_told(session: Session) -> None:
+    answered(session)
+    done: FocusFeedback = run(session, "focus feedback", measure=False)
+    assert done.reinforced and done.outcomes == ()
+    assert all(row.worth.gain is None for row in done.rows)
+
+
+def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Session) -> None:
+    answered(session)
+    runtime = session.focus
+    state, tree = runtime.state, runtime.tree
+    context = before_answer(state)
+    context.check()
+    assert context.lifetime == tree.length - len(state.answer)
+    answer = torch.tensor([[token for token in state.answer if token not in tree.model.stops]])
+
+    def nll(rows: torch.Tensor) -> float:
+        return float(horizon_nll(tree.model, rows[None], answer).mean())
+
+    plain = nll(context.embeddings(tree, 0, context.used))
+    for worth in worths(state, tree):
+        held = [span for span in tree.spans() if span.source == worth.source]
+        expected = 0.0
+        for index in range(context.tail_start // 32):
+            overlap = sum(max(0, min(s.end, 32 * index + 32) - max(s.start, 32 * index)) for s in held)
+            if overlap:
+                from amgs_focus.records import NodeRef
+
+                closed, _ = context.collapse(NodeRef(1, index))
+                expected += overlap / 32 * (nll(closed.embeddings(tree, 0, closed.used)) - plain)
+        assert (worth.gain or 0.0) == pytest.approx(expected, abs=1e-6)
+
+
+def test_without_an_answer_or_a_block_it_says_why(session: Session, tmp_path: Path) -> None:
+    run(session, "frame assemble", name="SESSION", query="dome")
+    run(session, "frame open")
+    with pytest.raises(Exception, match="Nothing was decoded"):
+        run(session, "focus feedback")
+    text = tmp_path / "text.txt"
+    text.write_text("a text that no block is", encoding="utf-8")
+    run(session, "focus open", files=[text])
+    run(session, "focus step", count=1)
+    with pytest.raises(AmgsError, match="No block of memory"):
+        run(session, "focus feedback", measure=False)

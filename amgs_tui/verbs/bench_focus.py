@@ -205,7 +205,7 @@ def bench_latency(
     rounds: Annotated[
         int, typer.Option("--rounds", metavar="N", min=1, help="Rounds; medians are shown.")
     ] = 3,
-    window: Annotated[int, typer.Option("--window", metavar="N", min=128, help="W_max.")] = 512,
+    window: Annotated[int, typer.Option("--window", metavar="N", min=1, help="W_max.")] = 512,
     out: OutFolder = None,
     quick: Quick = False,
     as_json: AsJson = False,

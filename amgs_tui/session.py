@@ -198,6 +198,10 @@ class Session:
         return self._focus
 
     @property
+    def focus_is_open(self) -> bool:
+        return self._focus is not None
+
+    @property
     def focus_view(self) -> FocusView | None:
         """A snapshot of the focus engine, None while nothing is open. Loads nothing."""
         return None if self._focus is None else self._focus.snapshot()

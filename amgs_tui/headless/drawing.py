@@ -121,7 +121,7 @@ def _view(session: Session, result: records.FocusView, canvas: Canvas) -> Text:
     return focus.focus(result, canvas, titles=_titles(session))
 
 
-def _with_view(session: Session, result: results.Opened | results.Stepped, canvas: Canvas) -> Text:
+def _with_view(session: Session, result: Any, canvas: Canvas) -> Text:
     return _view(session, result.view, canvas)
 
 
@@ -145,6 +145,10 @@ _PICTURES: tuple[tuple[type, Draw], ...] = (
     (results.Inspection, _inspection),
     (results.Opened, _with_view),
     (results.Stepped, _with_view),
+    (results.Steered, _with_view),
+    (results.Measured, _with_view),
+    (results.SettingChanged, _with_view),
+    (results.BranchList, _with_view),
     (model.ConsolidationPlan, _plan),
     (model.Frame, _frame),
     (model.SearchResult, _search),

@@ -32,7 +32,23 @@ class FocusPane(Pane):
 
     NAME = "focus"
     SHOWS = frozenset(
-        {"frame open", "focus open", "focus step", "focus refocus", "focus back", "focus view", "focus why"}
+        {
+            "frame open",
+            "focus open",
+            "focus step",
+            "focus refocus",
+            "focus back",
+            "focus view",
+            "focus why",
+            "focus pin",
+            "focus forbid",
+            "focus force",
+            "focus measure",
+            "focus set",
+            "focus branch",
+            "focus branches",
+            "focus switch",
+        }
     )
     PURPOSE = """\
 The lifetime context from left to right, as the frozen model holds it now: fine spans are tokens, coarse

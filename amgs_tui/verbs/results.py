@@ -27,6 +27,14 @@ if TYPE_CHECKING:
         StoreStatus,
     )
     from amgs_focus.records import BlockWorth, FocusView, Refocus, StepRecord
+    from amgs_focus.records import (
+        BranchView,
+        FocusView,
+        Measurement,
+        Override,
+        Refocus,
+        StepRecord,
+    )
     from amgs_tui.settings import Setting
     from amgs_tui.verbs.registry import Pane
 
@@ -203,6 +211,50 @@ class FocusFeedback:
     @property
     def reinforced(self) -> tuple[str, ...]:
         return tuple(row.worth.source for row in self.rows if row.reinforce)
+class Steered:
+    """`focus pin`, `forbid`, `force`: what was said about a node, or taken back."""
+
+    node: str
+    word: Override
+    released: bool
+    view: FocusView
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`focus measure`: what an entry's detail is worth."""
+
+    measurement: Measurement
+    view: FocusView
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChanged:
+    """`focus set`: a setting before and after."""
+
+    key: str
+    before: str
+    after: str
+    view: FocusView
+
+
+@dataclass(frozen=True, slots=True)
+class BranchList:
+    """`focus branches`: every branch of the run."""
+
+    branches: tuple[BranchView, ...]
+    view: FocusView
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """`focus replay`: a trace that was done again and agreed. complete: it had its end mark."""
+
+    path: str
+    steps: int
+    branches: int
+    state_hash: str
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from amgs_tui.verbs.results import Expectation, Recording, Saved, Snapshot
 if TYPE_CHECKING:
     from amgs.model import Frame
     from amgs_focus.records import FocusView
+    from amgs_focus.telemetry import Telemetry
     from amgs_tui.session import Session
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
@@ -83,7 +84,9 @@ def expect(
     blocks, raw, consolidated, edges, frames: of the store. hits: of the last search. frame.tokens,
     frame.budget, frame.selected, frame.candidates, frame.entropy: of the last frame. focus.lifetime,
     focus.window, focus.used, focus.entries, focus.levels, focus.step, focus.refocuses, focus.swap_rate,
-    focus.residency, focus.dirty: of the working context. forecasts, outcomes, brier: of the calibration.
+    focus.residency, focus.dirty, focus.branches: of the working context. focus.loss_at_h, focus.latency_ms,
+    focus.utilization, focus.mean_residency, focus.alarms: of its telemetry. forecasts, outcomes, brier: of
+    the calibration.
     """
     if metric not in METRICS:
         raise UsageError(f"There is no metric {metric!r}.", way_out=f"There are: {', '.join(METRICS)}.")
@@ -101,6 +104,14 @@ def _frame(session: Session) -> Frame:
 
 def _focus(session: Session) -> FocusView:
     return session.focus.snapshot()
+
+
+def _telemetry(session: Session) -> Telemetry:
+    from amgs_focus.lineage import lineage
+    from amgs_focus.telemetry import telemetry
+
+    trace = session.focus_trace()
+    return telemetry(trace, lineage(trace).line())
 
 
 def _hits(session: Session) -> float:
@@ -139,6 +150,12 @@ METRICS: Mapping[str, Callable[[Session], float]] = MappingProxyType(
         "focus.swap_rate": lambda session: _focus(session).swap_rate,
         "focus.residency": lambda session: _focus(session).mean_residency,
         "focus.dirty": lambda session: _focus(session).dirty,
+        "focus.branches": lambda session: len(_focus(session).branches),
+        "focus.loss_at_h": lambda session: _telemetry(session).loss_at_h or 0.0,
+        "focus.latency_ms": lambda session: _telemetry(session).latency_ms,
+        "focus.utilization": lambda session: _telemetry(session).token_budget_utilization,
+        "focus.mean_residency": lambda session: _telemetry(session).mean_residency,
+        "focus.alarms": lambda session: len(_telemetry(session).alarms),
         "forecasts": lambda session: session.memory.reliability().forecasts,
         "outcomes": lambda session: session.memory.status().outcomes,
         "brier": _brier,

@@ -19,6 +19,9 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import BudgetError, FocusError
+from amgs_focus.geometry import children_cost as children_cost
+from amgs_focus.geometry import parent_of as parent_of
+from amgs_focus.geometry import tail_start as tail_start
 from amgs_focus.gist_tree import LifetimeTree, span_id
 from amgs_focus.records import Band, NodeRef
 
@@ -305,27 +308,12 @@ def gist_entry(node: NodeRef, block_size: int, slots: int) -> Entry:
     return Entry(node.level, node.index, node.index * width, (node.index + 1) * width, slots)
 
 
-def parent_of(node: NodeRef, block_size: int) -> NodeRef:
-    """The gist above a node: of its block alone at level 0, of K siblings above."""
-    return NodeRef(node.level + 1, node.index if node.level == 0 else node.index // block_size)
-
-
-def children_cost(node: NodeRef, block_size: int, slots: int) -> int:
-    """Positions that stand for a gist once it is open."""
-    return block_size if node.level == 1 else block_size * slots
-
-
 def token_entries(start: int, end: int, block_size: int) -> list[Entry]:
     """Block entries that tile [start, end); start lies on a block boundary, the last block may be open."""
     return [
         Entry(0, low // block_size, low, min(low + block_size, end), min(low + block_size, end) - low)
         for low in range(start, end, block_size)
     ]
-
-
-def tail_start(lifetime: int, block_size: int, tail_blocks: int) -> int:
-    """Where the immutable tail begins: `tail_blocks` whole blocks and the open one."""
-    return max(0, lifetime - lifetime % block_size - tail_blocks * block_size)
 
 
 def coarsest(tree: TreeShape, window: int, tail_blocks: int) -> WorkingContext:

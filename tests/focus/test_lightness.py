@@ -13,7 +13,8 @@ HEAVY = ("torch", "transformers", "numpy")
 
 
 @pytest.mark.parametrize(
-    "module", ["amgs_focus", "amgs_focus.records", "amgs_focus.errors", "amgs_focus.settings"]
+    "module",
+    ["amgs_focus", "amgs_focus.records", "amgs_focus.errors", "amgs_focus.settings", "amgs_focus.telemetry"],
 )
 def test_importing_it_loads_nothing_heavy(module: str) -> None:
     program = f"import sys, {module}; print([name for name in {HEAVY} if name in sys.modules])"

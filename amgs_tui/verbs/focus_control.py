@@ -1,0 +1,137 @@
+"""The operator's word in the working context: `focus pin`, `forbid`, `force`, `measure`, `set`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_tui.verbs.registry import Takes, verb
+from amgs_tui.verbs.results import Measured, SettingChanged, Steered
+
+if TYPE_CHECKING:
+    from amgs_focus.records import NodeRef, Override
+    from amgs_focus.runtime import FocusRuntime
+    from amgs_tui.session import Session
+
+Node = Annotated[
+    str,
+    typer.Argument(metavar="NODE", help="An entry's number in the working context, or a node such as L1#20."),
+]
+Release = Annotated[bool, typer.Option("--release", help="Take the word back.")]
+
+_NAMED = re.compile(r"[lL](\d+)#(\d+)")
+
+
+@verb("focus pin", summary="Keep an entry as fine as it is.", pane="focus", writes=True)
+def pin(session: Session, node: Node, *, release: Release = False) -> Steered:
+    """Never collapse the entry, until it is released. Only a window that is full to the brim overrules it.
+
+    Heard from the next refocus on. In the past it begins a branch.
+    """
+    runtime = session.focus
+    return _steer(runtime, node_of(runtime, node), "pin", release)
+
+
+@verb("focus forbid", summary="Keep an entry as coarse as it is.", pane="focus", writes=True)
+def forbid(session: Session, node: Node, *, release: Release = False) -> Steered:
+    """Never expand the entry, until it is released.
+
+    Heard from the next refocus on. In the past it begins a branch.
+    """
+    runtime = session.focus
+    return _steer(runtime, node_of(runtime, node), "forbid", release)
+
+
+@verb("focus force", summary="Expand or collapse an entry at the next refocus.", pane="focus", writes=True)
+def force(
+    session: Session,
+    node: Node,
+    action: Annotated[
+        Literal["expand", "collapse"], typer.Argument(metavar="ACTION", help="expand or collapse.")
+    ],
+    *,
+    release: Release = False,
+) -> Steered:
+    """Ask for one action whatever the scores say; the budget, the tail and the tree still hold.
+
+    An entry that is to collapse closes into the gist above it, with its siblings. A node that is no entry is
+    named itself. Heard once, at the next refocus. In the past it begins a branch.
+    """
+    from amgs_focus.geometry import parent_of
+
+    runtime = session.focus
+    named = node_of(runtime, node)
+    if action == "collapse" and runtime.context.position(named) is not None:
+        named = parent_of(named, runtime.settings.block_size)
+    return _steer(runtime, named, action, release)
+
+
+@verb(
+    "focus measure",
+    summary="Measure what an entry's detail is worth now.",
+    pane="focus",
+    long=True,
+    writes=True,
+)
+def measure(
+    session: Session,
+    entry: Annotated[
+        int,
+        typer.Argument(metavar="POSITION", min=0, help="The entry's number in the working context, from 0."),
+        Takes("number"),
+    ],
+) -> Measured:
+    """Compute the context with the entry coarse and with it fine, and compare the NLL of what follows.
+
+    Exact, over the last `horizon` tokens; positive means that the detail helps. The trace keeps it as a label.
+    """
+    runtime = session.focus
+    found = runtime.measure(entry)
+    return Measured(found, runtime.snapshot())
+
+
+@verb("focus set", summary="Change a setting of the focus from here on.", pane="focus", writes=True)
+def change(
+    session: Session,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="tau_expand, n_diff, window, cadence, policy, …")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Its new value.")],
+) -> SettingChanged:
+    """Change τ, N_diff, W_max, the cadence, the policy and the like for this lifetime, from this step on.
+
+    A wrong key names those there are. Stepping back brings the old value back. In the past it begins a branch.
+    """
+    runtime = session.focus
+    before = getattr(runtime.settings, key, "")
+    view = runtime.configure(key, value)
+    return SettingChanged(key, str(before), str(getattr(runtime.settings, key)), view)
+
+
+def node_of(runtime: FocusRuntime, text: str) -> NodeRef:
+    """The node that a word names; raises UsageError, or FocusError, when there is none."""
+    from amgs_focus.records import NodeRef
+
+    if text.isdigit():
+        return runtime.context.entries()[runtime.place(int(text))].node
+    named = _NAMED.fullmatch(text)
+    if named is None:
+        raise UsageError(
+            f"{text!r} names no node.", way_out="Give an entry's number, or a level and index such as L1#20."
+        )
+    node = NodeRef(int(named[1]), int(named[2]))
+    if not runtime.tree.exists(node):
+        raise UsageError(f"There is no {node} in this lifetime.", way_out="`focus view` shows what there is.")
+    return node
+
+
+def _steer(runtime: FocusRuntime, node: NodeRef, word: Override, release: bool) -> Steered:
+    said = runtime.state.allocator.overrides.get(node)
+    if release and said != word:
+        raise UsageError(
+            f"{node} has no {word!r} to take back.",
+            way_out=f"It has {said!r}." if said else "Nothing was said about it.",
+        )
+    view = runtime.override(node, None if release else word)
+    return Steered(str(node), word, release, view)

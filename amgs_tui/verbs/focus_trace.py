@@ -1,0 +1,157 @@
+"""Branches and traces of the working context: `focus branch`, `branches`, `switch`, `diff`, `trace`, `replay`,
+`telemetry`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import InputError, UsageError
+from amgs_tui.verbs.registry import Takes, verb
+from amgs_tui.verbs.results import BranchList, Replayed
+
+if TYPE_CHECKING:
+    from amgs.model import Progress
+    from amgs_focus.lineage import Line, TraceDiff, TraceSummary
+    from amgs_focus.records import FocusView
+    from amgs_focus.telemetry import Telemetry
+    from amgs_focus.trace import Trace
+    from amgs_tui.session import Session
+
+TracePath = Annotated[Path, typer.Argument(metavar="PATH", help="A trace."), Takes("file")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace.")]
+
+
+@verb("focus branch", summary="Begin a branch of this run.", pane="focus", long=True, writes=True)
+def branch(
+    session: Session,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="What it is called; branch-1, … by itself.")
+    ] = None,
+    *,
+    at: Annotated[
+        int | None, typer.Option("--at", metavar="STEP", min=0, help="Where it begins; here, if not given.")
+    ] = None,
+) -> FocusView:
+    """Leave the present branch at a step and go on beside it; the present one keeps all that was decoded.
+
+    Whatever is done in the past, pinning, a question, another setting, begins one by itself.
+    """
+    return session.focus.branch(name, at=at)
+
+
+@verb("focus branches", summary="List the branches of this run.", pane="focus")
+def branches(session: Session) -> BranchList:
+    """List every branch: where it left which one, how many steps it has, and what was decoded on it."""
+    runtime = session.focus
+    return BranchList(runtime.branches(), runtime.snapshot())
+
+
+@verb("focus switch", summary="Go to the end of a branch.", pane="focus", long=True, writes=True)
+def switch(
+    session: Session, name: Annotated[str, typer.Argument(metavar="NAME", help="A branch of this run.")]
+) -> FocusView:
+    """Go to another branch, exactly as it was left: lifetime, working context, scores and cooldowns."""
+    return session.focus.switch(name)
+
+
+@verb("focus diff", summary="Compare two branches or traces up to where they part.")
+def difference(session: Session, ours: Run, theirs: Run) -> TraceDiff:
+    """Show the first thing that was done otherwise, the first decision that differs, and the changed text.
+
+    Compares branches of this run, or of traces on disk, which needs no model.
+    """
+    from amgs_focus.lineage import diff
+
+    (one, our_line), (two, their_line) = _run(session, ours), _run(session, theirs)
+    headers = None if one.header == two.header else (one.header, two.header)
+    return diff(_line(one, our_line), _line(two, their_line), headers, (ours, theirs))
+
+
+@verb("focus trace", summary="Say what a trace holds.")
+def trace(session: Session, path: TracePath) -> TraceSummary:
+    """Open a trace without any model: what made it, what happened, its branches and its last answer.
+
+    One that was cut off within its last line, or has no end mark yet, is read as far as it goes; an edited one is
+    refused by line.
+    """
+    from amgs_focus.lineage import summary
+    from amgs_focus.trace import read
+
+    del session
+    return summary(read(path, allow_incomplete=True), str(path))
+
+
+@verb("focus replay", summary="Do again what a trace tells, and compare.", long=True)
+def replay(session: Session, path: TracePath, *, progress: Progress | None = None) -> Replayed:
+    """Run the trace on a fresh engine with the settings in its header, and compare state by state.
+
+    Names the first line that differs. Leaves what is open alone.
+    """
+    from amgs_focus.replay import replay as again
+    from amgs_focus.settings import FocusSettings
+    from amgs_focus.trace import read
+    from amgs_tui.models import focus_runtime
+
+    told = read(path, allow_incomplete=True)
+    settings = FocusSettings.model_validate(dict(told.header.settings))
+    model = session.load_model(progress)
+    runtime, _ = focus_runtime(model, settings, settings.seed, session.clock)
+    steps = again(told, runtime, progress)
+    return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)
+
+
+@verb("focus telemetry", summary="Loss, swaps, residency, latency and utilization of this run.")
+def telemetry(
+    session: Session,
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace; this run's branch."),
+    ] = None,
+    *,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Also write a JSON object an iteration.")
+    ] = None,
+) -> Telemetry:
+    """Show loss_at_h, swap_rate, mean_residency, latency_ms and token_budget_utilization, and what rang.
+
+    From the trace alone: of this run, or of a trace on disk, which needs no model.
+    """
+    from amgs_focus.telemetry import telemetry as measured
+    from amgs_focus.telemetry import to_jsonl
+
+    told, name = (session.focus_trace(), "") if run is None else _run(session, run)
+    found = measured(told, _line(told, name))
+    if out is not None:
+        try:
+            out.write_text(to_jsonl(found), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{out}: {error.strerror}.", way_out="Choose another path.") from error
+    return found
+
+
+def _line(told: Trace, name: str) -> Line:
+    """A branch of a trace, the active one for ""."""
+    from amgs_focus.lineage import lineage
+
+    return lineage(told).line(name)
+
+
+def _run(session: Session, text: str) -> tuple[Trace, str]:
+    """The trace and the branch that a word names: a branch of this run, else a file."""
+    from amgs_focus.trace import read
+
+    if session.focus_is_open and text in {one.name for one in session.focus.branches()}:
+        return session.focus_trace(), text
+    path, _, name = text.rpartition(":")
+    if path and not Path(text).exists() and Path(path).exists():
+        return read(Path(path), allow_incomplete=True), name
+    if Path(text).exists():
+        return read(Path(text), allow_incomplete=True), ""
+    raise UsageError(
+        f"{text!r} is neither a branch of this run nor a trace.",
+        way_out="`focus branches` lists the branches; a trace is named by its path.",
+    )

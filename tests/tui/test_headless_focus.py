@@ -1,0 +1,246 @@
+"""The operator's word, branches, traces and telemetry from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amgs.errors import UsageError
+from amgs_focus.errors import FocusError, TraceError
+from amgs_focus.lineage import TraceDiff
+from amgs_focus.records import FocusView, NodeRef
+from amgs_tui.headless.drawing import draw
+from amgs_tui.headless.output import write
+from amgs_tui.pictures.canvas import Canvas
+from amgs_tui.session import Options, Session
+from amgs_tui.verbs.registry import standard
+from amgs_tui.verbs.results import BranchList, Replayed, SettingChanged, Steered
+
+TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night and the motor stopped. "
+
+
+class Desk:
+    """A session on the tiny model with an open lifetime, spoken to in lines."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "night.txt").write_text(TEXT * 40, encoding="utf-8")
+        self.session = Session(Options(store=str(folder / "x.duckdb"), model="tiny"))
+        self("focus open night.txt --question why")
+
+    def __call__(self, line: str) -> Any:
+        registry = standard()
+        call = registry.parse(line.replace("night.txt", str(self.folder / "night.txt")))
+        assert call is not None
+        return registry.run(self.session, call)
+
+    @property
+    def trace(self) -> Path:
+        return self.folder / "x.duckdb.trace"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path)
+    yield made
+    made.session.close()
+
+
+def first_gist(desk: Desk) -> tuple[int, NodeRef]:
+    view = desk("focus view")
+    entry = next(entry for entry in view.entries if entry.level)
+    return entry.position, entry.node
+
+
+def test_a_forced_entry_expands_at_the_next_refocus_whatever_its_score(desk: Desk) -> None:
+    place, node = first_gist(desk)
+    said = desk(f"focus force {place} expand")
+    assert isinstance(said, Steered)
+    assert (said.node, said.word, said.released) == (str(node), "expand", False)
+    desk("focus set n_diff 1")
+    decided = {one.node: one for one in desk("focus step").records[0].refocus.decisions}
+    assert decided[node].detail == "asked for by the operator"
+
+
+def test_a_forced_collapse_names_the_gist_above_the_entry(desk: Desk) -> None:
+    _, node = first_gist(desk)
+    desk(f"focus force {node} expand")
+    opened = next(entry for entry in desk("focus refocus").view.entries if entry.start == 0)
+    assert opened.level == node.level - 1
+    assert desk(f"focus force {opened.position} collapse").node == str(node)
+    assert desk(f"focus force {node} collapse").node == str(node)
+    assert node in {one.node for one in desk("focus refocus").refocus.applied if one.kind == "collapse"}
+
+
+def test_pinned_and_forbidden_show_on_the_entry_until_they_are_released(desk: Desk) -> None:
+    place, node = first_gist(desk)
+    assert desk(f"focus forbid {node}").view.entries[place].forbidden
+    assert desk(f"focus pin {place}").view.entries[place].pinned
+    with pytest.raises(UsageError, match="'pin'"):
+        desk(f"focus forbid {place} --release")
+    assert not desk(f"focus pin {place} --release").view.entries[place].pinned
+
+
+@pytest.mark.parametrize("word", ["L9#0", "L1#99999", "99999", "dome"])
+def test_a_word_that_names_no_node_is_refused(desk: Desk, word: str) -> None:
+    with pytest.raises((UsageError, FocusError)):
+        desk(f"focus pin {word}")
+
+
+def test_what_is_done_in_the_past_begins_a_branch_that_the_trace_tells(desk: Desk) -> None:
+    desk("focus step 40")
+    desk("focus back 20")
+    assert desk("focus set tau_expand 0.05").view.branch == "branch-1"
+    desk("focus step 30")
+    listed = desk("focus branches")
+    assert isinstance(listed, BranchList)
+    assert [(one.name, one.at, one.steps) for one in listed.branches] == [
+        ("main", 0, 40),
+        ("branch-1", 20, 50),
+    ]
+    parted = desk("focus diff main branch-1")
+    assert isinstance(parted, TraceDiff)
+    assert (parted.shared, parted.what, parted.theirs_did) == (20, "setting", "sets tau_expand to 0.05")
+    back = desk("focus switch main")
+    assert isinstance(back, FocusView)
+    assert (back.position, back.branch, back.tau_expand) == (40, "main", 0.2)
+    summary = desk(f"focus trace {desk.trace}")
+    assert [one.name for one in summary.branches] == ["main", "branch-1"]
+    assert not summary.complete
+
+
+def test_a_branch_begins_at_a_step_and_goes_on_beside_the_other(desk: Desk) -> None:
+    desk("focus step 12")
+    view = desk("focus branch early --at 4")
+    assert (view.branch, view.position, view.head) == ("early", 4, 4)
+    assert desk("focus switch main").position == 12
+
+
+def test_a_closed_trace_replays_and_its_branches_can_be_compared_without_a_model(desk: Desk) -> None:
+    desk("focus step 10")
+    desk("focus branch other --at 3")
+    desk("focus set n_diff 0")
+    desk("focus step 6")
+    desk.session.close()
+    with Session(Options(store=":memory:", model="tiny")) as session:
+        registry = standard()
+
+        def say(line: str) -> Any:
+            call = registry.parse(line)
+            assert call is not None
+            return registry.run(session, call)
+
+        parted = say(f"focus diff {desk.trace}:main {desk.trace}:other")
+        assert (parted.shared, parted.what) == (3, "setting")
+        assert say(f"focus telemetry {desk.trace}:main").branch == "main"
+        assert not session.model_is_loaded
+        done = say(f"focus replay {desk.trace}")
+        assert isinstance(done, Replayed)
+        assert (done.steps, done.branches, done.complete) == (16, 2, True)
+        with pytest.raises(UsageError, match="neither a branch"):
+            say("focus diff main other")
+        with pytest.raises(TraceError, match="main, other"):
+            say(f"focus diff {desk.trace}:main {desk.trace}:third")
+
+
+def test_an_edited_trace_is_refused_by_line(desk: Desk, tmp_path: Path) -> None:
+    desk("focus step 3")
+    desk.session.close()
+    edited = tmp_path / "edited.trace"
+    edited.write_bytes(desk.trace.read_bytes().replace(b'"window":512', b'"window":256', 1))
+    with pytest.raises(TraceError, match="Line 1:"):
+        desk(f"focus trace {edited}")
+
+
+def test_measuring_gives_a_number_with_its_error_and_is_kept_as_a_label(desk: Desk) -> None:
+    place, _ = first_gist(desk)
+    desk("focus step 2")
+    found = desk(f"focus measure {place}")
+    assert found.measurement.horizon == 32
+    assert found.view.entries[place].delta_nll == found.measurement.gain
+    assert ("measure", 1) in desk(f"focus trace {desk.trace}").events
+
+
+def test_telemetry_is_written_line_by_line_and_can_be_expected(desk: Desk, tmp_path: Path) -> None:
+    desk("focus step 70")
+    out = tmp_path / "run.jsonl"
+    found = desk(f"focus telemetry --out {out}")
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [row["tokens"] for row in rows] == [32, 32, 6]
+    assert rows[0]["token_budget_utilization"] == pytest.approx(found.iterations[0].token_budget_utilization)
+    assert desk("expect focus.utilization > 0").found == pytest.approx(found.token_budget_utilization)
+    desk("expect focus.alarms == 0")
+    desk("expect focus.branches == 1")
+    with pytest.raises(UsageError, match="Is a directory"):
+        raise_usage(desk, f"focus telemetry --out {tmp_path}")
+
+
+def raise_usage(desk: Desk, line: str) -> None:
+    """InputError is not a UsageError everywhere; here only its words count."""
+    from amgs.errors import InputError
+
+    try:
+        desk(line)
+    except InputError as error:
+        raise UsageError(str(error)) from error
+
+
+def test_without_a_lifetime_each_verb_says_how_to_open_one() -> None:
+    with Session(Options(store=":memory:", model="tiny")) as session:
+        for line in (
+            "focus pin 0",
+            "focus branch",
+            "focus branches",
+            "focus telemetry",
+            "focus set n_diff 1",
+        ):
+            call = standard().parse(line)
+            assert call is not None
+            with pytest.raises(UsageError, match="no lifetime context"):
+                standard().run(session, call)
+
+
+LINES = [
+    "focus forbid 0 --release",
+    "focus pin 0",
+    "focus force 0 expand",
+    "focus measure 0",
+    "focus set window 480",
+    "focus branch",
+    "focus branches",
+    "focus switch main",
+    "focus diff main branch-1",
+    "focus trace TRACE",
+    "focus replay TRACE",
+    "focus telemetry",
+]
+
+
+def test_every_verb_has_a_table_and_json_and_what_the_pane_shows_a_picture(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk("focus forbid 0")
+    desk("focus step 34")
+    desk("focus branch branch-1 --at 30")
+    desk("focus set n_diff 2")
+    desk("focus step 6")
+    for line in LINES:
+        call = standard().parse(line.replace("TRACE", str(desk.trace)))
+        assert call is not None
+        result = desk(line.replace("TRACE", str(desk.trace)))
+        for form in ("table", "json"):
+            write(result, form)
+            assert capsys.readouterr().out.strip()
+        if call.verb.pane == "focus":
+            assert draw(desk.session, result, Canvas(100, 30)).plain.count("\n") == 29
+
+
+def test_a_setting_before_and_after(desk: Desk) -> None:
+    changed = desk("focus set policy exact")
+    assert isinstance(changed, SettingChanged)
+    assert (changed.before, changed.after) == ("greedy", "exact")
+    assert desk("focus step 2").records

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         Outcome,
         StoreStatus,
     )
-    from amgs_focus.records import BlockWorth, FocusView, Refocus, StepRecord
     from amgs_focus.records import (
+        BlockWorth,
         BranchView,
         FocusView,
         Measurement,
@@ -211,6 +211,9 @@ class FocusFeedback:
     @property
     def reinforced(self) -> tuple[str, ...]:
         return tuple(row.worth.source for row in self.rows if row.reinforce)
+
+
+@dataclass(frozen=True, slots=True)
 class Steered:
     """`focus pin`, `forbid`, `force`: what was said about a node, or taken back."""
 

@@ -34,7 +34,19 @@ SWITCH_SECONDS: Final = 0.001
 (5 ms).
 """
 SEEN_ANYHOW: Final = frozenset(
-    {"select", "show", "theme", "record", "save", "bookmark", "layout set", "layout use", "layout save"}
+    {
+        "select",
+        "show",
+        "theme",
+        "record",
+        "save",
+        "bookmark",
+        "layout set",
+        "layout use",
+        "layout save",
+        "review accept",
+        "review reject",
+    }
 )
 """Verbs whose result the screen shows by what it does, or in the status line."""
 PATIENCE_AT_THE_DOOR: Final = 1.0

@@ -17,6 +17,7 @@ from amgs_tui.verbs import results
 def table_of(result: Any) -> Sheet:
     """The sheet of a result; raises TypeError for a type that has none, which is a fault of the program."""
     # Its types live beside the store and the graph library: who shows none of them need not load those.
+    importlib.import_module("amgs_tui.headless.tables_of_graph")
     importlib.import_module("amgs_tui.headless.tables_of_lifecycle")
     importlib.import_module("amgs_tui.headless.tables_of_montecarlo")
     known = table_of.dispatch(type(result))

@@ -32,6 +32,10 @@ the diagonal the scores mean what they say. The Brier score is the mean squared 
     BINDINGS: ClassVar[list[Any]] = [
         shown("u", "feedback('useful')", "useful", "calibration.useful", "The selected block was useful"),
         shown("x", "feedback('useless')", "useless", "calibration.useless", "The selected block was useless"),
+        shown("g", "groups", "groups", "calibration.groups", "By frame, category and type of edge"),
+        shown(
+            "c", "calibrate", "calibrate", "calibration.calibrate", "Plan how outcomes would move confidences"
+        ),
         shown("b", "bins", "bins", "calibration.bins", "5, 10 or 20 steps of the forecast"),
     ]
 
@@ -76,6 +80,13 @@ the diagonal the scores mean what they say. The Brier score is the mean squared 
 
     def selection_changed(self, block_id: str | None) -> None:  # noqa: ARG002
         self.refresh_bindings()
+
+    def action_groups(self) -> None:
+        self.ask("calibration groups")
+
+    def action_calibrate(self) -> None:
+        """The plan first: what is applied is typed without --dry-run."""
+        self.workstation.action_command("calibrate --dry-run")
 
     def action_feedback(self, verdict: str) -> None:
         self.ask("feedback", verdict=verdict, block=self.workstation.selected)

@@ -32,6 +32,9 @@ ahead, soonest first. Moving in the list selects the block."""
     BINDINGS: ClassVar[list[Any]] = [
         shown("left_square_bracket", "days(-1)", "days", "decay.fewer", "Look less far ahead"),
         shown("right_square_bracket", "days(1)", "days", "decay.more", "Look farther ahead"),
+        shown(
+            "w", "what_if", "what if", "decay.what_if", "What a pin or another decay would do to this block"
+        ),
         shown("enter", "read", "read", "decay.read", "Read the block under the cursor"),
         *ListPane.BINDINGS,
     ]
@@ -92,6 +95,12 @@ ahead, soonest first. Moving in the list selects the block."""
         place = min(range(len(DAYS)), key=lambda n: abs(DAYS[n] - self.days))
         self.days = DAYS[max(0, min(place + by, len(DAYS) - 1))]
         self.look()
+
+    def action_what_if(self) -> None:
+        """A preview that changes nothing; `block set` or `block pin` makes it so."""
+        selected = self.workstation.selected
+        if selected is not None:
+            self.workstation.action_command(f"decay preview {selected[:12]} --days {self.days:g} --pin")
 
     def action_read(self) -> None:
         if self.forecast is not None and self.rows:

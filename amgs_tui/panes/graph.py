@@ -48,6 +48,15 @@ and the centre, b goes back."""
         shown("enter", "enter", "walk there", "graph.walk", "Select this neighbour and make it the centre"),
         shown("b", "back", "back", "graph.back", "To the centre before"),
         shown("h", "hops", "hops", "graph.hops", "One, two or three hops"),
+        shown("f", "filter", "relation", "graph.filter", "Only edges of one type, or all of them"),
+        shown(
+            "w",
+            "way",
+            "way to",
+            "graph.way",
+            "The strongest way from here to the neighbour or block you name",
+        ),
+        shown("c", "communities", "parts", "graph.communities", "What hangs together in the whole graph"),
         quiet("right", "move(1)", "next", "graph.next", "The next neighbour"),
         quiet("left", "move(-1)", "previous", "graph.previous", "The neighbour before"),
         *ListPane.BINDINGS,
@@ -58,13 +67,15 @@ and the centre, b goes back."""
         self.found: Neighbourhood | None = None
         self.stats: GraphStats | None = None
         self.hops = 1
+        self.relation: str | None = None
         self.trail: list[str] = []
 
     def asks(self) -> Iterable[Ask]:
         selected = self.workstation.selected
         if selected is None:
             return [("graph stats", {})]
-        return [("graph neighbours", {"block": selected, "hops": self.hops})]
+        only = {} if self.relation is None else {"relation": [self.relation]}
+        return [("graph neighbours", {"block": selected, "hops": self.hops, **only})]
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "graph stats":
@@ -94,7 +105,8 @@ and the centre, b goes back."""
     def subtitle(self) -> str:
         if self.found is None or self.workstation.selected is None:
             return ""
-        return f"{plural(self.hops, 'hop')} · {plural(self.rows, 'neighbour')}"
+        only = f" · only {self.relation}, f changes it" if self.relation is not None else ""
+        return f"{plural(self.hops, 'hop')} · {plural(self.rows, 'neighbour')}{only}"
 
     def selection_changed(self, block_id: str | None) -> None:
         if self.found is not None and block_id != self.found.center.id:
@@ -133,7 +145,7 @@ and the centre, b goes back."""
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action == "back":
             return bool(self.trail)
-        return self.found is not None if action in ("hops", "enter") else True
+        return self.found is not None if action in ("hops", "enter", "filter", "way") else True
 
     def action_enter(self) -> None:
         ids = self.neighbours
@@ -145,6 +157,32 @@ and the centre, b goes back."""
             before = self.trail.pop()
             self.found = None
             self.post_message(self.Picked(before))
+
+    def action_filter(self) -> None:
+        """Let the operator choose one type of edges."""
+        from amgs_tui.screens.chooser import Choice, Chooser
+
+        if self.found is None:
+            return
+        known = sorted({live.edge.relation_type for live in self.found.edges} | {self.relation or ""} - {""})
+        choices = [Choice("", "all", "every type of edge", marked=self.relation is None)]
+        choices += [Choice(name, name, marked=name == self.relation) for name in known]
+        self.workstation.push_screen(Chooser("Which edges?", choices), self._filtered)
+
+    def _filtered(self, name: str | None) -> None:
+        if name is not None:
+            self.relation = name or None
+            self.look()
+
+    def action_way(self) -> None:
+        """The way to the neighbour under the cursor, or to a block that is named."""
+        if self.found is not None:
+            start, ids = self.found.center.id, self.neighbours
+            goal = f" {ids[self.cursor][:12]}" if ids else " "
+            self.workstation.action_command(f"graph path {start[:12]}{goal}")
+
+    def action_communities(self) -> None:
+        self.ask("graph communities")
 
     def action_hops(self) -> None:
         self.hops = self.hops % MOST_HOPS + 1

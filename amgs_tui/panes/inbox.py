@@ -13,8 +13,9 @@ from amgs_tui.pictures.notice import notice
 from amgs_tui.pictures.words import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from amgs.lifecycle.supersede import ReviewItem
     from amgs.model import ConsolidationPlan
     from amgs_tui.verbs.results import Inbox
 
@@ -28,7 +29,7 @@ class InboxPane(ListPane):
     """Raw blocks, or the plan of what consolidation would make of them."""
 
     NAME = "inbox"
-    SHOWS = frozenset({"inbox list", "consolidate", "ingest"})
+    SHOWS = frozenset({"inbox list", "consolidate", "ingest", "review list", "review scan"})
     PURPOSE = """\
 Notes and turns of dialogue that were taken in and not yet worked on. Consolidation gives each a category,
 an embedding, entities, edges to what is related, and a pace of forgetting. d shows the plan before anything
@@ -38,6 +39,13 @@ happens; c carries it out in one transaction, which the overview can undo."""
         shown("c", "consolidate", "consolidate", "inbox.consolidate", "Consolidate the whole inbox"),
         shown("d", "plan", "plan", "inbox.plan", "Show what consolidation would do, or go back to the list"),
         shown("i", "ingest", "ingest", "inbox.ingest", "Take in a file, a folder or a text"),
+        shown(
+            "v",
+            "review",
+            "review",
+            "inbox.review",
+            "What may be superseded or contradicted, for your verdict",
+        ),
         shown("enter", "read", "read", "inbox.read", "Select this block and read it"),
         *ListPane.BINDINGS,
     ]
@@ -155,6 +163,57 @@ happens; c carries it out in one transaction, which the overview can undo."""
 
     def action_ingest(self) -> None:
         self.workstation.action_command("ingest ")
+
+    # --- review -------------------------------------------------------------------------------------------
+
+    def action_review(self) -> None:
+        self.ask("review list")
+
+    def shown_to_operator(self, verb: str, result: Any) -> None:
+        """The queue is a list to choose from; each finding is shown with both texts before a verdict."""
+        if not verb.startswith("review"):
+            return
+        items = getattr(result, "items", ())
+        waiting = [each for each in items if each.review.state == "open"]
+        if waiting:
+            self._choose(waiting)
+        elif verb == "review list":
+            from amgs_tui.screens.dialog import Confirm
+
+            words = "Nothing waits for a verdict. Hold all blocks of one subject against each other now?"
+            self.workstation.push_screen(Confirm("Look for conflicts?", words), self._scan)
+
+    def _scan(self, yes: bool | None) -> None:
+        if yes:
+            self.ask("review scan")
+
+    def _choose(self, waiting: Sequence[ReviewItem]) -> None:
+        from amgs_tui.screens.chooser import Choice, Chooser
+
+        choices = [
+            Choice(
+                str(each.review.id),
+                f"{each.review.kind}  {each.review.confidence:.2f}  {each.older.title} · {each.newer.title}",
+                each.review.because,
+            )
+            for each in waiting
+        ]
+        by_id = {str(each.review.id): each for each in waiting}
+
+        def chose(name: str | None) -> None:
+            if name is not None:
+                self._judge(by_id[name])
+
+        self.workstation.push_screen(Chooser(f"{plural(len(waiting), 'finding')}", choices), chose)
+
+    def _judge(self, item: ReviewItem) -> None:
+        from amgs_tui.screens.verdict import Verdict
+
+        def judged(verdict: str | None) -> None:
+            if verdict is not None:
+                self.ask(f"review {verdict}", review=item.review.id)
+
+        self.workstation.push_screen(Verdict(item), judged)
 
     def action_read(self) -> None:
         chosen = self.block_at_cursor()

@@ -29,6 +29,8 @@ with its counts, and the journal of changes. U takes the latest change back that
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("U", "undo", "undo", "overview.undo", "Take back the latest change that still stands"),
+        shown("m", "metrics", "metrics", "overview.metrics", "How good the memory is, by six measures"),
+        shown("d", "drift", "drift", "overview.drift", "What has drifted: centrality, entropy, attention"),
         shown("V", "verify", "verify", "overview.verify", "Check the store from end to end"),
     ]
 
@@ -75,6 +77,12 @@ with its counts, and the journal of changes. U takes the latest change back that
 
     def action_undo(self) -> None:
         self.ask("undo")
+
+    def action_metrics(self) -> None:
+        self.workstation.action_command("metrics ")
+
+    def action_drift(self) -> None:
+        self.ask("monitor")
 
     def action_verify(self) -> None:
         self.ask("verify")

@@ -359,7 +359,7 @@ def _centralities(
     muted, head = ink(palette.muted), ink(palette.faint)
     region.rule(0, "centrality")
     right = region.width - 5 * 6
-    for at, name in enumerate(("hop", "degree", "eigen", "rank", "betw")):
+    for at, name in enumerate(("hop", "degr", "eigen", "rank", "betw")):
         region.put(right + at * 6, 1, name, head, width=6, align="right")
     empty = Centrality()
     ranked = sorted(

@@ -1,16 +1,18 @@
-"""The graph: `graph neighbours`, `graph inspect`, `graph stats`."""
+"""The graph: `graph neighbours`, `inspect`, `path`, `communities`, `stats`."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from amgs_tui.verbs.arguments import Reference
-from amgs_tui.verbs.registry import verb
+from amgs_tui.verbs.registry import Takes, verb
 from amgs_tui.verbs.results import Inspection
 
 if TYPE_CHECKING:
+    from amgs.graph.door import Communities, Way
     from amgs.model import GraphStats, Neighbourhood
     from amgs_tui.session import Session
 
@@ -22,11 +24,49 @@ Nodes = Annotated[
 
 @verb("graph neighbours", summary="Show what lies around a block.", pane="graph")
 def neighbours(
-    session: Session, block: Reference = None, *, hops: Hops = 1, limit: Nodes = 60
+    session: Session,
+    block: Reference = None,
+    *,
+    hops: Hops = 1,
+    limit: Nodes = 60,
+    relation: Annotated[
+        list[str] | None,
+        typer.Option("--relation", metavar="TYPE", help="Only edges of this type; repeat for several."),
+    ] = None,
+    since: Annotated[
+        datetime | None, typer.Option("--since", metavar="DATE", help="Only edges made or used since.")
+    ] = None,
 ) -> Neighbourhood:
     """Show the blocks within --hops of a block and the edges among them, with type and strength now."""
-    found = session.memory.neighbourhood(session.block(block).id, hops, limit)
+    chosen = session.block(block).id
+    found = session.memory.graph.neighbourhood(chosen, hops, limit, relations=relation or (), since=since)
     session.listed = tuple(each.id for each in found.blocks)
+    return found
+
+
+@verb("graph path", summary="Show the strongest way between two blocks.")
+def path(
+    session: Session,
+    start: Annotated[str, typer.Argument(metavar="FROM", help="A block."), Takes("block")],
+    goal: Annotated[
+        str | None, typer.Argument(metavar="TO", help="Another; else the selected one."), Takes("block")
+    ] = None,
+) -> Way:
+    """Follow the edges whose strengths have the greatest product: by which steps two blocks hang together."""
+    found = session.memory.graph.path(session.block(start).id, session.block(goal).id)
+    session.listed = tuple(each.id for each in found.blocks)
+    return found
+
+
+@verb("graph communities", summary="Part the graph into what hangs together.", long=True)
+def communities(
+    session: Session,
+    *,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The largest so many.")] = 12,
+) -> Communities:
+    """Part the blocks by the strengths of their edges (Louvain's method), with the most central of each part."""
+    found = session.memory.graph.communities(limit)
+    session.listed = tuple(each.centre[0].id for each in found.found)
     return found
 
 

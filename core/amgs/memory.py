@@ -23,7 +23,7 @@ from amgs.frames import definition as shipped
 from amgs.frames import pipeline, registry, shipping
 from amgs.frames import why as frame_why
 from amgs.frames.door import Frames
-from amgs.graph import traversal
+from amgs.graph.door import Graph
 from amgs.index.neighbours import Near
 from amgs.lifecycle import consolidate, fading, ingest, journal, lessons, verify
 from amgs.lifecycle import edit as editing
@@ -504,42 +504,24 @@ class Memory:
 
     # --- graph ------------------------------------------------------------------------------------------
 
+    @property
+    def graph(self) -> Graph:
+        """What lies around a block, ways between blocks, communities, centralities."""
+        return Graph(self._room(), self.block)
+
     def neighbourhood(self, block_id: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
         """What lies within `hops` of a block, the nearest and strongest `limit` of it."""
-        block = self.block(block_id)
-        number = stored_blocks.numbers_of(self._store, [block.id])[block.id]
-        with self._lock:
-            view, measures = self._derived.graph.view(), self._derived.graph.measures()
-            reached = traversal.within(view, number, hops, limit)
-            around = {
-                n.number: n.block for n in stored_blocks.by_number(self._store, [r.number for r in reached])
-            }
-            rows = view.edges_among(set(around))
-            edges = view.live_edges(rows, {n: b.id for n, b in around.items()})
-            at = {n: view.index_of(n) for n in around}
-        return Neighbourhood(
-            center=block,
-            hops=hops,
-            distances={around[r.number].id: r.distance for r in reached},
-            blocks=tuple(around[r.number] for r in reached),
-            edges=edges,
-            centrality={around[n].id: measures.of(i) for n, i in at.items() if i is not None},
-        )
+        return self.graph.neighbourhood(block_id, hops, limit)
 
     def centrality(self, block_id: str) -> Centrality:
         """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside the
         graph.
         """
-        wanted = self._id(block_id)
-        number = stored_blocks.numbers_of(self._store, [wanted])[wanted]
-        with self._lock:
-            at = self._derived.graph.view().index_of(number)
-            return Centrality() if at is None else self._derived.graph.measures(betweenness=True).of(at)
+        return self.graph.centrality(block_id)
 
     def graph_stats(self) -> GraphStats:
-        """Size and shape of the graph of blocks that are neither archived nor pruned."""
-        with self._lock:
-            return traversal.stats(self._derived.graph.view())
+        """Counts and shape of the whole graph."""
+        return self.graph.stats()
 
     # --- decay ------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from amgs.errors import InputError
+from amgs.lifecycle.supersede import ReviewItem
 from amgs.model import (
     Block,
     Candidate,
@@ -32,6 +33,7 @@ from amgs.model import (
     Progress,
     Reliability,
     ReliabilityBin,
+    Review,
     ScoreParts,
     Span,
     StoreStatus,
@@ -54,6 +56,7 @@ from amgs_tui.verbs.results import (
     OperationList,
     Overview,
     Recording,
+    ReviewList,
     Saved,
     Selected,
     Stepped,
@@ -104,6 +107,7 @@ class World:
         self.step = 0
         self.closed = False
         self.layout = Layout()
+        self.judged: list[int] = []
         self._gate = threading.Event()
 
     # --- what the engine's thread sees --------------------------------------------------------------------
@@ -208,6 +212,18 @@ class World:
 
     def bookmarks(self) -> BookmarkList:
         return BookmarkList((Bookmark(self.blocks[0].id, self.blocks[0].title, "ask Ilse"),))
+
+    def review_list(self, **_: Any) -> ReviewList:
+        older, newer = self.blocks[0], self.blocks[1]
+        open_ = Review(7, "supersedes", older.id, newer.id, "the belt is another one", 0.8, NOW)
+        return ReviewList((ReviewItem(open_, older, newer),) if not self.judged else ())
+
+    def review_accept(self, review: int) -> Operation:
+        self.judged.append(review)
+        return Operation(2, "review verdict", NOW, "accepted", 1, 1)
+
+    def graph_communities(self, **_: Any) -> OperationList:
+        return OperationList(())
 
     def frame_list(self) -> FrameList:
         weights = Weights(0.3, 0.1, 0.1, 0.4, 0.1)

@@ -4,6 +4,8 @@ all.
 
 from __future__ import annotations
 
+from textual.widgets import Input
+
 from amgs_tui.messages import Answer, Finished, Request
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
@@ -355,3 +357,52 @@ async def test_a_pane_that_cannot_look_says_why_and_recovers() -> None:
         world.broken = {}
         await driven.press("r")
         assert "A fault" not in driven.text
+
+
+# --- review, relations, what if ---------------------------------------------------------------------------
+
+
+async def test_a_finding_is_shown_with_both_texts_and_judged_by_a_key() -> None:
+    world = World(consolidated=6)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("v")
+        assert "supersedes" in driven.text and "1 finding" in driven.text
+        await driven.press("enter")
+        assert (
+            "older" in driven.text and "newer" in driven.text and "marked with its successor" in driven.text
+        )
+        await driven.press("a")
+        assert world.judged == [7]
+        await driven.press("1", "v")
+        assert "Look for conflicts?" in driven.text
+        await driven.press("n")
+        assert "review scan" not in world.verbs()
+
+
+async def test_the_graph_shows_the_edges_of_one_type_when_asked() -> None:
+    world = World(consolidated=6)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("slash")
+        await driven.type("dome", "enter")
+        await driven.press("3", "f")
+        await driven.press("down", "enter")
+        asked = [call.arguments for call in world.calls if call.verb == "graph neighbours"]
+        assert asked[-1].get("relation") and "only" in driven.text
+        await driven.press("f", "home", "enter")
+        assert (
+            "relation" not in [call.arguments for call in world.calls if call.verb == "graph neighbours"][-1]
+        )
+
+
+async def test_keys_that_lead_to_the_command_line_leave_the_rest_to_be_typed() -> None:
+    async with drive(World(consolidated=6), (120, 40)) as driven:
+        await driven.press("slash")
+        await driven.type("dome", "enter")
+        for pane, key, begins in (
+            ("4", "w", "decay preview "),
+            ("3", "w", "graph path "),
+            ("5", "c", "calibrate --dry"),
+        ):
+            await driven.press(pane, key)
+            assert driven.app.query_one("#prompt-input", Input).value.startswith(begins)
+            await driven.press("escape")

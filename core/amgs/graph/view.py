@@ -114,6 +114,17 @@ class GraphView:
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero((self.source == node) | (self.target == node))
 
+    def only(self, rows: NDArray[np.int64]) -> GraphView:
+        """The same nodes with these edges alone."""
+        return GraphView(
+            self.nodes,
+            _rows(self.columns, rows),
+            self.source[rows],
+            self.target[rows],
+            self.strength[rows],
+            self.as_of,
+        )
+
     def live_edges(
         self, rows: NDArray[np.int64], id_of: Callable[[int], str] | Mapping[int, str]
     ) -> tuple[LiveEdge, ...]:
@@ -157,7 +168,7 @@ def strengths(columns: EdgeColumns, now: datetime) -> NDArray[np.float64]:
     """weight x confidence x exp(-λ hours) of every edge: (m,) in [0, 1]; negative hours count as none (AMGS
     §7.1).
     """
-    hours = np.maximum(_microseconds(now) - columns.reinforced, 0) / _MICROSECONDS_PER_HOUR
+    hours = np.maximum(microseconds(now) - columns.reinforced, 0) / _MICROSECONDS_PER_HOUR
     relevance = np.exp(-columns.decay_lambda * hours)
     return np.clip(columns.weight * columns.confidence * relevance, 0.0, 1.0)
 
@@ -202,7 +213,8 @@ def _adjacency(
     return Adjacency(starts, (pairs % max(n, 1)).astype(np.int64), joined)
 
 
-def _microseconds(instant: datetime) -> int:
+def microseconds(instant: datetime) -> int:
+    """Since 1970, in UTC."""
     return (instant - _EPOCH) // timedelta(microseconds=1)
 
 

@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(Protocol):
@@ -66,7 +66,7 @@ def as_utc(instant: datetime) -> datetime:
 
 def microseconds_of(instant: datetime) -> int:
     """Microseconds from the beginning of 1970 to an aware instant: how columns hold time."""
-    return (instant - _EPOCH) // timedelta(microseconds=1)
+    return (instant - EPOCH) // timedelta(microseconds=1)
 
 
 def parse_instant(text: str) -> datetime:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,12 +11,17 @@ from numpy.typing import NDArray
 
 from amgs.clock import Clock
 from amgs.errors import ModelError, StoreCorruptError, StoreError
+from amgs.graph import kept as kept_graph
 from amgs.graph.live import LiveGraph
-from amgs.index.keyword import KeywordIndex, Stamp
+from amgs.index.keyword import KeywordIndex
 from amgs.index.neighbours import Near
+from amgs.index.roll import Roll
+from amgs.index.shelf import Generation, Shelf, Stamp, save_arrays
 from amgs.index.traits import Traits
-from amgs.index.vector import VectorIndex
+from amgs.index.vector import Base, VectorIndex
 from amgs.model import STATUSES, BlockFilter, Fault, Vector
+from amgs.reading import Reader
+from amgs.retrieval import terrain
 from amgs.retrieval.ports import Sources
 from amgs.retrieval.terrain import Terrain, lay_out
 from amgs.settings import Settings
@@ -25,7 +29,6 @@ from amgs.store import block_columns
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
 from amgs.store import meta as stored_meta
-from amgs.store.blocks import Numbered
 from amgs.store.connection import MEMORY, Store
 from amgs.text.embedding import Embedder
 
@@ -33,8 +36,10 @@ _LIVE = BlockFilter(statuses=("raw", "consolidated"))
 _SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
 _EVERY = BlockFilter(statuses=STATUSES)
 _BATCH = 2000
-_FILTERS_KEPT = 32
-_BLOCKS_KEPT = 4000
+_VECTORS = 1
+"""Format of the kept vectors."""
+_WORTH_KEEPING = 2000
+"""Blocks from which on derived arrays lie beside the store; fewer are derived faster than they are found."""
 
 
 class Derived:
@@ -44,15 +49,34 @@ class Derived:
         self._store = store
         self._embedder = embedder
         self._clock = clock
-        beside = None if store.path == MEMORY else Path(f"{store.path}.index") / "keyword"
-        self._keyword = KeywordIndex.open(beside, read_only=store.read_only)
+        self._settings = settings
+        beside = None if store.path == MEMORY else Path(f"{store.path}.index")
+        self._keyword = KeywordIndex.open(
+            None if beside is None else beside / "keyword", read_only=store.read_only
+        )
+        self._shelves = {
+            name: Shelf(None if beside is None else beside / name, format, read_only=store.read_only)
+            for name, format in (
+                ("vectors", _VECTORS),
+                ("graph", kept_graph.FORMAT),
+                ("blocks", terrain.FORMAT),
+            )
+        }
         self._vectors: VectorIndex | None = None
         self._vectors_at = -1
         self._counter = self._true_at = -1
-        self._reader = _Reader(store)
-        self._graph = LiveGraph(self._load_graph, lambda: self._counter, clock, settings.graph)
+        self._reader = Reader(store, lambda: self._caught_up_roll())
+        self._graph = LiveGraph(
+            self._load_graph,
+            lambda: self._counter,
+            clock,
+            settings.graph,
+            kept=self._kept_graph,
+            walks=lambda since: stored_edges.walked(store, since),
+        )
         self._terrain: Terrain | None = None
         self._terrain_at = -1
+        self._roll: Roll | None = None
         # The same query is embedded for the search, for the frame and for each of its children.
         self._embed = lru_cache(maxsize=64)(self._embed_one)
 
@@ -88,12 +112,20 @@ class Derived:
 
     def forget(self) -> None:
         """Drop what follows revisions: the store was filled from elsewhere."""
+        for shelf in self._shelves.values():
+            shelf.forget()
         self._vectors, self._vectors_at = None, -1
+        self._terrain, self._terrain_at = None, -1
+        self._roll = None
+        self._graph.forget()
 
     def close(self) -> None:
-        """Catch up once more and seal the keyword index, so that the next open finds it true."""
+        """Catch up once more, seal the keyword index, and keep what was derived, so that the next open finds it
+        true.
+        """
         if not self._store.read_only:
             self._catch_up_keyword()
+            self._keep()
         self._keyword.close()
 
     def faults(self) -> list[Fault]:
@@ -116,7 +148,18 @@ class Derived:
         except (ModelError, StoreCorruptError) as error:
             return [Fault("vector index", error.message)]
         off = np.setxor1d(held, block_columns.embedded(self._store)).size
-        return [Fault("vector index", f"{off} blocks differ from the store", repairable=True)] if off else []
+        found = [Fault("vector index", f"{off} blocks differ from the store", repairable=True)] if off else []
+        return found + self._damage()
+
+    def _damage(self) -> list[Fault]:
+        """Kept files that are not what was written; they are removed, and derived anew at the next open."""
+        found = []
+        for name, shelf in self._shelves.items():
+            bad = shelf.damage(stored_meta.store_id(self._store))
+            if bad:
+                shelf.forget()
+                found.append(Fault(f"kept {name}", bad, repairable=True))
+        return found
 
     # --- inside -----------------------------------------------------------------------------------------
 
@@ -138,19 +181,29 @@ class Derived:
         counter = self._counter
         index = self._vectors
         if index is None:
-            space = stored_meta.embedding_space(self._store)
-            index = VectorIndex(space[1] if space is not None else self._embedder.dimension)
+            index, self._vectors_at = self._opened_vectors()
         if counter != self._vectors_at:
             index.remove(np.setdiff1d(index.numbers, block_columns.embedded(self._store)))
-            changed = block_columns.embeddings(self._store, since=self._vectors_at)
-            if len(changed.numbers):
+            for changed in block_columns.embedding_batches(self._store, since=self._vectors_at):
                 index.add(changed.numbers, changed.matrix)
         self._vectors, self._vectors_at = index, counter
         return index
 
+    def _opened_vectors(self) -> tuple[VectorIndex, int]:
+        """The vectors kept beside the store and their revision; none and -1 without any."""
+        space = stored_meta.embedding_space(self._store)
+        kept = self._kept("vectors")
+        if kept is not None and space is not None and kept.said.get("space") == list(space):
+            return VectorIndex(space[1], Base.read(kept)), kept.stamp.revision
+        return VectorIndex(space[1] if space is not None else self._embedder.dimension), -1
+
     def _terrain_now(self) -> Terrain:
         """The order and the episodes of all blocks, laid out once for a state of the store."""
         counter = self._counter
+        if self._terrain is None:
+            kept = self._kept("blocks")
+            if kept is not None:
+                self._terrain, self._terrain_at = terrain.read(kept), kept.stamp.revision
         if self._terrain is None or counter != self._terrain_at:
             traits = Traits.none() if self._terrain is None else self._terrain.traits
             gone = np.setdiff1d(traits.numbers, block_columns.numbers(self._store, _EVERY))
@@ -159,66 +212,67 @@ class Derived:
             self._terrain_at = counter
         return self._terrain
 
+    def _caught_up_roll(self) -> Roll:
+        if self._roll is None:
+            kept = self._kept("blocks")
+            self._roll = Roll.none() if kept is None else Roll(kept.array("roll"), kept.array("ids"))
+            self._roll_at = -1
+        if self._roll_at != self._counter:
+            self._roll = self._roll.with_(*block_columns.ids_after(self._store, self._roll.last))
+            self._roll_at = self._counter
+        return self._roll
+
+    # --- what lies beside the store ---------------------------------------------------------------------
+
+    def _kept(self, name: str) -> Generation | None:
+        """What was kept of this store; what claims to be of its future is of a copy, and is not used."""
+        found = self._shelves[name].latest(stored_meta.store_id(self._store))
+        return found if found is not None and found.stamp.revision <= self._store.structure_counter else None
+
+    def _kept_graph(self) -> kept_graph.KeptGraph | None:
+        kept = self._kept("graph")
+        return None if kept is None else kept_graph.read(kept)
+
+    def _keep(self) -> None:
+        """Write what this session derived and the shelves do not hold, where it would take long to derive again."""
+        self._look()
+        store = stored_meta.store_id(self._store)
+        settled = self._graph.settled() if self._worth("graph", self._graph.version) else None
+        if settled is not None and settled[0].nodes.size >= _WORTH_KEEPING:
+            view, standing = settled
+            said = kept_graph.said(view, standing.edges)
+            with self._shelves["graph"].writing(Stamp(store, self._graph.version), said) as folder:
+                kept_graph.write(folder, view, standing.numbers, standing.scores)
+        ground = self._terrain
+        long = ground is not None and ground.traits.numbers.size >= _WORTH_KEEPING
+        if ground is not None and long and self._worth("blocks", self._terrain_at):
+            stamp = Stamp(store, self._terrain_at)
+            with self._shelves["blocks"].writing(stamp, terrain.said(ground)) as folder:
+                terrain.write(folder, ground)
+                roll = self._caught_up_roll()
+                save_arrays(folder, {"roll": roll.numbers, "ids": roll.ids})
+        vectors = self._vectors
+        # A short tail is caught up faster than a long base is written.
+        late = vectors is not None and vectors.tail + vectors.gone > max(_WORTH_KEEPING, len(vectors) // 20)
+        if vectors is not None and late and self._shelves["vectors"].writable:
+            space = list(stored_meta.embedding_space(self._store) or ())
+            stamp = Stamp(store, self._vectors_at)
+            with self._shelves["vectors"].writing(stamp, {"space": space}) as folder:
+                vectors.write(folder, approximate_from=self._settings.retrieval.approximate_from)
+
+    def _worth(self, name: str, revision: int) -> bool:
+        """Whether a shelf can be written and does not hold this revision already."""
+        if revision < 0 or not self._shelves[name].writable:
+            return False
+        kept = self._kept(name)
+        return kept is None or kept.stamp.revision != revision
+
     def _load_graph(self) -> tuple[stored_edges.EdgeTable, NDArray[np.int64]]:
         return stored_edges.table(self._store), block_columns.numbers(self._store, _LIVE)
 
     def _embed_one(self, text: str) -> Vector:
         vector: Vector = self._embedder.embed([text])[0]
         return vector
-
-
-class _Reader:
-    """The store's reading side as retrieval asks for it, with a memory: the numbers that pass a filter and
-    the facts of all blocks as long as the structure stands, the blocks read as long as nothing changes.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._changes = self._structure = -1
-        self._passing: dict[BlockFilter, NDArray[np.int64]] = {}
-        self._facts: block_columns.Facts | None = None
-        self._clocks_are_true = False
-        self._blocks: dict[int, Numbered] = {}
-
-    def follow(self, changes: int, structure: int) -> None:
-        """Forget what is no longer true of a store with these counters."""
-        if structure != self._structure:
-            self._structure, self._facts = structure, None
-            self._passing.clear()
-        if changes != self._changes:
-            self._changes, self._clocks_are_true = changes, False
-            self._blocks.clear()
-
-    def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
-        if limit is not None or wanted.reinforced_since is not None:
-            return block_columns.numbers(self._store, wanted, limit=limit)
-        # All else that a filter asks for stands still as long as the structure does.
-        if wanted not in self._passing:
-            if len(self._passing) >= _FILTERS_KEPT:
-                self._passing.clear()
-            self._passing[wanted] = block_columns.numbers(self._store, wanted)
-        return self._passing[wanted]
-
-    def stored(self, numbers: Sequence[int]) -> Sequence[Numbered]:
-        missing = [n for n in numbers if n not in self._blocks]
-        if missing:
-            if len(self._blocks) + len(missing) > _BLOCKS_KEPT:
-                self._blocks.clear()
-                missing = list(numbers)
-            self._blocks.update((one.number, one) for one in stored_blocks.by_number(self._store, missing))
-        return [self._blocks[n] for n in sorted(numbers) if n in self._blocks]
-
-    def facts(self, numbers: Sequence[int]) -> block_columns.Facts:
-        if self._facts is None:
-            self._facts = block_columns.facts(self._store, _EVERY)
-        elif not self._clocks_are_true:
-            reinforced, times = block_columns.clocks(self._store)
-            self._facts = replace(self._facts, reinforced=reinforced, reinforcements=times)
-        self._clocks_are_true = True
-        return self._facts.of(numbers)
-
-    def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
-        return stored_blocks.numbers_of(self._store, ids)
 
 
 def check_space(store: Store, embedder: Embedder) -> None:

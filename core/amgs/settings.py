@@ -60,6 +60,11 @@ class RetrievalSettings(Section):
     graph_share: float = Field(
         default=0.25, ge=0, le=1, description="How much of a seed's similarity flows along a full edge."
     )
+    approximate_from: int = Field(
+        default=50_000,
+        gt=0,
+        description="From so many vectors on the nearest are looked up in a graph of neighbours.",
+    )
     lexical_share: float = Field(
         default=0.5,
         ge=0,
@@ -71,6 +76,11 @@ class RetrievalSettings(Section):
 class GraphSettings(Section):
     ttl_seconds: float = Field(
         default=300.0, ge=0, description="How long a materialised graph may serve without a look."
+    )
+    fresh_centrality_nodes: int = Field(
+        default=10_000,
+        ge=0,
+        description="Above this size a search goes by the centrality last worked out, and closing works it out.",
     )
     exact_betweenness_nodes: int = Field(
         default=2000, gt=0, description="Above this size betweenness is sampled."

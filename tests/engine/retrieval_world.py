@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from amgs.clock import FixedClock, microseconds_of
 from amgs.graph.live import LiveGraph
 from amgs.identity import block_id
-from amgs.index.keyword import KeywordIndex, Stamp
+from amgs.index.keyword import KeywordIndex
+from amgs.index.shelf import Stamp
 from amgs.index.traits import Traits
 from amgs.index.vector import VectorIndex
 from amgs.model import STATUSES, Block, BlockFilter, Vector

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from amgs.errors import StoreError
-from amgs.index.keyword import Contents, KeywordIndex, Stamp
+from amgs.index.keyword import Contents, KeywordIndex
+from amgs.index.shelf import Stamp
 from amgs.index.terms import identifiers
 
 TEXTS = {

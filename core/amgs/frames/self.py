@@ -80,7 +80,6 @@ def _lasting(
 
 def _central(sources: Sources, settings: SelfSettings) -> dict[int, float]:
     """Blocks so central that reinforcement, which stays under 1, can lift their mean over the threshold."""
-    scores = sources.graph.measures().importance()
-    nodes = sources.graph.view().nodes
-    enough = scores >= max(2 * settings.threshold - 1, 1e-9)
-    return dict(zip(nodes[enough].tolist(), scores[enough].tolist(), strict=True))
+    standing = sources.graph.standing()
+    enough = standing.scores >= max(2 * settings.threshold - 1, 1e-9)
+    return dict(zip(standing.numbers[enough].tolist(), standing.scores[enough].tolist(), strict=True))

@@ -11,9 +11,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.clock import as_utc
+from amgs.clock import as_utc, microseconds_of
 from amgs.graph import communities, traversal
-from amgs.graph.view import GraphView, microseconds
+from amgs.graph.view import GraphView
 from amgs.model import Block, Centrality, GraphStats, LiveEdge, Neighbourhood
 from amgs.room import Room
 from amgs.store import blocks as stored_blocks
@@ -155,5 +155,5 @@ def _only(view: GraphView, relations: Collection[str], since: datetime | None) -
     if relations:
         kept &= np.isin(view.columns.relation.astype(str), list(relations))
     if since is not None:
-        kept &= np.maximum(view.columns.created, view.columns.reinforced) >= microseconds(as_utc(since))
+        kept &= np.maximum(view.columns.created, view.columns.reinforced) >= microseconds_of(as_utc(since))
     return view.only(np.flatnonzero(kept))

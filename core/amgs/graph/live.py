@@ -5,18 +5,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.clock import Clock
-from amgs.graph.centrality import Measures, measure
-from amgs.graph.view import EdgeColumns, GraphView, materialise
+from amgs.clock import Clock, microseconds_of
+from amgs.graph.centrality import Measures, Scores, measure
+from amgs.graph.kept import KeptGraph
+from amgs.graph.view import EdgeColumns, GraphView, materialise, refreshed
 from amgs.settings import GraphSettings
 
 Load = Callable[[], tuple[EdgeColumns, NDArray[np.int64]]]
 """Reads all edges between live blocks, and the numbers of the live blocks."""
+
+
+class Walks(Protocol):
+    """Edges that were walked, as arrays of length w: source and target are numbers of blocks; instants are
+    microseconds since 1970.
+    """
+
+    @property
+    def source(self) -> NDArray[np.int64]: ...
+    @property
+    def target(self) -> NDArray[np.int64]: ...
+    @property
+    def relation(self) -> NDArray[np.object_]: ...
+    @property
+    def reinforced(self) -> NDArray[np.int64]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Centrality as last known: numbers (n,) ascending and their scores (n,). edges: of the graph it is of."""
+
+    numbers: NDArray[np.int64]
+    scores: Scores
+    edges: int
 
 
 class LiveGraph:
@@ -24,36 +51,65 @@ class LiveGraph:
     TTL.
 
     version: rises whenever the edges or the live blocks change. The TTL is for decay: within it strengths are
-    taken to stand still.
+    taken to stand still. kept: what lies beside the store from an earlier session. walks: the edges walked since
+    an instant, by which a view whose edges still stand is renewed; without it the edges are read again.
     """
 
     def __init__(
-        self, load: Load, version: Callable[[], int], clock: Clock, settings: GraphSettings, seed: int = 0
+        self,
+        load: Load,
+        version: Callable[[], int],
+        clock: Clock,
+        settings: GraphSettings,
+        seed: int = 0,
+        *,
+        kept: Callable[[], KeptGraph | None] = lambda: None,
+        walks: Callable[[int], Walks] | None = None,
     ) -> None:
         self._load = load
         self._version = version
         self._clock = clock
         self._settings = settings
         self._seed = seed
+        self._kept = kept
+        self._walks = walks
         self._view: GraphView | None = None
         self._at_version = -1
         self._measures: Measures | None = None
+        self._standing: Standing | None = None
+
+    @property
+    def version(self) -> int:
+        """The version of the view that serves, -1 before the first."""
+        return self._at_version
+
+    def forget(self) -> None:
+        """Drop everything: the store was filled from elsewhere."""
+        self._view = self._measures = self._standing = None
+        self._at_version = -1
 
     def view(self) -> GraphView:
         """The graph as it is now, at most a TTL old."""
         version, now = self._version(), self._clock.now()
-        if (
-            self._view is None
-            or version != self._at_version
-            or self._stale(self._view, now - self._view.as_of)
-        ):
-            columns, nodes = self._load()
-            self._view = materialise(columns, nodes, now)
-            self._at_version, self._measures = version, None
-        return self._view
+        view = self._view
+        if view is None or version != self._at_version:
+            view = self._opened(version) if view is None else None
+            if view is None:
+                columns, nodes = self._load()
+                view = materialise(columns, nodes, now)
+            self._view, self._at_version, self._measures = view, version, None
+        if self._stale(view, now - view.as_of):
+            if self._walks is None:
+                columns, nodes = self._load()
+                view = materialise(columns, nodes, now)
+            else:
+                walks = self._walks(microseconds_of(view.as_of))
+                view = refreshed(view, walks.source, walks.target, walks.relation, walks.reinforced, now)
+            self._view, self._measures = view, None
+        return view
 
     def measures(self, *, betweenness: bool = False) -> Measures:
-        """The centralities of the present view, computed once for it."""
+        """The centralities of the present view, computed once for it; a large graph takes seconds."""
         view = self.view()
         known = self._measures
         if known is None or (betweenness and known.betweenness is None):
@@ -64,14 +120,54 @@ class LiveGraph:
                 seed=self._seed,
             )
             self._measures = known
+            self._standing = Standing(view.nodes, known.importance(), view.source.size)
         return known
 
-    def importance(self, numbers: Sequence[int]) -> dict[int, float]:
-        """The centrality score of each block; 0 for a block outside the graph."""
+    def standing(self) -> Standing:
+        """The centrality that scoring goes by: of the present view while the graph is small, else the last that
+        was worked out. It moves slowly, and a search must not wait for it.
+        """
         view = self.view()
-        scores = self.measures().importance()
-        places = {number: view.index_of(number) for number in numbers}
-        return {n: 0.0 if at is None else float(scores[at]) for n, at in places.items()}
+        if self._measures is None and view.nodes.size <= self._settings.fresh_centrality_nodes:
+            self.measures()
+        return self._standing or Standing(view.nodes[:0], np.zeros(0), 0)
+
+    def importance(self, numbers: Sequence[int]) -> dict[int, float]:
+        """The centrality score of each block as it stands; 0 for a block outside the graph."""
+        wanted = np.asarray(numbers, dtype=np.int64)
+        return dict(zip(wanted.tolist(), self.importances(wanted).tolist(), strict=True))
+
+    def importances(self, numbers: NDArray[np.int64]) -> Scores:
+        """The same as an array: (m,)."""
+        standing = self.standing()
+        if not standing.numbers.size:
+            return np.zeros(numbers.size)
+        at = np.minimum(np.searchsorted(standing.numbers, numbers), standing.numbers.size - 1)
+        return np.where(standing.numbers[at] == numbers, standing.scores[at], 0.0)
+
+    def settled(self) -> tuple[GraphView, Standing] | None:
+        """The view with its centrality, to be kept; None when no view was ever asked for. Centrality is worked
+        out anew when more than a hundredth of the blocks or edges came or went since it was.
+        """
+        view = self._view
+        if view is None:
+            return None
+        standing = self._standing
+        if standing is None or any(
+            abs(now - then) > now // 100
+            for now, then in ((view.nodes.size, standing.numbers.size), (view.source.size, standing.edges))
+        ):
+            scores = measure(view).importance()
+            standing = Standing(view.nodes, scores, view.source.size)
+        return view, standing
+
+    def _opened(self, version: int) -> GraphView | None:
+        """The kept view when it is of this version; its centrality stands in any case."""
+        kept = self._kept()
+        if kept is None:
+            return None
+        self._standing = Standing(kept.standing, kept.scores, kept.standing_edges)
+        return kept.view if kept.version == version else None
 
     def _stale(self, view: GraphView, age: timedelta) -> bool:
         return bool(view.strength.size) and not (

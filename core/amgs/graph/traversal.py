@@ -32,14 +32,13 @@ def within(view: GraphView, start: int, hops: int, limit: int | None = None) -> 
     node = view.index_of(start)
     if node is None:
         return (Reached(start, 0, 1.0),)
-    adjacency = view.adjacency
     best: dict[int, float] = {node: 1.0}
     found = [Reached(start, 0, 1.0)]
     ring = {node: 1.0}
     for distance in range(1, max(hops, 0) + 1):
         following: dict[int, float] = {}
         for here, strength in ring.items():
-            neighbours, strengths = adjacency.of(here)
+            neighbours, strengths = view.around(here)
             for there, step in zip(neighbours.tolist(), strengths.tolist(), strict=True):
                 if there not in best:
                     following[there] = max(following.get(there, 0.0), strength * step)
@@ -59,7 +58,6 @@ def strongest_path(view: GraphView, start: int, goal: int) -> tuple[int, ...]:
     first, last = view.index_of(start), view.index_of(goal)
     if first is None or last is None:
         return ()
-    adjacency = view.adjacency
     came: dict[int, int] = {}
     cost = {first: 0.0}
     queue = [(0.0, first)]
@@ -71,7 +69,7 @@ def strongest_path(view: GraphView, start: int, goal: int) -> tuple[int, ...]:
         done.add(here)
         if here == last:
             return _trace(view, came, last)
-        neighbours, strengths = adjacency.of(here)
+        neighbours, strengths = view.around(here)
         for there, strength in zip(neighbours.tolist(), strengths.tolist(), strict=True):
             if strength <= 0.0 or there in done:
                 continue

@@ -7,18 +7,19 @@ the hours have moved on.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.clock import EPOCH, microseconds_of
 from amgs.model import Edge, LiveEdge
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECONDS_PER_HOUR = 3_600_000_000.0
 
 
@@ -73,11 +74,24 @@ class Adjacency:
 
 
 @dataclass(frozen=True, eq=False)
+class Ties:
+    """Where each node's edges are, in both directions: places starts[i] to starts[i + 1] are those of node i.
+
+    starts: (n + 1,). neighbour: (k,) node indices, ascending in each row; edge: (k,) rows of the edges. Loops are
+    left out. It does not change while the edges stand, whatever their strengths do.
+    """
+
+    starts: NDArray[np.int64]
+    neighbour: NDArray[np.int64]
+    edge: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class GraphView:
     """The graph of the live blocks at `as_of`.
 
     nodes: (n,) numbers of blocks, ascending. source, target: (m,) indices into nodes. strength: (m,) in [0,
-    1].
+    1]. laid: the ties, when they are known already.
     """
 
     nodes: NDArray[np.int64]
@@ -86,6 +100,7 @@ class GraphView:
     target: NDArray[np.int64]
     strength: NDArray[np.float64]
     as_of: datetime
+    laid: Ties | None = None
 
     def index_of(self, number: int) -> int | None:
         """The node index of a block; None when the block is not in the graph."""
@@ -93,14 +108,34 @@ class GraphView:
         return at if at < self.nodes.size and int(self.nodes[at]) == number else None
 
     @cached_property
+    def ties(self) -> Ties:
+        """Both directions of every edge, by node."""
+        return self.laid or _ties(self.nodes.size, self.source, self.target)
+
+    @cached_property
     def adjacency(self) -> Adjacency:
-        """Both directions of every edge, parallel edges joined."""
-        return _adjacency(self.nodes.size, self.source, self.target, self.strength)
+        """Both directions of every edge, parallel edges joined: the whole graph at once."""
+        ties = self.ties
+        rows = np.repeat(np.arange(self.nodes.size), np.diff(ties.starts))
+        first = _firsts(rows, ties.neighbour)
+        joined = _joined(self.strength[ties.edge], first)
+        starts = np.zeros(self.nodes.size + 1, dtype=np.int64)
+        np.cumsum(np.bincount(rows[first], minlength=self.nodes.size), out=starts[1:])
+        return Adjacency(starts, np.asarray(ties.neighbour[first]), joined)
+
+    def around(self, node: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Neighbours of a node, ascending, and the strengths to them: one row of the adjacency, without the rest."""
+        ties = self.ties
+        row = slice(int(ties.starts[node]), int(ties.starts[node + 1]))
+        neighbours = np.asarray(ties.neighbour[row])
+        if not neighbours.size:
+            return neighbours, np.zeros(0)
+        first = _firsts(np.zeros_like(neighbours), neighbours)
+        return neighbours[first], _joined(self.strength[ties.edge[row]], first)
 
     def by_relation(self) -> dict[str, int]:
         """How many edges each relation has, by name."""
-        names, counts = np.unique(self.columns.relation.astype(str), return_counts=True)
-        return {str(name): int(count) for name, count in zip(names, counts, strict=True)}
+        return dict(sorted(Counter(map(str, self.columns.relation.tolist())).items()))
 
     def edges_among(self, numbers: set[int]) -> NDArray[np.int64]:
         """Rows of the edges whose both ends are among the blocks: (k,)."""
@@ -164,17 +199,49 @@ def materialise(columns: EdgeColumns, nodes: NDArray[np.int64], now: datetime) -
     )
 
 
+def refreshed(
+    view: GraphView,
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    relation: NDArray[np.object_],
+    reinforced: NDArray[np.int64],
+    now: datetime,
+) -> GraphView:
+    """The view at `now`, its edges as they were but for the clocks of those walked since: columns of length w,
+    ends as numbers of blocks, instants in microseconds since 1970. Walks of edges it does not have are left out.
+    """
+    clocks = view.columns.reinforced.copy()
+    for begin, end, kind, instant in zip(
+        source.tolist(), target.tolist(), relation.tolist(), reinforced.tolist(), strict=True
+    ):
+        node = view.index_of(begin)
+        if node is None:
+            continue
+        rows = view.ties.edge[int(view.ties.starts[node]) : int(view.ties.starts[node + 1])]
+        for row in rows.tolist():
+            c = view.columns
+            if (int(c.source[row]), int(c.target[row]), str(c.relation[row])) == (begin, end, str(kind)):
+                clocks[row] = max(int(clocks[row]), instant)
+    c = view.columns
+    columns = Columns(
+        c.source, c.target, c.relation, c.weight, c.confidence, c.created, clocks, c.decay_lambda
+    )
+    return GraphView(view.nodes, columns, view.source, view.target, strengths(columns, now), now, view.ties)
+
+
 def strengths(columns: EdgeColumns, now: datetime) -> NDArray[np.float64]:
     """weight x confidence x exp(-λ hours) of every edge: (m,) in [0, 1]; negative hours count as none (AMGS
     §7.1).
     """
-    hours = np.maximum(microseconds(now) - columns.reinforced, 0) / _MICROSECONDS_PER_HOUR
+    hours = np.maximum(microseconds_of(now) - columns.reinforced, 0) / _MICROSECONDS_PER_HOUR
     relevance = np.exp(-columns.decay_lambda * hours)
     return np.clip(columns.weight * columns.confidence * relevance, 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns:
+class Columns:
+    """All edges, or some of them, as arrays; see EdgeColumns."""
+
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     relation: NDArray[np.object_]
@@ -185,8 +252,8 @@ class _Columns:
     decay_lambda: NDArray[np.float64]
 
 
-def _rows(c: EdgeColumns, rows: NDArray[np.int64]) -> _Columns:
-    return _Columns(
+def _rows(c: EdgeColumns, rows: NDArray[np.int64]) -> Columns:
+    return Columns(
         c.source[rows],
         c.target[rows],
         c.relation[rows],
@@ -198,25 +265,32 @@ def _rows(c: EdgeColumns, rows: NDArray[np.int64]) -> _Columns:
     )
 
 
-def _adjacency(
-    n: int, source: NDArray[np.int64], target: NDArray[np.int64], strength: NDArray[np.float64]
-) -> Adjacency:
-    real = source != target
+def _ties(n: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> Ties:
+    real = np.flatnonzero(source != target)
     begin = np.concatenate([source[real], target[real]])
     end = np.concatenate([target[real], source[real]])
-    # 1 - Π(1 - s) over parallel edges, as a sum of logarithms; a full strength is kept just under 1 for it.
-    spared = np.log1p(-np.minimum(np.concatenate([strength[real]] * 2), 1.0 - 1e-12))
-    pairs, which = np.unique(begin * max(n, 1) + end, return_inverse=True)
-    joined = -np.expm1(np.bincount(which, weights=spared, minlength=pairs.size))
+    order = np.argsort(begin * max(n, 1) + end, kind="stable")
     starts = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(pairs // max(n, 1), minlength=n), out=starts[1:])
-    return Adjacency(starts, (pairs % max(n, 1)).astype(np.int64), joined)
+    np.cumsum(np.bincount(begin, minlength=n), out=starts[1:])
+    return Ties(starts, end[order], np.concatenate([real, real])[order])
 
 
-def microseconds(instant: datetime) -> int:
-    """Since 1970, in UTC."""
-    return (instant - _EPOCH) // timedelta(microseconds=1)
+def _firsts(rows: NDArray[np.int64], neighbours: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where a new pair (row, neighbour) begins among places in order: (j,)."""
+    if not rows.size:
+        return np.zeros(0, dtype=np.int64)
+    fresh = (rows[1:] != rows[:-1]) | (neighbours[1:] != neighbours[:-1])
+    return np.concatenate([np.zeros(1, np.int64), np.flatnonzero(fresh) + 1])
+
+
+def _joined(strength: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Parallel edges, from one first to the next, joined as independent chances: (j,)."""
+    if not first.size:
+        return np.zeros(0)
+    # 1 - Π(1 - s) as a sum of logarithms; a full strength is kept just under 1 for it.
+    spared = np.log1p(-np.minimum(strength, 1.0 - 1e-12))
+    return np.asarray(-np.expm1(np.add.reduceat(spared, first)))
 
 
 def _instant(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)
+    return EPOCH + timedelta(microseconds=microseconds)

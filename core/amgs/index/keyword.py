@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tantivy import DocAddress, Document, Index, IndexWriter, Occur, Query, Schema, SchemaBuilder, Searcher
 
 from amgs.errors import StoreError
+from amgs.index.shelf import Stamp
 from amgs.index.terms import (
     LONGEST_QUERY,
     Identifier,
@@ -50,14 +51,6 @@ _DELETED_AT_ONCE = 1000
 
 Contents = Callable[[Sequence[int]], Iterable[tuple[int, str]]]
 """Reads (number, content) of blocks by their numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """What an index was built from: which store, at which revision of it."""
-
-    store: str
-    revision: int
 
 
 @dataclass(frozen=True, slots=True)

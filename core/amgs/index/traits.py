@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -76,7 +77,16 @@ class Traits:
     def named(self, text: str) -> tuple[int, ...]:
         """The names that a text mentions, by their first word or any longer one: places in `names`."""
         words = set(_WORD.findall(text.lower()))
-        return tuple(place for place, name in enumerate(self.names) if words & name_words(name))
+        return tuple(sorted({place for word in words for place in self._called.get(word, ())}))
+
+    @cached_property
+    def _called(self) -> dict[str, list[int]]:
+        """The places of the names that a word calls."""
+        called: dict[str, list[int]] = {}
+        for place, name in enumerate(self.names):
+            for word in name_words(name):
+                called.setdefault(word, []).append(place)
+        return called
 
     def without(self, numbers: NDArray[np.int64]) -> Traits:
         """These traits less some rows."""

@@ -1,72 +1,114 @@
-"""The vector index: exact cosine by one float32 product; derived from the store's embeddings."""
+"""The vector index: cosines of a query with every block; derived from the store's embeddings.
+
+A large part of it may lie beside the store, mapped into memory and sorted by number (the base); what came later is
+held in memory (the tail). Small stores are compared exactly, by one float32 product. A large base has a graph of
+near neighbours over 8-bit vectors beside it; what that brings is measured again exactly, so that only who is
+found is approximate, never how near it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs.errors import ModelError
+from amgs.index.nearby import Nearby
 from amgs.index.neighbours import Near, nearest
+from amgs.index.shelf import Generation, save_arrays
 from amgs.model import Vector
+
+LOOK = 4
+"""The neighbour graph is asked for so many times what is wanted, so that ranking anew has a choice."""
+
+FARTHEST_LOOK = 4096
+"""More than this is not asked of the neighbour graph: then the exact product is as cheap."""
+
+SMALLEST_SHARE = 0.05
+"""A filter that lets less of the store through is answered exactly."""
+
+_CHUNK = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """A query beside every vector: numbers (n,), cosines (n,), and the rows of those that may be found."""
+class Base:
+    """The kept part: numbers (n,) ascending, unit rows (n, d). total (d,) and second (d, d): the sum of the rows
+    and of their outer products. nearby: the graph of neighbours, None for a small base.
+    """
 
     numbers: NDArray[np.int64]
-    cosines: NDArray[np.float32]
-    rows: NDArray[np.int64]
-    row_of: Mapping[int, int]
+    matrix: Vector
+    total: NDArray[np.float64]
+    second: NDArray[np.float64]
+    nearby: Nearby | None = None
 
-    def best(self, limit: int) -> list[tuple[int, float]]:
-        """The best `limit` (number, cosine) of those that may be found; ties by number."""
-        if limit <= 0 or not self.rows.size:
-            return []
-        cosines, numbers = self.cosines[self.rows], self.numbers[self.rows]
-        if limit < cosines.size:
-            # Everything as good as the last one in, so that ties at the edge are cut by number.
-            edge = np.partition(cosines, cosines.size - limit)[cosines.size - limit]
-            top = np.flatnonzero(cosines >= edge)
-        else:
-            top = np.arange(cosines.size)
-        order = top[np.lexsort((numbers[top], -cosines[top]))][:limit]
-        return [(int(numbers[i]), _clipped(float(cosines[i]))) for i in order]
+    @classmethod
+    def none(cls, dimension: int) -> Base:
+        return cls(
+            np.zeros(0, np.int64),
+            np.zeros((0, dimension), np.float32),
+            np.zeros(dimension),
+            np.zeros((dimension, dimension)),
+        )
 
-    def of(self, numbers: Iterable[int]) -> dict[int, float]:
-        """Cosine of each given block that has a vector."""
-        return {n: _clipped(float(self.cosines[self.row_of[n]])) for n in numbers if n in self.row_of}
+    @classmethod
+    def read(cls, kept: Generation) -> Base:
+        """The base of a generation that `VectorIndex.write` wrote."""
+        beside = kept.folder / Nearby.FILE
+        return cls(
+            kept.array("numbers"),
+            kept.array("matrix"),
+            kept.array("total"),
+            kept.array("second"),
+            Nearby.view(beside, kept.array("total").size) if beside.exists() else None,
+        )
 
-    @cached_property
-    def spread(self) -> tuple[float, float]:
-        """Mean and standard deviation of the cosines of all that may be found; (0, 0) of none."""
-        if not self.rows.size:
-            return 0.0, 0.0
-        held = self.cosines[self.rows] if self.rows.size < self.cosines.size else self.cosines
-        # Rounded as the cosines are.
-        return round(float(held.mean(dtype=np.float64)), 6), round(float(held.std(dtype=np.float64)), 6)
+    def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The row of each number, -1 for one that is not there: (m,)."""
+        return places(self.numbers, numbers)
 
 
 class VectorIndex:
-    """Unit vectors by block number. Rows are appended; a removed row is overwritten by the last."""
+    """Unit vectors by block number. Rows of the base come first, then those of the tail."""
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, base: Base | None = None) -> None:
         self.dimension = dimension
+        self._base = base or Base.none(dimension)
+        self._gone = np.zeros(self._base.numbers.size, dtype=np.bool_)
         self._matrix = np.zeros((0, dimension), dtype=np.float32)
         self._numbers = np.zeros(0, dtype=np.int64)
         self._row_of: dict[int, int] = {}
+        self._memo: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     def __len__(self) -> int:
-        return len(self._row_of)
+        return self._gone.size - self.gone + len(self._row_of)
 
     @property
     def numbers(self) -> NDArray[np.int64]:
         """Numbers of the blocks it holds, ascending: (n,)."""
-        return np.sort(self._numbers[: len(self)])
+        return np.sort(np.concatenate([self._base.numbers[~self._gone], self._numbers[: len(self._row_of)]]))
+
+    @cached_property
+    def gone(self) -> int:
+        """How many rows of the base have left or were replaced."""
+        return int(self._gone.sum())
+
+    @property
+    def tail(self) -> int:
+        """How many rows came after the base."""
+        return len(self._row_of)
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the neighbour graph finds what is near."""
+        return self._base.nearby is not None
+
+    # --- writing ----------------------------------------------------------------------------------------
 
     def add(self, numbers: NDArray[np.int64] | Sequence[int], vectors: Vector) -> None:
         """Add or replace vectors: numbers (m,), vectors (m, d); scaled to unit length, zero vectors stay
@@ -80,15 +122,17 @@ class VectorIndex:
                 f"Embeddings of {given.shape[1]} values do not fit an index of {self.dimension}.",
                 way_out="Use the embedding model that the store was made with.",
             )
-        self._reserve(len(self) + len(numbers))
-        for number, vector in zip(np.asarray(numbers).tolist(), unit(given), strict=True):
-            row = self._row_of.setdefault(number, len(self._row_of))
-            self._matrix[row] = vector
-            self._numbers[row] = number
+        wanted = np.asarray(numbers, dtype=np.int64)
+        self._leave_base(wanted)
+        self._reserve(self.tail + wanted.size)
+        rows = [self._row_of.setdefault(number, len(self._row_of)) for number in wanted.tolist()]
+        self._matrix[rows], self._numbers[rows] = unit(given), wanted
 
     def remove(self, numbers: NDArray[np.int64] | Sequence[int]) -> None:
-        """Forget vectors; unknown numbers are left alone."""
-        for number in np.asarray(numbers).tolist():
+        """Forget vectors; unknown numbers are left alone. Of the tail the last row takes the place."""
+        wanted = np.asarray(numbers, dtype=np.int64)
+        self._leave_base(wanted)
+        for number in wanted.tolist():
             row = self._row_of.pop(number, None)
             last = len(self._row_of)
             if row is not None and row != last:
@@ -96,15 +140,42 @@ class VectorIndex:
                 self._numbers[row] = self._numbers[last]
                 self._row_of[int(self._numbers[row])] = row
 
-    def compare(self, query: Vector, allowed: NDArray[np.int64] | None = None) -> Comparison:
-        """The cosine of every block it holds, by one product. allowed: numbers (ascending) that may be found;
-        None: all. query: (d,); a zero query is like nothing.
+    def write(self, folder: Path, *, approximate_from: int) -> None:
+        """Write everything it holds into a folder as the base of a next index; with the neighbour graph from
+        `approximate_from` vectors on.
         """
-        size = len(self)
+        numbers = self.numbers
+        shape = (numbers.size, self.dimension)
+        matrix = np.lib.format.open_memmap(folder / "matrix.npy", mode="w+", dtype=np.float32, shape=shape)
+        total, second = np.zeros(self.dimension), np.zeros((self.dimension, self.dimension))
+        for start in range(0, numbers.size, _CHUNK):
+            rows = self._take(self._locate(numbers[start : start + _CHUNK]))
+            matrix[start : start + _CHUNK] = rows
+            total += rows.sum(axis=0, dtype=np.float64)
+            second += rows.T @ rows
+        matrix.flush()
+        save_arrays(folder, {"numbers": numbers, "total": total, "second": second})
+        if numbers.size >= approximate_from:
+            kept = self._base.numbers[~self._gone]
+            known = self._base.nearby if kept.size > 0.8 * self._gone.size else None
+            left = self._base.numbers[self._gone] if known is not None else kept[:0]
+            fresh = np.setdiff1d(numbers, kept) if known is not None else numbers
+            Nearby.write(
+                folder / Nearby.FILE,
+                known,
+                left,
+                ((part, matrix[places(numbers, part)]) for part in _chunks(fresh)),
+                self.dimension,
+            )
+
+    # --- reading ----------------------------------------------------------------------------------------
+
+    def compare(self, query: Vector, allowed: NDArray[np.int64] | None = None) -> Comparison:
+        """The query beside the vectors. allowed: numbers (ascending) that may be found; None: all. query: (d,);
+        a zero query is like nothing.
+        """
         direction = unit(np.asarray(query, dtype=np.float32).reshape(1, -1))[0]
-        cosines = self._matrix[:size] @ direction
-        rows = self._rows(allowed) if direction.any() else np.zeros(0, dtype=np.int64)
-        return Comparison(self._numbers[:size], cosines, rows, self._row_of)
+        return Comparison(self, direction, allowed)
 
     def search(
         self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None
@@ -118,18 +189,22 @@ class VectorIndex:
     def nearest(
         self, queries: Vector, limit: int, *, floor: float, allowed: NDArray[np.int64] | None = None
     ) -> Near:
-        """The best `limit` blocks for each of many unit queries (m, d), cosine ≥ floor; rows are numbers.
+        """The best `limit` blocks for each of many unit queries (m, d), cosine ≥ floor; rows are numbers. Exact.
 
         allowed: numbers (ascending) that may be found; None: all.
         """
-        mask = None
-        if allowed is not None:
-            mask = np.zeros(len(self), dtype=np.bool_)
-            mask[self._rows(allowed)] = True
-        found = nearest(queries, self._matrix[: len(self)], limit, floor=floor, allowed=mask)
-        if not len(self):
-            return found
-        return Near(np.where(found.rows >= 0, self._numbers[found.rows], -1), found.cosines)
+        after = self._base.numbers.size
+        mask = np.zeros(after + self.tail, dtype=np.bool_)
+        mask[self._findable(allowed)] = True
+        found = Near.none(queries.shape[0], limit)
+        for matrix, numbers, passes in (
+            (self._base.matrix, self._base.numbers, mask[:after]),
+            (self._matrix[: self.tail], self._numbers[: self.tail], mask[after:]),
+        ):
+            if numbers.size:
+                part = nearest(queries, matrix, limit, floor=floor, allowed=passes)
+                found = found.joined(Near(np.where(part.rows >= 0, numbers[part.rows], -1), part.cosines))
+        return found
 
     def cosines(self, query: Vector, numbers: Sequence[int]) -> dict[int, float]:
         """Cosine of each given block that has a vector."""
@@ -138,36 +213,174 @@ class VectorIndex:
     def together(self, firsts: NDArray[np.int64], seconds: NDArray[np.int64]) -> NDArray[np.float32]:
         """Length of the sum of each pair's unit vectors, 0 to 2; 0 where one has none: (m,)."""
         lengths = np.zeros(firsts.size, dtype=np.float32)
-        places = [(self._row_of.get(a), self._row_of.get(b)) for a, b in zip(firsts, seconds, strict=True)]
-        both = [(i, a, b) for i, (a, b) in enumerate(places) if a is not None and b is not None]
-        if both:
-            at, first, second = (np.array(column, dtype=np.int64) for column in zip(*both, strict=True))
-            lengths[at] = np.linalg.norm(self._matrix[first] + self._matrix[second], axis=1)
+        first, second = self._locate(firsts), self._locate(seconds)
+        both = np.flatnonzero((first >= 0) & (second >= 0))
+        if both.size:
+            lengths[both] = np.linalg.norm(self._take(first[both]) + self._take(second[both]), axis=1)
         return lengths
 
     def vectors(self, numbers: Sequence[int]) -> dict[int, Vector]:
         """The unit vector (d,) of each given block that has one."""
-        return {n: self._matrix[self._row_of[n]].copy() for n in numbers if n in self._row_of}
+        wanted = np.asarray(numbers, dtype=np.int64)
+        rows = self._locate(wanted)
+        held = rows >= 0
+        return dict(zip(wanted[held].tolist(), self._take(rows[held]), strict=True))
 
-    def _rows(self, allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        size = len(self)
-        if allowed is None:
-            return np.arange(size, dtype=np.int64)
-        if not allowed.size:
-            return np.zeros(0, dtype=np.int64)
-        held = self._numbers[:size]
-        at = np.minimum(np.searchsorted(allowed, held), allowed.size - 1)
-        return np.flatnonzero(allowed[at] == held).astype(np.int64)
+    # --- inside, for Comparison -------------------------------------------------------------------------
+
+    def _locate(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The row of each number in base and tail together, -1 for one without a vector: (m,)."""
+        rows = self._base.rows(numbers)
+        if self.gone:
+            rows = np.where((rows >= 0) & self._gone[rows], -1, rows)
+        if self._row_of:
+            after = self._base.numbers.size
+            late = np.array([self._row_of.get(n, -1) for n in numbers.tolist()], dtype=np.int64)
+            rows = np.where(late >= 0, late + after, rows)
+        return rows
+
+    def _take(self, rows: NDArray[np.int64]) -> Vector:
+        """The unit vectors of rows of base and tail together: (m, d)."""
+        after = self._base.numbers.size
+        late = rows >= after
+        if not late.any():
+            return np.asarray(self._base.matrix[rows])
+        if late.all():
+            return self._matrix[rows - after]
+        taken = np.zeros((rows.size, self.dimension), dtype=np.float32)
+        taken[~late] = self._base.matrix[rows[~late]]
+        taken[late] = self._matrix[rows[late] - after]
+        return taken
+
+    def _findable(self, allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """The rows that may be found, remembered for the filter that was asked last: (k,)."""
+        if self._memo is not None and allowed is not None and self._memo[0] is allowed:
+            return self._memo[1]
+        numbers = np.concatenate([self._base.numbers, self._numbers[: self.tail]])
+        passes = np.ones(numbers.size, dtype=np.bool_) if allowed is None else contains(allowed, numbers)
+        passes[: self._gone.size] &= ~self._gone
+        rows = np.flatnonzero(passes)
+        if allowed is not None:
+            self._memo = (allowed, rows)
+        return rows
+
+    def _leave_base(self, numbers: NDArray[np.int64]) -> None:
+        rows = self._base.rows(numbers)
+        self._gone[rows[rows >= 0]] = True
+        self._memo = None
+        self.__dict__.pop("gone", None)
 
     def _reserve(self, rows: int) -> None:
         if rows <= self._matrix.shape[0]:
             return
-        size = max(rows, 2 * self._matrix.shape[0], 64)
+        size = max(rows, min(2 * self._matrix.shape[0], self._matrix.shape[0] + 100_000), 64)
         matrix = np.zeros((size, self.dimension), dtype=np.float32)
-        matrix[: len(self)] = self._matrix[: len(self)]
+        matrix[: self.tail] = self._matrix[: self.tail]
         numbers = np.zeros(size, dtype=np.int64)
-        numbers[: len(self)] = self._numbers[: len(self)]
+        numbers[: self.tail] = self._numbers[: self.tail]
         self._matrix, self._numbers = matrix, numbers
+
+
+class Comparison:
+    """A query beside the vectors of an index, as the index was when it was asked.
+
+    exact: whether every cosine was measured; else the nearest were looked up in the neighbour graph of the base.
+    """
+
+    def __init__(self, index: VectorIndex, direction: Vector, allowed: NDArray[np.int64] | None) -> None:
+        self._index = index
+        self._direction = direction
+        self._allowed = allowed
+        self._rows = index._findable(allowed) if direction.any() else np.zeros(0, dtype=np.int64)
+        size = max(len(index), 1)
+        self.exact = not index.approximate or self._rows.size < SMALLEST_SHARE * size
+
+    @cached_property
+    def _cosines(self) -> NDArray[np.float32]:
+        """(n,) of every row of base and tail."""
+        index = self._index
+        base = index._base.matrix @ self._direction
+        return np.concatenate([base, index._matrix[: index.tail] @ self._direction]) if index.tail else base
+
+    def _numbers(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        index = self._index
+        after = index._base.numbers.size
+        if not index.tail:
+            return np.asarray(index._base.numbers[rows])
+        return (
+            np.concatenate([index._base.numbers, index._numbers[: index.tail]])[rows]
+            if after
+            else (index._numbers[rows])
+        )
+
+    def best(self, limit: int) -> list[tuple[int, float]]:
+        """The best `limit` (number, cosine) of those that may be found; ties by number."""
+        if limit <= 0 or not self._rows.size:
+            return []
+        rows = None if self.exact else self._near(limit)
+        if rows is None:
+            rows, cosines = self._rows, self._cosines[self._rows]
+        else:
+            cosines = self._index._take(rows) @ self._direction
+        numbers = self._numbers(rows)
+        if limit < cosines.size:
+            # Everything as good as the last one in, so that ties at the edge are cut by number.
+            edge = np.partition(cosines, cosines.size - limit)[cosines.size - limit]
+            top = np.flatnonzero(cosines >= edge)
+        else:
+            top = np.arange(cosines.size)
+        order = top[np.lexsort((numbers[top], -cosines[top]))][:limit]
+        return [(int(numbers[i]), _clipped(float(cosines[i]))) for i in order]
+
+    def of(self, numbers: Iterable[int]) -> dict[int, float]:
+        """Cosine of each given block that has a vector."""
+        wanted = np.array(list(numbers), dtype=np.int64)
+        rows = self._index._locate(wanted)
+        held = rows >= 0
+        if not held.any():
+            return {}
+        cosines = self._cosines[rows[held]] if self.exact else self._index._take(rows[held]) @ self._direction
+        return {n: _clipped(c) for n, c in zip(wanted[held].tolist(), cosines.tolist(), strict=True)}
+
+    def nearer(self, cosine: float) -> int:
+        """How many of those that may be found are nearer than this; by measuring all."""
+        return int((self._cosines[self._rows] > cosine).sum())
+
+    @cached_property
+    def spread(self) -> tuple[float, float]:
+        """Mean and standard deviation of the cosines; (0, 0) of none.
+
+        Exactly of all that may be found; beside a neighbour graph of all that the index holds, from the sums kept
+        with the base: a mean is the product with the mean vector, a mean square with the second moments.
+        """
+        if not self._rows.size:
+            return 0.0, 0.0
+        if self.exact:
+            whole = self._rows.size == self._cosines.size
+            held = self._cosines if whole else self._cosines[self._rows]
+            return _rounded(float(held.mean(dtype=np.float64)), float(held.std(dtype=np.float64)))
+        index, query = self._index, self._direction.astype(np.float64)
+        left = index._take(np.flatnonzero(index._gone)) @ query
+        late = index._matrix[: index.tail] @ query
+        size = len(index)
+        mean = (float(index._base.total @ query) - left.sum() + late.sum()) / size
+        square = (float(query @ index._base.second @ query) - (left**2).sum() + (late**2).sum()) / size
+        return _rounded(mean, float(np.sqrt(max(square - mean * mean, 0.0))))
+
+    def _near(self, limit: int) -> NDArray[np.int64] | None:
+        """Rows that are near and may be found, at least `limit`; None where the graph does not bring so many."""
+        index = self._index
+        nearby = index._base.nearby
+        if nearby is None:
+            return None
+        look = int(LOOK * limit * len(index) / self._rows.size) + 1
+        if look > FARTHEST_LOOK:
+            return None
+        found = index._base.rows(np.sort(nearby.nearest(self._direction, look)))
+        late = np.arange(index.tail, dtype=np.int64) + index._base.numbers.size
+        rows = np.concatenate([found[found >= 0], late])
+        rows = rows[contains(self._rows, rows)]
+        return rows if rows.size >= min(limit, self._rows.size) else None
 
 
 def unit(vectors: Vector) -> Vector:
@@ -179,6 +392,28 @@ def unit(vectors: Vector) -> Vector:
     )
 
 
+def places(ascending: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The place of each value in an ascending array, -1 for one that is not in it: (m,)."""
+    if not ascending.size:
+        return np.full(values.size, -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(ascending, values), ascending.size - 1)
+    return np.where(ascending[at] == values, at, -1).astype(np.int64)
+
+
+def contains(ascending: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which values are in an ascending array: (m,)."""
+    return places(ascending, values) >= 0
+
+
+def _chunks(numbers: NDArray[Any]) -> Iterable[NDArray[Any]]:
+    return (numbers[start : start + _CHUNK] for start in range(0, numbers.size, _CHUNK))
+
+
 def _clipped(cosine: float) -> float:
     # Rounded: the last bits of a product depend on the size of the matrix, and a score must not.
     return round(min(1.0, max(-1.0, cosine)), 5)
+
+
+def _rounded(mean: float, deviation: float) -> tuple[float, float]:
+    # As the cosines are.
+    return round(mean, 6), round(deviation, 6)

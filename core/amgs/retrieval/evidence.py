@@ -116,7 +116,7 @@ class _Words:
         self._terrain = terrain
         self._lexical = np.zeros(traits.numbers.size)
         self.coverage = np.zeros(traits.numbers.size)
-        self._episodes = np.zeros(int(terrain.episode.max(initial=-1)) + 1)
+        self._episodes = np.zeros(terrain.episodes)
         if not asked.lexical:
             return
         terms = keyword.content(asked.query, {word for name in people for word in name_words(name)})
@@ -166,7 +166,7 @@ def _meaning(
     other = np.array([theirs.get(n, 0.0) for n in earlier.tolist()], dtype=np.float64)
     paired = length > _SHARPEST
     together = np.where(paired, (cosine + other) / np.where(paired, length, 1.0), cosine)
-    episode = terrain.episode[rows]
-    best = np.full(int(episode.max(initial=-1)) + 1, -np.inf)
+    _, episode = np.unique(terrain.episode[rows], return_inverse=True)
+    best = np.full(rows.size, -np.inf)
     np.maximum.at(best, episode, single)
     return {"meaning": (together - mean) / deviation, "episode_meaning": best[episode]}

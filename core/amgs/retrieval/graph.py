@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from amgs.graph.view import GraphView
+from amgs.index.vector import contains
 from amgs.retrieval.ports import Numbers
 from amgs.settings import RetrievalSettings
 
@@ -31,10 +32,10 @@ def expand(
         node = view.index_of(number)
         if node is None:
             continue
-        neighbours, strengths = view.adjacency.of(node)
+        neighbours, strengths = view.around(node)
         flows = settings.graph_share * strengths * seeds[number]
         for neighbour, flow in zip(view.nodes[neighbours].tolist(), flows.tolist(), strict=True):
             missed[neighbour] = missed.get(neighbour, 1.0) * (1.0 - min(flow, 1.0))
     reached = np.array(sorted(missed), dtype=np.int64)
-    inside = reached[np.isin(reached, allowed)].tolist()
+    inside = reached[contains(allowed, reached)].tolist()
     return {number: 1.0 - missed[number] for number in inside if missed[number] < 1.0}

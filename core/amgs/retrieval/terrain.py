@@ -5,17 +5,24 @@ It does not change with the query; it is laid out once for a state of the store 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs.graph.view import GraphView
+from amgs.index.shelf import Generation, save_arrays
 from amgs.index.traits import Traits
 
 NEXT = "next"
 NOTHING = -1
 _DOUBLINGS = 24
+_COLUMNS = ("numbers", "episode", "name", "length", "asking", "asks")
+FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +36,35 @@ class Terrain:
     after: NDArray[np.int64]
     episode: NDArray[np.int64]
 
+    @cached_property
+    def episodes(self) -> int:
+        """How many episodes there are."""
+        return int(self.episode.max(initial=-1)) + 1
+
     def step(self, rows: NDArray[np.int64], way: NDArray[np.int64], count: int = 1) -> NDArray[np.int64]:
         """The rows `count` steps along a way (`before` or `after`); NOTHING where it ends."""
         for _ in range(count):
             rows = np.where(rows == NOTHING, NOTHING, way[rows]) if way.size else rows
         return rows
+
+
+def write(folder: Path, terrain: Terrain) -> None:
+    """Write a terrain into a folder, all but the names, which `said` gives."""
+    t = terrain.traits
+    save_arrays(folder, {name: getattr(t, name) for name in _COLUMNS})
+    save_arrays(folder, {"before": terrain.before, "after": terrain.after, "episode_number": terrain.episode})
+
+
+def said(terrain: Terrain) -> Mapping[str, Any]:
+    """What is noted beside the arrays."""
+    return {"names": list(terrain.traits.names)}
+
+
+def read(kept: Generation) -> Terrain:
+    """The terrain of a generation."""
+    columns = {name: kept.array(name) for name in _COLUMNS}
+    traits = Traits(**columns, names=tuple(map(str, kept.said["names"])))
+    return Terrain(traits, kept.array("before"), kept.array("after"), kept.array("episode_number"))
 
 
 def lay_out(traits: Traits, view: GraphView) -> Terrain:

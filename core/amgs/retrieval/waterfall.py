@@ -220,12 +220,11 @@ class _Run:
             self._add_cosines(self.comparison)
         facts = self.sources.blocks.facts(sorted(self.found))
         numbers = facts.numbers.tolist()
-        central = self.sources.graph.importance(numbers) if numbers else {}
         evidence = self._evidence(facts.numbers) if self.fuses and numbers else None
         scored = score(
             facts,
             self._similarities(numbers, evidence),
-            np.array([central[n] for n in numbers], dtype=np.float64),
+            self.sources.graph.importances(facts.numbers),
             self.sources.clock.now(),
             self.request.weights,
         )

@@ -197,7 +197,7 @@ def _vector(request: Request, number: int, sources: Sources, settings: Retrieval
         return LayerVerdict("vector", "missed", None, None, "it has no embedding")
     pool = comparison.best(settings.vector_pool)
     lowest = max(pool[-1][1], 0.0) if pool else 0.0
-    rank = 1 + int((comparison.cosines[comparison.rows] > own).sum())
+    rank = 1 + comparison.nearer(own)
     passed = own > 0 and number in {found for found, _ in pool}
     return LayerVerdict("vector", "passed" if passed else "missed", own, lowest, f"number {rank} by cosine")
 

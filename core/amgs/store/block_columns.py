@@ -70,14 +70,52 @@ _FACTS = (
 )
 
 
-def clocks(store: Store) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """When every block was last reinforced (microseconds since 1970) and how often, in rising number: (n,)
-    each. What of the facts changes without a change of structure.
+@dataclass(frozen=True)
+class Scoring:
+    """The numbers that a score is made from, of all n blocks in rising number: see Facts, without what is text."""
+
+    numbers: NDArray[np.int64]
+    reinforced: NDArray[np.int64]
+    decay_lambda: NDArray[np.float64]
+    confidence: NDArray[np.float64]
+    reinforcements: NDArray[np.int64]
+
+
+def scoring(store: Store) -> Scoring:
+    """The scoring columns of every block."""
+    c = store.columns(
+        "SELECT number, epoch_us(last_reinforced_at) AS reinforced, decay_lambda, confidence, reinforcements "
+        "FROM memory_blocks"
+    )
+    order = np.argsort(
+        c["number"], kind="stable"
+    )  # sorting one column of numbers here is faster than all there
+    return Scoring(
+        numbers=np.asarray(c["number"], dtype=np.int64)[order],
+        reinforced=np.asarray(c["reinforced"], dtype=np.int64)[order],
+        decay_lambda=np.asarray(c["decay_lambda"], dtype=np.float64)[order],
+        confidence=np.asarray(c["confidence"], dtype=np.float64)[order],
+        reinforcements=np.asarray(c["reinforcements"], dtype=np.int64)[order],
+    )
+
+
+def clocks(store: Store, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """When every block was last reinforced (microseconds since 1970) and how often: (n,) each. numbers: (n,) of
+    all blocks, rising. What of the scoring columns changes without a change of structure.
     """
     c = store.columns(
-        "SELECT epoch_us(last_reinforced_at) AS reinforced, reinforcements FROM memory_blocks ORDER BY number"
+        "SELECT number, epoch_us(last_reinforced_at) AS reinforced, reinforcements FROM memory_blocks"
     )
-    return np.asarray(c["reinforced"], dtype=np.int64), np.asarray(c["reinforcements"], dtype=np.int64)
+    rows = np.searchsorted(numbers, c["number"])
+    reinforced, times = np.zeros(numbers.size, np.int64), np.zeros(numbers.size, np.int64)
+    reinforced[rows], times[rows] = c["reinforced"], c["reinforcements"]
+    return reinforced, times
+
+
+def ids_after(store: Store, number: int) -> tuple[NDArray[np.int64], list[str]]:
+    """Numbers, rising, and ids of the blocks with a higher number than this."""
+    c = store.columns("SELECT number, id FROM memory_blocks WHERE number > ? ORDER BY number", [number])
+    return np.asarray(c["number"], dtype=np.int64), [str(i) for i in c["id"]]
 
 
 @dataclass(frozen=True)
@@ -89,12 +127,21 @@ class Embeddings:
     matrix: Vector
 
 
-def embeddings(store: Store, *, since: int = -1, wanted: BlockFilter | None = None) -> Embeddings:
+def embeddings(
+    store: Store,
+    *,
+    since: int = -1,
+    wanted: BlockFilter | None = None,
+    above: int = 0,
+    upto: int | None = None,
+) -> Embeddings:
     """All embeddings of rows changed after revision `since`, in rising number.
 
-    Rows without one are left out.
+    above, upto: only of numbers above the one and up to the other. Rows without one are left out.
     """
     condition, parameters = where(wanted) if wanted is not None else ("true", [])
+    if upto is not None:
+        condition += f" AND number > {int(above)} AND number <= {int(upto)}"
     which = f"FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ? AND {condition}"
     given = [since, *parameters]
     lengths = [int(row[0]) for row in store.rows(f"SELECT DISTINCT len(embedding) {which}", given)]
@@ -109,6 +156,15 @@ def embeddings(store: Store, *, since: int = -1, wanted: BlockFilter | None = No
     )["x"]
     matrix = np.asarray(flat, dtype=np.float32).reshape(len(c["id"]), lengths[0] if lengths else 0)
     return Embeddings(np.asarray(c["number"], dtype=np.int64), np.asarray(c["id"], dtype=object), matrix)
+
+
+def embedding_batches(store: Store, *, since: int = -1, batch: int = 50_000) -> Iterator[Embeddings]:
+    """The same in rising number, so many numbers at a time: a large store is never held twice."""
+    changed = store.columns(
+        "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ?", [since]
+    )["number"]
+    for start in np.unique(changed // batch).tolist():
+        yield embeddings(store, since=since, above=start * batch - 1, upto=start * batch + batch - 1)
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,33 @@ def table(store: Store) -> EdgeTable:
     )
 
 
+@dataclass(frozen=True)
+class WalkTable:
+    """Walked edges as arrays of length w; columns as those of EdgeTable, reinforced: the last walk."""
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    relation: NDArray[np.object_]
+    reinforced: NDArray[np.int64]
+
+
+def walked(store: Store, since: int) -> WalkTable:
+    """The edges walked at or after an instant (microseconds since 1970), each once."""
+    c = store.columns(
+        "SELECT s.number AS source, t.number AS target, w.relation_type AS relation, "
+        "epoch_us(max(w.timestamp)) AS reinforced FROM edge_walks w "
+        "JOIN memory_blocks s ON s.id = w.source_id JOIN memory_blocks t ON t.id = w.target_id "
+        "WHERE w.timestamp >= make_timestamp(?) GROUP BY ALL ORDER BY 1, 2, 3",
+        [since],
+    )
+    return WalkTable(
+        source=np.asarray(c["source"], dtype=np.int64),
+        target=np.asarray(c["target"], dtype=np.int64),
+        relation=np.asarray(c["relation"], dtype=object),
+        reinforced=np.asarray(c["reinforced"], dtype=np.int64),
+    )
+
+
 def count(store: Store) -> int:
     """How many edges there are."""
     return int(store.value("SELECT count(*) FROM edges"))

@@ -1,0 +1,154 @@
+"""Files kept beside the store: arrays that are derived from it and would take long to derive again.
+
+A shelf is a folder of generations, one for each state of the store that was kept. A generation is written under
+another name, sealed with a stamp, and renamed into place: whoever opens the shelf finds a whole one or none, and
+a process that dies while it writes leaves the older one. A generation that lags behind the store is a beginning to
+catch up from. Arrays are mapped into memory, so that opening reads nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_STAMP = "stamp.json"
+_PART = ".part"
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What derived files were built from: which store, at which revision of it."""
+
+    store: str
+    revision: int
+
+
+@dataclass(frozen=True, eq=False)
+class Generation:
+    """One sealed generation. said: what was noted beside the arrays."""
+
+    folder: Path
+    stamp: Stamp
+    said: Mapping[str, Any]
+
+    def array(self, name: str) -> NDArray[Any]:
+        """An array by its name, mapped and read-only."""
+        mapped: NDArray[Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        return mapped
+
+
+class Shelf:
+    """One kind of derived files. folder: None for a store that lives in memory, which keeps nothing.
+
+    format: rises when what is written changes; generations of another format are left alone.
+    """
+
+    def __init__(self, folder: Path | None, format: int, *, read_only: bool = False) -> None:
+        self._folder = folder
+        self._format = format
+        self.writable = folder is not None and not read_only
+
+    def latest(self, store: str) -> Generation | None:
+        """The latest whole generation of a store; None when there is none."""
+        if self._folder is None or not self._folder.is_dir():
+            return None
+        found = [one for one in map(self._read, self._folder.iterdir()) if one is not None]
+        own = [one for one in found if one.stamp.store == store]
+        return max(own, key=lambda one: one.stamp.revision, default=None)
+
+    @contextmanager
+    def writing(self, stamp: Stamp, said: Mapping[str, Any]) -> Iterator[Path]:
+        """A folder to write a new generation into; sealed and in place when the block ends without an error.
+
+        What an older process left half written is removed, and so are the generations before.
+        """
+        if self._folder is None or not self.writable:
+            raise RuntimeError("this shelf keeps nothing")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        part = self._folder / f"{stamp.revision}{_PART}"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        try:
+            yield part
+            self._seal(part, stamp, said)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+        final = self._folder / str(stamp.revision)
+        shutil.rmtree(final, ignore_errors=True)
+        part.rename(final)
+        for other in self._folder.iterdir():
+            if other != final:
+                shutil.rmtree(other, ignore_errors=True)
+
+    def forget(self) -> None:
+        """Remove every generation."""
+        if self._folder is not None and self.writable:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def damage(self, store: str) -> str:
+        """What is wrong with the latest generation, read in full; empty when nothing is."""
+        one = self.latest(store)
+        if one is None:
+            return ""
+        files = json.loads((one.folder / _STAMP).read_text(encoding="utf-8"))["files"]
+        bad = [name for name, (_, checksum) in files.items() if _checksum(one.folder / name) != checksum]
+        return f"{', '.join(sorted(bad))} differ from what was written" if bad else ""
+
+    def _read(self, folder: Path) -> Generation | None:
+        """A generation whose stamp can be read and whose files have their sizes; their bytes are for `damage`."""
+        if folder.suffix == _PART:
+            return None
+        try:
+            sealed = json.loads((folder / _STAMP).read_text(encoding="utf-8"))
+            stamp = Stamp(str(sealed["store"]), int(sealed["revision"]))
+            whole = all((folder / name).stat().st_size == size for name, (size, _) in sealed["files"].items())
+            said: Mapping[str, Any] = sealed["said"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return Generation(folder, stamp, said) if whole and sealed["format"] == self._format else None
+
+    def _seal(self, part: Path, stamp: Stamp, said: Mapping[str, Any]) -> None:
+        files = {}
+        for path in sorted(part.iterdir()):
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+            files[path.name] = (path.stat().st_size, _checksum(path))
+        sealed = {
+            "format": self._format,
+            "store": stamp.store,
+            "revision": stamp.revision,
+            "files": files,
+            "said": dict(said),
+        }
+        with (part / _STAMP).open("w", encoding="utf-8") as file:
+            file.write(json.dumps(sealed))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays under their names, as `Generation.array` reads them."""
+    for name, values in arrays.items():
+        np.save(folder / f"{name}.npy", values, allow_pickle=False)
+
+
+def _checksum(path: Path) -> int:
+    total = 0
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                total = zlib.crc32(chunk, total)
+    except OSError:
+        return -1
+    return total

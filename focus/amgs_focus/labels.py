@@ -6,6 +6,7 @@ to the last token of the horizon, and what stands before it is read once for all
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,21 +48,33 @@ class Candidate:
 class Label:
     """What the detail below a node is worth over the horizon.
 
-    gain: NLL with the node as a gist less NLL with it open, in nats a token of the horizon; above 0 detail
-    helps, whichever way the action went. error: its standard error over the horizon's tokens. positions: what
-    the detail costs. utility: gain of the whole horizon for each of those positions, in nats.
+    gains: NLL with the node as a gist less NLL with it open, in nats, of each token of the horizon; above 0
+    detail helps, whichever way the action went. positions: what the detail costs.
     """
 
     node: NodeRef
     kind: Action
-    gain: float
-    error: float
+    gains: tuple[float, ...]
     positions: int
-    horizon: int
+
+    @property
+    def horizon(self) -> int:
+        return len(self.gains)
+
+    @property
+    def gain(self) -> float:
+        """In nats a token of the horizon."""
+        return sum(self.gains) / len(self.gains)
+
+    @property
+    def error(self) -> float:
+        """Standard error of the gain over the horizon's tokens."""
+        return statistics.stdev(self.gains) / len(self.gains) ** 0.5 if len(self.gains) > 1 else 0.0
 
     @property
     def utility(self) -> float:
-        return self.gain * self.horizon / self.positions
+        """Nats that the horizon saves in all for each position that the detail takes."""
+        return sum(self.gains) / self.positions
 
 
 def candidates(context: WorkingContext, tree: TreeShape) -> tuple[Candidate, ...]:
@@ -102,12 +115,7 @@ def counterfactuals(
         other = reader.nll(action.context, action.keep)
         gains = base - other if action.kind == "expand" else other - base
         labels[number] = Label(
-            node=action.node,
-            kind=action.kind,
-            gain=float(gains.mean()),
-            error=float(gains.std(correction=1)) / len(gains) ** 0.5 if len(gains) > 1 else 0.0,
-            positions=abs(action.context.used - context.used),
-            horizon=len(gains),
+            action.node, action.kind, tuple(gains.tolist()), abs(action.context.used - context.used)
         )
     return tuple(labels[number] for number in range(len(actions)))
 

@@ -1,0 +1,245 @@
+"""Labels of LensNet on disk: a folder of Parquet files, one a snapshot, that hold all that training needs.
+
+MegaContext, "Counterfactual ΔNLL labeling". A file keeps the lifetime's tokens and the layout, so that gists and
+features can be made anew with another encoder; what was measured stays what it was.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from amgs_focus.base_model import BaseModel
+from amgs_focus.errors import TextError
+from amgs_focus.gist_tree import LifetimeTree, Progress
+from amgs_focus.gistnet import GistEncoder
+from amgs_focus.labels import Candidate, Label, Snapshot, candidates, counterfactuals
+from amgs_focus.records import NodeRef
+from amgs_focus.scoring import FocusScorer
+from amgs_focus.training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
+from amgs_focus.working_context import Entry, WorkingContext, gist_entry
+
+FORMAT = "amgs-lens-labels-1"
+
+_LABEL = pa.struct(
+    [
+        ("level", pa.int32()),
+        ("index", pa.int64()),
+        ("kind", pa.string()),
+        ("gain", pa.float64()),
+        ("error", pa.float64()),
+        ("gains", pa.list_(pa.float32())),
+        ("utility", pa.float64()),
+        ("positions", pa.int32()),
+        ("span_width", pa.int64()),
+        ("distance_to_cursor", pa.int64()),
+        ("screened", pa.float64()),
+    ]
+)
+SCHEMA = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("document", pa.string()),
+        ("group", pa.string()),
+        ("tokens", pa.list_(pa.int32())),
+        ("future", pa.list_(pa.int32())),
+        ("question", pa.list_(pa.int32())),
+        ("asked_start", pa.int64()),
+        ("asked_end", pa.int64()),
+        ("entry_levels", pa.list_(pa.int32())),
+        ("entry_indexes", pa.list_(pa.int64())),
+        ("window", pa.int32()),
+        ("tail_blocks", pa.int32()),
+        ("block_size", pa.int32()),
+        ("gist", pa.string()),
+        ("gist_version", pa.int64()),
+        ("model", pa.string()),
+        ("labels", pa.list_(_LABEL)),
+    ],
+    metadata={"format": FORMAT},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSnapshot:
+    """A snapshot as it was read back, and its labels. screened: the gated pass's estimates, where there are."""
+
+    number: int
+    document: str
+    group: str
+    snapshot: Snapshot
+    labels: tuple[Label, ...]
+    screened: tuple[float | None, ...]
+    asked: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """The outcome of a labelling run. done: snapshots labelled now; total: files in the folder after it."""
+
+    folder: Path
+    done: int
+    total: int
+    labels: int
+
+
+def label_runs(
+    folder: Path,
+    texts: Sequence[LensText],
+    runs: LensRuns,
+    model: BaseModel,
+    gist: GistEncoder,
+    scorer: FocusScorer,
+    *,
+    snapshots: int,
+    exact: int = 16,
+    progress: Progress | None = None,
+) -> Labelling:
+    """Label snapshots 0 to `snapshots` − 1, each with up to `exact` candidates; those on disk are kept.
+
+    What `progress` raises cancels; every finished snapshot is then on disk. Raises TextError when a text is too
+    short, FocusError when the model gives no numbers.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    done = labels = 0
+    for number in range(snapshots):
+        path = folder / f"{number:06d}.parquet"
+        if path.exists():
+            continue
+        if progress is not None:
+            progress(number, snapshots, "labels")
+        drawn = snapshot_at(number, texts, runs, model, gist, scorer)
+        chosen = choose(drawn, exact, random.Random(f"{runs.seed}:{number}:candidates"))
+        found = counterfactuals(drawn.snapshot, chosen, progress)
+        write(path, drawn, found)
+        done, labels = done + 1, labels + len(found)
+    return Labelling(folder, done, len(list(folder.glob("*.parquet"))), labels)
+
+
+def choose(drawn: LensSnapshot, exact: int, generator: random.Random) -> list[Candidate]:
+    """Up to `exact` candidates in order of time: all that touch the fact asked about, and others by chance."""
+    found = list(candidates(drawn.snapshot.context, drawn.snapshot.tree))
+    if len(found) <= exact:
+        return found
+    low, high = drawn.asked
+    tree = drawn.snapshot.tree
+    held = [at for at, one in enumerate(found) if _touches(tree, one.node, low, high)][:exact]
+    rest = [at for at in range(len(found)) if at not in held]
+    taken = held + generator.sample(rest, exact - len(held))
+    return [found[at] for at in sorted(taken)]
+
+
+def write(
+    path: Path,
+    drawn: LensSnapshot,
+    labels: Sequence[Label],
+    screened: Sequence[float] | None = None,
+) -> None:
+    """One snapshot with its labels, in one rename."""
+    snapshot = drawn.snapshot
+    context, tree = snapshot.context, snapshot.tree
+    row: dict[str, Any] = {
+        "number": drawn.number,
+        "document": drawn.document,
+        "group": drawn.group,
+        "tokens": tree.tokens(0, tree.length).astype("int32").tolist(),
+        "future": list(snapshot.future),
+        "question": list(snapshot.question),
+        "asked_start": drawn.asked[0],
+        "asked_end": drawn.asked[1],
+        "entry_levels": [entry.level for entry in context.entries()],
+        "entry_indexes": [entry.index for entry in context.entries()],
+        "window": context.window,
+        "tail_blocks": context.tail_blocks,
+        "block_size": context.block_size,
+        "gist": tree.gist.name,
+        "gist_version": tree.gist.version,
+        "model": tree.model.card.name,
+        "labels": [
+            {
+                "level": label.node.level,
+                "index": label.node.index,
+                "kind": label.kind,
+                "gain": label.gain,
+                "error": label.error,
+                "gains": label.gains,
+                "utility": label.utility,
+                "positions": label.positions,
+                "span_width": tree.span(label.node)[1] - tree.span(label.node)[0],
+                "distance_to_cursor": -(-(tree.length - tree.span(label.node)[1]) // tree.block_size),
+                "screened": None if screened is None else screened[at],
+            }
+            for at, label in enumerate(labels)
+        ],
+    }
+    partial = path.with_suffix(".partial")
+    pq.write_table(pa.Table.from_pylist([row], schema=SCHEMA), partial)
+    partial.replace(path)
+
+
+def read(path: Path, model: BaseModel, gist: GistEncoder) -> LabelledSnapshot:
+    """A snapshot as `write` wrote it, its tree built anew with `gist`.
+
+    Raises TextError when the file is none of ours, is damaged, or was made with another model.
+    """
+    try:
+        table = pq.read_table(path)
+        if (table.schema.metadata or {}).get(b"format", b"").decode() != FORMAT:
+            raise TextError(
+                f"{path.name} holds no lens labels.", way_out="Name a folder that `focus label` wrote."
+            )
+        row = table.to_pylist()[0]
+    except (OSError, pa.ArrowException, IndexError) as error:
+        raise TextError(
+            f"The labels {path.name} cannot be read ({error}).", way_out="Delete the file and label again."
+        ) from error
+    if row["model"] != model.card.name:
+        raise TextError(
+            f"{path.name} was labelled with {row['model']}, not with {model.card.name}.",
+            way_out="Use the model that it was labelled with, or label again.",
+        )
+    tree = LifetimeTree(model, gist, block_size=row["block_size"])
+    tree.append(row["tokens"])
+    entries = tuple(
+        _entry(level, index, tree)
+        for level, index in zip(row["entry_levels"], row["entry_indexes"], strict=True)
+    )
+    context = WorkingContext(
+        entries, tree.length, row["window"], tree.block_size, tree.slots, row["tail_blocks"]
+    )
+    labels = tuple(
+        Label(
+            node=NodeRef(one["level"], one["index"]),
+            kind=one["kind"],
+            gains=tuple(one["gains"]),
+            positions=one["positions"],
+        )
+        for one in row["labels"]
+    )
+    return LabelledSnapshot(
+        number=row["number"],
+        document=row["document"],
+        group=row["group"],
+        snapshot=Snapshot(context, tree, tuple(row["future"]), tuple(row["question"])),
+        labels=labels,
+        screened=tuple(one["screened"] for one in row["labels"]),
+        asked=(row["asked_start"], row["asked_end"]),
+    )
+
+
+def _entry(level: int, index: int, tree: LifetimeTree) -> Entry:
+    if level:
+        return gist_entry(NodeRef(level, index), tree.block_size, tree.slots)
+    start, end = tree.span(NodeRef(0, index))
+    return Entry(0, index, start, end, end - start)
+
+
+def _touches(tree: LifetimeTree, node: NodeRef, low: int, high: int) -> bool:
+    start, end = tree.span(node)
+    return start < high and low < end

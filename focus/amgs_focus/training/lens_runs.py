@@ -1,0 +1,230 @@
+"""Snapshots for LensNet's labels: the working contexts that a run over a text passes through.
+
+MegaContext, "LensNet training" and "On-policy labeling". Snapshot number n is a function of (seed, n) alone, so that
+labelling can stop anywhere and go on, in any order.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from amgs_focus.allocator import make_room
+from amgs_focus.base_model import BaseModel
+from amgs_focus.errors import BudgetError, TextError
+from amgs_focus.focus_state import FocusState
+from amgs_focus.gist_tree import LifetimeTree
+from amgs_focus.gistnet import GistEncoder
+from amgs_focus.labels import Snapshot, candidates
+from amgs_focus.prefix import PrefixReader
+from amgs_focus.refocusing import refocus
+from amgs_focus.scoring import FocusScorer
+from amgs_focus.settings import FocusSettings
+from amgs_focus.training.facts import fact_text
+from amgs_focus.working_context import WorkingContext, assemble
+
+PARAGRAPH = 96  # tokens of a filler paragraph at most
+
+
+@dataclass(frozen=True, slots=True)
+class LensText:
+    """A document as token ids; `group` is what validation holds apart as a whole."""
+
+    name: str
+    group: str
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LensRuns:
+    """How runs are drawn. blocks: least and most of a lifetime; each other tuple is drawn from evenly.
+
+    facts: share of runs that are made-up facts and a question. shaken: share of the others whose layout was
+    stirred with random actions instead of the policy's. groups: texts are drawn by group first, then by length.
+    """
+
+    seed: int = 0
+    blocks: tuple[int, int] = (30, 120)
+    windows: tuple[int, ...] = (256, 256, 384)
+    tails: tuple[int, ...] = (1, 2)
+    horizons: tuple[int, ...] = (32, 64)
+    refocuses: tuple[int, ...] = (0, 1, 3)
+    facts: float = 0.3
+    shaken: float = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class LensSnapshot:
+    """A snapshot with where it came from. asked: nodes that hold the fact that the question is about."""
+
+    number: int
+    document: str
+    group: str
+    snapshot: Snapshot
+    asked: tuple[int, int] = (0, 0)
+
+
+def snapshot_at(
+    number: int,
+    texts: Sequence[LensText],
+    runs: LensRuns,
+    model: BaseModel,
+    gist: GistEncoder,
+    scorer: FocusScorer,
+    block_size: int = 32,
+) -> LensSnapshot:
+    """Snapshot `number` of the runs. Raises TextError when no text is long enough."""
+    generator = random.Random(f"{runs.seed}:{number}")
+    text = _drawn(generator, texts, runs, block_size)
+    while True:
+        blocks = generator.randint(*runs.blocks)
+        settings = FocusSettings(
+            block_size=block_size,
+            window=generator.choice(runs.windows),
+            tail_blocks=generator.choice(runs.tails),
+            cadence=block_size,
+        )
+        rounds = generator.choice(runs.refocuses)
+        asking = generator.random() < runs.facts
+        if asking:
+            made = _facts(generator, text, blocks * block_size, model)
+        else:
+            horizon = generator.choice(runs.horizons)
+            made = _excerpt(generator, text, blocks * block_size + rounds * block_size, horizon, block_size)
+        if made is not None:
+            break
+    tree = LifetimeTree(model, gist, block_size=block_size)
+    try:
+        context = _run(generator, made, rounds, tree, settings, scorer, runs)
+    except BudgetError:  # a window that cannot hold the lifetime at its coarsest: another draw
+        return snapshot_at(number + 1_000_000, texts, runs, model, gist, scorer, block_size)
+    return LensSnapshot(
+        number=number,
+        document=text.name,
+        group=text.group,
+        snapshot=Snapshot(context, tree, made.future, made.question),
+        asked=made.asked,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Tokens before the question, the turn that asks it, the question alone, what comes next, and the span of
+    the fact.
+    """
+
+    tokens: tuple[int, ...]
+    future: tuple[int, ...]
+    question_turn: tuple[int, ...] = ()
+    question: tuple[int, ...] = ()
+    asked: tuple[int, int] = (0, 0)
+
+
+def _drawn(generator: random.Random, texts: Sequence[LensText], runs: LensRuns, block_size: int) -> LensText:
+    need = runs.blocks[0] * block_size + 8 * block_size
+    long = [text for text in texts if len(text.tokens) >= need]
+    if not long:
+        raise TextError(
+            f"No text has the {need} tokens that a run needs.", way_out="Give longer texts, or fewer blocks."
+        )
+    group = generator.choice(sorted({text.group for text in long}))
+    members = [text for text in long if text.group == group]
+    return generator.choices(members, [len(text.tokens) for text in members])[0]
+
+
+def _excerpt(
+    generator: random.Random, text: LensText, length: int, horizon: int, block_size: int
+) -> _Made | None:
+    """A place of the text with `length` and some tokens before it, and what comes next."""
+    length += generator.randrange(block_size)
+    room = len(text.tokens) - length - horizon
+    if room < 0:
+        return None
+    start = generator.randrange(room + 1)
+    tokens = text.tokens[start : start + length + horizon]
+    return _Made(tokens[:length], tokens[length:])
+
+
+def _facts(generator: random.Random, text: LensText, length: int, model: BaseModel) -> _Made | None:
+    """Facts among paragraphs of the text, in about `length` tokens, a question and its answer."""
+    if len(text.tokens) < length:
+        return None
+    start = generator.randrange(len(text.tokens) - length + 1)
+    facts = max(2, length // generator.choice((64, 96, 160, 320)))
+    filler, place = [], start
+    while place < start + length - facts * 16:
+        step = generator.randrange(PARAGRAPH // 3, PARAGRAPH)
+        filler.append(model.decode(text.tokens[place : place + step]).strip())
+        place += step
+    written = fact_text(generator, filler, facts)
+    tokens: list[int] = []
+    asked = (0, 0)
+    for number, paragraph in enumerate(written.paragraphs):
+        piece = model.encode(f"{paragraph}\n\n")
+        if number == written.about:
+            asked = (len(tokens), len(tokens) + len(piece))
+        tokens += piece
+    return _Made(
+        tokens=tuple(tokens),
+        future=tuple(model.encode(written.answer)),
+        question_turn=tuple(model.encode(model.turn(written.question))),
+        question=tuple(model.encode(written.question)),
+        asked=asked,
+    )
+
+
+def _run(
+    generator: random.Random,
+    made: _Made,
+    rounds: int,
+    tree: LifetimeTree,
+    settings: FocusSettings,
+    scorer: FocusScorer,
+    runs: LensRuns,
+) -> WorkingContext:
+    """Read all but the last rounds, refocus once a block, ask, and stop before the next refocus."""
+    size, shaken = settings.block_size, generator.random() < runs.shaken
+    begin = len(made.tokens) - rounds * size
+    tree.append(made.tokens[:begin])
+    focus_share = 0.9 if shaken else settings.focus_share
+    context = assemble(tree, settings.window, settings.tail_blocks, headroom=size, focus_share=focus_share)
+    state = FocusState(context)
+    reader = PrefixReader(tree.model, _Still())
+    for place in range(begin, len(made.tokens), size):
+        if shaken:
+            state = replace(state, context=_stirred(generator, state.context, tree))
+        else:
+            state, _ = refocus(state, tree, scorer, settings, reader, _Still())
+        state = _grown(state, made.tokens[place : place + size], tree, settings)
+    if shaken:
+        state = replace(state, context=_stirred(generator, state.context, tree))
+    state = _grown(state, made.question_turn, tree, settings)
+    state.context.check()
+    return state.context
+
+
+def _grown(
+    state: FocusState, tokens: Sequence[int], tree: LifetimeTree, settings: FocusSettings
+) -> FocusState:
+    """The state with tokens read and room made for them."""
+    tree.append(tokens)
+    allocator = replace(state.allocator, headroom=0)
+    grown = state.context.extended(tree.length)
+    return replace(state, context=make_room(grown, state.scores, tree, settings, allocator).context)
+
+
+def _stirred(generator: random.Random, context: WorkingContext, tree: LifetimeTree) -> WorkingContext:
+    """Up to four random actions that the window allows."""
+    for _ in range(generator.randrange(5)):
+        fitting = [one for one in candidates(context, tree) if one.context.free >= context.block_size]
+        if fitting:
+            context = generator.choice(fitting).context
+    return context
+
+
+class _Still:
+    """A clock on which nothing takes any time: how long a run took is no part of its labels."""
+
+    def perf(self) -> float:
+        return 0.0

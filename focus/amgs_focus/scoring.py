@@ -83,3 +83,26 @@ def focus_scores(context: WorkingContext, scores: Scores, depth: int) -> tuple[F
         masked = 0.0 if (value > 0 and not expandable) or (value < 0 and not collapsible) else float(value)
         rows.append(FocusScore(span_id(entry.node), f"L{entry.level}", masked, legality))
     return tuple(rows)
+
+
+def signed(parts: dict[str, Values], settled: NDArray[np.bool_], floor: float) -> dict[str, Values]:
+    """Named summands, each (entries,), as parts of a score in (-1, 1).
+
+    The sum is centred on the settled entries' median, scaled on each side by that side's own spread (at least
+    `floor`, so that noise asks for nothing) and squashed; the parts keep their shares. About half of the entries
+    then ask for less detail and half for more, with like force: the specification's re-balance.
+    """
+    if not settled.any():
+        return {name: np.zeros_like(part) for name, part in parts.items()}
+    total = np.sum(list(parts.values()), axis=0)
+    centre = float(np.median(total[settled]))
+    middle = np.abs(total - centre) <= np.median(np.abs(total[settled] - centre)) + 1e-12
+    middle &= settled
+    means = {name: float(part[middle].mean()) for name, part in parts.items()}
+    shifted = total - sum(means.values())
+    above, below = shifted[settled & (shifted > 0)], shifted[settled & (shifted < 0)]
+    up = max(floor, float(np.sqrt(np.mean(above**2)))) if len(above) else floor
+    down = max(floor, float(np.sqrt(np.mean(below**2)))) if len(below) else floor
+    squashed = np.tanh(np.where(shifted > 0, shifted / up, shifted / down) / 2)
+    share = np.divide(squashed, shifted, out=np.zeros_like(shifted), where=np.abs(shifted) > 1e-9)
+    return {name: (part - means[name]) * share for name, part in parts.items()}

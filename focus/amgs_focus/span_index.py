@@ -57,7 +57,7 @@ class SpanIndex:
             self._forget(min(cuts[self._seen_cuts :]) // self.tree.block_size)
             self._seen_cuts = len(cuts)
         for block in range(self._blocks, self.tree.count(0)):
-            for word in set(self._words_of(self._tokens(block, block + 1))):
+            for word in set(self.words_of(self._tokens(block, block + 1))):
                 self._postings[word].append(block)
         self._blocks = self.tree.count(0)
         epoch = 1 << (self._blocks.bit_length() - 1) if self._blocks else 0
@@ -71,7 +71,7 @@ class SpanIndex:
     def query(self, tokens: Sequence[int], weights: Sequence[float]) -> Query:
         """Weigh a query's tokens; of a word that occurs twice the greater weight counts."""
         words: dict[int, float] = {}
-        for word, weight in zip(self._words_of(tokens), weights, strict=True):
+        for word, weight in zip(self.words_of(tokens), weights, strict=True):
             words[word] = max(weight, words.get(word, 0.0))
         words = {word: weight * self._idf(word, self._blocks) for word, weight in words.items() if word}
         words = {word: weight for word, weight in words.items() if weight > 0}
@@ -99,6 +99,10 @@ class SpanIndex:
         best = [found[slice(*self._block_range(node))].max(initial=0.0) for node in nodes]
         return np.array(best) / query.total
 
+    def blocks_with(self, word: int) -> Sequence[int]:
+        """The whole blocks that hold a word, in order."""
+        return self._postings.get(word, ())
+
     def _forget(self, blocks: int) -> None:
         """Keep the first blocks only."""
         if blocks >= self._blocks:
@@ -114,7 +118,7 @@ class SpanIndex:
         for level, sums in enumerate(self._sums):
             sums.truncate(blocks // size**level)
 
-    def _words_of(self, tokens: Sequence[int]) -> list[int]:
+    def words_of(self, tokens: Sequence[int]) -> list[int]:
         """Word numbers; 0 for what is only space. Numbers are arbitrary, nothing depends on their order."""
         for token in tokens:
             if token not in self._word_of:
@@ -144,7 +148,7 @@ class SpanIndex:
         idf: dict[int, float] = {}
         for first in range(len(self._level(0)), self._blocks, CHUNK):
             tokens = self._tokens(first, min(self._blocks, first + CHUNK))
-            words = self._words_of(tokens)
+            words = self.words_of(tokens)
             idf.update({word: self._idf(word, self._epoch) for word in set(words) - idf.keys()})
             ids = np.asarray(tokens, np.int64).reshape(-1, size)
             scale = np.asarray([idf[word] for word in words]).reshape(-1, size)
@@ -158,7 +162,7 @@ class SpanIndex:
 
     def _weighted_sums(self, ids: NDArray[np.int64], weights: Vectors) -> Vectors:
         """(n, k) tokens and weights -> (n, d + 1), each token weighed by its idf besides."""
-        words = self._words_of([int(token) for token in ids.ravel()])
+        words = self.words_of([int(token) for token in ids.ravel()])
         idf = np.asarray([self._idf(word, self._epoch) for word in words]).reshape(ids.shape)
         return self._embedding_sums(ids, weights * idf)
 

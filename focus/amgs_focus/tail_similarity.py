@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from amgs_focus.scoring import LensView, Scores, Values
+from amgs_focus.scoring import LensView, Scores, Values, signed
 from amgs_focus.span_index import SpanIndex
 
 
@@ -47,28 +46,8 @@ class TailSimilarity:
             "recency": 1 / (1 + np.array([context.distance(entry) for entry in entries], np.float64) / 8),
         }
         settled = np.array([entry.end <= context.tail_start for entry in entries], bool)
-        parts = _signed({name: self.weights[name] * raw[name] for name in raw}, settled, self.floor)
+        parts = signed({name: self.weights[name] * raw[name] for name in raw}, settled, self.floor)
         costs = [entry.cost for entry in entries]
         spread = {name: np.repeat(part, costs) for name, part in parts.items()}
         total: Values = np.sum(list(spread.values()), axis=0) if entries else np.zeros(0)
         return Scores(np.clip(total, -1.0, 1.0), spread)
-
-
-def _signed(parts: dict[str, Values], settled: NDArray[np.bool_], floor: float) -> dict[str, Values]:
-    """Centre each part on the settled entries' median sum, and squash the sum to (-1, 1) keeping the
-    shares.
-    """
-    if not settled.any():
-        return {name: np.zeros_like(part) for name, part in parts.items()}
-    total = np.sum(list(parts.values()), axis=0)
-    centre = float(np.median(total[settled]))
-    middle = np.abs(total - centre) <= np.median(np.abs(total[settled] - centre)) + 1e-12
-    middle &= settled
-    means = {name: float(part[middle].mean()) for name, part in parts.items()}
-    shifted = total - sum(means.values())
-    above, below = shifted[settled & (shifted > 0)], shifted[settled & (shifted < 0)]
-    up = max(floor, float(np.sqrt(np.mean(above**2)))) if len(above) else floor
-    down = max(floor, float(np.sqrt(np.mean(below**2)))) if len(below) else floor
-    squashed = np.tanh(np.where(shifted > 0, shifted / up, shifted / down) / 2)
-    share = np.divide(squashed, shifted, out=np.zeros_like(shifted), where=np.abs(shifted) > 1e-9)
-    return {name: (part - means[name]) * share for name, part in parts.items()}

@@ -99,40 +99,42 @@ _KINDS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class FactText:
-    """Paragraphs in order; about: the paragraph that answers the question. answer: how a model should go on."""
+class Fact:
+    """The paragraph that tells it, a question that it answers, and how a model should answer."""
 
-    paragraphs: tuple[str, ...]
-    about: int
+    paragraph: int
     question: str
     answer: str
 
 
+@dataclass(frozen=True, slots=True)
+class FactText:
+    """Paragraphs in order, and the facts among them."""
+
+    paragraphs: tuple[str, ...]
+    facts: tuple[Fact, ...]
+
+
 def fact_text(generator: random.Random, filler: Sequence[str], facts: int) -> FactText:
     """`facts` facts of which no two are about the same, spread among the paragraphs of filler."""
-    told: list[tuple[str, str, str]] = []
+    tellings: list[str] = []
+    asked: list[tuple[str, str]] = []
     used: set[tuple[str, str]] = set()
-    while len(told) < facts:
-        kind, tellings, questions, answer = generator.choice(_KINDS)
+    while len(tellings) < facts:
+        kind, told, questions, answer = generator.choice(_KINDS)
         about = _subject(generator, kind)
         if (kind, about) in used:
             continue
         used.add((kind, about))
         words = {"a": about, "v": _value(generator, kind)}
-        told.append(
-            (
-                generator.choice(tellings).format(**words),
-                generator.choice(questions).format(**words),
-                answer.format(**words),
-            )
-        )
-    chosen = generator.randrange(facts)
-    paragraphs = [(text, False) for text in filler]
-    for number, (telling, _, _) in enumerate(told):
-        paragraphs.insert(generator.randrange(len(paragraphs) + 1), (telling, number == chosen))
-    about_place = next(place for place, (_, asked) in enumerate(paragraphs) if asked)
-    _, question, answer = told[chosen]
-    return FactText(tuple(text for text, _ in paragraphs), about_place, question, answer)
+        tellings.append(generator.choice(told).format(**words))
+        asked.append((generator.choice(questions).format(**words), answer.format(**words)))
+    order = [*range(facts), *(-1 for _ in filler)]  # which fact each paragraph tells, -1 for filler
+    generator.shuffle(order)
+    rest = iter(filler)
+    paragraphs = tuple(next(rest) if which < 0 else tellings[which] for which in order)
+    found = tuple(Fact(order.index(which), *asked[which]) for which in range(facts))
+    return FactText(paragraphs, found)
 
 
 def _subject(generator: random.Random, kind: str) -> str:

@@ -76,7 +76,7 @@ def snapshot_at(
 ) -> LensSnapshot:
     """Snapshot `number` of the runs. Raises TextError when no text is long enough."""
     generator = random.Random(f"{runs.seed}:{number}")
-    text = _drawn(generator, texts, runs, block_size)
+    text = text_of(generator, texts, runs, block_size)
     while True:
         blocks = generator.randint(*runs.blocks)
         settings = FocusSettings(
@@ -88,10 +88,10 @@ def snapshot_at(
         rounds = generator.choice(runs.refocuses)
         asking = generator.random() < runs.facts
         if asking:
-            made = _facts(generator, text, blocks * block_size, model)
+            made = _asked(generator, text, blocks * block_size, model)
         else:
             horizon = generator.choice(runs.horizons)
-            made = _excerpt(generator, text, blocks * block_size + rounds * block_size, horizon, block_size)
+            made = excerpt(generator, text, blocks * block_size + rounds * block_size, horizon, block_size)
         if made is not None:
             break
     tree = LifetimeTree(model, gist, block_size=block_size)
@@ -109,7 +109,7 @@ def snapshot_at(
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class Drawn:
     """Tokens before the question, the turn that asks it, the question alone, what comes next, and the span of
     the fact.
     """
@@ -121,7 +121,24 @@ class _Made:
     asked: tuple[int, int] = (0, 0)
 
 
-def _drawn(generator: random.Random, texts: Sequence[LensText], runs: LensRuns, block_size: int) -> LensText:
+@dataclass(frozen=True, slots=True)
+class ToldFact:
+    """A fact of a lifetime and the tokens [start, end) that tell it."""
+
+    span: tuple[int, int]
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactLifetime:
+    """A lifetime of facts among other text."""
+
+    tokens: tuple[int, ...]
+    facts: tuple[ToldFact, ...]
+
+
+def text_of(generator: random.Random, texts: Sequence[LensText], runs: LensRuns, block_size: int) -> LensText:
     need = runs.blocks[0] * block_size + 8 * block_size
     long = [text for text in texts if len(text.tokens) >= need]
     if not long:
@@ -133,9 +150,9 @@ def _drawn(generator: random.Random, texts: Sequence[LensText], runs: LensRuns, 
     return generator.choices(members, [len(text.tokens) for text in members])[0]
 
 
-def _excerpt(
+def excerpt(
     generator: random.Random, text: LensText, length: int, horizon: int, block_size: int
-) -> _Made | None:
+) -> Drawn | None:
     """A place of the text with `length` and some tokens before it, and what comes next."""
     length += generator.randrange(block_size)
     room = len(text.tokens) - length - horizon
@@ -143,11 +160,13 @@ def _excerpt(
         return None
     start = generator.randrange(room + 1)
     tokens = text.tokens[start : start + length + horizon]
-    return _Made(tokens[:length], tokens[length:])
+    return Drawn(tokens[:length], tokens[length:])
 
 
-def _facts(generator: random.Random, text: LensText, length: int, model: BaseModel) -> _Made | None:
-    """Facts among paragraphs of the text, in about `length` tokens, a question and its answer."""
+def fact_lifetime(
+    generator: random.Random, text: LensText, length: int, model: BaseModel
+) -> FactLifetime | None:
+    """Facts among paragraphs of the text, in about `length` tokens; None where the text is too short."""
     if len(text.tokens) < length:
         return None
     start = generator.randrange(len(text.tokens) - length + 1)
@@ -159,24 +178,33 @@ def _facts(generator: random.Random, text: LensText, length: int, model: BaseMod
         place += step
     written = fact_text(generator, filler, facts)
     tokens: list[int] = []
-    asked = (0, 0)
-    for number, paragraph in enumerate(written.paragraphs):
+    spans = []
+    for paragraph in written.paragraphs:
         piece = model.encode(f"{paragraph}\n\n")
-        if number == written.about:
-            asked = (len(tokens), len(tokens) + len(piece))
+        spans.append((len(tokens), len(tokens) + len(piece)))
         tokens += piece
-    return _Made(
-        tokens=tuple(tokens),
-        future=tuple(model.encode(written.answer)),
-        question_turn=tuple(model.encode(model.turn(written.question))),
-        question=tuple(model.encode(written.question)),
-        asked=asked,
+    told = tuple(ToldFact(spans[fact.paragraph], fact.question, fact.answer) for fact in written.facts)
+    return FactLifetime(tuple(tokens), told)
+
+
+def _asked(generator: random.Random, text: LensText, length: int, model: BaseModel) -> Drawn | None:
+    """A lifetime of facts, a question about one of them, and its answer."""
+    lifetime = fact_lifetime(generator, text, length, model)
+    if lifetime is None:
+        return None
+    fact = generator.choice(lifetime.facts)
+    return Drawn(
+        tokens=lifetime.tokens,
+        future=tuple(model.encode(fact.answer)),
+        question_turn=tuple(model.encode(model.turn(fact.question))),
+        question=tuple(model.encode(fact.question)),
+        asked=fact.span,
     )
 
 
 def _run(
     generator: random.Random,
-    made: _Made,
+    made: Drawn,
     rounds: int,
     tree: LifetimeTree,
     settings: FocusSettings,
@@ -193,12 +221,12 @@ def _run(
     reader = PrefixReader(tree.model, _Still())
     for place in range(begin, len(made.tokens), size):
         if shaken:
-            state = replace(state, context=_stirred(generator, state.context, tree))
+            state = replace(state, context=stirred(generator, state.context, tree))
         else:
             state, _ = refocus(state, tree, scorer, settings, reader, _Still())
         state = _grown(state, made.tokens[place : place + size], tree, settings)
     if shaken:
-        state = replace(state, context=_stirred(generator, state.context, tree))
+        state = replace(state, context=stirred(generator, state.context, tree))
     state = _grown(state, made.question_turn, tree, settings)
     state.context.check()
     return state.context
@@ -214,7 +242,7 @@ def _grown(
     return replace(state, context=make_room(grown, state.scores, tree, settings, allocator).context)
 
 
-def _stirred(generator: random.Random, context: WorkingContext, tree: LifetimeTree) -> WorkingContext:
+def stirred(generator: random.Random, context: WorkingContext, tree: LifetimeTree) -> WorkingContext:
     """Up to four random actions that the window allows."""
     for _ in range(generator.randrange(5)):
         fitting = [one for one in candidates(context, tree) if one.context.free >= context.block_size]

@@ -1,0 +1,258 @@
+"""Trains LensNet: to say what detail is worth, to put entries in order, and to ask for no more than it gives.
+
+MegaContext, "Training objectives". A warm start on guesses read off the text, then measured labels. Every step draws
+its examples from (seed, step) alone, so a run can be stopped anywhere and resumed exactly.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from torch.nn import functional
+
+from amgs_focus.errors import CheckpointError, TextError
+from amgs_focus.lensnet import LensNet, LensShape
+from amgs_focus.training.lens_examples import LensExample
+
+STATE_FORMAT = "amgs-lensnet-training-1"
+
+
+@dataclass(frozen=True, slots=True)
+class LensTraining:
+    """Settings of one run. The weights of the losses are the specification's but for `legality`.
+
+    steps: the first `warm_steps` of them read guessed examples, the rest measured ones. margin: worths that
+    differ by less are no pair to rank. noise: standard deviation of what is added to embeddings, of theirs.
+    """
+
+    shape: LensShape
+    warm_steps: int = 600
+    steps: int = 1400
+    batch: int = 8
+    seed: int = 0
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.02
+    clip: float = 1.0
+    ranking: float = 0.5
+    budget: float = 0.1
+    legality: float = 0.03
+    margin: float = 0.2
+    noise: float = 0.1
+    validate_every: int = 100
+    save_every: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class LensReport:
+    """What one step did; `validation` is empty on most steps."""
+
+    step: int
+    steps: int
+    losses: dict[str, float]
+    validation: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class LensTrainingState:
+    """Everything that a run needs to go on."""
+
+    step: int
+    net: LensNet
+    optimizer: torch.optim.Optimizer
+
+    def save(self, path: Path, settings: LensTraining) -> None:
+        """Writes the state beside `path` and renames it into place."""
+        partial = path.with_suffix(".partial")
+        told = {"format": STATE_FORMAT, "step": self.step, "settings": _told(settings)}
+        torch.save({**told, "net": self.net.state_dict(), "optimizer": self.optimizer.state_dict()}, partial)
+        partial.replace(path)
+
+    @classmethod
+    def load(cls, path: Path, settings: LensTraining) -> LensTrainingState:
+        """Reads what `save` wrote; raises CheckpointError when it was made with other settings."""
+        try:
+            stored = torch.load(path, weights_only=True)
+        except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
+            raise CheckpointError(
+                f"The training state {path.name} cannot be read.", way_out="Start the run anew."
+            ) from error
+        if stored.get("format") != STATE_FORMAT or stored["settings"] != _told(settings):
+            raise CheckpointError(
+                f"The training state {path.name} belongs to a run with other settings.",
+                way_out="Resume with the settings it was made with, or start a new run.",
+            )
+        state = start(settings)
+        state.step = int(stored["step"])
+        state.net.load_state_dict(stored["net"])
+        state.optimizer.load_state_dict(stored["optimizer"])
+        return state
+
+
+def start(settings: LensTraining) -> LensTrainingState:
+    """A fresh net that finds nothing worth anything, seeded."""
+    with torch.random.fork_rng():
+        torch.manual_seed(settings.seed)
+        net = LensNet(settings.shape)
+    matrices = [weight for weight in net.parameters() if weight.dim() > 1]
+    others = [weight for weight in net.parameters() if weight.dim() <= 1]
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": matrices, "weight_decay": settings.weight_decay},
+            {"params": others, "weight_decay": 0.0},
+        ],
+        lr=settings.learning_rate,
+    )
+    return LensTrainingState(0, net, optimizer)
+
+
+def train(
+    settings: LensTraining,
+    warm: Sequence[LensExample],
+    measured: Sequence[LensExample],
+    held_out: Sequence[LensExample],
+    progress: Callable[[LensReport], None],
+    *,
+    state: LensTrainingState | None = None,
+    save: Callable[[LensTrainingState], None] | None = None,
+) -> LensTrainingState:
+    """Runs the steps that are left. What `progress` raises stops the run between two steps.
+
+    Raises TextError when there is nothing to train on.
+    """
+    if not measured or (settings.warm_steps and not warm):
+        raise TextError("There are no labels to train on.", way_out="Run `focus label` first.")
+    state = state or start(settings)
+    while state.step < settings.steps:
+        for group in state.optimizer.param_groups:
+            group["lr"] = _rate(settings, state.step)
+        examples = warm if state.step < settings.warm_steps else measured
+        losses = _step(settings, examples, state)
+        state.step += 1
+        due = state.step % settings.validate_every == 0 or state.step == settings.steps
+        validation = examine(state.net, held_out) if due and held_out else {}
+        if save is not None and (state.step % settings.save_every == 0 or state.step == settings.steps):
+            save(state)
+        progress(LensReport(state.step, settings.steps, losses, validation))
+    state.net.eval()
+    return state
+
+
+def examine(net: LensNet, examples: Sequence[LensExample]) -> dict[str, float]:
+    """Spearman of predicted and measured worth: of all labels together, and as the mean over snapshots; and the
+    share of the measured worth that the best third by prediction holds, of what the best third holds.
+    """
+    net.eval()
+    predicted, found, within, caught = [], [], [], []
+    with torch.no_grad():
+        for example in examples:
+            said = example.members @ net(example.given).sum(dim=1)
+            predicted.append(said)
+            found.append(example.worth)
+            if len(said) > 3:
+                within.append(spearman(said, example.worth))
+                third = max(1, len(said) // 3)
+                mean = float(example.worth.mean())
+                best = float(example.worth.topk(third).values.mean()) - mean
+                taken = float(example.worth[said.topk(third).indices].mean()) - mean
+                caught.append((taken, best))
+    share = sum(taken for taken, _ in caught) / max(1e-9, sum(best for _, best in caught))
+    return {
+        "spearman": spearman(torch.cat(predicted), torch.cat(found)),
+        "spearman_within": sum(within) / max(1, len(within)),
+        "caught": share,
+    }
+
+
+def spearman(one: torch.Tensor, other: torch.Tensor) -> float:
+    """Rank correlation of two (n,) tensors, ties sharing their mean rank; 0 where one is constant."""
+    ranks = [_ranks(values.double()) for values in (one, other)]
+    centred = [values - values.mean() for values in ranks]
+    scale = float(centred[0].norm() * centred[1].norm())
+    return float(centred[0] @ centred[1]) / scale if scale > 0 else 0.0
+
+
+def lens_losses(
+    settings: LensTraining, net: LensNet, example: LensExample, generator: torch.Generator
+) -> dict[str, torch.Tensor]:
+    """The specification's four losses of one example.
+
+    The regression is on worths, Huber's, weighted by how sure a label is. Budget and legality are on the signed
+    scores, worths less the settled entries' median, squashed.
+    """
+    given = example.given
+    if settings.noise:
+        shaken = torch.randn(given.rows.shape, generator=generator) * given.rows.std() * settings.noise
+        given = type(given)(given.rows + shaken, given.features, given.end, given.kinds)
+    worth = net(given).sum(dim=1)  # (N,)
+    said = example.members @ worth  # (L,)
+    errors = functional.huber_loss(said, example.worth, reduction="none", delta=1.0)
+    losses = {"regression": (errors * example.weight).sum() / example.weight.sum()}
+    apart = example.worth[:, None] - example.worth[None, :]
+    pairs = (apart > settings.margin) * apart.clamp(max=2.0)
+    pairs = pairs * (example.weight[:, None] * example.weight[None, :]).sqrt()
+    ranked = functional.softplus(-(said[:, None] - said[None, :])) * pairs
+    losses["ranking"] = ranked.sum() / pairs.sum().clamp(min=1.0)
+    middle = worth[example.settled].median() if bool(example.settled.any()) else worth.mean()
+    score = torch.tanh(worth - middle) * example.settled
+    asked = (example.gain * functional.relu(score)).sum()
+    given_back = (example.refund * functional.relu(-score)).sum()
+    losses["budget"] = ((asked - given_back) / (1.0 + asked + given_back)) ** 2
+    wrong = functional.relu(score) * (example.gain == 0) + functional.relu(-score) * (example.refund == 0)
+    losses["legality"] = (wrong * example.settled).sum() / example.settled.sum().clamp(min=1)
+    return losses
+
+
+def _step(
+    settings: LensTraining, examples: Sequence[LensExample], state: LensTrainingState
+) -> dict[str, float]:
+    """One optimizer step on a batch; the losses by name. Groups are drawn first, so that none prevails."""
+    generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + state.step)
+    drawn = torch.randint(len(examples), (settings.batch,), generator=generator).tolist()
+    state.net.train()
+    state.optimizer.zero_grad()
+    weights = {
+        "regression": 1.0,
+        "ranking": settings.ranking,
+        "budget": settings.budget,
+        "legality": settings.legality,
+    }
+    found = dict.fromkeys(weights, 0.0)
+    for at in drawn:
+        losses = lens_losses(settings, state.net, examples[at], generator)
+        total = sum((weights[name] * loss for name, loss in losses.items()), torch.zeros(()))
+        (total / settings.batch).backward()  # type: ignore[no-untyped-call]
+        for name, loss in losses.items():
+            found[name] += float(loss.detach()) / settings.batch
+    torch.nn.utils.clip_grad_norm_(state.net.parameters(), settings.clip)
+    state.optimizer.step()
+    return found
+
+
+def _rate(settings: LensTraining, step: int) -> float:
+    """A short warm-up and a cosine to nothing, once for the warm start and once, at half the rate, after it."""
+    if step < settings.warm_steps:
+        begin, length, rate = 0, settings.warm_steps, settings.learning_rate
+    else:
+        begin, length = settings.warm_steps, settings.steps - settings.warm_steps
+        rate = settings.learning_rate * (0.5 if settings.warm_steps else 1.0)
+    done = (step - begin) / max(1, length)
+    return rate * min(1.0, (step - begin + 1) / 20) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done)))
+
+
+def _ranks(values: torch.Tensor) -> torch.Tensor:
+    """(n,) -> (n,) mean ranks."""
+    below = (values[None, :] < values[:, None]).sum(dim=1)
+    alike = (values[None, :] == values[:, None]).sum(dim=1)
+    return below.double() + (alike.double() - 1) / 2
+
+
+def _told(settings: LensTraining) -> dict[str, object]:
+    """The settings as plain values: what a state must agree with."""
+    told = asdict(settings)
+    told["shape"]["features"] = list(told["shape"]["features"])
+    return told

@@ -69,18 +69,16 @@ def focus_runtime(
     trace: the file its events are written to as they happen, None to keep them in memory; the caller closes
     the writer. Raises TraceError.
     """
-    from amgs_focus.gistnet import for_model
+    from amgs_focus import gistnet, lens_checkpoint
     from amgs_focus.replay import header_of
     from amgs_focus.runtime import FocusRuntime
-    from amgs_focus.tail_similarity import TailSimilarity
     from amgs_focus.trace import TraceWriter
 
     chosen = settings.model_copy(update={"seed": seed})
-    silent = FocusRuntime(model, for_model(model.card), TailSimilarity(), chosen, clock=clock)
+    scorer = lens_checkpoint.for_model(model.card, chosen.lens)
+    silent = FocusRuntime(model, gistnet.for_model(model.card), scorer, chosen, clock=clock)
     writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat()))
-    told = FocusRuntime(
-        model, silent.tree.gist, TailSimilarity(), chosen, writer, clock=clock, tree=silent.tree
-    )
+    told = FocusRuntime(model, silent.tree.gist, scorer, chosen, writer, clock=clock, tree=silent.tree)
     return told, writer
 
 

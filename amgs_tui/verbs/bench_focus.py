@@ -100,7 +100,7 @@ def bench_policy(
     return focus_policy.run(
         model,
         encoder,
-        _scorers(model),
+        _scorers(session, model),
         corpus,
         _folder(session, out),
         places=places,
@@ -145,7 +145,7 @@ def bench_passkey(
     return focus_passkey.run(
         model,
         encoder,
-        _scorers(model)[0],
+        _scorers(session, model)[0],
         corpus,
         _folder(session, out),
         sizes={name: known[name] for name in sizes or known},
@@ -186,7 +186,7 @@ def bench_budget(
     return focus_budget.run(
         model,
         encoder,
-        _scorers(model)[0],
+        _scorers(session, model)[0],
         corpus,
         _folder(session, out),
         places=places,
@@ -223,7 +223,7 @@ def bench_latency(
     return focus_latency.run(
         model,
         _encoder(model, gist),
-        _scorers(model)[0],
+        _scorers(session, model)[0],
         corpus,
         _folder(session, out),
         rounds=rounds,
@@ -233,12 +233,13 @@ def bench_latency(
     )
 
 
-def _scorers(model: BaseModel) -> list[FocusScorer]:
-    """What ships for the model, the session's own first."""
+def _scorers(session: Session, model: BaseModel) -> list[FocusScorer]:
+    """The session's own first, then the baseline, where that is another."""
+    from amgs_focus.lens_checkpoint import for_model
     from amgs_focus.tail_similarity import TailSimilarity
 
-    del model
-    return [TailSimilarity()]
+    own = for_model(model.card, session.settings.focus.lens)
+    return [own] if own.name == TailSimilarity.name else [own, TailSimilarity()]
 
 
 def _encoder(model: BaseModel, gist: Path | None) -> GistEncoder:

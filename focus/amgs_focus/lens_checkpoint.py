@@ -18,6 +18,8 @@ from amgs_focus.base_model import ModelCard
 from amgs_focus.errors import CheckpointError
 from amgs_focus.lens_features import NAMES
 from amgs_focus.lensnet import LensNet, LensNetScorer, LensShape
+from amgs_focus.scoring import FocusScorer
+from amgs_focus.tail_similarity import TailSimilarity
 
 FORMAT = "amgs-lensnet-1"
 SURPRISAL = "surprisal"
@@ -86,14 +88,20 @@ def load_checkpoint(path: Path, card: ModelCard, *, causal: bool = False) -> Len
     return LensNetScorer(net, surprisal, name=path.stem, version=_fingerprint(stored), causal=causal)
 
 
-def shipped_for(card: ModelCard) -> Path | None:
-    """The lens that ships for a model, or None."""
+def for_model(card: ModelCard, lens: str = "lensnet") -> FocusScorer:
+    """What the setting `lens` names: the lens that ships for the model (the baseline where none does), the
+    baseline `tail-similarity`, or a checkpoint's path. Raises CheckpointError as `load_checkpoint` does.
+    """
+    if lens == TailSimilarity.name:
+        return TailSimilarity()
+    if lens != "lensnet":
+        return load_checkpoint(Path(lens).expanduser(), card)
     for path in sorted(SHIPPED.glob("*.safetensors")):
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
         if metadata.get("format") == FORMAT and metadata.get("model", "").casefold() == card.name.casefold():
-            return path
-    return None
+            return load_checkpoint(path, card)
+    return TailSimilarity()
 
 
 def _shape(path: Path, metadata: Mapping[str, str]) -> LensShape:

@@ -121,7 +121,8 @@ class LensFeatures:
                     if others > 0:
                         rows[place, 2] += worth * others / total
                         lately = len(held) - bisect.bisect_left(held, total - LATELY)
-                        rows[place, 3] += worth * min(2, lately - (block >= total - LATELY)) / 2
+                        lately -= total - LATELY <= block < total  # the block itself
+                        rows[place, 3] += worth * min(2, lately) / 2
             rows[place] /= max(1, len(chosen))
         unseen = np.divide(rows[:, 1], rows[:, 0], out=np.zeros(len(entries)), where=rows[:, 0] > 0)
         return {

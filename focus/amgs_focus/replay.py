@@ -38,6 +38,7 @@ def header_of(runtime: FocusRuntime, *, created: str = "") -> TraceHeader:
         gist=gist.name,
         gist_version=gist.version,
         scorer=runtime.scorer.name,
+        scorer_version=runtime.scorer.version,
         settings=runtime.settings.model_dump(),
         lifetime=runtime.tree.length,
         created=created,
@@ -61,7 +62,17 @@ def replay(trace: Trace, runtime: FocusRuntime, progress: Progress | None = None
     """
     ours = rounded(asdict(header_of(runtime)))
     theirs = rounded(asdict(trace.header))
-    for name in ("model", "fingerprint", "gist", "gist_version", "scorer", "settings", "lifetime"):
+    told = (
+        "model",
+        "fingerprint",
+        "gist",
+        "gist_version",
+        "scorer",
+        "scorer_version",
+        "settings",
+        "lifetime",
+    )
+    for name in told:
         if ours[name] != theirs[name]:
             raise TraceError(
                 f"The trace was made with {name} {theirs[name]}, not {ours[name]}.",

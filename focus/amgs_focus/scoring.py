@@ -57,6 +57,11 @@ class FocusScorer(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def version(self) -> int:
+        """Changes whenever the same view would get other scores; 0 where there are no weights."""
+        ...
+
     def score(self, view: LensView) -> Scores: ...
 
 

@@ -50,6 +50,12 @@ class FocusSettings(BaseModel):
     n_diff: int = Field(
         default=4, ge=0, description="At most this many actions in one pass of the allocator."
     )
+    lens: str = Field(
+        default="lensnet",
+        min_length=1,
+        description="What scores the entries: lensnet (the one that ships for the model), tail-similarity, or a "
+        "checkpoint's path.",
+    )
     policy: Literal["greedy", "exact"] = Field(
         default="greedy",
         description="How actions are chosen: the greedy loop, or the set with the greatest sum of scores.",

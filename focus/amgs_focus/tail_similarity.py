@@ -21,6 +21,7 @@ class TailSimilarity:
     """
 
     name = "tail-similarity"
+    version = 0
 
     weights: Mapping[str, float] = {"similarity": 0.1, "lexical": 1.0, "recency": 0.02}
     recent = 64  # last tokens that join the query

@@ -35,8 +35,9 @@ FORMAT = "amgs-focus-trace-2"
 
 @dataclass(frozen=True, slots=True)
 class TraceHeader:
-    """What a replay needs to begin alike. fingerprint: of the model's embedding rows; gist_version: of the
-    encoder's weights; lifetime: tokens that were there before; created: ISO 8601 or empty.
+    """What a replay needs to begin alike. fingerprint: of the model's embedding rows; gist_version,
+    scorer_version: of the encoder's and the lens's weights; lifetime: tokens that were there before; created:
+    ISO 8601 or empty.
     """
 
     model: ModelCard
@@ -48,6 +49,7 @@ class TraceHeader:
     lifetime: int = 0
     created: str = ""
     format: str = FORMAT
+    scorer_version: int = 0
 
 
 @dataclass(frozen=True, slots=True)

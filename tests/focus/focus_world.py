@@ -70,6 +70,7 @@ class Told:
     """A scorer that gives each node the score it was told, and a default to the rest."""
 
     name = "told"
+    version = 0
 
     def __init__(self, scores: Mapping[NodeRef, float] | None = None, default: float = 0.0) -> None:
         self.scores = dict(scores or {})

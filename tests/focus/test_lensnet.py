@@ -1,11 +1,134 @@
-"""LensNet scores what it is shown, and nothing that it may not."""
+"""LensNet scores what it is shown, and nothing that it may not; its checkpoint fits one model alone."""
 
 from __future__ import annotations
 
-import torch
+import dataclasses
+from pathlib import Path
+from typing import Any
 
-from amgs_focus.lensnet import TailGistCache
-from tests.focus.focus_world import small_tree
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs_focus.errors import CheckpointError
+from amgs_focus.gist_tree import LifetimeTree, Segment
+from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.lens_checkpoint import for_model, load_checkpoint, save_checkpoint
+from amgs_focus.lens_features import AHEAD, NAMES, LensFeatures
+from amgs_focus.lensnet import LensReader, TailGistCache
+from amgs_focus.replay import header_of
+from amgs_focus.scoring import LensView, aggregate
+from amgs_focus.tail_similarity import TailSimilarity
+from amgs_focus.working_context import assemble, coarsest
+from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
+from tests.focus.lens_samples import SURPRISAL, net, scorer
+
+
+def asked(question: str, *, window: int = 10**6) -> LensView:
+    """One lifetime with a question at its end, which the tail holds."""
+    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+    for text in ("the lamp is red. ", "abcd" * 20, "the kite is blue. ", "efgh" * 20):
+        tree.append_segment(Segment(text))
+    tree.append(MODEL.encode(MODEL.turn(question)))
+    return LensView(coarsest(tree, window, 12), tree, tuple(MODEL.encode(question)))
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 200), st.text("abcxyz?", max_size=20))
+def test_scores_are_signed_bounded_and_the_sum_of_named_parts(length: int, question: str) -> None:
+    tree = small_tree(length)
+    context = coarsest(tree, 10**6, 2)
+    found = scorer().score(LensView(context, tree, tuple(MODEL.encode(question))))
+    assert len(found.values) == context.used - 4
+    assert (np.abs(found.values) <= 1).all()
+    assert set(found.parts) == {"attention", *NAMES}
+    assert np.allclose(sum(found.parts.values(), np.zeros(len(found.values))), found.values)
+
+
+def test_the_tail_is_no_matter_of_focus() -> None:
+    view = asked("is the lamp red?")
+    values = aggregate(view.context, scorer().score(view).values)
+    tail = [entry.end > view.context.tail_start for entry in view.context.entries()]
+    assert (values[tail] == 0).all()
+    assert (values[~np.array(tail)] != 0).any()
+
+
+def test_the_question_at_the_end_decides_about_what_stood_before_it() -> None:
+    one, other = asked("is the lamp red?"), asked("is the kite red?")
+    first, second = (scorer().score(view).values for view in (one, other))
+    assert len(first) == len(second)
+    assert not np.allclose(first, second)
+
+
+def test_the_causal_twin_does_not_know_the_question() -> None:
+    """To the last bit, whatever its weights are: nothing behind an entry reaches its worth."""
+    one, other = asked("is the lamp red?"), asked("is the kite red?")
+    twin = scorer(causal=True)
+    first, second = twin.worth(one), twin.worth(other)
+    settled = [entry.node for entry in one.context.entries() if entry.end <= one.context.tail_start]
+    assert [first[node] for node in settled] == [second[node] for node in settled]
+    assert len({round(first[node], 9) for node in settled}) > 1
+    assert twin.score(one).values.tolist() == twin.score(other).values.tolist()
+
+
+def test_features_have_a_name_each_and_lie_near_0_to_1() -> None:
+    view = asked("is the lamp red?")
+    found = LensFeatures(view.tree, SURPRISAL).of(view)
+    assert found.shape == (len(view.context.entries()), len(NAMES))
+    assert np.isfinite(found).all()
+    assert found.min() >= 0
+    assert found.max() <= 2
+    assert set(NAMES) > AHEAD
+
+
+def test_the_words_of_the_question_are_found_where_they_stand() -> None:
+    view = asked("kite")
+    found = LensFeatures(view.tree, SURPRISAL).of(LensView(view.context, view.tree, tuple(MODEL.encode("k"))))
+    column = found[:, NAMES.index("question_best")]
+    settled = [entry.end <= view.context.tail_start for entry in view.context.entries()]
+    best = view.context.entries()[int(np.argmax(np.where(settled, column, -1)))]
+    assert "k" in view.tree.text(best.start, best.end)
+
+
+def test_a_word_that_is_shown_is_not_unseen() -> None:
+    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+    tree.append_segment(Segment("zzzz" + "etao" * 3 + "zzzz" + "etao" * 4))
+    closed = coarsest(tree, 10**6, 1)
+    while closed.entries()[0].level > 1 or closed.entries()[4].level > 1:
+        closed, _ = closed.expand(0 if closed.entries()[0].level > 1 else 4)
+    opened, _ = closed.expand(0)
+    features = LensFeatures(tree, SURPRISAL)
+    unseen = NAMES.index("unseen")
+    recurring = NAMES.index("recurring")
+    before, after = (features.of(LensView(context, tree))[4] for context in (closed, opened))
+    assert (before[unseen], after[unseen]) == (1, 0)
+    assert before[recurring] > after[recurring] == 0
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 60))
+def test_stepping_back_and_on_again_gives_the_same_scores(length: int, back: int, more: int) -> None:
+    tree = small_tree(length)
+    used = scorer()
+    used.score(LensView(coarsest(tree, 10**6, 2), tree, (100, 101)))
+    tree.truncate(max(0, length - back))
+    tree.append([100 + number % 7 for number in range(more)])
+    view = LensView(coarsest(tree, 10**6, 2), tree, (100, 101))
+    assert np.array_equal(used.score(view).values, scorer().score(view).values)
+
+
+def test_an_open_block_is_read_as_its_own_gist() -> None:
+    tree = small_tree(100)
+    closed = coarsest(tree, 10**6, 2)
+    place = next(at for at, entry in enumerate(closed.entries()) if entry.level == 1)
+    opened, _ = closed.expand(place)
+    rows = [LensReader(SURPRISAL).read(LensView(context, tree)).rows[place] for context in (closed, opened)]
+    assert torch.equal(rows[0], rows[1])
+    assert torch.equal(
+        rows[0], tree.gists(1, closed.entries()[place].index, closed.entries()[place].index + 1)[0, 0]
+    )
 
 
 def test_the_tail_gists_are_the_root_and_the_latest() -> None:
@@ -16,3 +139,62 @@ def test_the_tail_gists_are_the_root_and_the_latest() -> None:
     tree.append([97, 98])
     assert torch.equal(cache.fetch(tree)[1:], tree.gists(1, 13, 18)[:, 0])
     assert TailGistCache().fetch(small_tree(3)).shape == (0, 64)
+
+
+def saved(folder: Path) -> Path:
+    path = folder / "small.safetensors"
+    save_checkpoint(path, net(), SURPRISAL, model=MODEL.card.name, gist="pointer 0", note="of a test")
+    return path
+
+
+def test_a_checkpoint_scores_as_the_net_did(tmp_path: Path) -> None:
+    loaded = load_checkpoint(saved(tmp_path), MODEL.card)
+    view = asked("is the lamp red?")
+    assert np.allclose(loaded.score(view).values, scorer().score(view).values, atol=0.02)
+    assert loaded.name == "small"
+    assert loaded.version == load_checkpoint(saved(tmp_path), MODEL.card).version != 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"), [("width", 128, "width 64"), ("vocabulary", 99, "260 tokens")]
+)
+def test_a_lens_of_another_model_is_refused(tmp_path: Path, field: str, value: int, said: str) -> None:
+    changed: dict[str, Any] = {field: value}
+    card = dataclasses.replace(MODEL.card, **changed)
+    with pytest.raises(CheckpointError, match=said) as caught:
+        load_checkpoint(saved(tmp_path), card)
+    assert "tail-similarity" in str(caught.value.way_out)
+
+
+def test_what_is_no_lens_is_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_checkpoint(path, MODEL.card)
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_checkpoint(tmp_path / "none.safetensors", MODEL.card)
+
+
+def test_the_setting_names_the_lens(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    assert for_model(MODEL.card, str(path)).name == "small"
+    assert for_model(MODEL.card, "tail-similarity").name == "tail-similarity"
+    assert for_model(MODEL.card).name == TailSimilarity.name  # none ships for the tiny model
+
+
+def test_a_runtime_decodes_with_a_lens_and_its_trace_names_it() -> None:
+    runtime = small_runtime(scorer())
+    runtime.ingest(notes(12))
+    runtime.question("which lamp was lit?")
+    runtime.decode(6)
+    assert runtime.state.last is not None
+    assert set(dict(runtime.state.last.scores[0].parts)) == {"attention", *NAMES}
+    assert (header_of(runtime).scorer, header_of(runtime).scorer_version) == ("small", 7)
+
+
+def test_a_large_window_is_scored_at_mixed_levels() -> None:
+    tree = small_tree(700)
+    context = assemble(tree, 200, 2, focus_share=0.3)
+    assert len({entry.level for entry in context.entries()}) >= 3
+    found = scorer().score(LensView(context, tree))
+    assert len(found.values) == context.used - 4

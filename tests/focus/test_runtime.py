@@ -279,6 +279,7 @@ class Silly:
     """Scores that are none."""
 
     name = "silly"
+    version = 0
 
     def __init__(self, value: float, extra: int = 0) -> None:
         self.value, self.extra = value, extra

@@ -33,6 +33,7 @@ class Told:
     """A scorer that asks for nothing."""
 
     name = "nothing"
+    version = 0
 
     def score(self, view: LensView) -> Scores:
         return Scores(np.zeros(view.context.used - 4), {})

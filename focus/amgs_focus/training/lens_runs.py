@@ -217,7 +217,7 @@ def _run(
     tree.append(made.tokens[:begin])
     focus_share = 0.9 if shaken else settings.focus_share
     context = assemble(tree, settings.window, settings.tail_blocks, headroom=size, focus_share=focus_share)
-    state = FocusState(context)
+    state = FocusState(context, settings)
     reader = PrefixReader(tree.model, _Still())
     for place in range(begin, len(made.tokens), size):
         if shaken:

@@ -1,0 +1,45 @@
+"""A small lens on the tiny model, and texts to label and train it on."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import torch
+
+from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.lens_features import surprisal_of
+from amgs_focus.lensnet import LensNet, LensNetScorer, LensShape
+from amgs_focus.training.lens_runs import LensRuns, LensText
+from tests.focus.focus_world import MODEL
+
+SHAPE = LensShape(MODEL.card.width, hidden=16, heads=2, stacks=1)
+RUNS = LensRuns(
+    seed=5, blocks=(8, 12), windows=(160,), tails=(1,), horizons=(8,), refocuses=(0, 1), facts=0.5
+)
+SURPRISAL = surprisal_of(np.bincount(np.frombuffer(b"etaoin shrdlu" * 9, np.uint8), minlength=260))
+GIST = PointerEncoder()
+
+
+def texts() -> list[LensText]:
+    """Two groups of random words."""
+    generator = random.Random(3)
+    words = ["lamp", "river", "stone", "wander", "quilt", "ember", "fable", "noon"]
+    return [
+        LensText(name, name, tuple(MODEL.encode(" ".join(generator.choice(words) for _ in range(400)))))
+        for name in ("one", "two")
+    ]
+
+
+def net(seed: int = 1, shape: LensShape = SHAPE) -> LensNet:
+    """A net with random weights in every place, so that everything it reads reaches its scores."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        made = LensNet(shape)
+        for weight in made.parameters():
+            torch.nn.init.normal_(weight, std=0.3)
+    return made
+
+
+def scorer(*, causal: bool = False) -> LensNetScorer:
+    return LensNetScorer(net(), SURPRISAL, name="small", version=7, causal=causal)

@@ -1,0 +1,270 @@
+"""Labels are drawn, kept and read back exactly; training learns from them, resumes bit for bit and keeps its files."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from amgs_focus.errors import CheckpointError, TextError
+from amgs_focus.labels import counterfactuals
+from amgs_focus.lensnet import LensReader
+from amgs_focus.scoring import LensView
+from amgs_focus.tail_similarity import TailSimilarity
+from amgs_focus.tiny import TinyModel
+from amgs_focus.training.facts import fact_text
+from amgs_focus.training.lens_examples import LensExample, measured_example, warm_examples, worth_of
+from amgs_focus.training.lens_labels import label_runs, read
+from amgs_focus.training.lens_runs import LensSnapshot, fact_lifetime, snapshot_at
+from amgs_focus.training.lensnet import (
+    LensReport,
+    LensTraining,
+    LensTrainingState,
+    examine,
+    lens_losses,
+    spearman,
+    start,
+    train,
+)
+from tests.focus.focus_world import MODEL
+from tests.focus.lens_samples import GIST, RUNS, SHAPE, SURPRISAL, net, texts
+
+TRAINING = LensTraining(SHAPE, warm_steps=3, steps=6, batch=2, validate_every=3, save_every=2)
+
+
+def drawn(number: int) -> LensSnapshot:
+    return snapshot_at(number, texts(), RUNS, MODEL, GIST, TailSimilarity(), block_size=16)
+
+
+def test_a_snapshot_is_a_function_of_its_number() -> None:
+    one, other, next_one = drawn(3), drawn(3), drawn(4)
+    assert one.snapshot.context == other.snapshot.context
+    assert one.snapshot.tree.digest() == other.snapshot.tree.digest()
+    assert one.snapshot.future == other.snapshot.future
+    assert one.snapshot.tree.digest() != next_one.snapshot.tree.digest()
+
+
+def test_runs_are_legal_contexts_with_what_comes_next() -> None:
+    kinds = set()
+    for number in range(8):
+        snapshot = drawn(number).snapshot
+        snapshot.context.check()
+        assert snapshot.context.lifetime == snapshot.tree.length
+        assert snapshot.future
+        kinds.add(bool(snapshot.question))
+    assert kinds == {True, False}
+
+
+def test_the_fact_asked_about_stands_where_it_is_said_to() -> None:
+    found = next(one for one in map(drawn, range(20)) if one.snapshot.question)
+    answer = MODEL.decode(found.snapshot.future).rstrip(".").split()
+    told = found.snapshot.tree.text(*found.asked)
+    assert any(word in told for word in answer if len(word) > 3)
+
+
+def test_facts_are_asked_about_in_other_words_and_each_about_something_else() -> None:
+    written = fact_text(random.Random(1), ["filler"] * 5, 12)
+    assert len(written.paragraphs) == 17
+    assert len({fact.paragraph for fact in written.facts}) == 12
+    for fact in written.facts:
+        assert fact.question.endswith("?")
+        assert fact.question not in written.paragraphs[fact.paragraph]
+
+
+def test_labels_come_back_from_disk_as_they_were(tmp_path: Path) -> None:
+    done = label_runs(
+        tmp_path,
+        texts(),
+        dataclasses.replace(RUNS, blocks=(34, 36)),
+        MODEL,
+        GIST,
+        TailSimilarity(),
+        snapshots=2,
+        exact=3,
+    )
+    assert (done.done, done.total) == (2, 2)
+    found = read(tmp_path / "000001.parquet", MODEL, GIST)
+    again = counterfactuals(found.snapshot)
+    by_node = {(label.node, label.kind): label for label in again}
+    assert 0 < len(found.labels) <= 3
+    for label in found.labels:
+        fresh = by_node[label.node, label.kind]
+        assert label.gains == pytest.approx(fresh.gains, abs=1e-5)
+        assert label.positions == fresh.positions
+
+
+def test_labelling_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    runs = dataclasses.replace(RUNS, blocks=(34, 36))
+
+    def stop(done: int, total: int, doing: str) -> None:
+        if doing == "labels" and done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        label_runs(
+            tmp_path, texts(), runs, MODEL, GIST, TailSimilarity(), snapshots=2, exact=2, progress=stop
+        )
+    first = (tmp_path / "000000.parquet").read_bytes()
+    done = label_runs(tmp_path, texts(), runs, MODEL, GIST, TailSimilarity(), snapshots=2, exact=2)
+    assert (done.done, done.total) == (1, 2)
+    assert (tmp_path / "000000.parquet").read_bytes() == first
+
+
+def test_labels_of_another_model_and_damaged_ones_are_refused(tmp_path: Path) -> None:
+    label_runs(
+        tmp_path,
+        texts(),
+        dataclasses.replace(RUNS, blocks=(34, 36)),
+        MODEL,
+        GIST,
+        TailSimilarity(),
+        snapshots=1,
+        exact=1,
+    )
+    path = tmp_path / "000000.parquet"
+    with pytest.raises(TextError, match="tiny-7"):
+        read(path, TinyModel(8), GIST)
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(TextError, match="cannot be read"):
+        read(path, MODEL, GIST)
+
+
+def test_texts_that_are_too_short_are_refused() -> None:
+    with pytest.raises(TextError, match="fewer blocks"):
+        snapshot_at(0, [dataclasses.replace(texts()[0], tokens=(1, 2))], RUNS, MODEL, GIST, TailSimilarity())
+
+
+def example(number: int = 3) -> LensExample:
+    """Labels by hand: the third settled entry is worth much, the others nothing."""
+    snapshot = drawn(number).snapshot
+    reader = LensReader(SURPRISAL)
+    given = reader.read(LensView(snapshot.context, snapshot.tree, snapshot.question))
+    count = len(snapshot.context.entries())
+    settled = torch.tensor([e.end <= snapshot.context.tail_start for e in snapshot.context.entries()])
+    worth = torch.zeros(count)
+    worth[2] = 2.0
+    return LensExample(
+        group="one",
+        given=given,
+        members=torch.eye(count),
+        worth=worth,
+        weight=torch.ones(count),
+        settled=settled,
+        gain=torch.tensor([15.0 if e.level else 0.0 for e in snapshot.context.entries()]),
+        refund=torch.tensor([0.0 if e.level else 15.0 for e in snapshot.context.entries()]),
+    )
+
+
+def test_training_finds_what_is_worth_its_room() -> None:
+    examples = [example(number) for number in (3, 4, 5)]
+    settings = LensTraining(SHAPE, warm_steps=0, steps=60, batch=3, learning_rate=1e-2, noise=0.0)
+    state = train(settings, [], examples, [], lambda report: None)
+    with torch.no_grad():
+        for one in examples:
+            assert int(state.net(one.given).sum(dim=1).argmax()) == 2
+    assert examine(state.net, examples)["caught"] > 0.5
+
+
+def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path: Path) -> None:
+    warm, measured = [example(3), example(5)], [example(4)]
+    whole = train(TRAINING, warm, measured, measured, lambda report: None)
+    path = tmp_path / "lens.state"
+
+    def stop(report: LensReport) -> None:
+        if report.step == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(TRAINING, warm, measured, measured, stop, save=lambda state: state.save(path, TRAINING))
+    resumed = LensTrainingState.load(path, TRAINING)
+    assert resumed.step == 4
+    train(TRAINING, warm, measured, measured, lambda report: None, state=resumed)
+    for name, value in whole.net.state_dict().items():
+        assert torch.equal(value, resumed.net.state_dict()[name]), name
+
+
+def test_a_state_of_other_settings_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lens.state"
+    start(TRAINING).save(path, TRAINING)
+    with pytest.raises(CheckpointError, match="other settings"):
+        LensTrainingState.load(path, dataclasses.replace(TRAINING, seed=9))
+
+
+def test_training_on_nothing_is_refused() -> None:
+    with pytest.raises(TextError, match="no labels"):
+        train(TRAINING, [], [], [], lambda report: None)
+
+
+def test_the_losses_are_the_specification_s() -> None:
+    """The slow twin: each loss written out entry by entry."""
+    one, settings = example(), dataclasses.replace(TRAINING, noise=0.0)
+    trained = net()
+    with torch.no_grad():
+        found = lens_losses(settings, trained, one, torch.Generator())
+        worth = trained(one.given).sum(dim=1).tolist()
+    settled = [value for value, inside in zip(worth, one.settled, strict=True) if inside]
+    middle = sorted(settled)[(len(settled) - 1) // 2]
+    asked = given_back = wrong = 0.0
+    for value, inside, gain, refund in zip(worth, one.settled, one.gain, one.refund, strict=True):
+        score = float(np.tanh(value - middle)) if inside else 0.0
+        asked += float(gain) * max(0.0, score)
+        given_back += float(refund) * max(0.0, -score)
+        wrong += max(0.0, score) * (gain == 0) + max(0.0, -score) * (refund == 0)
+    assert float(found["budget"]) == pytest.approx(
+        ((asked - given_back) / (1 + asked + given_back)) ** 2, rel=1e-4
+    )
+    assert float(found["legality"]) == pytest.approx(wrong / len(settled), rel=1e-4)
+    errors = [abs(value - float(target)) for value, target in zip(worth, one.worth, strict=True)]
+    huber = [error**2 / 2 if error <= 1 else error - 0.5 for error in errors]
+    assert float(found["regression"]) == pytest.approx(float(np.mean(huber)), rel=1e-4)
+    others = [value for at, value in enumerate(worth) if at != 2]
+    ranked = np.mean([np.log1p(np.exp(other - worth[2])) for other in others])
+    assert float(found["ranking"]) == pytest.approx(float(ranked), rel=1e-3)
+
+
+def test_the_warm_start_knows_where_the_fact_is() -> None:
+    runs = dataclasses.replace(RUNS, facts=1.0, blocks=(10, 12), windows=(512,))
+    found = [
+        one
+        for number in range(3)
+        for one in warm_examples(number, texts(), runs, MODEL, GIST, SURPRISAL, each=2)
+    ]
+    assert found
+    asked = [one for one in found if bool((one.given.kinds == 2).any()) and float(one.worth.max()) > 0]
+    assert asked
+    for one in asked:
+        assert float(one.worth.max()) <= worth_of(0.6) + 1e-6
+        assert one.members.sum(dim=1).tolist() == [1.0] * len(one.worth)
+
+
+def test_made_up_lifetimes_are_about_as_long_as_asked() -> None:
+    made = fact_lifetime(random.Random(2), texts()[0], 600, MODEL)
+    assert made is not None
+    assert 300 < len(made.tokens) < 1200
+    assert fact_lifetime(random.Random(2), texts()[0], 10**6, MODEL) is None
+
+
+def test_measured_examples_count_by_how_sure_they_are(tmp_path: Path) -> None:
+    runs = dataclasses.replace(RUNS, blocks=(34, 36))
+    label_runs(tmp_path, texts(), runs, MODEL, GIST, TailSimilarity(), snapshots=1, exact=4)
+    labelled = read(tmp_path / "000000.parquet", MODEL, GIST)
+    one = measured_example(labelled, LensReader(SURPRISAL))
+    assert one.worth.tolist() == pytest.approx(
+        [worth_of(label.utility) for label in labelled.labels], rel=1e-4
+    )
+    assert one.members.sum(dim=1).tolist() == pytest.approx([1.0] * len(labelled.labels))
+    order = np.argsort([label.error * label.horizon / label.positions for label in labelled.labels])
+    assert np.all(np.diff(one.weight.numpy()[order]) <= 1e-6)
+
+
+def test_rank_correlation_shares_ranks_between_ties() -> None:
+    assert spearman(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([10.0, 20.0, 30.0])) == pytest.approx(1)
+    assert spearman(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([3.0, 2.0, 1.0])) == pytest.approx(-1)
+    assert spearman(torch.tensor([1.0, 1.0, 1.0]), torch.tensor([3.0, 2.0, 1.0])) == 0
+    assert spearman(torch.tensor([1.0, 1.0, 2.0]), torch.tensor([1.0, 2.0, 3.0])) == pytest.approx(
+        0.866, abs=1e-3
+    )

@@ -87,6 +87,10 @@ class TimedScorer:
     def name(self) -> str:
         return self._scorer.name
 
+    @property
+    def version(self) -> int:
+        return self._scorer.version
+
     def score(self, view: LensView) -> Scores:
         """As the scorer's own."""
         began = self._clock.perf()

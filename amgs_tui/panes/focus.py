@@ -10,14 +10,15 @@ from rich.text import Text
 from textual import events
 
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.base import Ask, Pane
+from amgs_tui.panes.base import Ask
+from amgs_tui.panes.steering import SteeringPane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from amgs_focus.records import EntryExplanation, FocusView
+    from amgs_focus.records import EntryExplanation
     from amgs_tui.messages import Failed
 
 Axis = Literal["lifetime", "log", "context"]
@@ -27,7 +28,7 @@ WHY_LINES = 16
 ZOOM_STEP, MOST_ZOOM = 2.0, 4096.0
 
 
-class FocusPane(Pane):
+class FocusPane(SteeringPane):
     """The live level-of-detail map with its transport and its inspector."""
 
     NAME = "focus"
@@ -54,7 +55,8 @@ class FocusPane(Pane):
 The lifetime context from left to right, as the frozen model holds it now: fine spans are tokens, coarse
 ones gists that stand for 32, 1,024, … tokens. Every few tokens it refocuses: what the text at hand needs is
 expanded (▲), what it does not is collapsed (▽), within the window. Step it token by token, go back exactly,
-and ask any entry why it is as it is. Opened frames land here."""
+and ask any entry why it is as it is. Measure what its detail is worth, pin it, forbid it, change a setting:
+what is done in the past begins a branch, and two branches can be compared. Opened frames land here."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("full_stop", "step(1)", "token", "focus.step", "Decode one token"),
@@ -69,6 +71,7 @@ and ask any entry why it is as it is. Opened frames land here."""
         ),
         shown("minus", "zoom(-1)", "zoom", "focus.zoom_out", "More tokens a column"),
         shown("o", "open", "open", "focus.open", "Open the frame assembled last, or ask for one"),
+        *SteeringPane.BINDINGS,
         quiet("left", "walk(-1)", "entry", "focus.left", "The entry before"),
         quiet("right", "walk(1)", "entry", "focus.right", "The next entry"),
         quiet("home", "edge(-1)", "first", "focus.first", "The first entry"),
@@ -78,11 +81,9 @@ and ask any entry why it is as it is. Opened frames land here."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.view: FocusView | None = None
         self.why: EntryExplanation | None = None
         self.axis: Axis = "lifetime"
         self.zoom = 1.0
-        self.cursor = 0
         self.playing = False
 
     def asks(self) -> Iterable[Ask]:
@@ -158,7 +159,7 @@ and ask any entry why it is as it is. Opened frames land here."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """The transport is offered once something is open."""
-        return self.view is not None or action not in NEEDS_VIEW
+        return self.view is not None or action not in NEEDS_VIEW | self.STEERS
 
     def shown_to_operator(self, verb: str, result: Any) -> None:
         """What was asked by enter is explained on a page of its own: the inspector may have cut it."""
@@ -187,6 +188,10 @@ and ask any entry why it is as it is. Opened frames land here."""
     def action_back(self, count: int) -> None:
         self.playing = False
         self.ask("focus back", count=count)
+
+    def action_scrub(self, direction: int) -> None:
+        self.playing = False
+        super().action_scrub(direction)
 
     def action_play(self) -> None:
         self.playing = not self.playing

@@ -39,7 +39,15 @@ from amgs.model import (
     StoreStatus,
     Weights,
 )
-from amgs_focus.records import Decision, EntryExplanation, EntryView, FocusView
+from amgs_focus.records import (
+    BranchView,
+    Decision,
+    EntryExplanation,
+    EntryView,
+    FocusView,
+    Measurement,
+    NodeRef,
+)
 from amgs_tui.engine_worker import Execute
 from amgs_tui.messages import Answer, Request
 from amgs_tui.verbs.arguments import read_weights
@@ -52,6 +60,7 @@ from amgs_tui.verbs.results import (
     FrameList,
     Inbox,
     Layout,
+    Measured,
     Opened,
     OperationList,
     Overview,
@@ -59,6 +68,7 @@ from amgs_tui.verbs.results import (
     ReviewList,
     Saved,
     Selected,
+    Steered,
     Stepped,
     ThemeSet,
 )
@@ -108,6 +118,9 @@ class World:
         self.closed = False
         self.layout = Layout()
         self.judged: list[int] = []
+        self.said: list[tuple[str, str, bool]] = []
+        self.branched = 0
+        self.furthest = 0
         self._gate = threading.Event()
 
     # --- what the engine's thread sees --------------------------------------------------------------------
@@ -271,11 +284,27 @@ class World:
         return Stepped((), self.view())
 
     def focus_back(self, count: int) -> FocusView:
+        self.furthest = max(self.furthest, self.step)
         self.step = max(0, self.step - count)
         return self.view()
 
     def focus_refocus(self) -> Stepped:
         return Stepped((), self.view())
+
+    def focus_pin(self, node: str, release: bool) -> Steered:
+        self.said.append(("pin", node, release))
+        return Steered(node, "pin", release, self.view())
+
+    def focus_measure(self, entry: int) -> Measured:
+        node = NodeRef(1, entry)
+        return Measured(Measurement(node, "expand", 0.21, 0.03, 3.0, 3.21, 32, self.step), self.view())
+
+    def focus_branch(self, **_: Any) -> FocusView:
+        self.branched += 1
+        return self.view()
+
+    def focus_diff(self, **_: Any) -> OperationList:
+        return OperationList(())
 
     def focus_view(self) -> FocusView:
         return self.view()
@@ -360,7 +389,12 @@ class World:
             text="the motor " * self.step,
             finished=False,
             position=self.step,
-            head=self.step,
+            head=max(self.step, self.furthest),
+            branch="main",
+            branches=tuple(
+                BranchView(name, "main" if n else "", 2, 9, not n, "the motor", "00")
+                for n, name in enumerate(("main", "b1", "b2")[: 1 + self.branched])
+            ),
         )
 
     def graph_stats(self) -> GraphStats:

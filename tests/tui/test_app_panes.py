@@ -242,6 +242,8 @@ async def test_a_frame_is_opened_as_lifetime_context_and_stepped() -> None:
         assert pane.view.step == 3
         await driven.press("comma")
         assert pane.view.step == 2
+        assert "◂ past" in driven.lines[0]
+        await driven.press("L")
         assert "● live" in driven.lines[0]
 
 
@@ -406,3 +408,47 @@ async def test_keys_that_lead_to_the_command_line_leave_the_rest_to_be_typed() -
             await driven.press(pane, key)
             assert driven.app.query_one("#prompt-input", Input).value.startswith(begins)
             await driven.press("escape")
+
+
+# --- steering a run ---------------------------------------------------------------------------------------
+
+
+async def test_the_scrubber_goes_back_and_on_and_to_the_live_end() -> None:
+    world = World(consolidated=6)
+    async with drive(world, (120, 40)) as driven:
+        await opened(driven)
+        await driven.press("colon")
+        await driven.type("focus step 12", "enter")
+        await driven.press("left_square_bracket")
+        assert world.step == 4
+        await driven.press("left_square_bracket")
+        assert world.step == 0
+        await driven.press("right_square_bracket")
+        assert world.step == 8
+        await driven.press("L")
+        assert world.step == 12
+        await driven.press("L")
+        assert world.step == 12 and "Nothing was decoded beyond" in driven.text
+
+
+async def test_entries_are_pinned_and_measured_where_the_cursor_stands() -> None:
+    world = World(consolidated=6)
+    async with drive(world, (120, 40)) as driven:
+        await opened(driven)
+        await driven.press("home", "right", "p")
+        assert world.said == [("pin", "1", False)]
+        await driven.press("m")
+        assert next(c for c in world.calls if c.verb == "focus measure").arguments["entry"] == 1
+
+
+async def test_branches_are_begun_and_compared_by_choosing() -> None:
+    world = World(consolidated=6)
+    async with drive(world, (120, 40)) as driven:
+        await opened(driven)
+        await driven.press("d")
+        assert "There is only this branch" in driven.text
+        await driven.press("B", "d")
+        assert "Compare main with" in driven.text
+        await driven.press("enter")
+        asked = next(call for call in world.calls if call.verb == "focus diff")
+        assert (asked.arguments["ours"], asked.arguments["theirs"]) == ("main", "b1")

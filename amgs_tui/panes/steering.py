@@ -1,0 +1,142 @@
+"""The operator's word on a run: scrub it, measure, pin, forbid and force entries, branch, and compare branches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from amgs_tui.keys import quiet, shown
+from amgs_tui.panes.base import Pane
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from amgs_focus.records import EntryView, FocusView
+
+SCRUB: Final = 8
+"""Tokens that one key of the scrubber goes over."""
+
+
+class SteeringPane(Pane):
+    """A pane over a run's `view` with a `cursor` on one of its entries."""
+
+    BINDINGS: ClassVar[list[Any]] = [
+        shown("left_square_bracket", "scrub(-1)", "scrub", "focus.earlier", "Eight tokens back"),
+        shown(
+            "right_square_bracket",
+            "scrub(1)",
+            "scrub",
+            "focus.later",
+            "Eight tokens on, as they were decoded",
+        ),
+        quiet("L", "live", "live", "focus.live", "To the end of what was decoded"),
+        shown("m", "measure", "measure", "focus.measure", "Measure what this entry's detail is worth: ΔNLL"),
+        shown("p", "say('pin')", "pin", "focus.pin", "Keep this entry as fine as it is, or let it go"),
+        shown(
+            "f", "say('forbid')", "forbid", "focus.forbid", "Keep this entry as coarse as it is, or let it go"
+        ),
+        quiet("x", "force", "force", "focus.force", "Expand or collapse this entry at the next refocus"),
+        quiet("S", "setting", "set", "focus.set", "Change τ, N_diff, W_max and the like from here on"),
+        shown("B", "branch", "branch", "focus.branch", "Begin a branch here"),
+        quiet("b", "branches", "branches", "focus.branches", "Go to another branch"),
+        shown(
+            "d",
+            "diff",
+            "diff",
+            "focus.diff",
+            "Where this branch and another part, and the text that came of it",
+        ),
+    ]
+    STEERS: ClassVar[frozenset[str]] = frozenset(
+        ("scrub", "live", "measure", "say", "force", "branch", "branches", "diff", "setting")
+    )
+    """Actions that need a run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.view: FocusView | None = None
+        self.cursor = 0
+
+    @property
+    def entry(self) -> EntryView | None:
+        """The entry under the cursor."""
+        entries = self.view.entries if self.view is not None else ()
+        return entries[self.cursor] if self.cursor < len(entries) else None
+
+    # --- through time -------------------------------------------------------------------------------------
+
+    def action_scrub(self, direction: int) -> None:
+        """Walk over what was decoded; a token that was taken back comes again as it was."""
+        if self.view is None:
+            return
+        if direction > 0:
+            self._forward(min(SCRUB, self.view.head - self.view.position))
+        elif self.view.position:
+            self.ask("focus back", count=min(SCRUB, self.view.position))
+
+    def action_live(self) -> None:
+        if self.view is not None:
+            self._forward(self.view.head - self.view.position)
+
+    def _forward(self, count: int) -> None:
+        if count:
+            self.ask("focus step", count=count)
+        else:
+            self.notify("Nothing was decoded beyond this. A full stop decodes on.", timeout=3)
+
+    # --- entries ------------------------------------------------------------------------------------------
+
+    def action_measure(self) -> None:
+        self.ask("focus measure", entry=self.cursor)
+
+    def action_say(self, word: str) -> None:
+        """Pin or forbid the entry under the cursor, or take that back."""
+        if self.entry is not None:
+            said = self.entry.pinned if word == "pin" else self.entry.forbidden
+            self.ask(f"focus {word}", node=str(self.cursor), release=said)
+
+    def action_force(self) -> None:
+        if self.entry is not None:
+            self.ask(
+                "focus force", node=str(self.cursor), action="expand" if self.entry.level else "collapse"
+            )
+
+    def action_setting(self) -> None:
+        self.workstation.action_command("focus set tau_expand ")
+
+    # --- branches -----------------------------------------------------------------------------------------
+
+    def action_branch(self) -> None:
+        self.ask("focus branch")
+
+    def action_branches(self) -> None:
+        """Choose the branch to go to."""
+        self._choose_branch("Go to which branch?", lambda name: self.ask("focus switch", name=name))
+
+    def action_diff(self) -> None:
+        """Choose the branch that this one is held against."""
+        if self.view is not None:
+            here = self.view.branch
+            self._choose_branch(
+                f"Compare {here} with", lambda name: self.ask("focus diff", ours=here, theirs=name)
+            )
+
+    def _choose_branch(self, title: str, then: Callable[[str], None]) -> None:
+        from amgs_tui.screens.chooser import Choice, Chooser
+
+        others = [each for each in self.view.branches if not each.active] if self.view is not None else []
+        if not others:
+            words = "B begins one here; what is done in the past begins one by itself."
+            self.notify(words, title="There is only this branch", timeout=5)
+            return
+        choices = [
+            Choice(
+                each.name, each.name, f"from {each.parent or 'the start'} at {each.at}, {each.steps} tokens"
+            )
+            for each in others
+        ]
+
+        def chose(name: str | None) -> None:
+            if name is not None:
+                then(name)
+
+        self.workstation.push_screen(Chooser(title, choices), chose)

@@ -50,7 +50,10 @@ def falls_below(decay_lambda: float, since: datetime, threshold: float) -> datet
     if decay_lambda <= 0:
         return None
     hours = -math.log(threshold) / decay_lambda
-    return since + timedelta(hours=hours) if hours < 24 * 365 * 1000 else None
+    try:
+        return since + timedelta(hours=hours) if hours < 24 * 365 * 1000 else None
+    except OverflowError:
+        return None  # beyond the last year that a calendar holds
 
 
 def profile_name(decay_lambda: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -125,7 +126,9 @@ class Derived:
         """
         if not self._store.read_only:
             self._catch_up_keyword()
-            self._keep()
+            # On a full disk nothing is kept, and the next open derives it anew; usearch says RuntimeError then.
+            with contextlib.suppress(OSError, RuntimeError):
+                self._keep()
         self._keyword.close()
 
     def faults(self) -> list[Fault]:

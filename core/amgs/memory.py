@@ -4,6 +4,7 @@ itself.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -13,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs import bounds
 from amgs.calibration import brier, forecasts
 from amgs.calibration.door import Calibration
 from amgs.clock import Clock, as_utc
@@ -76,7 +78,9 @@ from amgs.text.embedding import Embedder, HashingEmbedder
 from amgs.text.entities import EntityRecogniser, RuleRecogniser
 from amgs.text.tokens import approximate_tokens
 
-_SHORTEST_PREFIX = 4
+_ID_LENGTH = 64
+_PREFIX = re.compile(r"[0-9a-f]{4,64}")
+"""Less than four digits of an id match by chance."""
 
 
 class Memory:
@@ -142,6 +146,8 @@ class Memory:
     def close(self) -> None:
         """Seal the indexes and close the store."""
         with self._lock:
+            if self._store.closed:
+                return
             try:
                 self._derived.close()
             finally:
@@ -207,14 +213,20 @@ class Memory:
         reading = ingest.read_note(text, source, now, self.settings.ingest, dated=dated, extra=meta)
         report = self._ingest(reading, None)
         if report.refused:
-            raise InputError(f"The text was not taken in: {report.refused[0].reason}.")
+            raise InputError(
+                f"The text was not taken in: {report.refused[0].reason}.",
+                way_out="Give a text with at least one visible character; everything else is kept as it is.",
+            )
         return report
 
     def ingest_file(self, path: Path) -> IngestReport:
         """Take in one markdown file; a file that is missing or unfit raises InputError."""
         reading = ingest.read_file(path, path.name, self.settings.ingest)
         if reading.refused:
-            raise InputError(f"{path} was not taken in: {reading.refused[0].reason}.")
+            raise InputError(
+                f"{path} was not taken in: {reading.refused[0].reason}.",
+                way_out="Mend the file, or give another; nothing was changed.",
+            )
         return self._ingest(reading, None)
 
     def ingest_folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
@@ -250,11 +262,13 @@ class Memory:
         offset: int = 0,
     ) -> tuple[Block, ...]:
         """Blocks that pass a filter, the latest first unless ordered by id."""
-        return stored_blocks.select(self._store, filter, order=order, limit=limit, offset=offset)
+        most = bounds.count("A limit", limit)
+        skipped = bounds.count("An offset", offset)
+        return stored_blocks.select(self._store, filter, order=order, limit=most, offset=skipped)
 
     def find(self, text: str, limit: int = 20) -> tuple[Block, ...]:
         """Blocks whose title, first words or id fit what was typed, the best first."""
-        ids = finder.find(stored_blocks.outlines(self._store), text, limit)
+        ids = finder.find(stored_blocks.outlines(self._store), text, bounds.count("A limit", limit))
         found = stored_blocks.get(self._store, ids)
         return tuple(found[i] for i in ids if i in found)
 
@@ -292,10 +306,11 @@ class Memory:
 
     def _id(self, prefix: str) -> str:
         wanted = prefix.strip().lower()
-        matches = stored_blocks.expand(self._store, wanted, 6) if len(wanted) >= _SHORTEST_PREFIX else ()
+        matches = stored_blocks.expand(self._store, wanted, 6) if _PREFIX.fullmatch(wanted) else ()
         if not matches:
+            told = prefix if len(prefix) <= _ID_LENGTH else f"{prefix[:_ID_LENGTH]}…"
             raise UnknownBlockError(
-                f"No block's id begins with {prefix!r}.",
+                f"No block's id begins with {told!r}.",
                 way_out="`block find TEXT` looks for one by its words.",
             )
         if len(matches) > 1:
@@ -319,7 +334,7 @@ class Memory:
         self, *, limit: int | None = None, progress: Progress | None = None
     ) -> ConsolidationPlan:
         """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
-        counter = self._store.change_counter
+        counter, limit = self._store.change_counter, bounds.count("A limit", limit)
         means = self._means()
         return consolidate.plan(
             stored_blocks.by_number(self._store, self._waiting(limit).tolist()),
@@ -381,7 +396,7 @@ class Memory:
 
     def operations(self, limit: int = 20) -> tuple[Operation, ...]:
         """The latest operations, the newest first."""
-        return stored_journal.latest(self._store, limit)
+        return stored_journal.latest(self._store, bounds.count("A limit", limit))
 
     def undo(self, operation_id: int) -> Operation:
         """Take an operation back; raises UsageError when a later one stands on it."""
@@ -551,7 +566,7 @@ class Memory:
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
         """The latest forecasts, with their outcome where there is one."""
-        return calibration_log.latest(self._store, limit)
+        return calibration_log.latest(self._store, bounds.count("A limit", limit))
 
     def reliability(
         self, bins: int = 10, *, by: calibration_log.By | None = None, value: str | None = None
@@ -559,6 +574,7 @@ class Memory:
         """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
         category or relation type.
         """
+        bins = bounds.count("The number of bins", bins, least=1, most=1000)
         decided = calibration_log.decided(self._store, by=by, value=value)
         return brier.reliability(
             decided, bins=bins, forecasts=calibration_log.count(self._store, by=by, value=value)

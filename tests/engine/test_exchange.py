@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from amgs.errors import InputError, StoreCorruptError, StoreTooNewError, UsageError
+from amgs.errors import AmgsError, InputError, StoreCorruptError, StoreTooNewError, UsageError
 from amgs.lifecycle.ingest import Draft
 from amgs.memory import Memory
 from amgs.store import tables
@@ -111,6 +111,53 @@ def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
         path.write_text(content, encoding="utf-8")
         with open_memory() as other, pytest.raises(error):
             other.exchange.load(path)
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small memory in both forms."""
+    folder = tmp_path_factory.mktemp("exports")
+    with consolidated(folder / "notes") as memory:
+        memory.assemble("SESSION", query="dome valve")
+        for form in FORMS:
+            memory.exchange.export(folder / form, form)
+    return folder
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(FORMS),
+    st.floats(0, 1),
+    st.integers(0, 40),
+    st.one_of(
+        st.binary(max_size=6),
+        st.sampled_from([b"null", b"-1", b"1e999", b"NaN", b'"x"', b"[[", b"]", b"{}", b"\\ud800", b"0"]),
+    ),
+)
+def test_a_damaged_file_is_refused_whole_or_holds_together(
+    tmp_path: Path, exports: Path, form: str, where: float, lost: int, instead: bytes
+) -> None:
+    whole = (exports / form).read_bytes()
+    at = int(where * len(whole))
+    path = tmp_path / "damaged"
+    path.write_bytes(whole[:at] + instead + whole[at + lost :])
+    with open_memory() as memory:
+        before = rows(memory)
+        try:
+            memory.exchange.load(path)
+        except AmgsError as error:
+            assert error.message and error.way_out
+            assert rows(memory) == before
+        assert memory.verify().ok
+        memory.assemble("SESSION", query="dome", reinforce=False)
+
+
+def test_nesting_without_end_is_a_damaged_file(tmp_path: Path) -> None:
+    path = tmp_path / "deep"
+    for content in ("[" * 200_000, '{"form": "amgs memory", "x": ' + "[" * 200_000, "<a>" * 200_000):
+        path.write_text(content, encoding="utf-8")
+        with open_memory() as memory, pytest.raises(InputError, match="damaged"):
+            memory.exchange.load(path)
 
 
 def test_graph_programs_find_nodes_and_edges_with_their_attributes(tmp_path: Path) -> None:

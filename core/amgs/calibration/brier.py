@@ -38,7 +38,7 @@ def reliability(outcomes: Sequence[Outcome], *, bins: int, forecasts: int) -> Re
     Σ(predicted - p)² / n - 2 Σ(predicted - p)(actual - o) / n.
     """
     if bins < 1:
-        raise UsageError(f"A reliability table needs at least one bin, got {bins}.")
+        raise UsageError(f"A reliability table needs at least one bin, got {bins}.", way_out="Ten is usual.")
     pairs = [(o.predicted, o.actual) for o in outcomes if o.actual is not None]
     members: list[list[tuple[float, float]]] = [[] for _ in range(bins)]
     for predicted, actual in pairs:

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from amgs.errors import InputError
-from amgs.exchange.values import VERSION, Document, Header, inward, outward
+from amgs.exchange.values import (
+    VERSION,
+    Document,
+    Header,
+    damaged,
+    inward,
+    of_another_form,
+    outward,
+    unreadable,
+)
 from amgs.store import tables
 from amgs.store.connection import Store
 from amgs.store.tables import Column
@@ -45,13 +54,13 @@ def read(path: Path) -> Document:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except ValueError as error:
-        raise InputError(f"{path} is not whole JSON: {error}.") from error
+        raise unreadable(path, error) from error
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, f"it is not whole JSON: {error}") from error
     if not isinstance(data, dict) or data.get("form") != FORM:
         raise InputError(f"{path} is JSON, but no export of a memory.", way_out="`export PATH` writes one.")
     if data.get("version") != VERSION:
-        raise InputError(f"{path} has form {data.get('version')}; this program reads {VERSION}.")
+        raise of_another_form(path, data.get("version"))
     try:
         return Document(
             int(data["schema"]),
@@ -59,7 +68,7 @@ def read(path: Path) -> Document:
             {str(name): _table(given) for name, given in data["tables"].items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{path} is damaged: {error!r}.") from error
+        raise damaged(path, repr(error)) from error
 
 
 def _table(given: dict[str, Any]) -> tuple[tuple[Column, ...], list[tuple[Any, ...]]]:

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from amgs.errors import InputError, StoreCorruptError, StoreTooNewError, UsageError
+from amgs.errors import StoreCorruptError, StoreError, StoreTooNewError, UsageError
 from amgs.exchange import document, graphml
-from amgs.exchange.values import Document, Header, written
+from amgs.exchange.values import Document, Header, damaged, unreadable, written
+from amgs.frames import registry
 from amgs.identity import block_id
+from amgs.lifecycle import verify
 from amgs.model import Progress
 from amgs.room import Room
+from amgs.store import frames as stored_frames
 from amgs.store import meta as stored_meta
 from amgs.store import tables
+from amgs.store.connection import Store
 from amgs.store.migrations import LATEST
 from amgs.store.tables import Column
 
@@ -65,8 +69,9 @@ class Exchange:
     def load(self, path: Path, progress: Progress | None = None) -> Imported:
         """Take a file that `export` wrote into this empty store, in one transaction.
 
-        Every block is hashed again. Raises UsageError when the store holds blocks, StoreTooNewError for a file of a
-        later version, StoreCorruptError for a block that does not hash to its id, InputError for any other file.
+        Every block is hashed again, every reference followed. Raises UsageError when the store holds blocks,
+        StoreTooNewError for a file of a later version, StoreCorruptError for a block that does not hash to its id,
+        InputError for any other file; nothing is imported then.
         """
         store = self._room.store
         if tables.count(store, "memory_blocks"):
@@ -75,13 +80,20 @@ class Exchange:
             )
         form: Form = "graphml" if _looks_like_xml(path) else "json"
         found = document.read(path) if form == "json" else graphml.read(path)
-        _check(found, tables.tables(store))
+        _check(path, found, tables.tables(store))
         total = 0
-        with self._room.lock, store.transaction():
-            counter = max(found.counter, store.change_counter)
-            for table in found.tables:
-                total += self._fill(table, found, progress)
-            tables.set_counter(store, counter)
+        try:
+            with self._room.lock, store.transaction():
+                counter = max(found.counter, store.change_counter)
+                for table in found.tables:
+                    total += self._fill(table, found, progress)
+                tables.set_counter(store, counter)
+                _check_whole(path, store, progress)
+        except (StoreError, UsageError) as error:
+            # A value that its column or its reader refuses; a full disk or a changed block has an error of its own.
+            if error.title in (StoreError.title, StoreCorruptError.title) or isinstance(error, UsageError):
+                raise damaged(path, error.message.rstrip(".")) from error
+            raise
         self._room.derived.forget()
         counts = {name: len(list(rows)) for name, (_, rows) in found.tables.items()}
         return Imported(str(path), form, counts.get("memory_blocks", 0), counts.get("edges", 0), total)
@@ -110,10 +122,19 @@ def _looks_like_xml(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(64).lstrip().startswith(b"<")
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
 
 
-def _check(found: Document, schema: dict[str, tuple[Column, ...]]) -> None:
+def _check_whole(path: Path, store: Store, progress: Progress | None) -> None:
+    """Refuse what would not pass `verify`; inside the transaction that brought it."""
+    registry.order(registry.by_name(stored_frames.everything(store)))
+    faults = verify.faults(store, progress)
+    if faults:
+        first = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
+        raise damaged(path, f"{len(faults)} faults, {first}")
+
+
+def _check(path: Path, found: Document, schema: dict[str, tuple[Column, ...]]) -> None:
     """Refuse a file with a table or column that the schema does not have."""
     if found.schema > LATEST:
         raise StoreTooNewError(
@@ -123,9 +144,10 @@ def _check(found: Document, schema: dict[str, tuple[Column, ...]]) -> None:
     for table, (columns, _) in found.tables.items():
         strange = [c.name for c in columns if c not in schema.get(table, ())]
         if table not in schema or strange:
-            raise InputError(f"No store has a table {table!r} with {strange or 'these columns'}.")
-    if "memory_blocks" not in found.tables:
-        raise InputError("The file holds no blocks table.")
+            raise damaged(path, f"no store has a table {table!r} with {strange or 'these columns'}")
+    columns, _ = found.tables.get("memory_blocks", ((), ()))
+    if not {"id", "content"} <= {column.name for column in columns}:
+        raise damaged(path, "it holds no table of blocks with their content")
 
 
 def _rehash(columns: Sequence[Column], rows: Sequence[tuple[Any, ...]]) -> None:

@@ -13,7 +13,16 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
 from amgs.errors import InputError
-from amgs.exchange.values import VERSION, Document, Header, inward, outward
+from amgs.exchange.values import (
+    VERSION,
+    Document,
+    Header,
+    damaged,
+    inward,
+    of_another_form,
+    outward,
+    unreadable,
+)
 from amgs.store import tables
 from amgs.store.connection import Store
 from amgs.store.tables import Column
@@ -70,24 +79,25 @@ def read(path: Path) -> Document:
     try:
         root = ElementTree.parse(path).getroot()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (ElementTree.ParseError, ValueError) as error:
-        raise InputError(f"{path} is not whole XML: {error}.") from error
+        raise unreadable(path, error) from error
+    except (ElementTree.ParseError, ValueError, RecursionError) as error:
+        raise damaged(path, f"it is not whole XML: {error}") from error
     graph = root.find(f"{{{_SPACE}}}graph")
-    header = None if graph is None else _values(graph).get("header")
-    if graph is None or header is None:
-        raise InputError(
-            f"{path} is no export of a memory.", way_out="`export --format graphml PATH` writes one."
-        )
     try:
-        return _document(graph, json.loads(header))
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is damaged: {error!r}.") from error
+        header = None if graph is None else _values(graph).get("header")
+        if graph is None or header is None:
+            raise InputError(
+                f"{path} is no export of a memory.", way_out="`export --format graphml PATH` writes one."
+            )
+        opening = json.loads(header)
+        if opening["version"] != VERSION:
+            raise of_another_form(path, opening["version"])
+        return _document(graph, opening)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise damaged(path, repr(error)) from error
 
 
 def _document(graph: ElementTree.Element, header: dict[str, Any]) -> Document:
-    if header["version"] != VERSION:
-        raise InputError(f"The file has form {header['version']}; this program reads {VERSION}.")
     columns = {t: tuple(Column(n, k) for n, k in given) for t, given in header["columns"].items()}
     told = _values(graph)
     found: dict[str, tuple[tuple[Column, ...], list[tuple[Any, ...]]]] = {}

@@ -15,6 +15,7 @@ from amgs.errors import InputError
 from amgs.store.tables import Column
 
 VERSION = 1
+_AGAIN = "Nothing was imported; export it again from the store it came from."
 """Of the file's form, not of the schema."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -59,8 +60,27 @@ def inward(value: Any, kind: str) -> Any:
         if kind == "FLOAT[]":
             return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4").tolist()
     except (ValueError, TypeError) as error:
-        raise InputError(f"{str(value)[:40]!r} is no {kind}: {error}.") from error
+        raise InputError(f"{str(value)[:40]!r} is no {kind}: {error}.", way_out=_AGAIN) from error
     return value
+
+
+def unreadable(path: Path, error: OSError) -> InputError:
+    """A file that cannot be opened or read."""
+    return InputError(
+        f"{path} cannot be read: {error.strerror or error}.", way_out="Give a file that `export` wrote."
+    )
+
+
+def damaged(path: Path, why: object) -> InputError:
+    """A file that is an export, or should be one, and does not hold together."""
+    return InputError(f"{path} is damaged: {why}.", way_out=_AGAIN)
+
+
+def of_another_form(path: Path, form: object) -> InputError:
+    """An export in a form that this program does not read."""
+    return InputError(
+        f"{path} has form {form}; this program reads {VERSION}.", way_out="Update the program that is older."
+    )
 
 
 def written(path: Path, lines: Iterator[str]) -> int:
@@ -79,7 +99,9 @@ def written(path: Path, lines: Iterator[str]) -> int:
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise InputError(
-            f"{path} cannot be written: {error.strerror or error}.", title="Cannot write the file"
+            f"{path} cannot be written: {error.strerror or error}.",
+            title="Cannot write the file",
+            way_out="Make room there, or give a path in a folder that can be written; the store is unchanged.",
         ) from error
     except BaseException:
         beside.unlink(missing_ok=True)

@@ -123,7 +123,9 @@ def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> Fra
     found = blocks([row["block"] for row in rows])
     missing = [row["block"] for row in rows if row["block"] not in found]
     if missing:
-        raise StoreCorruptError(f"Block {missing[0][:12]} of a kept frame is gone.")
+        raise StoreCorruptError(
+            f"Block {missing[0][:12]} of a kept frame is gone.", way_out="Assemble the frame anew."
+        )
     return Frame(
         **{
             **data,

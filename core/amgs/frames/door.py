@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from amgs import bounds
 from amgs.clock import Clock, FixedClock, as_utc
 from amgs.decay import hours_between
 from amgs.derived import Derived
@@ -218,6 +219,7 @@ class Frames:
 
     def history(self, name: str | None = None, limit: int = 20) -> History:
         """The latest assemblies, of one frame when it is named."""
+        limit = bounds.count("A limit", limit)
         wanted = None if name is None else name.strip().upper()
         every = stored_assemblies.latest(self._room.store, name=wanted)
         return History(tuple(_line(one) for one in every[:limit]), len(every))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 
+from amgs import bounds
 from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
 from amgs.model import FrameDefinition
 
@@ -71,12 +72,12 @@ def leaves(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefini
 
 
 def check_budget(budget: int) -> int:
-    """The budget itself when it is positive; raises BudgetError otherwise."""
-    if budget <= 0:
+    """The budget itself when it is positive, at most what any memory holds; raises BudgetError otherwise."""
+    if type(budget) is not int or budget <= 0:
         raise BudgetError(
             f"A budget of {budget} tokens holds nothing.", way_out="Give at least a few hundred."
         )
-    return budget
+    return bounds.count("A budget", budget)
 
 
 def _check(definition: FrameDefinition) -> None:

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs import bounds
 from amgs.clock import as_utc, microseconds_of
 from amgs.graph import communities, traversal
 from amgs.graph.view import GraphView
@@ -75,6 +76,7 @@ class Graph:
 
         relations: only edges of these types; () for all. since: only edges made or reinforced then or later.
         """
+        hops, limit = bounds.count("A distance", hops), bounds.count("A limit", limit, least=1)
         block = self._block(block_id)
         number = self._number(block)
         with self._room.lock:
@@ -110,6 +112,8 @@ class Graph:
 
     def communities(self, limit: int = 12, central: int = 3) -> Communities:
         """The blocks parted by Louvain's method on the strengths of the edges, the largest part first."""
+        limit = bounds.count("A limit", limit)
+        central = bounds.count("The number of central blocks", central)
         with self._room.lock:
             graph = self._room.derived.graph
             view, measures = graph.view(), graph.measures()

@@ -7,6 +7,8 @@ store, it is built anew.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import shutil
 import zlib
@@ -51,6 +53,9 @@ _DELETED_AT_ONCE = 1000
 
 Contents = Callable[[Sequence[int]], Iterable[tuple[int, str]]]
 """Reads (number, content) of blocks by their numbers."""
+
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,11 @@ class KeywordIndex:
             return cls(
                 directory, _registered(Index(_schema(), path=str(directory))), stamp, read_only=read_only
             )
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            if error.errno in _NO_ROOM:
+                return cls(None, _registered(Index(_schema())), None, read_only=False)
+            raise _unusable(directory, error) from error
+        except ValueError as error:
             raise _unusable(directory, error) from error
 
     @property
@@ -125,11 +134,13 @@ class KeywordIndex:
         """Let running merges finish and seal the files under their checksum; without it the next open builds
         anew.
         """
-        if self._writer is not None:
-            self._writer.wait_merging_threads()
-            self._writer = None
-        if self._directory is not None and not self._read_only and self._stamp != self._sealed:
-            self._seal(self._directory)
+        # What cannot be sealed, on a full disk, is built anew at the next open: no reason to fail here.
+        with contextlib.suppress(OSError, ValueError):
+            if self._writer is not None:
+                self._writer.wait_merging_threads()
+            if self._directory is not None and not self._read_only and self._stamp != self._sealed:
+                self._seal(self._directory)
+        self._writer = None
 
     # --- writing ----------------------------------------------------------------------------------------
 
@@ -148,7 +159,14 @@ class KeywordIndex:
             self._move_to_memory()
             gone, new = gone[:0], wanted
         if gone.size or new.size:
-            self._change(gone, new, contents)
+            try:
+                self._change(gone, new, contents)
+            except (OSError, ValueError):
+                if self._directory is None:
+                    raise
+                # A full disk: what is derived can do without one. The files keep their older state and stamp.
+                self._move_to_memory()
+                self._change(self._numbers, wanted, contents)
         self._stamp = stamp
         return int(gone.size + new.size)
 
@@ -172,7 +190,7 @@ class KeywordIndex:
         self._numbers = np.union1d(kept, np.array(added, dtype=np.int64))
 
     def _move_to_memory(self) -> None:
-        self._directory, self._read_only = None, False
+        self._directory, self._read_only, self._writer = None, False, None
         self._index = _registered(Index(_schema()))
         self._refresh()
         self._numbers = self._held()

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from amgs import bounds
 from amgs.clock import Clock
 from amgs.derived import Derived, check_space
 from amgs.errors import UsageError
@@ -81,7 +82,7 @@ class Lifecycle:
             now=self._clock.now(),
             change_counter=counter,
             kinds=kinds,
-            limit=limit,
+            limit=bounds.count("A limit", limit),
             progress=progress,
         )
 
@@ -110,7 +111,7 @@ class Lifecycle:
 
     def reviews(self, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
         """The queue: open findings, the surest first; every: also those decided."""
-        return supersede.queue(self._store, every=every, limit=limit)
+        return supersede.queue(self._store, every=every, limit=bounds.count("A limit", limit))
 
     def accept(self, review_id: int) -> Operation:
         """Carry a finding out; raises UsageError for one that is not open."""
@@ -136,14 +137,16 @@ class Lifecycle:
         """
         counter, now = self._store.change_counter, self._clock.now()
         if hard:
-            return prune.plan_hard(self._store, now=now, change_counter=counter, limit=limit)
+            return prune.plan_hard(
+                self._store, now=now, change_counter=counter, limit=bounds.count("A limit", limit)
+            )
         return prune.plan(
             self._store,
             self._centrality(),
             self._pruning(threshold, lowest),
             now=now,
             change_counter=counter,
-            limit=limit,
+            limit=bounds.count("A limit", limit),
         )
 
     def explain_pruning(

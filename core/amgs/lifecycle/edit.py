@@ -14,6 +14,7 @@ from amgs.store import edges as stored_edges
 from amgs.store.connection import Store
 
 KIND = "edit"
+_LONGEST_CATEGORY = 60
 _EDITABLE = ("category", "confidence", "decay_lambda", "is_self_component", "status")
 _BY_HAND: tuple[Status, ...] = ("consolidated", "archived", "pruned")
 
@@ -37,7 +38,9 @@ def edit(
     with store.transaction():
         before = stored_blocks.get(store, [block_id], embeddings=True).get(block_id)
         if before is None:
-            raise UnknownBlockError(f"There is no block {block_id[:12]}.")
+            raise UnknownBlockError(
+                f"There is no block {block_id[:12]}.", way_out="`block find TEXT` looks for one by its words."
+            )
         after = replace(
             before,
             category=before.category if category is None else _category(category),
@@ -61,13 +64,21 @@ def edit(
 
 def _category(name: str) -> str:
     if not name.strip():
-        raise UsageError("A category needs a name.")
+        raise UsageError("A category needs a name.", way_out="For example fact, person or decision.")
+    if len(name) > _LONGEST_CATEGORY or not name.isprintable():
+        raise UsageError(
+            f"A category is one line of at most {_LONGEST_CATEGORY} visible characters.",
+            way_out="For example fact, person or decision.",
+        )
     return name.strip()
 
 
 def _confidence(value: float) -> float:
     if not 0 <= value <= 1:
-        raise UsageError(f"A confidence lies between 0 and 1, got {value:g}.")
+        raise UsageError(
+            f"A confidence lies between 0 and 1, got {value:g}.",
+            way_out="0 means certainly wrong, 1 certainly right.",
+        )
     return value
 
 

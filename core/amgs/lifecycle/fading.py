@@ -50,7 +50,7 @@ def forecast(store: Store, wanted: BlockFilter, now: datetime, *, days: float, t
     """The blocks that fall under the threshold within `days`, soonest first."""
     _check_days(days)
     if not 0 < threshold < 1:
-        raise UsageError(f"A threshold lies between 0 and 1, got {threshold:g}.")
+        raise UsageError(f"A threshold lies between 0 and 1, got {threshold:g}.", way_out="0.05 is usual.")
     facts = block_columns.facts(store, wanted)
     now_us = int(now.timestamp() * 1e6)
     hours = np.maximum(now_us - facts.reinforced, 0) / _HOUR
@@ -85,4 +85,6 @@ def _histogram(values: NDArray[np.float64]) -> tuple[int, ...]:
 
 def _check_days(days: float) -> None:
     if not 0 <= days <= _LONGEST_DAYS:
-        raise UsageError(f"A forecast looks 0 to {_LONGEST_DAYS:g} days ahead, got {days:g}.")
+        raise UsageError(
+            f"A forecast looks 0 to {_LONGEST_DAYS:g} days ahead, got {days:g}.", way_out="30 days are usual."
+        )

@@ -11,6 +11,7 @@ from typing import Any
 
 from amgs.errors import InputError
 from amgs.identity import block_id, canonical
+from amgs.lifecycle import metadata
 from amgs.model import Block, IngestReport, Progress, Refusal
 from amgs.settings import IngestSettings
 from amgs.store import blocks as stored_blocks
@@ -130,7 +131,7 @@ def read_note(
     written = front.get("date")
     at = dated or (note_date(written) if isinstance(written, str) else None) or modified
     named = source or f"text-{block_id(body)[:12]}"
-    meta: dict[str, Any] = {key: value for key, value in front.items() if key not in _PLACED}
+    meta: dict[str, Any] = metadata.of_front_matter({k: v for k, v in front.items() if k not in _PLACED})
     meta |= dict(extra or {})
     if isinstance(meta.get("tags"), str):
         meta["tags"] = [tag for tag in str(meta["tags"]).replace(",", " ").split() if tag]
@@ -177,9 +178,16 @@ def _dialogue(
             if before:
                 own["follows"] = before
             content = f"{turn.speaker}: {piece}" if turn.speaker else piece
-            drafts.append(Draft(content, at + timedelta(minutes=n - 1), own))
+            drafts.append(Draft(content, _minutes_later(at, n - 1), own))
             before = here
     return tuple(drafts)
+
+
+def _minutes_later(at: datetime, minutes: int) -> datetime:
+    try:
+        return at + timedelta(minutes=minutes)
+    except OverflowError:
+        return at  # the last year that a calendar holds
 
 
 def _refused(source: str, reason: str) -> Reading:
@@ -199,7 +207,8 @@ def ingest(
 ) -> IngestReport:
     """Write drafts as raw blocks, in one transaction; a block that is known gains the new source and no more.
 
-    Refused: empty text, and text with half a surrogate pair, which no encoding can store.
+    Refused: empty text, text with half a surrogate pair, which no encoding can store, and metadata that no JSON
+    can hold.
     """
     wanted = tuple(drafts)
     added: list[str] = []
@@ -211,10 +220,11 @@ def ingest(
                 progress(start, len(wanted), "ingesting")
             blocks: dict[str, Block] = {}
             repeats: list[Draft] = []
-            for draft in wanted[start : start + batch]:
-                reason = _unfit(draft)
-                if reason:
-                    refused.append(Refusal(str(draft.meta.get("source", "")), reason))
+            for given in wanted[start : start + batch]:
+                try:
+                    draft = _fit(given)
+                except ValueError as error:
+                    refused.append(Refusal(_told(given.meta.get("source", "")), str(error)))
                     continue
                 block = _block(draft, now)
                 if block.id in blocks:
@@ -233,16 +243,24 @@ def ingest(
     return IngestReport(tuple(added), tuple(dict.fromkeys(known)), tuple(refused))
 
 
-def _unfit(draft: Draft) -> str:
-    """Why a draft cannot be stored; empty when it can."""
+def _fit(draft: Draft) -> Draft:
+    """The draft as it can be stored; raises ValueError that says why it cannot."""
+    if not isinstance(draft.content, str):
+        raise ValueError(f"it is a {type(draft.content).__name__}, not a text")
     if not canonical(draft.content):
-        return "it is empty"
+        raise ValueError("it is empty")
     try:
         draft.content.encode("utf-8")
-        str(draft.meta).encode("utf-8")
     except UnicodeEncodeError as error:
-        return f"it holds half a surrogate pair at character {error.start}, which cannot be stored"
-    return ""
+        raise ValueError(
+            f"it holds half a surrogate pair at character {error.start}, which cannot be stored"
+        ) from None
+    return replace(draft, meta=metadata.fit(draft.meta))
+
+
+def _told(source: object) -> str:
+    """A source as it can be shown, whatever it holds."""
+    return str(source).encode("utf-8", "replace").decode("utf-8")
 
 
 def _block(draft: Draft, now: datetime) -> Block:

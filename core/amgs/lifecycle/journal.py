@@ -90,17 +90,28 @@ def undo(store: Store, operation_id: int) -> Operation:
                 f"Operation {later[-1]} changed the same blocks after operation {operation_id}.",
                 way_out=f"Undo {', '.join(str(i) for i in reversed(later))} first.",
             )
-        rows = stored_journal.rows_of(store, operation_id)
-        edges, blocks = [r for r in rows if r.target == "edge"], [r for r in rows if r.target == "block"]
-        stored_edges.delete(store, [_edge_key(r.key) for r in edges if r.before is None])
-        _undo_blocks(store, blocks)
-        _put_edges_back(store, [r for r in edges if r.before is not None])
-        _drop_edges_of_unlinked(store, [r.key for r in blocks if r.before and r.after])
+        try:
+            _put_back(store, stored_journal.rows_of(store, operation_id))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise StoreCorruptError(
+                f"The journal of operation {operation_id} cannot be read: {error!r}.",
+                way_out="Nothing was changed; run verify.",
+            ) from error
         stored_journal.mark_undone(store, operation_id)
         done = stored_journal.get(store, operation_id)
         if done is None:
-            raise StoreCorruptError(f"Operation {operation_id} vanished while it was undone.")
+            raise StoreCorruptError(
+                f"Operation {operation_id} vanished while it was undone.", way_out="Run verify."
+            )
         return done
+
+
+def _put_back(store: Store, rows: Sequence[Row]) -> None:
+    edges, blocks = [r for r in rows if r.target == "edge"], [r for r in rows if r.target == "block"]
+    stored_edges.delete(store, [_edge_key(r.key) for r in edges if r.before is None])
+    _undo_blocks(store, blocks)
+    _put_edges_back(store, [r for r in edges if r.before is not None])
+    _drop_edges_of_unlinked(store, [r.key for r in blocks if r.before and r.after])
 
 
 def _put_edges_back(store: Store, rows: Sequence[Row]) -> None:

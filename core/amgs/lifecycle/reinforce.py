@@ -34,7 +34,10 @@ def reinforce(
     with store.transaction():
         missing = [i for i in wanted if i not in stored_blocks.existing(store, wanted)]
         if missing:
-            raise UnknownBlockError(f"There is no block {missing[0][:12]}.")
+            raise UnknownBlockError(
+                f"There is no block {missing[0][:12]}.",
+                way_out="`block find TEXT` looks for one by its words.",
+            )
         stored_blocks.reinforce(store, wanted, now)
         reinforcement_log.append(store, wanted, event_type, now, source)
         if walked:

@@ -124,7 +124,7 @@ def places(n: Node) -> Iterator[str]:
     """The slugs by which a note is linked to: its file and its title; of a split note its first part's."""
     for source in n.sources:
         path, _, piece = source.partition("#")
-        if piece in ("", "1"):
+        if piece in ("", "1") and PurePosixPath(path).name:
             yield slug(PurePosixPath(path).stem)
             yield slug(str(PurePosixPath(path).with_suffix("")))
     if n.title and not any("#" in s and not s.endswith("#1") for s in n.sources):

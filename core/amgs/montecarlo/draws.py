@@ -49,7 +49,7 @@ def spread(values: Sequence[float] | Floats) -> Spread:
 
 def check(days: float, draws: int) -> None:
     """Raise UsageError for days or draws out of range."""
-    if not 0 <= days <= 36_500 or not 1 <= draws <= 10_000:
+    if type(draws) is not int or not 0 <= days <= 36_500 or not 1 <= draws <= 10_000:
         raise UsageError(
             f"A simulation takes 0 to 36500 days and 1 to 10000 draws, got {days:g} and {draws}.",
             way_out="Give fewer days or draws.",

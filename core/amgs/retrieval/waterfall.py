@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs import bounds
 from amgs.errors import UsageError
 from amgs.index.fuzzy import Correction
 from amgs.index.vector import Comparison
@@ -91,8 +92,7 @@ def check_layers(layers: Collection[str] | None) -> frozenset[str]:
 
 def search(request: Request, sources: Sources, settings: RetrievalSettings, top_k: int) -> SearchResult:
     """The best `top_k` blocks for a query, with each layer's report."""
-    if top_k < 0:
-        raise UsageError(f"The number of hits cannot be {top_k}.", way_out="Ask for 0 or more.")
+    top_k = bounds.count("The number of hits", top_k)
     start = sources.clock.perf()
     gathered = gather(replace(request, most=top_k), sources, settings)
     return SearchResult(

@@ -18,13 +18,22 @@ import duckdb
 from numpy.typing import NDArray
 
 from amgs.clock import as_utc
-from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
+from amgs.errors import (
+    AmgsError,
+    StoreCorruptError,
+    StoreError,
+    StoreLockedError,
+    StoreTooNewError,
+    UsageError,
+)
 from amgs.store.migrations import LATEST, migrate, schema_version
 
 MEMORY = ":memory:"
 
 _OTHER_PROCESS = re.compile(r"\(PID (\d+)\)")
 _TOO_NEW = re.compile(r"version number|newer version", re.IGNORECASE)
+_NO_ROOM = re.compile(r"no space left|file too large|disk quota|out of disk", re.IGNORECASE)
+_NOT_ALLOWED = re.compile(r"permission denied|read-only file system", re.IGNORECASE)
 _DAMAGED = re.compile(
     r"corrupt|checksum|not a valid DuckDB|read enough bytes|deserialize|failure while replaying",
     re.IGNORECASE,
@@ -100,6 +109,10 @@ class Store:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     # --- reading ----------------------------------------------------------------------------------------
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -155,7 +168,7 @@ class Store:
             if self.read_only:
                 raise StoreError(f"{self.path} was opened for reading only.", way_out="Open it for writing.")
             if self._closed:
-                raise StoreError(f"{self.path} is closed.")
+                raise self._gone()
             with self._translate():
                 self._writer.execute("BEGIN TRANSACTION")
             self._owner, self._dirty, self._structural = threading.get_ident(), False, False
@@ -212,6 +225,8 @@ class Store:
             raise RuntimeError("a store is written inside `with store.transaction():`")
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
+        if self._closed:
+            raise self._gone()
         if self._owner == threading.get_ident():
             return self._writer
         reader: duckdb.DuckDBPyConnection | None = getattr(self._local, "reader", None)
@@ -219,11 +234,14 @@ class Store:
             # Not the writers' lock: who only reads does not wait for a transaction to end.
             with self._readers_lock:
                 if self._closed:
-                    raise StoreError(f"{self.path} is closed.")
+                    raise self._gone()
                 reader = self._writer.cursor()
                 self._readers.append(reader)
             self._local.reader = reader
         return reader
+
+    def _gone(self) -> StoreError:
+        return StoreError(f"{self.path} is closed.", way_out="Open it again.")
 
     def _roll_back(self) -> None:
         try:
@@ -257,7 +275,7 @@ def _prepare(path: Path, *, read_only: bool) -> None:
         ) from error
 
 
-def _translated(error: Exception, path: str) -> StoreError:
+def _translated(error: Exception, path: str) -> AmgsError:
     """The engine's error for a DuckDB error."""
     text = str(error).strip().split("\n", 1)[0]
     if "lock on file" in text:
@@ -277,7 +295,25 @@ def _translated(error: Exception, path: str) -> StoreError:
             f"{path} cannot be read: {text}",
             way_out="Move the file away and ingest again, or put back a copy; nothing was changed.",
         )
-    return StoreError(f"{path}: {text}")
+    if "surrogate" in text:
+        return UsageError(
+            "A text holds half a surrogate pair, which no encoding can carry.",
+            way_out="Leave that character out.",
+        )
+    if _NO_ROOM.search(text):
+        return StoreError(
+            f"{path} cannot grow: {text}",
+            title="The disk is full",
+            way_out="Make room and do it again; the store is as it was before.",
+        )
+    if _NOT_ALLOWED.search(text):
+        return StoreError(
+            f"{path} cannot be opened for writing: {text}",
+            way_out="Check who may write to the file and its folder, or give another file with --store.",
+        )
+    return StoreError(
+        f"{path}: {text}", way_out="Nothing was changed; `verify` says whether the store is sound."
+    )
 
 
 # --- values between Python and the tables -----------------------------------------------------------------

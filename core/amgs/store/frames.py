@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from amgs.clock import as_utc, parse_instant
+from amgs.errors import StoreCorruptError, WeightsError
 from amgs.model import COMPONENTS, BlockFilter, ChildFrame, FrameDefinition, SelectionRule, Weights
 from amgs.store.connection import Store
 
@@ -67,8 +68,12 @@ def everything(store: Store) -> tuple[FrameDefinition, ...]:
         "refresh_hours, merge_strategy, budget_strategy, semantic_threshold, rescore_weights::VARCHAR "
         "FROM frame_definitions ORDER BY name"
     )
-    return tuple(
-        FrameDefinition(
+    return tuple(_definition(row, tuple(children.get(str(row[0]), ()))) for row in found)
+
+
+def _definition(row: tuple[Any, ...], children: tuple[ChildFrame, ...]) -> FrameDefinition:
+    try:
+        return FrameDefinition(
             name=row[0],
             purpose=row[1],
             weights=Weights(**json.loads(row[3])),
@@ -76,14 +81,17 @@ def everything(store: Store) -> tuple[FrameDefinition, ...]:
             assembly=row[4],
             budget=int(row[5]),
             refresh_hours=float(row[6]),
-            children=tuple(children.get(str(row[0]), ())),
+            children=children,
             merge=row[7],
             budget_strategy=row[8],
             semantic_threshold=row[9],
             rescore=None if row[10] is None else Weights(**json.loads(row[10])),
         )
-        for row in found
-    )
+    except (KeyError, TypeError, ValueError, AttributeError, WeightsError) as error:
+        raise StoreCorruptError(
+            f"The definition of the frame {row[0]} cannot be read: {error!r}.",
+            way_out="Put back a copy of the store, or import an export of it.",
+        ) from error
 
 
 def encode(definition: FrameDefinition) -> dict[str, Any]:

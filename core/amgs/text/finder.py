@@ -27,7 +27,7 @@ def find(
             choices,
             scorer=scorer,
             processor=utils.default_process,
-            limit=limit * 3,
+            limit=min(limit * 3, len(choices)),
             score_cutoff=floor,
         )
         for _, score, row in ranked:

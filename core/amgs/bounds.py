@@ -1,0 +1,32 @@
+"""Counts that a caller gives: a wrong one is said before anything is asked of the store or of a library."""
+
+from __future__ import annotations
+
+from typing import overload
+
+from amgs.errors import UsageError
+
+_MOST = 2**31 - 1
+"""More than any memory holds; what is asked for beyond it means all there is."""
+
+
+@overload
+def count(what: str, value: int, *, least: int = 0, most: int = _MOST) -> int: ...
+
+
+@overload
+def count(what: str, value: None, *, least: int = 0, most: int = _MOST) -> None: ...
+
+
+@overload
+def count(what: str, value: int | None, *, least: int = 0, most: int = _MOST) -> int | None: ...
+
+
+def count(what: str, value: int | None, *, least: int = 0, most: int = _MOST) -> int | None:
+    """The value, at most `most`; None stays None. Raises UsageError for one below `least`, or for no whole number."""
+    if value is None:
+        return None
+    # A caller without a type checker may give anything: 1.5, NaN, True.
+    if type(value) is not int or value < least:
+        raise UsageError(f"{what} cannot be {value}.", way_out=f"Give a whole number from {least} up.")
+    return min(value, most)

@@ -1,0 +1,102 @@
+"""What a source says of a text, in kinds that every later stage can rely on: texts, lists of texts, plain JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+LISTS = frozenset({"tags", "sources", "entities", "links", "dates"})
+"""Keys that hold lists of texts."""
+
+TEXTS = frozenset({"source", "title", "author", "kind", "speaker", "dialogue"})
+"""Keys that hold one text."""
+
+_ENGINES = LISTS - {"tags"} | {"source", "follows", "part", "parts", "turn", "turns", "dialogue"}
+_VERDICTS = frozenset(
+    [
+        "superseded_by",
+        "superseded_at",
+        "merged_into",
+        "derived_from",
+        "split_part",
+        "split_parts",
+        "split_into",
+    ]
+)
+_DEEPEST = 50
+
+
+def of_front_matter(front: Mapping[str, Any]) -> dict[str, Any]:
+    """Front matter as metadata: a key that the engine itself writes keeps its value under `note_` and its name."""
+    return {f"note_{k}" if k in _ENGINES or k in _VERDICTS else k: v for k, v in front.items()}
+
+
+def fit(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The same metadata with every value of the kind it must have; None is left out, instants become ISO 8601.
+
+    Raises ValueError, whose text says what is wrong, for what no JSON can hold.
+    """
+    made: dict[str, Any] = {}
+    for key, value in meta.items():
+        if not isinstance(key, str):
+            raise ValueError(f"its metadata has a key that is no text, {key!r}")
+        if value is None:
+            continue
+        if key in LISTS:
+            made[key] = _texts(key, value)
+        elif key in TEXTS:
+            text = ", ".join(_texts(key, value)) if isinstance(value, list | tuple) else _text(key, value)
+            if text.strip():
+                made[key] = text
+        elif key == "follows":
+            made[key] = _before(value)
+        else:
+            made[key] = _plain(key, value, 0)
+    try:
+        json.dumps(made, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("its metadata holds half a surrogate pair, which cannot be stored") from None
+    except ValueError:
+        raise ValueError("its metadata holds a number that is infinite or none") from None
+    return made
+
+
+def _texts(key: str, value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value] if value.strip() else []
+    if isinstance(value, list | tuple):
+        return [_text(key, one) for one in value]
+    return [_text(key, value)]
+
+
+def _text(key: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return str(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    raise ValueError(f"its {key} is a {type(value).__name__}, not a text")
+
+
+def _before(value: Any) -> str | dict[str, str]:
+    """The source of the piece before; by source where a text stands in several places."""
+    if isinstance(value, Mapping):
+        return {_text("follows", source): _text("follows", before) for source, before in value.items()}
+    return _text("follows", value)
+
+
+def _plain(key: str, value: Any, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise ValueError(f"its {key} is nested more than {_DEEPEST} deep")
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(name): _plain(key, one, depth + 1) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(key, one, depth + 1) for one in value]
+    raise ValueError(f"its {key} holds a {type(value).__name__}, which cannot be stored")

@@ -5,7 +5,6 @@ Everything is computed from the tokens and the layout; no number costs more than
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -116,11 +115,10 @@ class LensFeatures:
                     if shown.get(word, 0) > (entry.level == 0):
                         continue
                     rows[place, 1] += worth
-                    held = self._index.blocks_with(word)
-                    others = len(held) - 1
+                    others = self._index.count(word) - 1
                     if others > 0:
                         rows[place, 2] += worth * others / total
-                        lately = len(held) - bisect.bisect_left(held, total - LATELY)
+                        lately = self._index.count(word, since=total - LATELY)
                         lately -= total - LATELY <= block < total  # the block itself
                         rows[place, 3] += worth * min(2, lately) / 2
             rows[place] /= max(1, len(chosen))

@@ -1,16 +1,14 @@
-"""Token statistics of every span of a lifetime, kept up as it grows: words by block, idf, additive
-embedding sums.
+"""Token statistics of every span of a lifetime, kept up as it grows: words by block, idf, embedding sums.
 
-A pure function of the tokens: stepping back and forward again gives the same numbers. Embedding sums are
-additive up the tree, so that a gist of any level costs one look-up; their idf weights are those of the
-first 2^k blocks, with the greatest 2^k that the lifetime holds, and everything is weighed anew when it
-doubles.
+A pure function of the tokens: stepping back and forward again gives the same numbers. What is kept in memory
+does not grow with the lifetime, but for one row per 32^3 tokens and for the places of rare words: sums of
+blocks and of level-2 gists are made when they are asked for. Their idf weights are those of the first 2^k
+blocks, with the greatest 2^k that the lifetime holds, and everything is weighed anew when it doubles; from
+2^15 blocks (a million tokens) on they stay as they are.
 """
 
 from __future__ import annotations
 
-import bisect
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,9 +18,13 @@ from numpy.typing import NDArray
 
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.lifetime_files import MemoryRows
+from amgs_focus.postings import Numbers, Postings
 from amgs_focus.records import NodeRef
 
-CHUNK = 256  # blocks embedded at a time
+CHUNK = 2048  # blocks read at a time
+STORED = 3  # level from which sums are kept
+CACHED = 4096  # sums of finer nodes that are remembered
+LONGEST_EPOCH = 1 << 15
 
 Vectors = NDArray[np.float64]
 
@@ -41,14 +43,14 @@ class SpanIndex:
 
     def __init__(self, tree: LifetimeTree) -> None:
         self.tree = tree
-        self._words: dict[str, int] = {"": 0}
-        self._word_of: dict[int, int] = {}
         self._seen_cuts = len(tree.truncations)
-        self._postings: defaultdict[int, list[int]] = defaultdict(list)
-        self._blocks = 0
         self._epoch = 0
-        self._sums: list[MemoryRows] = []
-        self._whole: Vectors = np.zeros(tree.model.card.width + 1)
+        self._begin()
+
+    @property
+    def visited(self) -> int:
+        """Places of words that searches have looked at since the beginning."""
+        return self._postings.visited
 
     def sync(self) -> None:
         """Catch up with the tree: forget what was cut, add what came."""
@@ -56,26 +58,25 @@ class SpanIndex:
         if len(cuts) > self._seen_cuts:
             self._forget(min(cuts[self._seen_cuts :]) // self.tree.block_size)
             self._seen_cuts = len(cuts)
-        for block in range(self._blocks, self.tree.count(0)):
-            for word in set(self.words_of(self._tokens(block, block + 1))):
-                self._postings[word].append(block)
-        self._blocks = self.tree.count(0)
-        epoch = 1 << (self._blocks.bit_length() - 1) if self._blocks else 0
-        if epoch != self._epoch or not self._sums:
-            self._epoch, self._sums = epoch, []
-            self._extend_sums()
-            self._whole = self._level(0).rows(0, epoch).sum(axis=0)
-        else:
-            self._extend_sums()
+        total = self.tree.count(0)
+        epoch = min(LONGEST_EPOCH, 1 << (total.bit_length() - 1)) if total else 0
+        if epoch > self._epoch:
+            self._add(epoch)
+            self._epoch = epoch
+            self._weigh()
+        self._add(total)
+        self._extend_sums()
 
     def query(self, tokens: Sequence[int], weights: Sequence[float]) -> Query:
         """Weigh a query's tokens; of a word that occurs twice the greater weight counts."""
+        numbers = self._postings.words_of(np.asarray(tokens, np.int64))
+        idf = self._postings.idf(numbers)
         words: dict[int, float] = {}
-        for word, weight in zip(self.words_of(tokens), weights, strict=True):
-            words[word] = max(weight, words.get(word, 0.0))
-        words = {word: weight * self._idf(word, self._blocks) for word, weight in words.items() if word}
-        words = {word: weight for word, weight in words.items() if weight > 0}
-        summed = self._weighted_sums(np.asarray([tokens], np.int64), np.asarray([weights]))[0]
+        for word, weight in zip(numbers.tolist(), (np.asarray(weights) * idf).tolist(), strict=True):
+            if weight > 0:
+                words[word] = max(weight, words.get(word, 0.0))
+        ids = np.asarray(tokens, np.int64)
+        summed = self._summed(ids, np.asarray(weights) * self._weights(ids))
         return Query(words, sum(words.values()), self._centred(summed[None])[0])
 
     def similarity(self, query: Query, nodes: Sequence[NodeRef]) -> Vectors:
@@ -93,88 +94,123 @@ class SpanIndex:
         """(nodes,) in [0, 1]: the share of the query's words, by idf, in the best block of each node."""
         if not query.total:
             return np.zeros(len(nodes))
-        found = np.zeros(self._blocks)
-        for word, weight in query.words.items():
-            found[self._postings.get(word, [])] += weight
-        best = [found[slice(*self._block_range(node))].max(initial=0.0) for node in nodes]
+        blocks, found = self._postings.search(query.words)
+        ranges = np.array([self._block_range(node) for node in nodes], np.int64).reshape(-1, 2)
+        cuts = np.searchsorted(blocks, ranges)
+        best = [found[low:high].max(initial=0.0) for low, high in cuts]
         return np.array(best) / query.total
-
-    def blocks_with(self, word: int) -> Sequence[int]:
-        """The whole blocks that hold a word, in order."""
-        return self._postings.get(word, ())
-
-    def _forget(self, blocks: int) -> None:
-        """Keep the first blocks only."""
-        if blocks >= self._blocks:
-            return
-        for word, places in list(self._postings.items()):
-            del places[bisect.bisect_left(places, blocks) :]
-            if not places:
-                del self._postings[word]
-        self._blocks = blocks
-        if blocks < self._epoch:  # the weights came from blocks that are no more
-            self._epoch = 0
-        size = self.tree.block_size
-        for level, sums in enumerate(self._sums):
-            sums.truncate(blocks // size**level)
 
     def words_of(self, tokens: Sequence[int]) -> list[int]:
         """Word numbers; 0 for what is only space. Numbers are arbitrary, nothing depends on their order."""
-        for token in tokens:
-            if token not in self._word_of:
-                text = self.tree.model.decode([token]).strip().casefold()
-                self._word_of[token] = self._words.setdefault(text, len(self._words))
-        return [self._word_of[token] for token in tokens]
+        found: list[int] = self._postings.words_of(np.asarray(tokens, np.int64)).tolist()
+        return found
 
-    def _tokens(self, first: int, last: int) -> list[int]:
+    def count(self, word: int, since: int = 0) -> int:
+        """In how many whole blocks from `since` on a word stands; `since` is 0 or one of the last 1,024."""
+        return self._postings.count(word, since)
+
+    def _begin(self) -> None:
+        """Nothing known yet."""
+        width = self.tree.model.card.width + 1
+        self._postings = Postings(self.tree.model)
+        self._epoch = 0
+        self._counts: Numbers = np.zeros(0, np.int64)
+        self._sums: list[MemoryRows] = []
+        self._fine: dict[tuple[int, int], Vectors] = {}
+        self._whole: Vectors = np.zeros(width)
+
+    def _forget(self, blocks: int) -> None:
+        """Keep the first blocks only; where the weights came from blocks that are no more, begin anew."""
+        if blocks >= self._postings.blocks:
+            return
+        if blocks < self._epoch or not self._postings.forget(blocks):
+            self._begin()
+            return
         size = self.tree.block_size
-        return [int(token) for token in self.tree.tokens(first * size, last * size)]
+        for level, sums in enumerate(self._sums, start=STORED):
+            sums.truncate(blocks // size ** (level - 1))
+        self._fine = {
+            (level, index): row
+            for (level, index), row in self._fine.items()
+            if (index + 1) * size ** (level - 1) <= blocks
+        }
 
-    def _idf(self, word: int, blocks: int) -> float:
-        """log((N + 1) / (n + 1)) over the first N blocks, n of which hold the word; 0 for mere space."""
-        if word == 0:
-            return 0.0
-        return float(np.log((blocks + 1) / (bisect.bisect_left(self._postings.get(word, []), blocks) + 1)))
+    def _add(self, total: int) -> None:
+        """Take in the words of blocks up to a total."""
+        for first in range(self._postings.blocks, total, CHUNK):
+            ids = self._tokens(first, min(total, first + CHUNK))
+            self._postings.add(ids.reshape(-1, self.tree.block_size), total)
 
-    def _level(self, level: int) -> MemoryRows:
-        """Sums of the nodes of tree level `level` + 1."""
-        while len(self._sums) <= level:
-            self._sums.append(MemoryRows(self.tree.model.card.width + 1, np.float64))
-        return self._sums[level]
+    def _weigh(self) -> None:
+        """Weights of a new epoch, and with them every sum anew."""
+        self._counts = self._postings.counts()
+        self._sums, self._fine = [], {}
+        self._whole = np.zeros_like(self._whole)
+        for first in range(0, self._epoch, CHUNK):
+            self._whole += self._bag(self._tokens(first, min(self._epoch, first + CHUNK)))
+
+    def _weights(self, ids: Numbers) -> Vectors:
+        """The epoch's idf of each token; 0 for mere space."""
+        words = self._postings.words_of(ids)
+        known = np.zeros(len(ids), np.int64)
+        inside = words < len(self._counts)
+        known[inside] = self._counts[words[inside]]
+        weights: Vectors = np.where(words > 0, np.log((self._epoch + 1) / (known + 1)), 0.0)
+        return weights
 
     def _extend_sums(self) -> None:
-        """Sums for new blocks, then of each higher level for its new nodes."""
+        """Sums of new nodes, from the lowest level that is kept."""
         size = self.tree.block_size
-        idf: dict[int, float] = {}
-        for first in range(len(self._level(0)), self._blocks, CHUNK):
-            tokens = self._tokens(first, min(self._blocks, first + CHUNK))
-            words = self.words_of(tokens)
-            idf.update({word: self._idf(word, self._epoch) for word in set(words) - idf.keys()})
-            ids = np.asarray(tokens, np.int64).reshape(-1, size)
-            scale = np.asarray([idf[word] for word in words]).reshape(-1, size)
-            self._level(0).append(self._embedding_sums(ids, scale))
-        level = 0
+        width = size ** (STORED - 1)  # blocks
+        while (done := len(self._level(STORED))) < self._postings.blocks // width:
+            row = np.zeros_like(self._whole)
+            for first in range(done * width, (done + 1) * width, CHUNK):
+                row += self._bag(self._tokens(first, min((done + 1) * width, first + CHUNK)))
+            self._level(STORED).append(row[None])
+        level = STORED
         while (complete := len(self._level(level)) // size) > 0:
             done = len(self._level(level + 1))
             below = self._level(level).rows(done * size, complete * size)
-            self._level(level + 1).append(below.reshape(complete - done, size, below.shape[1]).sum(axis=1))
+            self._level(level + 1).append(below.reshape(complete - done, size, len(self._whole)).sum(axis=1))
             level += 1
 
-    def _weighted_sums(self, ids: NDArray[np.int64], weights: Vectors) -> Vectors:
-        """(n, k) tokens and weights -> (n, d + 1), each token weighed by its idf besides."""
-        words = self.words_of([int(token) for token in ids.ravel()])
-        idf = np.asarray([self._idf(word, self._epoch) for word in words]).reshape(ids.shape)
-        return self._embedding_sums(ids, weights * idf)
+    def _level(self, level: int) -> MemoryRows:
+        """Kept sums of the nodes of a tree level."""
+        while len(self._sums) <= level - STORED:
+            self._sums.append(MemoryRows(len(self._whole), np.float64))
+        return self._sums[level - STORED]
 
-    def _embedding_sums(self, ids: NDArray[np.int64], scale: Vectors) -> Vectors:
-        """(n, k), (n, k) -> (n, d + 1): the weighted sum of embeddings, and in the last column of the
-        weights.
-        """
+    def _sum(self, node: NodeRef) -> Vectors:
+        """(d + 1,) of a node; the open block has none yet."""
+        level, size = max(1, node.level), self.tree.block_size
+        if (node.index + 1) * size ** (level - 1) > self._postings.blocks:
+            return np.zeros_like(self._whole)
+        if level >= STORED:
+            row: Vectors = self._level(level).rows(node.index, node.index + 1)[0]
+            return row
+        key = (level, node.index)
+        if key not in self._fine:
+            if len(self._fine) >= CACHED:
+                self._fine.clear()
+            width = size ** (level - 1)
+            self._fine[key] = self._bag(self._tokens(node.index * width, (node.index + 1) * width))
+        return self._fine[key]
+
+    def _bag(self, ids: Numbers) -> Vectors:
+        """(n,) tokens -> (d + 1,) their weighted sum; equal tokens are looked up once."""
+        kinds, counts = np.unique(ids, return_counts=True)
+        return self._summed(kinds, counts * self._weights(kinds))
+
+    def _summed(self, ids: Numbers, scale: Vectors) -> Vectors:
+        """(n,), (n,) -> (d + 1,): the weighted sum of embeddings, and in the last column of the weights."""
         with torch.no_grad():
             rows = self.tree.model.embed(torch.from_numpy(ids)).to("cpu", torch.float64).numpy()
-        summed = np.einsum("nk,nkd->nd", scale, rows)
-        joined: Vectors = np.concatenate([summed, scale.sum(axis=1, keepdims=True)], axis=1)
-        return joined
+        return np.append(scale @ rows, scale.sum())
+
+    def _tokens(self, first: int, last: int) -> Numbers:
+        """Tokens of blocks [first, last)."""
+        size = self.tree.block_size
+        return self.tree.tokens(first * size, last * size).astype(np.int64)
 
     def _centred(self, sums: Vectors) -> Vectors:
         """(n, d + 1) sums -> (n, d) means less the mean of the whole lifetime; 0 where there is no weight."""
@@ -184,14 +220,6 @@ class SpanIndex:
         ]
         centred: Vectors = np.where(sums[:, -1:] > 1e-9, means[0] - means[1], 0.0)
         return centred
-
-    def _sum(self, node: NodeRef) -> Vectors:
-        """(d + 1,) of a node; the open block has none yet."""
-        level = max(0, node.level - 1)
-        if node.level == 0 and node.index >= self._blocks:
-            return np.zeros(self.tree.model.card.width + 1)
-        row: Vectors = self._sums[level].rows(node.index, node.index + 1)[0]
-        return row
 
     def _block_range(self, node: NodeRef) -> tuple[int, int]:
         width = self.tree.block_size ** max(0, node.level - 1)

@@ -1,0 +1,62 @@
+"""The words of blocks: against a plain dictionary of sets, and in bounded memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs_focus import postings as module
+from amgs_focus.postings import Postings
+from tests.focus.focus_world import MODEL
+
+LETTERS = st.lists(st.sampled_from([32, 97, 98, 99, 65, 120]), min_size=4, max_size=4)
+
+
+@settings(max_examples=60)
+@given(st.lists(LETTERS, max_size=40), st.integers(0, 40), st.lists(LETTERS, max_size=12), st.integers(1, 9))
+def test_a_search_finds_what_a_set_of_words_a_block_holds(
+    blocks: list[list[int]], keep: int, more: list[list[int]], step: int
+) -> None:
+    held = Postings(MODEL)
+    for start in range(0, len(blocks), step):
+        held.add(np.array(blocks[start : start + step]), len(blocks))
+    keep = min(keep, len(blocks))
+    assert held.forget(keep)
+    if more:
+        held.add(np.array(more), keep + len(more))
+    there = [{chr(t).casefold() for t in block if t != 32} for block in [*blocks[:keep], *more]]
+    words = held.words_of([97, 99, 120])
+    for word, letter in zip(words.tolist(), "acx", strict=True):
+        places, weights = held.search({word: 2.0})
+        assert places.tolist() == [place for place, letters in enumerate(there) if letter in letters]
+        assert (weights == 2.0).all()
+    both, summed = held.search({int(words[0]): 1.0, int(words[1]): 0.5})
+    for place, weight in zip(both.tolist(), summed.tolist(), strict=True):
+        assert weight == ("a" in there[place]) + 0.5 * ("c" in there[place])
+    expected = [np.log((len(there) + 1) / (sum(c in letters for letters in there) + 1)) for c in "acx"]
+    assert held.idf(words).tolist() == pytest.approx(expected)
+
+
+def test_what_stands_nearly_everywhere_is_neither_kept_nor_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 10)
+    held = Postings(MODEL)
+    for start in range(0, 400, 20):
+        blocks = [[97, 98, 32, 120 if start + i == 333 else 99] for i in range(20)]
+        held.add(np.array(blocks), 400)
+    common, rare = held.words_of([97, 120]).tolist()
+    assert held.idf(np.array([common]))[0] == 0.0
+    assert held.search({common: 1.0})[0].tolist() == list(range(10))
+    assert held.count(common) == 400 and held.count(common, since=380) == 20
+    assert held.count(rare, since=330) == 1 and held.count(rare, since=334) == 0
+    before = held.visited
+    assert held.search({rare: 1.0})[0].tolist() == [333]
+    assert held.visited - before == 1
+
+
+def test_a_cut_deeper_than_what_is_remembered_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Postings(MODEL)
+    held.add(np.full((3000, 4), 97), 3000)
+    assert held.forget(3000 - module.RECENT)
+    assert not held.forget(10)

@@ -9,7 +9,6 @@ are the open block. Every token knows the segment, and so the memory block, that
 from __future__ import annotations
 
 import bisect
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from amgs_focus.gistnet import GistEncoder
 from amgs_focus.lifetime_files import FolderStore, LifetimeStore, MemoryStore, add_span, clip
 from amgs_focus.records import NodeRef, SpanKind, SpanSource
 from amgs_focus.records import Segment as Segment
+from amgs_focus.token_hash import PIECE, TokenHash
 
 BATCH = 64  # nodes encoded at a time: the unit of progress and of cancelling
 
@@ -76,10 +76,10 @@ class LifetimeTree:
         self._store = store or MemoryStore(self._width * gist.slots, gist.version)
         self._truncations: list[int] = []
         self._generation = 0
-        self._hash = hashlib.sha256()
+        self._hash = TokenHash()
         self._spans, self._open = self._recover()
         self._starts = [span.start for span in self._spans]
-        self._rehash()
+        self._hash.cut(len(self._store.level(0)), self._store.level(0))
 
     @classmethod
     def open(
@@ -218,9 +218,7 @@ class LifetimeTree:
 
     def digest(self) -> str:
         """A hash of the lifetime's tokens alone, however they were appended."""
-        state = self._hash.copy()
-        state.update(np.asarray(self._open, "<u4").tobytes())
-        return state.hexdigest()
+        return self._hash.digest(self._open)
 
     def append(
         self,
@@ -336,7 +334,7 @@ class LifetimeTree:
         joined = np.concatenate([np.asarray(self._open, np.uint32), ids])
         whole = len(joined) - len(joined) % self._block_size
         self._store.level(0).append(joined[:whole])
-        self._hash.update(joined[:whole].astype("<u4").tobytes())
+        self._hash.update(joined[:whole])
         self._open = [int(token) for token in joined[whole:]]
 
     def _cut(self, length: int) -> None:
@@ -349,14 +347,14 @@ class LifetimeTree:
         self._spans = clip(self._spans, length)
         self._starts = [span.start for span in self._spans]
         self._truncations.append(length)
-        self._rehash()
+        self._hash.cut(whole, self._store.level(0))
 
-    def _rehash(self) -> None:
-        self._hash = hashlib.sha256()
-        whole = len(self._store.level(0))
-        for start in range(0, whole, 2**16):
-            rows = self._store.level(0).rows(start, min(whole, start + 2**16))
-            self._hash.update(rows.astype("<u4").tobytes())
+    def _greatest(self, whole: int) -> int:
+        """The greatest token id there is, read a piece at a time; −1 where there is none."""
+        pieces = (
+            self._store.level(0).rows(start, min(whole, start + PIECE)) for start in range(0, whole, PIECE)
+        )
+        return max((int(piece.max()) for piece in pieces), default=-1)
 
     def _recover(self) -> tuple[list[SpanSource], list[int]]:
         """Bring rows and journal to one length after a crash between them, and fill in missing gists."""
@@ -370,8 +368,7 @@ class LifetimeTree:
             self._store.record_cut(length, [])
         if held > whole:
             self._store.level(0).truncate(whole)
-        ids = self._store.level(0).rows(0, whole)
-        if len(ids) and int(ids.max()) >= self._model.card.vocabulary:
+        if self._greatest(whole) >= self._model.card.vocabulary:
             raise CtxError(
                 f"L0.ctx holds tokens outside the vocabulary of {self._model.card.name}.",
                 way_out="Open it with the model that wrote it.",

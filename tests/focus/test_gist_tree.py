@@ -343,3 +343,18 @@ def test_gists_on_disk_of_another_version_are_stale_and_can_be_made_anew(tmp_pat
     assert not again.is_stale(NodeRef(1, 0))
     assert same(again, small_tree(75))
     again.close()
+
+
+def test_the_hash_of_tokens_taken_back_is_that_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    from amgs_focus import token_hash
+
+    monkeypatch.setattr(token_hash, "PIECE", 64)
+    tree = small_tree(300)
+    for length in (299, 256, 130, 128, 3, 0):
+        tree.truncate(length)
+        assert tree.digest() == small_tree(length).digest()
+        tree.append([97] * 150)
+        grown = small_tree(length)
+        grown.append([97] * 150)
+        assert tree.digest() == grown.digest()
+        tree.truncate(length)

@@ -28,6 +28,10 @@ GistFile = Annotated[
     Path | None,
     typer.Option("--gist", metavar="FILE", help="A gist checkpoint; else the one that ships for the model."),
 ]
+LensFile = Annotated[
+    Path | None,
+    typer.Option("--lens", metavar="FILE", help="A lens checkpoint; else what the setting focus.lens says."),
+]
 OutFolder = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Where the measured rows are kept; else the data folder."),
@@ -77,6 +81,7 @@ def bench_policy(
     *,
     text: TextFiles = None,
     gist: GistFile = None,
+    lens: LensFile = None,
     places: Annotated[
         int, typer.Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
     ] = 16,
@@ -100,7 +105,7 @@ def bench_policy(
     return focus_policy.run(
         model,
         encoder,
-        _scorers(session, model),
+        _scorers(session, model, lens),
         corpus,
         _folder(session, out),
         places=places,
@@ -117,6 +122,7 @@ def bench_passkey(
     *,
     text: TextFiles = None,
     gist: GistFile = None,
+    lens: LensFile = None,
     keys: Annotated[int, typer.Option("--keys", metavar="N", min=2, help="Keys in each lifetime.")] = 24,
     sizes: Annotated[
         list[str] | None,
@@ -145,7 +151,7 @@ def bench_passkey(
     return focus_passkey.run(
         model,
         encoder,
-        _scorers(session, model)[0],
+        _scorers(session, model, lens)[0],
         corpus,
         _folder(session, out),
         sizes={name: known[name] for name in sizes or known},
@@ -161,6 +167,7 @@ def bench_budget(
     *,
     text: TextFiles = None,
     gist: GistFile = None,
+    lens: LensFile = None,
     places: Annotated[
         int, typer.Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
     ] = 12,
@@ -186,7 +193,7 @@ def bench_budget(
     return focus_budget.run(
         model,
         encoder,
-        _scorers(session, model)[0],
+        _scorers(session, model, lens)[0],
         corpus,
         _folder(session, out),
         places=places,
@@ -202,6 +209,7 @@ def bench_latency(
     *,
     text: TextFiles = None,
     gist: GistFile = None,
+    lens: LensFile = None,
     rounds: Annotated[
         int, typer.Option("--rounds", metavar="N", min=1, help="Rounds; medians are shown.")
     ] = 3,
@@ -223,7 +231,7 @@ def bench_latency(
     return focus_latency.run(
         model,
         _encoder(model, gist),
-        _scorers(session, model)[0],
+        _scorers(session, model, lens)[0],
         corpus,
         _folder(session, out),
         rounds=rounds,
@@ -233,12 +241,48 @@ def bench_latency(
     )
 
 
-def _scorers(session: Session, model: BaseModel) -> list[FocusScorer]:
+@verb("bench focus-scale", summary="Measure a refocus over lifetimes of up to 100 million tokens.", long=True)
+def bench_scale(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    rounds: Annotated[
+        int, typer.Option("--rounds", metavar="N", min=2, help="Refocuses that are timed at each size.")
+    ] = 40,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Time assemble + score + allocate over 10k, 1M and 100M tokens, count what they read, and the speed of
+    gists. The lifetimes repeat a real one: they are synthetic.
+    """
+    from amgs_tui.benches import focus_scale
+    from amgs_tui.benches.focus_texts import read_texts
+
+    del as_json
+    model = session.load_model(progress)
+    corpus = read_texts(model, text, "focus-scale")
+    return focus_scale.run(
+        model,
+        _encoder(model, gist),
+        _scorers(session, model, lens),
+        corpus,
+        _folder(session, out),
+        rounds=rounds,
+        quick=quick,
+        progress=progress,
+    )
+
+
+def _scorers(session: Session, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
     """The session's own first, then the baseline, where that is another."""
     from amgs_focus.lens_checkpoint import for_model
     from amgs_focus.tail_similarity import TailSimilarity
 
-    own = for_model(model.card, session.settings.focus.lens)
+    own = for_model(model.card, str(lens) if lens else session.settings.focus.lens)
     return [own] if own.name == TailSimilarity.name else [own, TailSimilarity()]
 
 

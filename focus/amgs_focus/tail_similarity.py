@@ -31,6 +31,11 @@ class TailSimilarity:
     def __init__(self) -> None:
         self._index: SpanIndex | None = None
 
+    @property
+    def visited(self) -> int:
+        """Places of words that searches have looked at since the beginning; must not grow with the lifetime."""
+        return self._index.visited if self._index is not None else 0
+
     def score(self, view: LensView) -> Scores:
         context, tree = view.context, view.tree
         entries = context.entries()

@@ -18,6 +18,8 @@ from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.evaluation.needles import CHOICES, choose, facts, pass_keys, plant
 from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.evaluation.policy import spearman
+from amgs_focus.evaluation.tiled import TiledStore
+from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import PointerEncoder
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tail_similarity import TailSimilarity
@@ -146,3 +148,24 @@ def test_counted_operations_match_the_arithmetic_of_the_matrices() -> None:
     cost = ModelCost(fixed=100.0, each=2.0)
     assert cost.tokens(10, 3) == 300 + 2 * (10 + 11 + 12)
     assert cost.window(3 * (100 + 2 * 50), 3) == 50
+
+
+def test_a_tiled_lifetime_repeats_the_real_one_and_grows_and_shrinks_like_any() -> None:
+    model = TinyModel()
+    settings = FocusSettings(block_size=4)
+    real = lifetime_of(model, PointerEncoder(), model.encode("abcdefghijklmnop" * 4), settings)
+    store = TiledStore(real, 200)
+    tree = LifetimeTree(model, PointerEncoder(), block_size=4, store=store)
+    assert (tree.length, tree.depth, [tree.count(level) for level in range(4)]) == (200, 3, [50, 50, 12, 3])
+    assert np.array_equal(tree.tokens(60, 70), np.concatenate([real.tokens(60, 64), real.tokens(0, 6)]))
+    assert torch.equal(tree.gists(1, 15, 17), torch.cat([real.gists(1, 15, 16), real.gists(1, 0, 1)]))
+    before = tree.digest()
+    tree.append(model.encode("xyzxyzxyz"))
+    assert model.decode(tree.tokens(198, 206).tolist()) == "ghxyzxyz"
+    last = model.embed(torch.tensor([ord("y")])).half().float()
+    assert tree.count(1) == 52 and torch.equal(tree.gists(1, 51, 52)[0], last)
+    tree.truncate(200)
+    assert tree.digest() == before
+    read = store.reads.rows
+    tree.gists(2, 3, 8)
+    assert store.reads.rows - read == 5

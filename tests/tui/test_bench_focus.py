@@ -15,7 +15,7 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import TinyModel
 from amgs_tui import cli
-from amgs_tui.benches import focus_budget, focus_gist, focus_latency, focus_passkey, focus_policy
+from amgs_tui.benches import focus_budget, focus_gist, focus_latency, focus_passkey, focus_policy, focus_scale
 from amgs_tui.benches.focus_texts import Corpus, read_texts
 from amgs_tui.benches.frame import BenchResult
 from amgs_tui.benches.ledger import Ledger
@@ -203,6 +203,21 @@ def test_the_latency_bench_splits_a_block_into_its_parts(text: Path, tmp_path: P
     assert sum(parts) == pytest.approx(float(row[7])) and all(part >= 0 for part in parts)
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
     assert {row["key"]: row["refocuses"] for row in rows} == {"32/0": 4, "64/0": 2}
+
+
+def test_a_refocus_reads_no_more_of_a_lifetime_a_hundred_times_as_long(text: Path, tmp_path: Path) -> None:
+    model = TinyModel()
+    prose = read_texts(model, text, "focus-scale")
+    sizes = {"10k": 10_240, "1M": 1_048_576}
+    found = focus_scale.run(
+        model, PointerEncoder(), [TailSimilarity()], prose, tmp_path, sizes=sizes, real=4096, rounds=4
+    )
+    asked = {"refocus_p50_ms_10k", "refocus_p50_ms_1M", "scale_ratio", "gist_tokens_per_s"}
+    assert asked <= set(found.metrics)
+    assert found.metrics["reads_ratio"] < 2
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    assert all(row["rows"] < 40_000 and row["visited"] < 40_000 for row in rows)
+    assert "synthetic" in found.settings["lifetimes"]
 
 
 def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

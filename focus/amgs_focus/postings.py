@@ -40,6 +40,13 @@ class Postings:
         self.visited = 0
         """Places that searches have looked at since the beginning."""
 
+    def clear(self) -> None:
+        """No blocks; words keep their numbers."""
+        self._counts[:] = 0
+        self._places.clear()
+        self._recent.clear()
+        self.blocks = 0
+
     def words_of(self, tokens: Iterable[int] | Numbers) -> Numbers:
         """Word numbers, in the shape of the tokens. They are arbitrary: nothing depends on their order."""
         ids = np.asarray(tokens, np.int64)

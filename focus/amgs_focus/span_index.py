@@ -45,6 +45,7 @@ class SpanIndex:
         self.tree = tree
         self._seen_cuts = len(tree.truncations)
         self._epoch = 0
+        self._postings = Postings(tree.model)
         self._begin()
 
     @property
@@ -110,9 +111,9 @@ class SpanIndex:
         return self._postings.count(word, since)
 
     def _begin(self) -> None:
-        """Nothing known yet."""
+        """Nothing known yet; words keep their numbers, which others may hold."""
         width = self.tree.model.card.width + 1
-        self._postings = Postings(self.tree.model)
+        self._postings.clear()
         self._epoch = 0
         self._counts: Numbers = np.zeros(0, np.int64)
         self._sums: list[MemoryRows] = []

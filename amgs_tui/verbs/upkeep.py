@@ -138,13 +138,15 @@ def prune(
 
 
 @verb("review scan", summary="Look for what may be superseded or contradicted.", long=True, writes=True)
-def scan(session: Session, *, dry_run: DryRun = False) -> ReviewPlan | ReviewList:
+def scan(
+    session: Session, *, dry_run: DryRun = False, progress: Progress | None = None
+) -> ReviewPlan | ReviewList:
     """Hold blocks of one subject against each other and put what conflicts into the queue.
 
     Nothing is resolved by it: `review accept` and `review reject` do that.
     """
     lifecycle = session.memory.lifecycle
-    plan = lifecycle.plan_review()
+    plan = lifecycle.plan_review(progress=progress)
     if dry_run:
         return plan
     lifecycle.apply_review(plan)

@@ -100,10 +100,12 @@ class Lifecycle:
 
     # --- supersession and contradiction -----------------------------------------------------------------
 
-    def plan_review(self) -> ReviewPlan:
+    def plan_review(self, *, progress: Progress | None = None) -> ReviewPlan:
         """What may be superseded or contradicted and is not in the queue yet; changes nothing."""
         counter, now = self._store.change_counter, self._clock.now()
-        return supersede.plan(self._store, self._settings.review, now=now, change_counter=counter)
+        return supersede.plan(
+            self._store, self._settings.review, now=now, change_counter=counter, progress=progress
+        )
 
     def apply_review(self, plan: ReviewPlan) -> Operation:
         """Put the findings into the queue."""

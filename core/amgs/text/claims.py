@@ -1,18 +1,23 @@
-"""What a sentence claims that another could gainsay: its values, its subject, its cues of change and negation."""
+"""What a sentence claims that another could gainsay: its values, its subject, its cues of change and negation.
+
+The rules know English and no subject.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from amgs.text.markdown import links
 
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")
 _HEADING = re.compile(r"^\s*#{1,6}\s")
 _WORD = re.compile(r"[A-Za-zÀ-ÖØ-öø-ÿ][\w'’-]*")
 _NUMBER = re.compile(
     r"(?<![\w.,:/-])(?:(?P<time>\d{1,2}:\d{2})|(?P<code>\d{2,}(?:[ /-]\d{2,}){2,}|\d{3,}[ /-]\d{3,})"
-    r"|(?P<number>\d{1,3}(?:[,’']\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?))(?![\w:/]|-\d)"
+    r"|(?P<number>\d{1,3}(?:[,’']\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?))(?![\w/]|:\d|-\d)"
 )
 _SPELLED: Mapping[str, float] = {
     word: float(n)
@@ -38,21 +43,84 @@ _STOP = frozenset(
         "were what when where which while who whom why will with would you your",
     )
 )
+_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 CHANGE = re.compile(
-    r"\bno longer\b|\bnot any ?more\b|\binstead\b|\bfrom now on\b|\bfrom today\b|\bas of\b"
-    r"|\bfrom \d{1,2} [A-Z]\w+|\bfrom [A-Z]\w+ (?:on|onwards)\b|\bsince [^.]{0,40}\bnow\b"
-    r"|\bnow (?:on|at|with|in)\b|\b(?:is|are|has|have) now\b|\breplac(?:es|ed|ing)\b|\bsuperse\w+\b"
-    r"|\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|\bswitch(?:ed|es)? (?:to|from|over)\b"
-    r"|\bnew (?:number|price|rate|rule|limit|address|hours?|time|channel|supplier|name|date|day|code|password"
-    r"|chair\w*|owner|version|phone|place|schedule|plan)\b|\bmoved? (?:to|from)\b|\btakes? over\b"
-    r"|\btook over\b|\bchanged? (?:to|from)\b|\b(?:raised|lowered|increased|reduced) (?:to|from)\b"
-    r"|\bsucceeds?\b|\brather than\b",
+    r"\bno longer\b|\bnot any ?more\b|\bany ?more\b|\bno more\b|\binstead\b|\bfrom now on\b|\bfrom today\b|\bas of\b"
+    rf"|\bfrom (?:the )?\d{{1,2}}(?:st|nd|rd|th)? [A-Z]\w+|\bfrom (?:{_MONTHS})\b|\bfrom [A-Z]\w+ (?:on|onwards)\b"
+    r"|\bsince [^.]{0,40}\bnow\b|\bnow (?:on|at|with|in)\b|\b(?:is|are|has|have) now\b|\bnow\b(?=\s*(?:[,.;]|$))"
+    r"|\breplac(?:es|ed|ing)\b|\bsuperse\w+\b|\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|\buntil now\b"
+    r"|\bswitch(?:ed|es)? (?:to|from|over)\b|\bmov(?:es?|ed)\b[^.]{0,40}\b(?:to|from)\b|\btakes? over\b|\btook over\b"
+    r"|\bchanged? (?:to|from)\b|\b(?:raised|lowered|increased|reduced)\b[^.]{0,40}\b(?:to|from)\b|\bsucceeds?\b"
+    r"|\brather than\b|\bnew (?:number|price|rate|rule|limit|address|hours?|time|channel|supplier|name|date|day|code"
+    r"|password|chair\w*|owner|version|phone|place|schedule|plan)\b",
     re.IGNORECASE,
 )
+"""Something is otherwise than it was."""
+
+END = re.compile(
+    r"\b(?:cancel\w*|abolish\w*|discontinu\w*|withdr[ae]w\w*|revoked|expired|ended|sold|closed down|dissolved)\b"
+    r"|\b(?:gave|given|gives) (?:[\w'’-]+ ){0,3}(?:up|back)\b|\bhand(?:s|ed) (?:[\w'’-]+ ){0,3}over\b"
+    r"|\bpass(?:es|ed)? (?:[\w'’-]+ ){0,4}(?:on|over) to\b"
+    r"|\b(?:steps?|stepped) down\b|\bresign\w*|\bretir(?:es|ed)\b|\b(?:is|are|has) gone\b",
+    re.IGNORECASE,
+)
+"""Something came to its end, or went into other hands."""
+
+CORRECTION = re.compile(
+    r"\bcorrect(?:ed|ion|s)\b|\berrat\w+|\bmistake\b"
+    r"|\b(?:is|was|were|are) (?:wrong|mistaken|false|not true|not right)\b",
+    re.IGNORECASE,
+)
+"""Something that was said did not hold."""
+
+REMAINS = re.compile(
+    r"\b(?:the )?rest of\b|\beverything else\b|\botherwise\b|\bunchanged\b|\bas before\b|\bexcept\b|\bhow it was\b"
+    r"|\breplac(?:es|ed)\b|\bsuperse\w+\b|\bamend\w*\b|\bmarked as old\b|\b(?:stays?|remains?) (?:\w+ )?as\b",
+    re.IGNORECASE,
+)
+"""What an amendment says of that which it amends."""
+
+_PRONOUN = re.compile(
+    r"^\W*(?:(?:and|but|so|then)\s+)?(?:it|its|that|this|they|them|these|those|he|she|his|her)\b"
+    r"|\b(?:it|that|this|they) (?:has|have|is|was|are|were)\b",
+    re.IGNORECASE,
+)
+_EVENT = re.compile(
+    r"^\W*(?:I|we)\s+(?:\w+ed|sold|bought|saw|had|made|took|got|went|came|put|gave|found|ate|did|was|were|met|spent|won"
+    r"|lost|sent|brought|kept|left|heard|ran|rode|held|paid)\b",
+    re.IGNORECASE,
+)
+_OTHER_ONE = re.compile(
+    r"\b(?:another|other|next|last|second|third|fourth|spring|summer|autumn|winter)\s+$", re.IGNORECASE
+)
+_COPULA = re.compile(r"\b(?:is|are|was|were|be|:|=)\s*(?:only |about |just |exactly )?$", re.IGNORECASE)
+_RETIRED = re.compile(
+    r"\b(?:instead of|rather than|no longer|not any ?more|replac(?:es|ed|ing)|no more|in place of)\s+"
+    r"((?:(?!\b(?:but|and|because|since|when|from|by|with|to|in|at|on)\b)[\w'’-]+\s*){1,4})",
+    re.IGNORECASE,
+)
+_REASSIGNED = re.compile(
+    r"\bnew ([a-z][\w-]+)\b|\b(?:our|the|my|their|its) (?:[a-z]+ )?([a-z][\w-]+) (?:is|are) now\b",
+    re.IGNORECASE,
+)
+_ROLES = (
+    re.compile(
+        r"\b((?:[A-Z][\w'’-]+ ){0,2}[A-Z][\w'’-]+)(?: is| was| becomes| became| has been|(?<=She)['’]s|(?<=He)['’]s) "
+        r"(?:now )?(?:the |our |its )?(?:new )?([a-z][\w-]+)(?= (?:of|from|since|until|at|for)\b|[.,;])"
+    ),
+    re.compile(
+        r"()(?:,|\boffice of|\bas|\belected) (?:the |our |its )?([a-z][\w-]+)(?= (?:of|since|from|shall|will|to)\b)"
+    ),
+)
+"""Who holds an office, and an office that is named without its holder."""
+
+_FROM = re.compile(r"\bfrom\s+$", re.IGNORECASE)
+_RUN = re.compile(r"\s*(?:,|and|or|to|until|–|-)\s*(?:and\s+)?", re.IGNORECASE)
 _INSTEAD = (
-    r"(?:\bnot|\binstead of|\bno longer(?: \w+)?|\brather than|\bfrom|\bwas|\bwere|\bused to be|\bformerly)"
+    r"(?:\bnot|\binstead of|\bno longer(?: \w+)?|\brather than|\bfrom|\bused to be|\bformerly)"
     r"\s+(?:\w+\s+){0,2}"
 )
+_WAS = re.compile(r"\b(?:was|were)\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
 _NEGATION = re.compile(r"\b(?:not|never|no longer|nobody|nothing|none|without)\b|n['’]t\b", re.IGNORECASE)
 
 
@@ -60,7 +128,8 @@ _NEGATION = re.compile(r"\b(?:not|never|no longer|nobody|nothing|none|without)\b
 class Value:
     """A value and what it counts or names: words beside it. kind: number, time, code, year, ordinal or day.
 
-    text: as written. replaced: the sentence says of it that it holds no more ("not 35").
+    text: as written. replaced: the sentence says of it that it holds no more ("not 35"). predicate: it stands
+    right after "is". after: the value of the same kind before it in one run ("Monday, Wednesday"), which it belongs to.
     """
 
     kind: str
@@ -68,40 +137,92 @@ class Value:
     beside: frozenset[str]
     text: str
     replaced: bool = False
+    predicate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One sentence: subject (content words, shortened), values, whether it speaks of a change or denies."""
+    """One statement: values, cues of change, of an end and of correction, and whether it denies.
+
+    subject: its content words, shortened; topic: with those of the statement before, which a pronoun or a colon carries
+    on. moves: it speaks of anything that is otherwise than before. retired: words said to hold no more ("instead of
+    petroleum"). attributes: what gets another value ("the new price", "our landlord is now"). roles: (role, who) of
+    "Ada is the chair", who being empty where nobody is named. others: words that a modifier marks as another one of
+    its kind ("second course"). remains: it speaks of what stays. event: it tells what the writer did.
+    """
 
     text: str
     subject: frozenset[str]
     values: tuple[Value, ...]
     change: str
     negated: bool
+    topic: frozenset[str] = frozenset()
+    moves: bool = False
+    end: str = ""
+    correction: str = ""
+    retired: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    roles: tuple[tuple[str, frozenset[str]], ...] = ()
+    others: frozenset[str] = frozenset()
+    remains: bool = False
+    event: bool = False
+    links: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=4096)
 def claims(text: str) -> tuple[Claim, ...]:
-    """The sentences of a text with at least two content words or a value."""
-    found = []
+    """The statements of a text with at least two content words or a value.
+
+    A heading names a subject and claims nothing of it, unless it is a sentence itself ("The dog is 9").
+    """
+    found: list[Claim] = []
+    before: frozenset[str] = frozenset()
     for sentence in _SENTENCE.split(text):
-        if _HEADING.match(sentence):
-            continue  # A heading names a subject and claims nothing of it.
-        subject = terms(sentence)
-        values = _values(sentence)
-        if len(subject) >= 2 or values:
-            cue = CHANGE.search(sentence)
-            found.append(
-                Claim(
-                    " ".join(sentence.split()),
-                    subject,
-                    values,
-                    cue[0] if cue else "",
-                    bool(_NEGATION.search(sentence)),
-                )
+        heading = bool(_HEADING.match(sentence))
+        if heading and not _COPULA_WITHIN.search(sentence):
+            before = frozenset()
+            continue
+        subject, values = terms(sentence), _values(sentence)
+        if len(subject) >= 2 or values or "[[" in sentence:
+            carried = (
+                before
+                if found and (_PRONOUN.search(sentence) or found[-1].text.endswith(":"))
+                else frozenset()
             )
+            found.append(_claim(sentence, subject, values, subject | carried))
+        before = found[-1].topic if found and found[-1].subject == subject else subject
     return tuple(found)
+
+
+_LINK = re.compile(r"\[\[.*?\]\]")
+_COPULA_WITHIN = re.compile(r"\w (?:is|are|was|were) \w", re.IGNORECASE)
+
+
+def _claim(sentence: str, subject: frozenset[str], values: tuple[Value, ...], topic: frozenset[str]) -> Claim:
+    change, end, wrong = (cue.search(sentence) for cue in (CHANGE, END, CORRECTION))
+    attributes = {stem(w.lower()) for pair in _REASSIGNED.findall(sentence) for w in pair if w}
+    retired = frozenset(t for found in _RETIRED.findall(sentence) for t in terms(found))
+    roles = tuple((stem(role.lower()), terms(who)) for form in _ROLES for who, role in form.findall(sentence))
+    return Claim(
+        " ".join(sentence.split()),
+        subject,
+        values,
+        change[0] if change else "",
+        bool(_NEGATION.search(sentence)),
+        topic,
+        bool(change or end or wrong or retired or attributes or roles),
+        end[0] if end else "",
+        wrong[0] if wrong else "",
+        retired,
+        frozenset(attributes) & subject,
+        roles,
+        frozenset(
+            stem(m[0].lower()) for m in _WORD.finditer(sentence) if _OTHER_ONE.search(sentence[: m.start()])
+        ),
+        bool(REMAINS.search(_LINK.sub(" ", sentence))),
+        bool(_EVENT.search(sentence)),
+        links(sentence),
+    )
 
 
 def terms(text: str) -> frozenset[str]:
@@ -110,8 +231,18 @@ def terms(text: str) -> frozenset[str]:
     return frozenset(
         stem(w)
         for w in words
-        if w not in _STOP and len(w) > 2 and w not in _SPELLED and w not in _ORDINALS and w not in _DAYS
+        if w not in _STOP
+        and len(w) > 2
+        and not _SPELLED.keys() >= set(w.split("-"))
+        and w not in _ORDINALS
+        and w not in _DAYS
     )
+
+
+MEASURES = frozenset(
+    ("old", "long", "high", "wide", "deep", "tall", "heavy", "ago", "later", "time", "minut", "hour", "day")
+)
+"""What stands beside a unit and is no subject either: "57 years old"."""
 
 
 def stem(word: str) -> str:
@@ -124,19 +255,37 @@ def stem(word: str) -> str:
 
 def _values(sentence: str) -> tuple[Value, ...]:
     tokens = [(m.start(), m.end(), m[0]) for m in _WORD.finditer(sentence)]
-    found = []
+    found: list[tuple[int, int, Value]] = []
     for m in _NUMBER.finditer(sentence):
         kind, amount = _number(m)
-        found.append(_value(kind, amount, sentence, m.start(), m.end(), tokens))
+        found.append((m.start(), m.end(), _value(kind, amount, sentence, m.start(), m.end(), tokens)))
     for start, end, word in tokens:
         low = word.lower()
         if low in _SPELLED and low != "one":
-            found.append(_value("number", f"{_SPELLED[low]:g}", sentence, start, end, tokens))
+            found.append((start, end, _value("number", f"{_SPELLED[low]:g}", sentence, start, end, tokens)))
         elif low in _ORDINALS:
-            found.append(_value("ordinal", str(_ORDINALS[low]), sentence, start, end, tokens))
+            found.append((start, end, _value("ordinal", str(_ORDINALS[low]), sentence, start, end, tokens)))
         elif low.removesuffix("s") in _DAYS:
-            found.append(_value("day", low.removesuffix("s"), sentence, start, end, tokens))
-    return tuple(found)
+            found.append((start, end, _value("day", low.removesuffix("s"), sentence, start, end, tokens)))
+    return _in_runs(found, sentence)
+
+
+def _in_runs(found: list[tuple[int, int, Value]], sentence: str) -> tuple[Value, ...]:
+    """The values in the order of the sentence; what is said of the first of a run ("not Tuesday to Thursday") is said
+    of all. "From 30 to 35" is no run.
+    """
+    values: list[Value] = []
+    first = end = 0
+    for start, stop, value in sorted(found, key=lambda one: one[0]):
+        last = values[-1] if values else None
+        runs = last is not None and last.kind == value.kind and _RUN.fullmatch(sentence[end:start])
+        if not runs:
+            first = start
+        elif last is not None and last.replaced and not _FROM.search(sentence[:first]):
+            value = replace(value, replaced=True)
+        values.append(value)
+        end = stop
+    return tuple(values)
 
 
 def _number(match: re.Match[str]) -> tuple[str, str]:
@@ -156,5 +305,8 @@ def _value(
     after = [w for s, _, w in tokens if s >= end and s - end <= 2][:1]
     before = [w for _, e, w in tokens if e <= start and start - e <= 2][-1:]
     beside = frozenset(stem(w.lower()) for w in (*after, *before) if w.lower() not in _STOP)
-    replaced = bool(re.search(_INSTEAD + "$", sentence[:start], re.IGNORECASE))
-    return Value(kind, amount, beside, sentence[start:end], replaced)
+    replaced = bool(re.search(_INSTEAD + "$", sentence[:start], re.IGNORECASE)) or bool(
+        # "It was 35 and is now 42"; without a cue it is a past value and no more.
+        _WAS.search(sentence[:start]) and CHANGE.search(sentence)
+    )
+    return Value(kind, amount, beside, sentence[start:end], replaced, bool(_COPULA.search(sentence[:start])))

@@ -1,0 +1,265 @@
+"""What two blocks cannot both have right, judged by rules that know English and no subject."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from amgs.model import Block
+from amgs.settings import ReviewSettings
+from amgs.text.claims import MEASURES, Claim, Value, claims, terms
+from amgs.text.markdown import slug
+
+SUPERSEDES, CONTRADICTS = "supersedes", "contradicts"
+_EVENTS = frozenset({"observation", "dialogue", "task"})
+_LATER_DECISION = "a later decision"
+_MOST_SURE = 0.95
+_RARE_SHARE, _RARE_COUNT = 0.02, 3
+"""A word is rare when at most so many of all blocks hold it, or so few at all."""
+
+Finding = tuple[str, float, str]
+"""(kind, how sure, because)."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """How telling the words of a memory are. weight: ln((n + 1) / blocks that hold the word)."""
+
+    weight: Mapping[str, float]
+    rare_from: float
+
+    @classmethod
+    def of(cls, blocks: Iterable[Block]) -> Words:
+        """Counted over titles and contents."""
+        held: Counter[str] = Counter()
+        n = 0
+        for block in blocks:
+            n += 1
+            held.update(topic(block))
+        most = max(_RARE_COUNT, _RARE_SHARE * n)
+        return cls({t: math.log((n + 1) / count) for t, count in held.items()}, math.log((n + 1) / most))
+
+    def sum(self, words: Iterable[str]) -> float:
+        return sum(self.weight.get(w, 0.0) for w in words)
+
+    def rare(self, words: Iterable[str]) -> frozenset[str]:
+        """Those of the words that few blocks hold."""
+        return frozenset(w for w in words if self.weight.get(w, 0.0) >= self.rare_from)
+
+    def shared(self, a: frozenset[str], b: frozenset[str], *, least: int = 2) -> float:
+        """The weight that two sides share over that of the poorer one, in [0, 1]; 0 for fewer words than `least`."""
+        both = a & b
+        if len(both) < least:
+            return 0.0
+        poorer = min(self.sum(a), self.sum(b))
+        return min(1.0, self.sum(both) / poorer) if poorer > 0 else 0.0
+
+    def covered(self, whole: frozenset[str], by: frozenset[str]) -> float:
+        """How much of the weight of `whole` the other side has too, in [0, 1]; 0 for a single word."""
+        both = whole & by
+        total = self.sum(whole)
+        return self.sum(both) / total if len(both) >= 2 and total > 0 else 0.0
+
+
+def topic(block: Block) -> frozenset[str]:
+    """The content words of a block with those of its title."""
+    return terms(f"{block.title}\n{block.content}")
+
+
+def judge(
+    older: Block, newer: Block, cosine: float, linked: bool, words: Words, settings: ReviewSettings
+) -> Finding | None:
+    """The strongest finding between two blocks, None for none; linked: the newer one refers to the older."""
+    pair = _Pair(older, newer, linked, words, settings)
+    found: list[Finding | None] = [pair.amendment()] if linked else []
+    later = [(two, two.topic | pair.titles[1]) for two in claims(newer.content)]
+    for one in claims(older.content):
+        wide = one.topic | pair.titles[0]
+        for two, other in later:
+            speaks = two.moves or (one.values and two.values) or one.negated != two.negated
+            if speaks and not wide.isdisjoint(other):
+                found += pair.between(one, two, wide & other)
+    surest = max((f for f in found if f is not None), key=lambda f: f[1], default=None)
+    if surest is None:
+        return None
+    kind, sure, because = surest
+    sure += (0.1 if linked else 0.0) + 0.1 * max(0.0, cosine - settings.cosine)
+    return kind, min(_MOST_SURE, sure), because
+
+
+class _Pair:
+    """Two blocks whose statements are held against each other."""
+
+    def __init__(
+        self, older: Block, newer: Block, linked: bool, words: Words, settings: ReviewSettings
+    ) -> None:
+        self.words, self.settings, self.linked = words, settings, linked
+        self.titles = terms(older.title), terms(newer.title)
+        self.older, self.newer = older, newer
+        self.names = terms("\n".join(str(n) for b in (older, newer) for n in b.meta.get("entities") or ()))
+        self.decides = newer.category == "decision"
+        hours = (newer.created_at - older.created_at).total_seconds() / 3600.0
+        self.apart = hours > settings.event_hours
+        self.events = bool(_EVENTS & {older.category, newer.category})
+
+    def amendment(self) -> Finding | None:
+        """The newer block names the older one and says what of it stays, or that it takes its place."""
+        names = _names(self.older)
+        for claim in claims(self.newer.content):
+            if claim.remains and names & set(claim.links):
+                return SUPERSEDES, 0.6, f"it refers to it: “{_cut(claim.text)}”"
+        return None
+
+    def between(self, one: Claim, two: Claim, both: frozenset[str]) -> list[Finding]:
+        """What two statements, the older first, say against each other; both: shared words, titles counted in."""
+        renamed = self._renamed(one, two, both)
+        if renamed is not None:
+            return [renamed]
+        words = self.words
+        own = words.shared(one.topic, two.topic)
+        found = [self._retired(one, two, own), self._reassigned(one, two, both)]
+        subject = max(own, words.shared(one.topic | self.titles[0], two.topic | self.titles[1]))
+        named = bool(one.values and two.values) and words.rare(self.titles[0] & self.titles[1])
+        if subject >= self.settings.subject or (self.linked and two.change) or named:
+            found.append(self._valued(one, two, subject, own))
+            found.append(self._ended(one, two, own))
+            found.append(self._denied(one, two))
+        return [f for f in found if f is not None]
+
+    def _renamed(self, one: Claim, two: Claim, both: frozenset[str]) -> Finding | None:
+        """The later statement takes the old value back by name and gives another: "42, not 35"."""
+        gone = {(v.kind, v.amount) for v in two.values if v.replaced} & {
+            (v.kind, v.amount) for v in one.values
+        }
+        for a in one.values:
+            named = [v for v in two.values if v.kind == a.kind and v.amount == a.amount and v.replaced]
+            fresh = [v for v in two.values if _rivals(a, v, two.values, one.values)]
+            # The value itself is shared; one telling word beside it is enough.
+            telling = a.kind == "code" or len(both) >= 2 or len(gone) >= 2 or self.words.rare(both)
+            if named and fresh and telling:
+                weight = self.words.shared(one.topic | self.titles[0], two.topic | self.titles[1], least=1)
+                return (
+                    SUPERSEDES,
+                    0.65 + 0.3 * weight,
+                    f"“{_cut(two.text)}” puts {fresh[0].text} for {a.text}",
+                )
+        return None
+
+    def _retired(self, one: Claim, two: Claim, own: float) -> Finding | None:
+        """A word of the older statement is said to hold no more: "citrus instead of petroleum"."""
+        gone = two.retired & one.subject
+        rest = (one.topic & two.topic) - two.retired
+        if not gone or not self.words.rare(gone) or len(rest) < 2 or own < 0.3:
+            return None
+        return SUPERSEDES, 0.45 + 0.4 * own, f"“{_cut(two.text)}”, of “{_cut(one.text)}”"
+
+    def _reassigned(self, one: Claim, two: Claim, both: frozenset[str]) -> Finding | None:
+        """The same office, or the same named attribute, in other hands."""
+        told = f"“{_cut(two.text)}”, of “{_cut(one.text)}”"
+        for role, who in two.roles:
+            for before, other in one.roles:
+                if role != before or who & (other | self.titles[0]) or not self.words.rare({role}):
+                    continue
+                if two.change or two.end or (who and other and self.apart):
+                    return SUPERSEDES, 0.65 if who and other else 0.55, f"{role}: {told}"
+                if who and other:
+                    return CONTRADICTS, 0.55, f"{role}: {told}"
+        given = self.words.rare(two.attributes & (one.subject | self.titles[0]))
+        if not given or one.change or not (two.change or self.decides):
+            return None
+        if both - given or given & self.titles[0]:
+            weight = self.words.covered(one.subject | self.titles[0], two.topic | self.titles[1])
+            return SUPERSEDES, 0.5 + 0.3 * weight, f"{min(given)}: {told}"
+        return None
+
+    def _valued(self, one: Claim, two: Claim, subject: float, own: float) -> Finding | None:
+        """Two values of one kind where there can be one."""
+        if (one.others ^ two.others) & one.topic & two.topic:
+            return None
+        for a in one.values:
+            fresh = next((v for v in two.values if _rivals(a, v, two.values, one.values)), None)
+            if fresh is None:
+                continue
+            told = f"{a.text} in “{_cut(one.text)}”, {fresh.text} in “{_cut(two.text)}”"
+            # The unit is no subject: "57 years old" and "13 years old" have nothing in common.
+            unit = (a.beside & fresh.beside) | MEASURES
+            about = self.words.shared(one.topic - unit, two.topic - unit, least=1)
+            named = self.words.rare((self.titles[0] & self.titles[1]) - unit)
+            cue = two.change or two.correction
+            if (about > 0 or named) and cue:
+                return SUPERSEDES, 0.4 + 0.5 * subject, f"“{cue}”: {told}"
+            same = (one.topic & two.topic) - unit
+            sure = self.linked or (about >= 0.4 and self.words.rare(same))
+            if about > 0 and self.decides and a.kind != "year" and sure:
+                return SUPERSEDES, 0.4 + 0.5 * subject, f"{_LATER_DECISION}: {told}"
+            if self.apart and (self.events or (one.event and two.event)):
+                continue
+            # An ordinal tells one of several from another.
+            enough = about >= (0.5 if a.kind == "year" else 0.3) or (named and about > 0)
+            if a.kind != "ordinal" and enough and self.words.rare(same):
+                return CONTRADICTS, 0.25 + 0.5 * subject + 0.2 * own, told
+            if a.predicate and fresh.predicate and named:
+                return CONTRADICTS, 0.6, told
+        return None
+
+    def _ended(self, one: Claim, two: Claim, own: float) -> Finding | None:
+        """A cue of change or of an end over mostly the same telling words, which the older statement does not have."""
+        cue = two.change or two.end
+        same = one.topic & two.topic
+        # Names alone say whom, and not what: two statements about a town need not be about one thing in it.
+        if not cue or one.change or one.end or not self.words.rare(same) or same <= self.names:
+            return None
+        covered = self.words.covered(one.subject | self.titles[0], two.topic | self.titles[1])
+        if own < 0.35 or covered < 0.3:
+            return None
+        return (
+            SUPERSEDES,
+            0.3 + 0.5 * max(own, covered),
+            f"“{cue}” in “{_cut(two.text)}”, of “{_cut(one.text)}”",
+        )
+
+    def _denied(self, one: Claim, two: Claim) -> Finding | None:
+        """Mostly the same words on both sides, and only one statement denies."""
+        both = one.topic & two.topic
+        if one.negated == two.negated or (self.events and self.apart) or len(both) < 3:
+            return None
+        least = min(self.words.covered(one.topic, two.topic), self.words.covered(two.topic, one.topic))
+        if least < 0.4:
+            return None
+        return (
+            CONTRADICTS,
+            0.2 + 0.6 * self.words.shared(one.topic, two.topic),
+            (f"“{_cut(one.text)}” against “{_cut(two.text)}”"),
+        )
+
+
+def _names(block: Block) -> frozenset[str]:
+    """The link targets that mean a block: the names of its files, and its title."""
+    sources = block.meta.get("sources") or [block.meta.get("source") or ""]
+    paths = [PurePosixPath(str(source).partition("#")[0]) for source in sources]
+    return frozenset(
+        {slug(p.stem) for p in paths}
+        | {slug(str(p.with_suffix(""))) for p in paths if p.name}
+        | {slug(block.title)}
+    )
+
+
+def _rivals(a: Value, b: Value, theirs: Sequence[Value], ours: Sequence[Value]) -> bool:
+    """Whether b stands where a stood: of one kind, beside the same word or both after "is", different, and neither
+    is on both sides.
+    """
+    if a.kind != b.kind or a.amount == b.amount or b.replaced:
+        return False
+    bare = a.predicate and b.predicate and not (a.beside and b.beside)
+    if a.kind in ("number", "ordinal") and not a.beside & b.beside and not bare:
+        return False
+    mine = {v.amount for v in ours if v.kind == a.kind}
+    other = {v.amount for v in theirs if v.kind == a.kind and not v.replaced}
+    return b.amount not in mine and a.amount not in other
+
+
+def _cut(text: str, length: int = 90) -> str:
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"

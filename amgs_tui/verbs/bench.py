@@ -64,3 +64,44 @@ def bench_tui(
 
     del as_json  # read by whoever writes the result
     return tui.run(session.model_spec, rows=rows, acts=acts, progress=progress)
+
+
+@verb("bench ingest", summary="Measure taking in and consolidating many blocks.", long=True)
+def bench_ingest(
+    session: Session,
+    *,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="A folder of books, as .txt files.")
+    ] = None,
+    blocks: Annotated[int, typer.Option("--blocks", metavar="N", min=100, help="Blocks.")] = 100_000,
+    sample: Annotated[
+        int, typer.Option("--sample", metavar="N", min=10, help="Of them, with the real models.")
+    ] = 2048,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Takes in paragraphs of the books, brings the keyword index up to date, and consolidates: all but a sample
+    with stand-ins for the models, the sample with the real ones into the store that holds the others.
+
+    The real models are in memory throughout, and the peak of memory is that of the whole process.
+    """
+    from amgs.errors import UsageError
+    from amgs_tui.benches import ingest
+
+    del as_json
+    if data is None:
+        raise UsageError(
+            "The bench needs texts, and none were given.",
+            way_out="Give a folder of books: `bench ingest --data DIR`.",
+        )
+    settings = session.settings.model
+    models = {"embedder": settings.embedder, "recogniser": settings.recogniser}
+    return ingest.run(
+        data,
+        blocks=blocks,
+        sample=sample,
+        model=session.model_spec,
+        models=models,
+        seed=session.seed,
+        progress=progress,
+    )

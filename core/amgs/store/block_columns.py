@@ -221,20 +221,23 @@ def embedded(store: Store) -> NDArray[np.int64]:
 # --- for verification -------------------------------------------------------------------------------------
 
 
-def contents(store: Store, batch: int = 10_000) -> Iterator[list[tuple[str, str, Vector | None]]]:
+def contents(store: Store, batch: int = 4000) -> Iterator[list[tuple[str, str, Vector | None]]]:
     """Every (id, content, embedding) in batches, for verification."""
     last = 0
     while True:
-        found = store.rows(
-            "SELECT number, id, content, embedding FROM memory_blocks WHERE number > ? ORDER BY number "
-            "LIMIT ?",
-            [last, batch],
+        some = "FROM memory_blocks WHERE number > ? ORDER BY number LIMIT ?"
+        c = store.columns(
+            f"SELECT number, id, content, coalesce(len(embedding), 0) AS size {some}", [last, batch]
         )
-        if not found:
+        if not len(c["number"]):
             return
-        last = int(found[-1][0])
+        flat = store.columns(f"SELECT unnest(embedding) AS x FROM (SELECT embedding {some})", [last, batch])
+        ends = np.cumsum(np.asarray(c["size"], dtype=np.int64))
+        held = np.asarray(flat["x"], dtype=np.float32)
+        last = int(c["number"][-1])
         yield [
-            (str(i), str(c), None if e is None else np.asarray(e, dtype=np.float32)) for _, i, c, e in found
+            (str(i), str(text), held[end - size : end] if size else None)
+            for i, text, size, end in zip(c["id"], c["content"], c["size"], ends, strict=True)
         ]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from amgs.text.tokens import CountTokens
     from amgs_focus.base_model import BaseModel
     from amgs_focus.gist_tree import Segment
+    from amgs_focus.gistnet import GistEncoder
     from amgs_focus.runtime import FocusRuntime
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace import TraceWriter
@@ -47,10 +48,13 @@ def text_models(
     return MiniLM(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
 
 
-def load_base_model(spec: str, precision: str, cache: Path | None = None) -> BaseModel:
-    """The frozen language model; raises FocusError (ModelMissingError, ModelMismatchError).
+def load_base_model(
+    spec: str, precision: str, cache: Path | None = None, *, device: str = "cpu", adapter: str = ""
+) -> BaseModel:
+    """The frozen language model; raises FocusError (ModelMissingError, ModelMismatchError, CheckpointError).
 
-    cache: the folder in which an unpacked GGUF file is kept for the next start; None keeps nothing.
+    cache: the folder in which an unpacked GGUF file is kept for the next start; None keeps nothing. adapter: the file
+    of a LoRA adapter to put on it.
     """
     if spec == TINY:
         from amgs_focus.tiny import TinyModel
@@ -58,16 +62,39 @@ def load_base_model(spec: str, precision: str, cache: Path | None = None) -> Bas
         return TinyModel()
     from amgs_focus.pretrained import load
 
-    return load(spec, precision=precision, cache=cache)
+    model = load(spec, precision=precision, device=device, cache=cache)
+    if adapter:
+        from amgs_focus.adapter import load_adapter
+
+        load_adapter(model, Path(adapter).expanduser())
+    return model
+
+
+def gist_encoder(model: BaseModel, settings: ModelSettings) -> GistEncoder:
+    """The gists that the settings name, else those that ship for the model.
+
+    Raises CheckpointError for a file that is none or was trained for embeddings of another width.
+    """
+    from amgs_focus.gistnet import for_model, load_checkpoint
+
+    if settings.gists:
+        return load_checkpoint(Path(settings.gists).expanduser(), width=model.card.width)
+    return for_model(model.card, settings.slots)
 
 
 def focus_runtime(
-    model: BaseModel, settings: FocusSettings, seed: int, clock: Clock, trace: Path | None = None
+    model: BaseModel,
+    settings: FocusSettings,
+    seed: int,
+    clock: Clock,
+    trace: Path | None = None,
+    *,
+    gist: GistEncoder | None = None,
 ) -> tuple[FocusRuntime, TraceWriter]:
     """An empty focus engine over the model, with the gists and the scorer that ship for it.
 
-    trace: the file its events are written to as they happen, None to keep them in memory; the caller closes
-    the writer. Raises TraceError.
+    gist: other gists. trace: the file its events are written to as they happen, None to keep them in memory; the
+    caller closes the writer. Raises TraceError.
     """
     from amgs_focus import gistnet, lens_checkpoint
     from amgs_focus.replay import header_of
@@ -76,7 +103,7 @@ def focus_runtime(
 
     chosen = settings.model_copy(update={"seed": seed})
     scorer = lens_checkpoint.for_model(model.card, chosen.lens)
-    silent = FocusRuntime(model, gistnet.for_model(model.card), scorer, chosen, clock=clock)
+    silent = FocusRuntime(model, gist or gistnet.for_model(model.card), scorer, chosen, clock=clock)
     writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat()))
     told = FocusRuntime(model, silent.tree.gist, scorer, chosen, writer, clock=clock, tree=silent.tree)
     return told, writer

@@ -218,8 +218,9 @@ class Session:
 
                 if progress is not None:
                     progress(0, 1, f"loading {self.model_spec}")
+                told, cache = self.settings.model, model_cache(self.settings.paths)
                 self._model = load_base_model(
-                    self.model_spec, self.settings.model.precision, model_cache(self.settings.paths)
+                    self.model_spec, told.precision, cache, device=told.device, adapter=told.adapter
                 )
                 if progress is not None:
                     progress(1, 1, f"loaded {self._model.card.name}")
@@ -229,13 +230,14 @@ class Session:
         self, segments: Sequence[Any], question: str = "", progress: Progress | None = None
     ) -> FocusRuntime:
         """A new focus engine whose lifetime context is the segments; replaces the one before."""
-        from amgs_tui.models import focus_runtime
+        from amgs_tui.models import focus_runtime, gist_encoder
 
         model = self.load_model(progress)
+        gist = gist_encoder(model, self.settings.model)
         path = self.trace_path
         # Under another name until the new context stands: a cancelled opening leaves the old trace alone.
         fresh = None if path is None else path.with_name(f"{path.name}.new")
-        runtime, writer = focus_runtime(model, self.settings.focus, self.seed, self.clock, fresh)
+        runtime, writer = focus_runtime(model, self.settings.focus, self.seed, self.clock, fresh, gist=gist)
         try:
             runtime.ingest(segments, progress)
             if question:

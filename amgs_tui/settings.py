@@ -39,6 +39,21 @@ class ModelSettings(Section):
     precision: Literal["auto", "bf16", "fp16", "fp32"] = Field(
         default="auto", description="Number format of the language model; auto: bf16 where it is fast."
     )
+    device: str = Field(
+        default="cpu",
+        pattern=r"^(cpu|cuda(:\d+)?)$",
+        description="Where the language model computes: cpu, or cuda where there is one.",
+    )
+    adapter: str = Field(
+        default="", description="A LoRA adapter that `focus train lora` wrote; empty for the model as it is."
+    )
+    gists: str = Field(
+        default="",
+        description="A gist checkpoint that `focus train gistnet` wrote; empty for the one that ships for the model.",
+    )
+    slots: Literal[1, 2, 4, 8] = Field(
+        default=1, description="Gists a block; where none were trained, copies of real tokens stand for them."
+    )
     embedder: str = Field(
         default="",
         description="A folder or cached hub id of a sentence encoder; empty for the packaged MiniLM, else the hub's.",

@@ -23,7 +23,16 @@ def _(result: records.TrainedRun) -> Sheet:
         rows.append((part.part, "time", f"{part.seconds:,.0f} s"))
         rows += [(part.part, name, f"{value:.4f}") for name, value in part.losses.items()]
         rows += [(part.part, name, f"{value:.4f}") for name, value in part.validation.items()]
-    notes = [f"Checkpoint: {result.checkpoint}", f"Card: {result.card}"]
-    if not result.checkpoint:
+    for one in result.effects:
+        rows.append((one.phase, "loss before, after", f"{one.before:.4f}, {one.after:.4f}"))
+        rows.append((one.phase, "change", _interval(one.change)))
+        rows.append((one.phase, "beyond raw tokens", _interval(one.beyond_plain)))
+        rows.append((one.phase, "verdict", one.verdict))
+    notes = [f"Checkpoint: {result.checkpoint or 'none, no phase had an effect'}", f"Card: {result.card}"]
+    if not result.complete:
         notes = [f"Not complete: --resume goes on with the run in {result.folder}."]
     return sheet(f"Run {result.name}", "part what* value", rows, notes)
+
+
+def _interval(found: tuple[float, float, float]) -> str:
+    return f"{found[0]:+.4f} [{found[1]:+.4f}, {found[2]:+.4f}]"

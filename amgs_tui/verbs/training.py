@@ -1,4 +1,4 @@
-"""Training on one's own texts: `focus stage`, `focus train gistnet`."""
+"""Training on one's own texts: `focus stage`, `focus train …`."""
 
 from __future__ import annotations
 
@@ -58,6 +58,46 @@ def train_gistnet(
 
     told = _read(session, config, out)
     return gist_run.train_gistnet(told, clock=session.clock, progress=progress, resume=resume, steps=steps)
+
+
+@verb("focus train lora", summary="Train a LoRA adapter for working contexts (phase B3).", long=True)
+def train_lora(
+    session: Session,
+    config: Config,
+    *,
+    resume: Resume = False,
+    steps: Steps = None,
+    out: Out = None,
+    progress: Progress | None = None,
+) -> TrainedRun:
+    """Train a small adapter on the frozen base so that it reads gists and tokens mixed, and say what it is worth.
+
+    It is held against the base without it, on texts kept apart; where it has no effect nothing is kept.
+    """
+    from amgs_focus.training import joint_run
+
+    told = _read(session, config, out)
+    return joint_run.train_lora(told, clock=session.clock, progress=progress, resume=resume, steps=steps)
+
+
+@verb("focus train joint", summary="Train gists, lens and LoRA in turns.", long=True)
+def train_joint(
+    session: Session,
+    config: Config,
+    *,
+    resume: Resume = False,
+    steps: Steps = None,
+    out: Out = None,
+    progress: Progress | None = None,
+) -> TrainedRun:
+    """Go through cycles of B1 (gists), B2 (lens) and B3 (LoRA); each phase trains one of them while the others stay.
+
+    A phase that does not beat its own frozen ablation on texts kept apart is said to have no effect and taken back.
+    """
+    from amgs_focus.training import joint_run
+
+    told = _read(session, config, out)
+    return joint_run.train_joint(told, clock=session.clock, progress=progress, resume=resume, steps=steps)
 
 
 def _read(session: Session, file: Path, out: Path | None) -> RunConfig:

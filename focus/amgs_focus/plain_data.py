@@ -25,7 +25,9 @@ def build(kind: Any, value: Any) -> Any:
     origin = get_origin(kind)
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         hints = _hints(kind)
-        return kind(**{one.name: build(hints[one.name], value[one.name]) for one in dataclasses.fields(kind)})
+        # A field with a default may be missing: what a version wrote that did not know it yet.
+        known = [one for one in dataclasses.fields(kind) if one.name in value or not _has_default(one)]
+        return kind(**{one.name: build(hints[one.name], value[one.name]) for one in known})
     if origin is tuple:
         inner = get_args(kind)
         if len(inner) == 2 and inner[1] is Ellipsis:
@@ -44,6 +46,11 @@ def build(kind: Any, value: Any) -> Any:
     if kind in (int, str, bool) and not isinstance(value, kind):
         raise TypeError(f"{value!r} is not of type {kind.__name__}")
     return value
+
+
+def _has_default(field: dataclasses.Field[Any]) -> bool:
+    missing = dataclasses.MISSING
+    return field.default is not missing or field.default_factory is not missing
 
 
 @functools.cache

@@ -117,7 +117,7 @@ class PrefixReader:
                     self._reset()
                     raise
                 self._codes = codes[:stop]
-            self._logits = self._model.logits(hidden[0, -1:])[0]
+            self._logits = self._model.logits(hidden[0, -1:])[0].cpu()
 
     def _common(self, codes: Codes) -> int:
         """Positions from the front that are as they were."""

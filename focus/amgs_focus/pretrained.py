@@ -14,6 +14,7 @@ import logging
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,7 @@ class PretrainedModel:
             width=int(self._embedding.weight.shape[1]),
             layers=int(config.num_hidden_layers),
             precision=precision,
+            positions=int(getattr(config, "max_position_embeddings", None) or 0),
         )
         self._chat = _is_single(tokenizer, "<|im_start|>") and _is_single(tokenizer, "<|im_end|>")
         self._sinks = self._choose_sinks()
@@ -80,6 +82,15 @@ class PretrainedModel:
     @property
     def card(self) -> ModelCard:
         return self._card
+
+    @property
+    def module(self) -> Any:
+        """The library's own model."""
+        return self._model
+
+    def carries(self, adapter: str) -> None:
+        """Notes in the card which adapter is attached."""
+        self._card = replace(self._card, adapter=adapter)
 
     def encode(self, text: str) -> list[int]:
         return [int(t) for t in self._tokenizer.encode(text, add_special_tokens=False)]
@@ -109,7 +120,7 @@ class PretrainedModel:
         return self._stops
 
     def embed(self, tokens: torch.Tensor) -> torch.Tensor:
-        rows: torch.Tensor = self._embedding(tokens)
+        rows: torch.Tensor = self._embedding(tokens.to(self._embedding.weight.device))
         return rows
 
     def new_cache(self) -> KVCache:
@@ -119,7 +130,7 @@ class PretrainedModel:
 
     def forward(self, embeddings: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
         output = self._decoder(
-            inputs_embeds=embeddings,
+            inputs_embeds=embeddings.to(self._embedding.weight),
             past_key_values=None if cache is None else cache.raw,
             use_cache=cache is not None,
         )
@@ -197,7 +208,7 @@ def load(
             model, tokenizer = _read(spec, place, gguf, _DTYPES[precision])
         _require_embeddings(spec, model)
         loaded = PretrainedModel(_name(place, gguf), model.to(device), tokenizer, precision)
-        _require_plain_head(spec, model, loaded)
+        _require_followed(spec, model, loaded)
     return loaded
 
 
@@ -259,7 +270,7 @@ def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[
         raise _missing(spec) from error
     except (ValueError, KeyError, TypeError) as error:
         raise ModelMismatchError(
-            f"{spec} is there but is not a causal language model that can be loaded ({error}).",
+            f"{spec} is there but is not a causal language model that can be loaded ({_first_sentence(error)}).",
             way_out="Name a causal language model in a format that transformers reads.",
         ) from error
 
@@ -294,24 +305,46 @@ def _require_embeddings(spec: str, model: Any) -> None:
         )
 
 
-def _require_plain_head(spec: str, model: Any, loaded: PretrainedModel) -> None:
-    """Refuses a model whose logits are not its head applied to its last hidden state."""
-    with torch.no_grad():
-        tokens = torch.tensor([loaded.sinks()], device=loaded._embedding.weight.device)
-        rows = loaded.embed(tokens)
-        try:
-            expected = model(inputs_embeds=rows, use_cache=False).logits[0].float()
-            found = loaded.logits(loaded.forward(rows)[0])
-        except (RuntimeError, ValueError, TypeError, AttributeError) as error:
-            raise ModelMismatchError(
-                f"{spec} failed on embeddings as input ({error}).",
-                way_out="Choose a model whose forward pass accepts inputs_embeds.",
-            ) from error
-    if found.shape != expected.shape or not torch.allclose(found, expected, rtol=0.02, atol=0.05):
+@torch.no_grad()
+def _require_followed(spec: str, model: Any, loaded: PretrainedModel) -> None:
+    """Refuses a model that is not what the engine computes with: causal, with keys and values of a prefix to go on
+    from, and with logits that are its head applied to its last hidden state.
+    """
+    rows = loaded.embed(torch.tensor([loaded.sinks()]))
+    try:
+        expected = model(inputs_embeds=rows, use_cache=False).logits[0].float()
+        hidden = loaded.forward(rows)
+        found = loaded.logits(hidden[0])
+        ahead = loaded.forward(torch.cat([rows[:, :-1], -rows[:, -1:]], dim=1))
+        cache = loaded.new_cache()
+        parts = torch.cat([loaded.forward(rows[:, :2], cache), loaded.forward(rows[:, 2:], cache)], dim=1)
+    except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, NotImplementedError) as error:
+        raise ModelMismatchError(
+            f"{spec} failed on embeddings as input ({error}).",
+            way_out="Choose a model whose forward pass accepts inputs_embeds.",
+        ) from error
+    # The same shapes give the same bits in any precision, unless something looked ahead.
+    if float((ahead - hidden)[:, :-1].abs().max()) > 1e-4 * float(hidden.abs().max()):
+        raise ModelMismatchError(
+            f"{spec} reads what comes after a token too, so it cannot go on with a text.",
+            way_out="Choose a causal language model.",
+        )
+    if not _near(parts, hidden):
+        raise ModelMismatchError(
+            f"{spec} does not go on from its keys and values of a prefix, on which decoding rests.",
+            way_out="Choose a model with a key-value cache, as the Llama, Qwen and SmolLM families have.",
+        )
+    if not _near(found, expected):
         raise ModelMismatchError(
             f"{spec} rescales its logits after the output matrix, which the focus engine does not follow.",
             way_out="Choose a model with a plain output matrix, as the Llama, Qwen and SmolLM families have.",
         )
+
+
+def _near(found: torch.Tensor, expected: torch.Tensor) -> bool:
+    return found.shape == expected.shape and torch.allclose(
+        found.float(), expected.float(), rtol=0.02, atol=0.05
+    )
 
 
 def _missing(spec: str) -> ModelMissingError:
@@ -323,6 +356,11 @@ def _missing(spec: str) -> ModelMissingError:
             "is already in the local cache."
         ),
     )
+
+
+def _first_sentence(error: Exception) -> str:
+    """The library's errors list every model that it knows."""
+    return str(error).splitlines()[0].split(". ")[0][:160] if str(error) else type(error).__name__
 
 
 def _name(place: str, gguf: str | None) -> str:

@@ -100,13 +100,19 @@ class SpanSource:
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What must match before files or checkpoints made with a model are used with it."""
+    """What must match before files or checkpoints made with a model are used with it.
+
+    adapter: name and hash of the LoRA weights on it, empty when it is as it came. positions: the most that a context
+    may have, 0 where there is no limit.
+    """
 
     name: str
     vocabulary: int
     width: int
     layers: int
     precision: str
+    adapter: str = ""
+    positions: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,13 @@ class FocusRuntime:
             raise FocusError(
                 f"The lifetime has blocks of {self._tree.block_size}, not {settings.block_size}."
             )
+        positions = model.card.positions
+        if positions and settings.window > positions:
+            raise BudgetError(
+                f"{model.card.name} has {positions} positions, and the window is {settings.window}.",
+                title="The window is too large",
+                way_out=f"Set the window to {positions} or less, or choose another model.",
+            )
         self._reader = PrefixReader(model, clock)
         self._generator = generator or torch.Generator().manual_seed(settings.seed)
         self._measured: dict[NodeRef, Measurement] = {}

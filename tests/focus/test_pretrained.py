@@ -11,43 +11,14 @@ import torch
 
 from amgs_focus import pretrained
 from amgs_focus.base_model import BaseModel
-from amgs_focus.errors import ModelMismatchError, ModelMissingError
-
-CHAT = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-
-
-def write_model(folder: Path, *, specials: tuple[str, ...] = CHAT, scale: float | None = None) -> Path:
-    """A random Llama (or Granite, whose logits are rescaled) of width 16 over bytes, in the library's own
-    format.
-    """
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import GraniteConfig, GraniteForCausalLM, LlamaConfig, LlamaForCausalLM
-    from transformers import PreTrainedTokenizerFast as FastTokenizer
-
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    bytewise = Tokenizer(models.BPE(vocab={sign: i for i, sign in enumerate(alphabet)}, merges=[]))
-    bytewise.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bytewise.decoder = decoders.ByteLevel()
-    tokenizer = FastTokenizer(tokenizer_object=bytewise)  # type: ignore[no-untyped-call]
-    tokenizer.add_special_tokens({"additional_special_tokens": list(specials)})
-    tokenizer.eos_token = specials[-1]
-    torch.manual_seed(0)
-    sizes = {
-        "vocab_size": len(tokenizer),
-        "hidden_size": 16,
-        "intermediate_size": 32,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "eos_token_id": tokenizer.eos_token_id,
-    }
-    model = (
-        LlamaForCausalLM(LlamaConfig(**sizes))
-        if scale is None
-        else GraniteForCausalLM(GraniteConfig(**sizes, logits_scaling=scale))
-    )
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+from amgs_focus.errors import BudgetError, ModelMismatchError, ModelMissingError
+from amgs_focus.gist_tree import Segment
+from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.runtime import FocusRuntime
+from amgs_focus.settings import FocusSettings
+from amgs_focus.tail_similarity import TailSimilarity
+from tests.focus.focus_world import StillClock
+from tests.focus.model_world import CHAT, LANGUAGE_MODELS, UNFIT, write_model
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +113,32 @@ def test_a_model_that_takes_no_embeddings_is_refused(tmp_path: Path, monkeypatch
         pretrained.load(str(folder), precision="fp32")
 
 
-def test_a_model_that_rescales_its_logits_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelMismatchError, match="rescales"):
-        pretrained.load(str(write_model(tmp_path, scale=8.0)), precision="fp32")
+@pytest.mark.parametrize("kind", LANGUAGE_MODELS)
+def test_architectures_of_all_kinds_decode_alike_with_and_without_a_cache(kind: str, tmp_path: Path) -> None:
+    other = pretrained.load(str(write_model(tmp_path, kind)), precision="fp32")
+    settings = FocusSettings(block_size=4, window=40, tail_blocks=1, cadence=4)
+    runtime = FocusRuntime(other, PointerEncoder(), TailSimilarity(), settings, clock=StillClock())
+    runtime.ingest(
+        [Segment("the dome turned slowly all the night, and nobody was there to see it move. " * 3)]
+    )
+    for _ in range(6):
+        token = runtime.step().token
+        rows = runtime.context.embeddings(runtime.tree, 0, runtime.context.used)[:-1]
+        assert int(other.logits(other.forward(rows[None])[0, -1:]).argmax()) == token
+
+
+@pytest.mark.parametrize("kind", UNFIT)
+def test_a_model_that_cannot_read_gists_is_refused_with_the_reason(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelMismatchError, match=UNFIT[kind]) as refused:
+        pretrained.load(str(write_model(tmp_path, kind)), precision="fp32")
+    assert refused.value.way_out
+    assert len(refused.value.message) < 300
+
+
+def test_a_window_longer_than_the_model_can_place_is_refused(tmp_path: Path) -> None:
+    short = pretrained.load(str(write_model(tmp_path, "GPT2", positions=32)), precision="fp32")
+    with pytest.raises(BudgetError, match="32 positions"):
+        FocusRuntime(short, settings=FocusSettings(window=64), clock=StillClock())
 
 
 def test_a_folder_without_a_language_model_is_refused(tmp_path: Path) -> None:

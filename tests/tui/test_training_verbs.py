@@ -11,8 +11,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from amgs_focus.adapter import AdapterShape, attach
+from amgs_focus.errors import CheckpointError
+from amgs_focus.gist_tree import Segment
+from amgs_focus.gistnet import GistNet, GistShape, save_checkpoint
+from amgs_focus.pretrained import load
 from amgs_focus.training.run_config import GistConfig, RunConfig, parse_config
 from amgs_tui import cli
+from amgs_tui.session import Options, Session
+from tests.focus.model_world import write_model
 from tests.focus.training_world import LAMPS
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
@@ -84,3 +91,41 @@ def _written(given: dict[str, Any], prefix: str = "") -> list[str]:
         inner = value[0] if isinstance(value, list) and value and isinstance(value[0], dict) else value
         found += _written(inner, f"{prefix}{name}.") if isinstance(inner, dict) else [prefix + name]
     return found
+
+
+def test_what_was_trained_is_used_where_the_settings_name_it(tmp_path: Path) -> None:
+    llama = write_model(tmp_path / "llama")
+    shape = GistShape(width=16, hidden=16, heads=2, slots=2)
+    save_checkpoint(tmp_path / "mine.safetensors", GistNet(shape), GistNet(shape), model="llama")
+    attach(load(str(llama), precision="fp32"), AdapterShape(rank=2)).save(tmp_path / "small.safetensors")
+    told = tmp_path / "settings.toml"
+    told.write_text(
+        f'[model]\nprecision = "fp32"\ngists = "{tmp_path}/mine.safetensors"\n'
+        f'adapter = "{tmp_path}/small.safetensors"\n',
+        encoding="utf-8",
+    )
+    with Session(Options(store=str(tmp_path / "s.duckdb"), model=str(llama), settings=told)) as session:
+        session.open_focus([Segment(LAMPS[:900])])
+        header = session.focus_trace().header
+        assert (header.gist, session.focus.tree.slots) == ("mine", 2)
+        assert header.model.adapter.startswith("small@")
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ('gists = "wide.safetensors"', "width 64; this model has 16"),
+        ('adapter = "none.safetensors"', "cannot be read"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(tmp_path: Path, line: str, error: str) -> None:
+    llama = write_model(tmp_path / "llama")
+    wide = GistNet(GistShape(width=64, hidden=16, heads=2))
+    save_checkpoint(tmp_path / "wide.safetensors", wide, wide, model="tiny-7")
+    told = tmp_path / "settings.toml"
+    told.write_text(f"[model]\n{line}\n".replace('= "', f'= "{tmp_path}/'), encoding="utf-8")
+    with (
+        Session(Options(store=":memory:", model=str(llama), settings=told)) as session,
+        pytest.raises(CheckpointError, match=error),
+    ):
+        session.open_focus([Segment(LAMPS[:900])])

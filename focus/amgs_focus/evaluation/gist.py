@@ -168,7 +168,7 @@ def horizon_nll(model: BaseModel, prefix: torch.Tensor, horizon: torch.Tensor) -
     batch, length = horizon.shape
     hidden = model.forward(torch.cat([prefix, model.embed(horizon[:, :-1])], dim=1))
     logits = model.logits(hidden[:, -length:].reshape(batch * length, -1))
-    chosen = logits.gather(1, horizon.reshape(-1, 1))[:, 0]
+    chosen = logits.gather(1, horizon.reshape(-1, 1).to(logits.device))[:, 0]
     return (logits.logsumexp(dim=-1) - chosen).view(batch, length)
 
 

@@ -72,6 +72,7 @@ def step_loss(
     windows, groups, phase = draw(settings, corpus, step, crew)
     with torch.no_grad():
         rows = model.embed(windows)
+        windows = windows.to(rows.device)
         sinks = model.embed(torch.tensor(model.sinks()))
         full = rows
         if lower is not None and settings.level > 1:
@@ -88,7 +89,7 @@ def step_loss(
     worse: list[torch.Tensor] = []
     hinged = settings.hinge > 0 and step % settings.hinge_every == 0
     for group in groups:
-        kl, nll = _read_group(model, sinks, full, windows, gists.to(full.dtype), taught, group, entries)
+        kl, nll = _read_group(model, sinks, full, windows, gists.to(full), taught, group, entries)
         parts["kl"] = parts["kl"] + kl.sum() / positions
         parts["nll"] = parts["nll"] + nll.sum() / positions
         if hinged:
@@ -170,8 +171,8 @@ def _reconstruction(
     known, places = torch.unique(blocks, return_inverse=True)
     with torch.no_grad():
         candidates = model.embed(known).float()
-        target = torch.zeros(len(blocks), len(known)).scatter_add_(
-            1, places.view_as(blocks), torch.full(blocks.shape, 1 / BLOCK)
+        target = torch.zeros(len(blocks), len(known), device=windows.device).scatter_add_(
+            1, places.view_as(blocks), torch.full(blocks.shape, 1 / BLOCK, device=windows.device)
         )
     read = head(gists.mean(dim=2).reshape(len(blocks), -1))
     scores = read @ candidates.T / math.sqrt(candidates.shape[-1])

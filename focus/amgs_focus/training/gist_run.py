@@ -29,11 +29,10 @@ from amgs_focus.training.crew import ALONE, Crew
 from amgs_focus.training.gist_plan import GistTraining
 from amgs_focus.training.gistnet import StepReport, TrainingState, start, train
 from amgs_focus.training.model_card import gist_card
-from amgs_focus.training.pace import Pace
-from amgs_focus.training.records import Leg, TrainedPart, TrainedRun
+from amgs_focus.training.records import TrainedPart, TrainedRun
 from amgs_focus.training.run_config import RunConfig
-from amgs_focus.training.run_log import RunLog
 from amgs_focus.training.run_record import RunRecord
+from amgs_focus.training.sitting import Sitting
 from amgs_focus.training.staging import open_corpus
 from amgs_focus.training.workers import run_crew
 
@@ -155,42 +154,16 @@ def _sitting(
     """Trains a part for its steps of this sitting; the record after it, written down even when cancelled."""
     config = job.config
     settings = config.training(job.part, model.card.width)
-    part = TrainedPart(job.part, done, settings.steps, 0.0)
-    part = next((one for one in record.parts if one.part == job.part), part)
-    pace = Pace(clock, done, job.until, _SPOKEN[job.part])
-    seen = [part]
-    asked: list[BaseException] = []
-    with RunLog(job.folder / "log.jsonl", config, job.part, done) as log:
-
-        def report(said: StepReport) -> None:
-            log.write(said.step, {"rate": said.learning_rate, **said.losses}, said.validation)
-            seen[0] = replace(
-                seen[0],
-                step=said.step,
-                losses=said.losses,
-                validation=said.validation or seen[0].validation,
-            )
-            if progress is not None:
-                progress(*pace.at(said.step, said.losses, said.validation))
-
-        def asking(said: StepReport) -> None:
-            try:
-                report(said)
-            except BaseException as error:  # noqa: BLE001 - it goes on once the state is saved
-                asked.append(error)
-
-        try:
-            if config.workers > 1:
-                run_crew(job, config.workers, report)
-            else:
-                job.run(model, corpus, asking, lambda: bool(asked))
-        finally:
-            step = _step_of(job.folder, job.part, settings)
-            leg = Leg(job.part, done, step, pace.seconds, config.workers)
-            record = record.after(leg, replace(seen[0], step=step))
-            record.save(job.folder)
-    if asked:
-        raise asked[0]
+    span = (done, job.until, settings.steps)
+    sitting = Sitting(config, job.folder, job.part, _SPOKEN[job.part], span, clock, progress)
+    try:
+        if config.workers > 1:
+            run_crew(job, config.workers, sitting.report)
+        else:
+            job.run(model, corpus, sitting.hear, sitting.stopped)
+    finally:
+        record = sitting.noted(record, _step_of(job.folder, job.part, settings))
+    sitting.end()
     return record
 
 
@@ -202,20 +175,26 @@ def _begin(
         return TrainingState.load(path, settings, crew)
     trained = None
     if part == "tokens" and config.gistnet.start:
-        trained = widened(_starting_net(config, model), settings.shape)
+        trained = widened(starting_net(config, model), settings.shape)
     return start(settings, trained, crew)
 
 
-def _starting_net(config: RunConfig, model: BaseModel) -> GistNet:
+def starting_net(config: RunConfig, model: BaseModel) -> GistNet:
+    """The net for tokens that `gistnet.start` names. Raises CheckpointError when there is none."""
     told = config.gistnet.start
-    encoder = (
-        for_model(model.card) if told == "shipped" else load_checkpoint(Path(told), width=model.card.width)
-    )
+    encoder = for_model(model.card) if told == "shipped" else starting_gists(config, model)
     if not isinstance(encoder, GistNetEncoder):
         raise CheckpointError(
             f"No gists ship for {model.card.name}.", way_out="Leave gistnet.start out to begin anew."
         )
     return encoder.token_net
+
+
+def starting_gists(config: RunConfig, model: BaseModel) -> GistEncoder:
+    """The gists that `gistnet.start` names; where it names none, those that ship for the model."""
+    if config.gistnet.start in ("", "shipped"):
+        return for_model(model.card, config.gistnet.slots)
+    return load_checkpoint(Path(config.gistnet.start), width=model.card.width)
 
 
 def widened(net: GistNet, shape: GistShape) -> GistNet:
@@ -281,4 +260,4 @@ def _exported(config: RunConfig, model: BaseModel, corpus: Corpus, record: RunRe
     sizes: dict[str, int] = {part: sum(p.numel() for p in net.parameters()) for part, net in nets.items()}
     card.write_text(gist_card(config, record, corpus, sizes, version), encoding="utf-8")
     standing = _standing(config, model, record)
-    return replace(standing, checkpoint=str(checkpoint), card=str(card))
+    return replace(standing, checkpoint=str(checkpoint), card=str(card), complete=True)

@@ -59,6 +59,14 @@ class TrainingState:
     head: nn.Linear
     optimizers: tuple[torch.optim.Optimizer, ...]
 
+    def to(self, device: torch.device) -> None:
+        """Moves the nets, and what the optimisers remember of them, to the device that the model computes on."""
+        self.net.to(device)
+        self.head.to(device)
+        for optimizer in self.optimizers:
+            for kept in optimizer.state.values():
+                kept |= {n: v.to(device) for n, v in kept.items() if isinstance(v, torch.Tensor)}
+
     def save(self, path: Path, settings: GistTraining) -> None:
         """Writes the state beside `path` and renames it into place."""
         partial = path.with_suffix(".partial")
@@ -80,7 +88,7 @@ class TrainingState:
     def load(cls, path: Path, settings: GistTraining, crew: Crew = ALONE) -> TrainingState:
         """Reads what `save` wrote; raises CheckpointError when it belongs to another shape or seed."""
         try:
-            stored = torch.load(path, weights_only=True)
+            stored = torch.load(path, weights_only=True, map_location="cpu")
         except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
             raise CheckpointError(
                 f"The training state {path.name} cannot be read.", way_out="Start the run anew."
@@ -158,6 +166,7 @@ def train(
             "The net for gists needs a trained net for tokens below it.", way_out="Train level 1 first."
         )
     state = state or start(settings, crew=crew)
+    state.to(model.embed(torch.tensor(model.sinks())).device)
     examiner = GistExaminer(settings, corpus, model, lower, crew)
     unsaved = False
     while state.step < settings.steps and not crew.any(stopped()):

@@ -40,13 +40,7 @@ def gist_card(
             ],
         ),
         "",
-        *table(
-            ("text", "weight", "tokens trained on", "tokens kept apart"),
-            [
-                (one.name, f"{one.weight:g}", f"{len(one.train):,}", f"{len(one.validation):,}")
-                for one in corpus.parts
-            ],
-        ),
+        *_data(corpus),
         "",
         "## Measured on what was kept apart",
         "",
@@ -63,6 +57,66 @@ def gist_card(
         "give back, with T raw blocks after them, over the next H tokens; `harm_…` is gist − drop in nats a token."
     )
     return "\n".join(lines) + "\n"
+
+
+def joint_card(config: RunConfig, record: RunRecord, corpus: Corpus, kept: Sequence[str]) -> str:
+    """The card of a run of phases on working contexts. kept: the phases whose checkpoints it ended with."""
+    focus = config.focus
+    lines = [
+        f"# {config.name}",
+        "",
+        f"Phases on {record.model['name']} with a window of {focus.window} over {config.contexts.lifetime} tokens of "
+        f"life, {focus.horizon} tokens asked. Kept: {', '.join(kept) or 'nothing, no phase had an effect'}.",
+        "",
+        *table(
+            (
+                "phase",
+                "steps",
+                "time",
+                "loss before",
+                "after",
+                "change [95 %]",
+                "beyond raw tokens [95 %]",
+                "verdict",
+            ),
+            [
+                (
+                    one.phase,
+                    *next(
+                        ((f"{p.step:,}", spoken(p.seconds)) for p in record.parts if p.part == one.phase),
+                        ("", ""),
+                    ),
+                    f"{one.before:.4f}",
+                    f"{one.after:.4f}",
+                    interval(one.change),
+                    interval(one.beyond_plain),
+                    one.verdict,
+                )
+                for one in record.effects
+            ],
+        ),
+        "",
+        "Losses are NLL in nats a token over windows kept apart, the same for both; a phase that is not better is "
+        "taken back. Beyond raw tokens: how much more the working context changed than as many raw tokens did.",
+        "",
+        *_data(corpus),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def interval(found: tuple[float, float, float]) -> str:
+    """A mean with its ends."""
+    return f"{found[0]:+.4f} [{found[1]:+.4f}, {found[2]:+.4f}]"
+
+
+def _data(corpus: Corpus) -> list[str]:
+    return table(
+        ("text", "weight", "tokens trained on", "tokens kept apart"),
+        [
+            (one.name, f"{one.weight:g}", f"{len(one.train):,}", f"{len(one.validation):,}")
+            for one in corpus.parts
+        ],
+    )
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

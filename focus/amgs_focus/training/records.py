@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +54,34 @@ class TrainedPart:
 
 @dataclass(frozen=True, slots=True)
 class TrainedRun:
-    """`focus train …`: where a run stands. checkpoint and card: files in its folder, empty until it is complete."""
+    """`focus train …`: where a run stands. checkpoint and card: files in its folder, empty until it is complete.
+
+    effects: of the phases that are done, each against its frozen ablation. A complete run of phases without a
+    checkpoint is one in which none was worth keeping.
+    """
 
     name: str
     folder: str
     parts: tuple[TrainedPart, ...]
     checkpoint: str = ""
     card: str = ""
+    effects: tuple[Effect, ...] = ()
+    complete: bool = False
 
-    @property
-    def complete(self) -> bool:
-        return all(part.step >= part.steps for part in self.parts)
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A phase against its own frozen ablation: NLL over the next H tokens, in nats, on windows kept apart.
+
+    change: after − before, with the ends of its 95 % interval. beyond_plain: the same of what the working context
+    loses or gains against as many raw tokens; a change that raw tokens share is not about gists. verdict: "better" or
+    "worse" where the interval of `change` leaves 0 out.
+    """
+
+    phase: str
+    before: float
+    after: float
+    change: tuple[float, float, float]
+    beyond_plain: tuple[float, float, float]
+    windows: int
+    verdict: Literal["better", "no effect", "worse"]

@@ -47,9 +47,11 @@ class TextConfig(Section):
     suffixes: tuple[str, ...] = Field(
         default=(".txt", ".md", ".py"), description="Which files of a folder are read."
     )
-    weight: float = Field(default=1.0, gt=0, description="How often windows come from it, beside the others.")
+    weight: float = Field(
+        default=1.0, ge=0, description="How often windows come from it, beside the others; 0 never."
+    )
     held_out: float = Field(
-        default=0.03, ge=0, lt=1, description="The last share of its tokens is kept apart for validation."
+        default=0.03, ge=0, le=1, description="The last share of its tokens is kept apart for validation."
     )
 
     @field_validator("path")
@@ -73,6 +75,10 @@ class DataConfig(Section):
         names = [text.name for text in value]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two texts are called {twice[0]!r}")
+        if not any(text.weight for text in value):
+            raise ValueError("every text has weight 0, so there is nothing to train on")
+        if whole := [text.name for text in value if text.weight and text.held_out == 1]:
+            raise ValueError(f"{whole[0]} is kept apart whole: give it weight 0")
         return value
 
 
@@ -150,6 +156,57 @@ class GistConfig(Section):
         return value if value in ("", "shipped") else str(_placed(Path(value), info))
 
 
+class ContextConfig(Section):
+    """Working contexts that joint phases train and are judged on; the window itself is that of [focus]."""
+
+    lifetime: int = Field(
+        default=512, ge=BLOCK, description="Tokens that are read before those that are asked."
+    )
+    windows: int = Field(default=32, ge=2, description="Validation windows, spread over what is kept apart.")
+
+
+class ContextPhaseConfig(Section):
+    """One phase on working contexts: B1 (gists) or B3 (LoRA)."""
+
+    steps: int = Field(default=200, ge=0)
+    sequences: int = Field(default=4, gt=0, description="Lifetimes a step.")
+    learning_rate: float = Field(default=1e-4, gt=0)
+    warmup: int = Field(default=10, ge=1)
+    weight_decay: float = Field(default=0.0, ge=0)
+    clip: float = Field(default=1.0, gt=0)
+    gap: float = Field(
+        default=1.0, ge=0, description="Weight of KL(frozen on the full text ‖ working context)."
+    )
+    truth: float = Field(default=0.5, ge=0, description="Weight of the NLL of what really follows.")
+    stability: float = Field(
+        default=0.0, ge=0, description="Weight of staying near the weights it began with."
+    )
+    boundary: float = Field(
+        default=1.0, gt=0, description="How much more tokens beside a block's edge count."
+    )
+    validate_every: int = Field(default=25, gt=0)
+    patience: int = Field(default=3, ge=1, description="Validations without gain after which it ends early.")
+
+
+class LoraConfig(ContextPhaseConfig):
+    rank: int = Field(default=8, ge=1, le=256)
+    alpha: int = Field(default=16, ge=1)
+    targets: tuple[str, ...] = Field(
+        default=(), description="Layers it is added to; empty for the query and value projections."
+    )
+
+
+class JointConfig(Section):
+    cycles: int = Field(default=3, ge=1)
+    patience: int = Field(
+        default=1, ge=1, description="Cycles without gain after which the schedule ends early."
+    )
+    phases: tuple[Literal["b1", "b2", "b3"], ...] = Field(
+        default=("b1", "b2", "b3"), min_length=1, description="b1 gists, b2 lens, b3 LoRA."
+    )
+    gistnet: ContextPhaseConfig = ContextPhaseConfig(stability=0.1, boundary=2.0)
+
+
 class LoggingConfig(Section):
     every: int = Field(default=1, ge=1, description="Steps between two lines of log.jsonl.")
     wandb: str = Field(
@@ -170,6 +227,9 @@ class RunConfig(Section):
     focus: FocusSettings = FocusSettings()
     data: DataConfig
     gistnet: GistConfig = GistConfig()
+    contexts: ContextConfig = ContextConfig()
+    lora: LoraConfig = LoraConfig()
+    joint: JointConfig = JointConfig()
     logging: LoggingConfig = LoggingConfig()
 
     @field_validator("out")

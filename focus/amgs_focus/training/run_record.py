@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from amgs_focus.base_model import ModelCard
 from amgs_focus.errors import ConfigurationError
-from amgs_focus.training.records import Leg, TrainedPart
+from amgs_focus.training.records import Effect, Leg, TrainedPart
 from amgs_focus.training.run_config import RunConfig
 
 FORMAT = "amgs-run-1"
@@ -18,13 +18,16 @@ FORMAT = "amgs-run-1"
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """kind: what is trained. configuration: as it was at the last sitting. legs: every sitting, in order."""
+    """kind: what is trained. configuration: as it was at the last sitting. legs: every sitting, in order. effects: of
+    the phases that are done.
+    """
 
     kind: str
     model: Mapping[str, Any]
     configuration: Mapping[str, Any]
     legs: tuple[Leg, ...] = ()
     parts: tuple[TrainedPart, ...] = ()
+    effects: tuple[Effect, ...] = ()
     format: str = FORMAT
 
     @classmethod
@@ -35,6 +38,7 @@ class RunRecord:
             said = json.loads((folder / "run.json").read_text(encoding="utf-8"))
             legs = tuple(Leg(**leg) for leg in said["legs"])
             parts = tuple(TrainedPart(**part) for part in said["parts"])
+            effects = tuple(_effect(one) for one in said["effects"])
         except FileNotFoundError:
             return fresh
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -46,7 +50,7 @@ class RunRecord:
                 f"{folder} holds a run of {said['kind']} on {said['model']['name']}.",
                 way_out="Choose another folder (--out).",
             )
-        return replace(fresh, legs=legs, parts=parts)
+        return replace(fresh, legs=legs, parts=parts, effects=effects)
 
     def after(self, leg: Leg, part: TrainedPart) -> Self:
         """The record with one more sitting."""
@@ -60,3 +64,8 @@ class RunRecord:
         partial = folder / "run.partial"
         partial.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
         partial.replace(folder / "run.json")
+
+
+def _effect(said: Mapping[str, Any]) -> Effect:
+    whole: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in said.items()}
+    return Effect(**whole)

@@ -122,7 +122,7 @@ def _stage_text(
         )  # fmt: skip
         _write(_file(folder, text.name, split), provenance, tokens[first : first + whole])
         shards.append(_shard(provenance, fresh=True))
-    if not shards[0].tokens:
+    if not any(shard.tokens for shard in shards):
         raise TextError(
             f"{text.name} has {len(tokens)} tokens, less than a block of {BLOCK}.", way_out="Leave it out."
         )

@@ -1,0 +1,272 @@
+"""The joint schedule: cycles of B1 (gists), B2 (lens) and B3 (LoRA), each phase against its own frozen ablation.
+
+MegaContext, "Joint training (alternating / EM-style)". A phase begins with what the phases before it left, and is
+taken back when it does not beat its frozen ablation on texts kept apart. The schedule ends early when cycles change
+nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from amgs_focus.adapter import Adapter, AdapterShape, attach, read_adapter
+from amgs_focus.base_model import BaseModel
+from amgs_focus.errors import ConfigurationError
+from amgs_focus.gist_tree import Progress
+from amgs_focus.gistnet import GistEncoder, GistNetEncoder, load_checkpoint, save_checkpoint
+from amgs_focus.prefix import PerfClock
+from amgs_focus.scoring import FocusScorer
+from amgs_focus.tail_similarity import TailSimilarity
+from amgs_focus.training.context_phase import GistTrainee, LoraTrainee, Stage, Trainee, step_of, train_phase
+from amgs_focus.training.exam import Exam
+from amgs_focus.training.gist_run import base_model, starting_gists
+from amgs_focus.training.gistnet import StepReport
+from amgs_focus.training.model_card import joint_card
+from amgs_focus.training.records import Effect, TrainedRun
+from amgs_focus.training.run_config import RunConfig
+from amgs_focus.training.run_record import RunRecord
+from amgs_focus.training.sitting import Sitting
+from amgs_focus.training.staging import open_corpus
+
+PhaseName = Literal["b1", "b2", "b3"]
+SPOKEN = {"b1": "gists", "b2": "lens", "b3": "LoRA"}
+
+
+@dataclass(slots=True)
+class Trio:
+    """The three modules as they are now. adapter: None until B3 first runs."""
+
+    gist: GistEncoder
+    scorer: FocusScorer
+    adapter: Adapter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What a run goes through: `cycles` times the phases, in order."""
+
+    kind: str
+    cycles: int
+    phases: tuple[PhaseName, ...]
+    patience: int = 1
+
+
+def train_lora(
+    config: RunConfig,
+    *,
+    clock: PerfClock,
+    progress: Progress | None = None,
+    resume: bool = False,
+    steps: int | None = None,
+) -> TrainedRun:
+    """B3 alone: a LoRA adapter on the base, with the gists that ship or that `gistnet.start` names.
+
+    Raises as `train_joint`.
+    """
+    return _run(config, Schedule("lora", 1, ("b3",)), clock, progress, resume=resume, steps=steps)
+
+
+def train_joint(
+    config: RunConfig,
+    *,
+    clock: PerfClock,
+    progress: Progress | None = None,
+    resume: bool = False,
+    steps: int | None = None,
+) -> TrainedRun:
+    """The whole schedule of `joint`, at most `steps` steps of it now.
+
+    Raises ConfigurationError when the folder holds a run and `resume` is not set, ModelMismatchError when the base
+    cannot carry an adapter, CheckpointError when there are no trained gists to go on from, and whatever `progress`
+    raises to cancel; what was reached is then saved.
+    """
+    told = config.joint
+    schedule = Schedule("joint", told.cycles, told.phases, told.patience)
+    return _run(config, schedule, clock, progress, resume=resume, steps=steps)
+
+
+def _run(
+    config: RunConfig,
+    schedule: Schedule,
+    clock: PerfClock,
+    progress: Progress | None,
+    *,
+    resume: bool,
+    steps: int | None,
+) -> TrainedRun:
+    folder = config.out
+    if not resume and (folder / "run.json").exists():
+        raise ConfigurationError(
+            f"{folder} holds a run already.",
+            title="Nothing was trained",
+            way_out="Go on with it (--resume), or choose another folder (--out).",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    run = _JointRun(config, schedule, clock, progress, steps)
+    return run.go_on()
+
+
+class _JointRun:
+    """One sitting of a schedule."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        schedule: Schedule,
+        clock: PerfClock,
+        progress: Progress | None,
+        steps: int | None,
+    ) -> None:
+        self._config, self._schedule, self._clock, self._progress = config, schedule, clock, progress
+        self._left = steps
+        self._model = base_model(config, progress)
+        self._corpus = open_corpus(config.data, self._model, progress)
+        self._trio = Trio(starting_gists(config, self._model), starting_lens(self._model))
+        self._record = RunRecord.open(config.out, config, self._model.card, schedule.kind)
+        self._judge, self._stopper = (self._exam(half) for half in (1, 0))
+
+    def go_on(self) -> TrainedRun:
+        """Every phase that is not done; the run as it stands when the steps are used up."""
+        idle = 0
+        for cycle in range(1, self._schedule.cycles + 1):
+            changed = False
+            for number, phase in enumerate(self._schedule.phases):
+                name = f"cycle{cycle}-{phase}"
+                known = next((one for one in self._record.effects if one.phase == name), None)
+                if known is None:
+                    known = self._phase(name, phase, cycle * 10 + number)
+                    if known is None:
+                        return self._standing()
+                elif known.verdict == "better":
+                    self._take_up(name, phase)
+                changed = changed or known.verdict == "better"
+            idle = 0 if changed else idle + 1
+            if idle >= self._schedule.patience:
+                break
+        return self._finished()
+
+    def _phase(self, name: str, phase: PhaseName, number: int) -> Effect | None:
+        """Trains one phase and keeps or takes back what it learned; None when it was not finished now."""
+        config = self._config
+        plan = config.lora if phase == "b3" else config.joint.gistnet
+        done = step_of(self._state(name))
+        until = plan.steps if self._left is None else min(plan.steps, done + self._left)
+        if self._left is not None and self._left <= 0:
+            return None
+        trainee = self._trainee(phase)
+        stage = Stage(
+            name=name,
+            model=self._model,
+            gist=self._trio.gist,
+            scorer=self._trio.scorer,
+            corpus=self._corpus,
+            focus=config.focus,
+            lifetime=config.contexts.lifetime,
+            judge=self._judge,
+            stopper=self._stopper,
+            seed=config.seed * 1000 + number,
+        )
+        sitting = Sitting(
+            config,
+            config.out,
+            name,
+            f"{name}, {SPOKEN[phase]}",
+            (done, until, plan.steps),
+            self._clock,
+            self._progress,
+        )
+        last = [done]
+
+        def report(said: StepReport) -> None:
+            last[0] = said.step
+            sitting.hear(said)
+
+        try:
+            found = train_phase(
+                stage, plan, trainee, self._state(name), report, lambda: last[0] >= until or sitting.stopped()
+            )
+        finally:
+            self._record = sitting.noted(self._record, last[0])
+        sitting.end()
+        if self._left is not None:
+            self._left -= last[0] - done
+        if found is None:
+            return None
+        if found.verdict == "better":
+            self._keep(name, phase, trainee)
+        self._record = replace(self._record, effects=(*self._record.effects, found))
+        self._record.save(config.out)
+        return found
+
+    def _trainee(self, phase: PhaseName) -> Trainee:
+        """The module of a phase with the weights that it has now."""
+        if phase == "b1":
+            return GistTrainee(self._trio.gist)
+        return LoraTrainee(self._adapter(), self._trio.gist)
+
+    def _adapter(self) -> Adapter:
+        if self._trio.adapter is None:
+            told = self._config.lora
+            shape = AdapterShape(told.rank, told.alpha, told.targets)
+            self._trio.adapter = attach(self._model, shape, self._config.seed)
+        return self._trio.adapter
+
+    def _keep(self, name: str, phase: PhaseName, trainee: Trainee) -> None:
+        """Writes what a phase learned as a checkpoint and goes on with it."""
+        path = self._checkpoint(name)
+        if isinstance(trainee, GistTrainee):
+            gist = trainee.encoder()
+            assert isinstance(gist, GistNetEncoder)
+            save_checkpoint(path, gist.token_net, gist.gist_net, model=self._model.card.name, note=name)
+        else:
+            self._adapter().save(path)
+        self._take_up(name, phase)
+
+    def _take_up(self, name: str, phase: PhaseName) -> None:
+        """Goes on with what a phase learned, from its checkpoint."""
+        path = self._checkpoint(name)
+        if phase == "b1":
+            self._trio.gist = load_checkpoint(path, width=self._model.card.width)
+        else:
+            self._adapter().load_weights(read_adapter(path)[1])
+
+    def _exam(self, half: Literal[0, 1]) -> Exam:
+        told = self._config
+        return Exam(
+            self._corpus,
+            told.focus,
+            lifetime=told.contexts.lifetime,
+            windows=told.contexts.windows,
+            seed=told.seed,
+            half=half,
+            clock=self._clock,
+        )
+
+    def _state(self, name: str) -> Path:
+        return self._config.out / f"{name}.state"
+
+    def _checkpoint(self, name: str) -> Path:
+        return self._config.out / f"{name}.safetensors"
+
+    def _standing(self) -> TrainedRun:
+        record = self._record
+        return TrainedRun(self._config.name, str(self._config.out), record.parts, effects=record.effects)
+
+    def _finished(self) -> TrainedRun:
+        """The card, and the names of the checkpoints that the schedule ended with."""
+        better = [one.phase for one in self._record.effects if one.verdict == "better"]
+        last = {phase: name for name in better for phase in [name.rpartition("-")[2]]}
+        card = self._config.out / f"{self._config.name}.md"
+        card.write_text(
+            joint_card(self._config, self._record, self._corpus, tuple(last.values())), encoding="utf-8"
+        )
+        kept = ", ".join(str(self._checkpoint(name)) for name in last.values())
+        return replace(self._standing(), checkpoint=kept, card=str(card), complete=True)
+
+
+def starting_lens(model: BaseModel) -> FocusScorer:
+    """The scorer that ships for the model."""
+    del model
+    return TailSimilarity()

@@ -13,8 +13,16 @@ from pathlib import Path
 
 from amgs.model import Progress
 from amgs_focus.base_model import BaseModel
+from amgs_focus.evaluation.bootstrap import resampled
+from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.evaluation.latency import PARTS, focus_time, frozen_time
+from amgs_focus.evaluation.places import snapshot_of
+from amgs_focus.evaluation.stale import Reuse, reuse
+from amgs_focus.focus_state import FocusState
 from amgs_focus.gistnet import GistEncoder
+from amgs_focus.labels import Snapshot
+from amgs_focus.prefix import PrefixReader
+from amgs_focus.refocusing import refocus
 from amgs_focus.scoring import FocusScorer
 from amgs_focus.settings import FocusSettings
 from amgs_tui.benches.focus_texts import Corpus, Stopwatch
@@ -25,6 +33,8 @@ GOALS: Mapping[str, tuple[Operator, float]] = {"control_share": ("<=", 3.0)}
 WINDOW = 512
 CADENCES = (32, 128, 256)
 LIFETIME = 4096
+KEPT_PLACES = 12
+KEPT_LIFETIME = 2048
 SEED = 0
 
 
@@ -80,8 +90,10 @@ def run(
             by_cadence[cadence].append(ledger.once(f"{cadence}/{number}", measure))
     alone = statistics.median(frozen)
     metrics = _metrics(by_cadence, alone)
+    kept = _kept(model, encoder, scorer, corpus, chosen, 2 if quick else KEPT_PLACES)
+    metrics |= _kept_metrics(kept)
     shown = {**told, "rounds": rounds, "cadences": list(cadences), "load": _load(), "rows": str(ledger.path)}
-    tables = (_table(by_cadence, alone),)
+    tables = (_table(by_cadence, alone), _kept_table(kept))
     return result("focus-latency", settings=shown, metrics=metrics, goals=GOALS, tables=tables)
 
 
@@ -96,6 +108,60 @@ def _round(
 ) -> Row:
     spent = focus_time(model, encoder, scorer, settings, text, blocks, clock)
     return {**spent.parts, "dirty": spent.dirty, "refocuses": spent.refocuses}
+
+
+def _kept(
+    model: BaseModel,
+    encoder: GistEncoder,
+    scorer: FocusScorer,
+    corpus: Corpus,
+    settings: FocusSettings,
+    places: int,
+) -> list[Reuse]:
+    """One refocus in each of so many places: read anew, and with what stands behind its last edit kept stale."""
+    horizon = settings.cadence
+    need = KEPT_LIFETIME + horizon
+    found = []
+    for document, at in draw_windows([len(d) for d in corpus.documents], need, places, SEED):
+        tokens = corpus.documents[document][at : at + need]
+        snapshot = snapshot_of(model, encoder, tokens, horizon, settings)
+        state = FocusState(snapshot.context, settings)
+        after, _ = refocus(
+            state, snapshot.tree, scorer, settings, PrefixReader(model, Stopwatch()), Stopwatch()
+        )
+        made = reuse(Snapshot(after.context, snapshot.tree, snapshot.future), snapshot.context)
+        if made is not None:
+            found.append(made)
+    return found
+
+
+def _kept_metrics(kept: Sequence[Reuse]) -> dict[str, float]:
+    if not kept:
+        return {}
+    return {
+        "stale_kv_nats": statistics.fmean(one.stale - one.exact for one in kept),
+        "stale_kv_saved_share": 100 * sum(one.reused for one in kept) / sum(one.dirty for one in kept),
+    }
+
+
+def _kept_table(kept: Sequence[Reuse]) -> BenchTable:
+    columns = ("places", "computed anew", "NLL", "kept stale", "NLL with them", "difference")
+    if not kept:
+        return BenchTable("Keeping what a refocus made stale: no refocus left anything to keep", columns, ())
+    paid = resampled(
+        {"stale": [one.stale for one in kept], "exact": [one.exact for one in kept]},
+        lambda means: means["stale"] - means["exact"],
+        seed=SEED,
+    )
+    row = (
+        str(len(kept)),
+        f"{statistics.fmean(one.dirty for one in kept):.0f}",
+        f"{statistics.fmean(one.exact for one in kept):.3f}",
+        f"{statistics.fmean(one.reused for one in kept):.0f}",
+        f"{statistics.fmean(one.stale for one in kept):.3f}",
+        paid.said(3),
+    )
+    return BenchTable("Keeping what one refocus made stale, nats a token of what follows", columns, (row,))
 
 
 def _median(rows: Sequence[Row], name: str) -> float:

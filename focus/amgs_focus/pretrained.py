@@ -151,6 +151,24 @@ class PretrainedModel:
         paid = [layer[0, :, -last:].float().mean(dim=(0, 1)) for layer in output.attentions]
         return torch.stack(paid).mean(dim=0)
 
+    def layers_of(self, cache: KVCache) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Keys and values of each layer, (1, heads, n, e)."""
+        return [(layer.keys, layer.values) for layer in cache.raw.layers]
+
+    def cache_of(self, layers: list[tuple[torch.Tensor, torch.Tensor]]) -> KVCache:
+        """A cache that holds them."""
+        cache = self.new_cache()
+        for number, (keys, values) in enumerate(layers):
+            cache.raw.update(keys, values, number)
+        return cache
+
+    def turned(self, keys: torch.Tensor, by: int) -> torch.Tensor:
+        """(1, heads, n, e) rotary keys as if each had stood `by` positions further on."""
+        angles = by * self._decoder.rotary_emb.inv_freq.to(keys).float()
+        cos, sin = (torch.cat([turn, turn]).to(keys) for turn in (angles.cos(), angles.sin()))
+        left, right = keys.chunk(2, dim=-1)
+        return keys * cos + torch.cat([-right, left], dim=-1) * sin
+
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         scores: torch.Tensor = self._head(hidden)
         return scores.float()

@@ -140,6 +140,21 @@ class TinyModel:
             held[:] = grown
         return _norm(hidden)
 
+    def layers_of(self, cache: KVCache) -> list[tuple[Tensor, Tensor]]:
+        """Keys and values of each layer, (1, heads, n, head width)."""
+        return list(cache.raw)
+
+    def cache_of(self, layers: list[tuple[Tensor, Tensor]]) -> KVCache:
+        """A cache that holds them."""
+        cache = TinyCache()
+        cache.layers = list(layers)
+        return cache
+
+    def turned(self, keys: Tensor, by: int) -> Tensor:
+        """Keys as if each had stood `by` positions further on."""
+        count = keys.shape[2]
+        return torch.cat([_rotate(keys[:, :, place : place + 1], by) for place in range(count)], dim=2)
+
     def logits(self, hidden: Tensor) -> Tensor:
         return (hidden @ self._head + self._bias).float()
 

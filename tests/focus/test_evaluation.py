@@ -14,16 +14,19 @@ from amgs_focus.errors import TextError
 from amgs_focus.evaluation.bootstrap import resampled
 from amgs_focus.evaluation.budget import best_chunks, focused
 from amgs_focus.evaluation.flops import ModelCost, counted
-from amgs_focus.evaluation.gist import draw_windows
+from amgs_focus.evaluation.gist import draw_windows, horizon_nll
 from amgs_focus.evaluation.needles import CHOICES, choose, facts, pass_keys, plant
 from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.evaluation.policy import spearman
+from amgs_focus.evaluation.stale import _spliced, reuse
 from amgs_focus.evaluation.tiled import TiledStore
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.labels import Snapshot
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import TinyModel
+from amgs_focus.working_context import WorkingContext, coarsest
 
 torch.set_num_threads(1)
 
@@ -169,3 +172,52 @@ def test_a_tiled_lifetime_repeats_the_real_one_and_grows_and_shrinks_like_any() 
     read = store.reads.rows
     tree.gists(2, 3, 8)
     assert store.reads.rows - read == 5
+
+
+def snapshot_and_before() -> tuple[Snapshot, WorkingContext]:
+    model = TinyModel()
+    settings = FocusSettings(block_size=4, window=120)
+    text = model.encode("the keeper of the light wrote it all down again and then he slept. " * 3)
+    tree = lifetime_of(model, PointerEncoder(), text, settings)
+    before = coarsest(tree, 120, 2)
+    after, _ = before.expand(1)
+    return Snapshot(after, tree, tuple(model.encode("and woke."))), before
+
+
+def test_a_turned_key_is_the_key_of_the_place_it_was_turned_to() -> None:
+    model = TinyModel()
+    rows = model.embed(torch.tensor([[97, 98, 99, 100]]))
+    cache = model.new_cache()
+    model.forward(rows, cache)
+    keys, _ = model.layers_of(cache)[0]
+    moved = model.new_cache()
+    model.forward(torch.cat([model.embed(torch.tensor([[120, 121, 122]])), rows], dim=1), moved)
+    # in the first layer a key depends on its row and its place alone
+    torch.testing.assert_close(model.turned(keys, 3), model.layers_of(moved)[0][0][:, :, 3:])
+
+
+def test_stale_reuse_saves_what_stands_behind_the_change_and_costs_nothing_where_nothing_is_stale() -> None:
+    snapshot, before = snapshot_and_before()
+    found = reuse(snapshot, before)
+    assert found is not None
+    assert 0 < found.reused < found.dirty == snapshot.context.used - 5
+    assert found.stale != found.exact
+    future = torch.tensor([snapshot.future])
+    rows = snapshot.context.embeddings(snapshot.tree, 0, snapshot.context.used)
+    plain = float(horizon_nll(snapshot.tree.model, rows[None], future).mean())
+    assert found.exact == pytest.approx(plain)
+    assert reuse(snapshot, snapshot.context) is None
+
+
+def test_splicing_what_is_not_stale_is_exact() -> None:
+    """The slow twin: keys kept from a pass over the very same context give the same NLL."""
+    snapshot, _ = snapshot_and_before()
+    model, context = TinyModel(), snapshot.context
+    rows = context.embeddings(snapshot.tree, 0, context.used)
+    whole, part = model.new_cache(), model.new_cache()
+    model.forward(rows[None], whole)
+    model.forward(rows[None, :8], part)
+    joined = model.cache_of(_spliced(model, part, whole, 8, 6))
+    for (keys, values), (held, kept) in zip(model.layers_of(joined), model.layers_of(whole), strict=True):
+        torch.testing.assert_close(keys, held[:, :, :14])
+        torch.testing.assert_close(values, kept[:, :, :14])

@@ -26,6 +26,8 @@ SIGNS: Final = {
     "greater_than_sign": ">",
     "left_square_bracket": "[",
     "right_square_bracket": "]",
+    "asterisk": "*",
+    "apostrophe": "'",
     "plus": "+",
     "minus": "-",
     "equals_sign": "=",

@@ -1,0 +1,51 @@
+"""The page of all keys, made from the bindings: `python -m tests.tui.keys_page > docs/keys.md`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from amgs_tui.keys import EVERYWHERE
+from amgs_tui.panes import PANE_TYPES
+from amgs_tui.panes.base import ListPane
+from amgs_tui.widgets.keybar import sign
+from amgs_tui.widgets.tabs import TITLES
+
+HEAD = """\
+# Keys
+
+`?` (or F1) shows those of the pane that has the focus. None of them is a key that a terminal or tmux keeps for
+itself. Each action has an id, by which the settings give it another key:
+
+```toml
+[screen.keys]
+"focus.step" = "j"
+"app.find" = "ctrl+f"
+```
+
+A key that another action of the same pane has, that terminals keep, or that does not exist is refused and named at
+the start; the others hold.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [HEAD, _section("Everywhere", EVERYWHERE), _section("In lists", ListPane.BINDINGS)]
+    shared = {binding.id for binding in ListPane.BINDINGS}
+    for kind in PANE_TYPES:
+        bindings: list[Any] = list(kind.BINDINGS)
+        own = [binding for binding in bindings if binding.id not in shared]
+        parts.append(_section(TITLES[kind.NAME][0], own))
+    return "\n".join(parts)
+
+
+def _section(title: str, bindings: list[Any]) -> str:
+    lines = [f"## {title}", "", "| key | what it does | id |", "| --- | --- | --- |"]
+    for binding in bindings:
+        keys = " ".join(f"`{sign(key)}`" for key in binding.key.split(","))
+        lines.append(f"| {keys} | {binding.tooltip} | `{binding.id}` |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,78 @@
+"""The documents say what the program does: the recipes run, the keys are the keys, the themes are all named."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from amgs_tui import cli
+from amgs_tui.themes import load, shipped_folder
+from amgs_tui.verbs.registry import standard
+from tests.tui.keys_page import page
+
+DOCS = Path(__file__).parents[2] / "docs"
+COOKBOOK = (DOCS / "cookbook.md").read_text(encoding="utf-8")
+RECIPES = dict(re.findall(r"^## (.+?)\n.*?```amgs\n(.*?)```", COOKBOOK, flags=re.S | re.M))
+NOW = "2026-03-01T09:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def consolidated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample corpus, taken in and consolidated on the tiny model."""
+    folder = tmp_path_factory.mktemp("cookbook")
+    script = folder / "prepare.amgs"
+    script.write_text("ingest\nconsolidate\n")
+    assert run(folder / "m.duckdb", script, folder) == 0
+    return folder
+
+
+def run(store: Path, script: Path, out: Path) -> int:
+    everywhere = ["--store", str(store), "--model", "tiny", "--now", NOW, "--seed", "7"]
+    return cli.run([*everywhere, "run", str(script), "--out", str(out)])
+
+
+def test_the_cookbook_has_the_recipes_that_are_promised() -> None:
+    assert len(RECIPES) == 5 and any("CI" in name for name in RECIPES)
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_a_recipe_runs_as_it_stands(
+    name: str, consolidated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(consolidated, tmp_path / "world")
+    script = tmp_path / "recipe.amgs"
+    script.write_text(RECIPES[name], encoding="utf-8")
+    assert run(tmp_path / "world" / "m.duckdb", script, tmp_path / "out") == 0, capsys.readouterr().err
+
+
+def test_the_page_of_keys_is_made_from_the_bindings() -> None:
+    assert (DOCS / "keys.md").read_text(encoding="utf-8") == page(), (
+        "python -m tests.tui.keys_page > docs/keys.md"
+    )
+
+
+def test_every_theme_that_ships_is_named_and_the_example_is_a_theme(tmp_path: Path) -> None:
+    text = (DOCS / "themes.md").read_text(encoding="utf-8")
+    for path in shipped_folder().glob("*.toml"):
+        assert f"`{load(path).name}`" in text
+    example = tmp_path / "mine.toml"
+    example.write_text(re.findall(r"```toml\n(.*?)```", text, flags=re.S)[0])
+    assert load(example).name == "night train"
+
+
+def test_verbs_named_in_the_pages_of_the_panes_exist() -> None:
+    known = {verb.name for verb in standard()}
+    nouns = {name.split()[0] for name in known}
+    for path in (DOCS / "panes").glob("*.md"):
+        for words in re.findall(r"`([a-z]+(?: [a-z]+)?)(?: [^`]*)?`", path.read_text(encoding="utf-8")):
+            if words.split()[0] in nouns:
+                assert words in known or words.split()[0] in known, f"{path.name}: {words}"
+
+
+def test_the_keys_of_the_example_are_read_by_the_settings() -> None:
+    given = tomllib.loads(re.findall(r"```toml\n(.*?)```", page(), flags=re.S)[0])
+    assert given["screen"]["keys"]["app.find"] == "ctrl+f"

@@ -21,9 +21,11 @@ from amgs_focus.training.crew import Crew
 from amgs_focus.training.gist_objective import step_loss
 from amgs_focus.training.gist_plan import learning_rate
 from amgs_focus.training.gist_run import train_gistnet, widened
-from amgs_focus.training.gistnet import TrainingState, start
+from amgs_focus.training.gistnet import StepReport, TrainingState, start
 from amgs_focus.training.records import TrainedRun
 from amgs_focus.training.run_config import RunConfig, parse_config, read_config
+from amgs_focus.training.run_record import RunRecord
+from amgs_focus.training.sitting import Sitting, worth
 from amgs_focus.training.staging import open_corpus, read_shard, stage
 from tests.focus.training_world import CONFIG, LAMPS, write_run
 
@@ -337,3 +339,30 @@ def test_an_error_of_a_worker_is_told_as_it_is(tmp_path: Path) -> None:
     config = CONFIG.replace("seed = 3", "seed = 3\nworkers = 2").replace("blocks = 2", "blocks = 9999")
     with pytest.raises(TextError, match="a window needs"):
         run(read_config(write_run(tmp_path, config)))
+
+
+def test_a_validation_behind_the_best_one_is_told_even_after_a_pause(tmp_path: Path) -> None:
+    config = read_config(write_run(tmp_path))
+    told: list[str] = []
+
+    def sitting(first: int) -> Sitting:
+        return Sitting(
+            config,
+            tmp_path,
+            "tokens",
+            "net",
+            (first, 9, 9),
+            Ticking(),
+            lambda done, total, doing: told.append(doing),
+        )
+
+    begun = sitting(0)
+    begun.report(StepReport(1, 9, 0.1, {"loss": 1.0}, {"recovered_a": 0.5, "recovered_b": 0.7}))
+    record = RunRecord("gistnet", {"name": "tiny-7"}, {})
+    record = begun.noted(record, 1)
+    resumed = sitting(1)
+    resumed.report(StepReport(2, 9, 0.1, {"loss": 1.0}, {"recovered_a": 0.4, "recovered_b": 0.6}))
+    record = resumed.noted(record, 2)
+    assert "behind" not in told[0] and told[1].endswith("0.100 behind its best")
+    assert record.parts[0].validation["drift"] == pytest.approx(0.1)
+    assert worth({"loss_at_h": 3.0}) > worth({"loss_at_h": 4.0})

@@ -39,6 +39,8 @@ class Pace:
         if validation:
             shown = {n: v for n, v in validation.items() if n.startswith("recovered")} or validation
             self._validation = ", ".join(f"{name} {value:.3f}" for name, value in shown.items())
+            if validation.get("drift", 0.0) > 0:
+                self._validation += f", {validation['drift']:.3f} behind its best"
         if self._validation:
             said.append(self._validation)
         return done, self._last - self._first, "; ".join(said)

@@ -66,7 +66,10 @@ class TrainedRun:
     checkpoint: str = ""
     card: str = ""
     effects: tuple[Effect, ...] = ()
-    complete: bool = False
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.card)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ Cancelling, which is an error that the watcher raises, is kept until the state o
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from amgs_focus.training.gistnet import StepReport
 from amgs_focus.training.pace import Pace
 from amgs_focus.training.records import Leg, TrainedPart
 from amgs_focus.training.run_config import RunConfig
-from amgs_focus.training.run_log import RunLog
+from amgs_focus.training.run_log import RunLog, read_log
 from amgs_focus.training.run_record import RunRecord
 
 
@@ -39,14 +41,26 @@ class Sitting:
         self._progress = progress
         self._asked: BaseException | None = None
         self._log = RunLog(folder / "log.jsonl", config, part, self.first)
+        known = [
+            worth(line["validation"]) for line in read_log(folder / "log.jsonl", part) if "validation" in line
+        ]
+        self._best = max(known, default=-math.inf)
 
     def report(self, said: StepReport) -> None:
-        """Takes a step's report; raises what the watcher raises."""
-        self._log.write(said.step, {"rate": said.learning_rate, **said.losses}, said.validation)
-        validation = said.validation or self._seen.validation
-        self._seen = replace(self._seen, step=said.step, losses=said.losses, validation=validation)
+        """Takes a step's report; raises what the watcher raises.
+
+        A validation gets one figure more, `drift`: how far it fell behind the best one of the run so far.
+        """
+        validation = dict(said.validation)
+        if validation:
+            self._best = max(self._best, found := worth(validation))
+            validation["drift"] = self._best - found
+        self._log.write(said.step, {"rate": said.learning_rate, **said.losses}, validation)
+        self._seen = replace(
+            self._seen, step=said.step, losses=said.losses, validation=validation or self._seen.validation
+        )
         if self._progress is not None:
-            self._progress(*self._pace.at(said.step, said.losses, said.validation))
+            self._progress(*self._pace.at(said.step, said.losses, validation))
 
     def hear(self, said: StepReport) -> None:
         """The same, but what the watcher raises is kept: `stopped` then says so, and `end` raises it."""
@@ -76,3 +90,12 @@ class Sitting:
         """Raises what the watcher raised, if it did."""
         if self._asked is not None:
             raise self._asked
+
+
+def worth(validation: Mapping[str, float]) -> float:
+    """One number that is higher when a validation is better: the mean share recovered, else less loss or harm."""
+    for prefix, sign in (("recovered", 1.0), ("loss_at_h", -1.0), ("harm", -1.0)):
+        found = [value for name, value in validation.items() if name.startswith(prefix)]
+        if found:
+            return sign * sum(found) / len(found)
+    return 0.0

@@ -34,6 +34,15 @@ class Near:
         return Near(np.take_along_axis(rows, order, axis=1), np.take_along_axis(cosines, order, axis=1))
 
 
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Only rows whose value is at most `most` away from the query's: queries (m,), rows (n,)."""
+
+    queries: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    most: float
+
+
 def nearest(
     queries: Vector,
     matrix: Vector,
@@ -42,6 +51,7 @@ def nearest(
     floor: float = -1.0,
     allowed: NDArray[np.bool_] | None = None,
     own: int | None = None,
+    within: Within | None = None,
 ) -> Near:
     """The `limit` rows of matrix (n, d) with the highest cosine ≥ floor for each query (m, d); all unit rows.
 
@@ -54,7 +64,10 @@ def nearest(
     for start in range(0, queries.shape[0], _QUERIES):
         asked = queries[start : start + _QUERIES]
         place = None if own is None else own + start
-        rows, cosines = _of_some(asked, matrix, limit, floor, allowed, place)
+        some = None
+        if within is not None:
+            some = Within(within.queries[start : start + _QUERIES], within.rows, within.most)
+        rows, cosines = _of_some(asked, matrix, limit, floor, allowed, place, some)
         found.rows[start : start + _QUERIES], found.cosines[start : start + _QUERIES] = rows, cosines
     return found
 
@@ -66,6 +79,7 @@ def _of_some(
     floor: float,
     allowed: NDArray[np.bool_] | None,
     own: int | None,
+    within: Within | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     best = Near.none(queries.shape[0], limit)
     for start in range(0, matrix.shape[0], _COLUMNS):
@@ -75,6 +89,9 @@ def _of_some(
         if own is not None and own < start + cosines.shape[1] and own + queries.shape[0] > start:
             each = np.arange(max(own, start), min(own + queries.shape[0], start + cosines.shape[1]))
             cosines[each - own, each - start] = -2.0
+        if within is not None:
+            apart = np.abs(within.queries[:, None] - within.rows[None, start : start + _COLUMNS])
+            cosines[apart > within.most] = -2.0
         # What does not reach the floor or the last of the best so far is not looked at again.
         last = np.maximum(best.cosines[:, -1], np.float32(floor))
         good = cosines >= last[:, None]

@@ -80,12 +80,12 @@ def plan(
     wanted = frozenset(kinds) or frozenset(KINDS)
     if progress is not None:
         progress(0, 3, "comparing blocks")
-    found = _alike(seen, settings, embedder, now, wanted)
+    found = _alike(seen, settings, embedder, now, wanted, progress)
     busy = _remade(found)
     if progress is not None:
         progress(1, 3, "looking for blocks with several concepts")
     if "split" in wanted:
-        found += _splits(seen, settings, embedder, now, busy)
+        found += _splits(seen, settings, embedder, now, busy, progress)
         busy = _remade(found)
     if progress is not None:
         progress(2, 3, "weighing edges")
@@ -123,7 +123,12 @@ def _remade(found: Iterable[Proposal]) -> frozenset[str]:
 
 
 def _alike(
-    seen: World, settings: EnhancementSettings, embedder: Embedder, now: datetime, wanted: frozenset[str]
+    seen: World,
+    settings: EnhancementSettings,
+    embedder: Embedder,
+    now: datetime,
+    wanted: frozenset[str],
+    progress: Progress | None,
 ) -> list[Proposal]:
     found: list[Proposal] = []
     busy: set[str] = set()
@@ -131,7 +136,7 @@ def _alike(
     linked = {(e.source_id, e.target_id) for e in seen.edges if e.relation_type == reshape.SAME_EVENT}
     order = {kind: n for n, kind in enumerate(KINDS)}
     for pair in sorted(
-        pairs(seen.blocks, seen.matrix, settings),
+        pairs(seen.blocks, seen.matrix, settings, progress),
         key=lambda p: (order[p.kind], -p.confidence, p.a.id, p.b.id),
     ):
         ids = (pair.a.id, pair.b.id)
@@ -185,7 +190,12 @@ def _same_event(pair: Pair, now: datetime) -> Edge:
 
 
 def _splits(
-    seen: World, settings: EnhancementSettings, embedder: Embedder, now: datetime, busy: frozenset[str]
+    seen: World,
+    settings: EnhancementSettings,
+    embedder: Embedder,
+    now: datetime,
+    busy: frozenset[str],
+    progress: Progress | None,
 ) -> list[Proposal]:
     found = []
     touching = _touching(seen.edges)
@@ -198,24 +208,26 @@ def _splits(
         # What was merged would be split again at once.
         if len(b.content.split()) >= 2 * settings.split_words and "derived_from" not in b.meta
     ]
-    pieces = [reshape.paragraphs_of(b.content) for b in asked]
+    # One paragraph has no break to look for.
+    pieces = [p if len(p) > 1 else () for p in (reshape.paragraphs_of(b.content) for b in asked)]
     # One call for all: an embedder is many times faster in batches.
-    vectors = embedder.embed([p for own in pieces for p in own]) if asked else seen.matrix[:0]
+    texts = [p for own in pieces for p in own]
+    vectors = embedder.embed(texts, progress) if texts else seen.matrix[:0]
     ends = np.cumsum([0, *(len(own) for own in pieces)])
     for n, block in enumerate(asked):
         if block.id in waiting:
             continue
-        texts = reshape.sections(block.content, settings.split_words)
-        reason, sure = f"{len(texts)} sections under headings of one level", 0.7
-        if len(texts) < 2:
-            texts, cosine = reshape.semantic_break(
+        parts = reshape.sections(block.content, settings.split_words)
+        reason, sure = f"{len(parts)} sections under headings of one level", 0.7
+        if len(parts) < 2:
+            parts, cosine = reshape.semantic_break(
                 block.content, vectors[ends[n] : ends[n + 1]], settings.split_words, settings.split_cosine
             )
             reason, sure = f"its halves are alike by {cosine:.2f} only", 0.3 + 0.4 * (1 - max(cosine, 0.0))
-        if len(texts) < 2:
+        if len(parts) < 2:
             continue
         own = touching.get(block.id, ())
-        change = reshape.split(block, texts, own, rows, seen.known, embedder, now)
+        change = reshape.split(block, parts, own, rows, seen.known, embedder, now)
         if change == Change():
             continue
         waiting |= {block.id, *_ends(own)}

@@ -69,7 +69,7 @@ def bench_gist(
     corpora = [read_texts(model, text, "focus-gist")]
     if code:
         corpora.append(held_out_code(model))
-    encoder = _encoder(model, gist)
+    encoder = encoder_of(model, gist)
     return focus_gist.run(
         model, encoder, corpora, _folder(session, out), windows=windows, quick=quick, progress=progress
     )
@@ -101,11 +101,11 @@ def bench_policy(
     del as_json
     model = session.load_model(progress)
     corpus = read_texts(model, text, "focus-policy")
-    encoder = _encoder(model, gist)
+    encoder = encoder_of(model, gist)
     return focus_policy.run(
         model,
         encoder,
-        _scorers(session, model, lens),
+        scorers_of(session, model, lens),
         corpus,
         _folder(session, out),
         places=places,
@@ -147,11 +147,11 @@ def bench_passkey(
         raise UsageError(f"There is no size {unknown[0]}.", way_out=f"Sizes are {', '.join(known)}.")
     model = session.load_model(progress)
     corpus = read_texts(model, text, "focus-passkey")
-    encoder = _encoder(model, gist)
+    encoder = encoder_of(model, gist)
     return focus_passkey.run(
         model,
         encoder,
-        _scorers(session, model, lens)[0],
+        scorers_of(session, model, lens)[0],
         corpus,
         _folder(session, out),
         sizes={name: known[name] for name in sizes or known},
@@ -189,11 +189,11 @@ def bench_budget(
     del as_json
     model = session.load_model(progress)
     corpus = read_texts(model, text, "focus-budget")
-    encoder = _encoder(model, gist)
+    encoder = encoder_of(model, gist)
     return focus_budget.run(
         model,
         encoder,
-        _scorers(session, model, lens)[0],
+        scorers_of(session, model, lens)[0],
         corpus,
         _folder(session, out),
         places=places,
@@ -230,8 +230,8 @@ def bench_latency(
     corpus = read_texts(model, text, "focus-latency")
     return focus_latency.run(
         model,
-        _encoder(model, gist),
-        _scorers(session, model, lens)[0],
+        encoder_of(model, gist),
+        scorers_of(session, model, lens)[0],
         corpus,
         _folder(session, out),
         rounds=rounds,
@@ -267,8 +267,8 @@ def bench_scale(
     corpus = read_texts(model, text, "focus-scale")
     return focus_scale.run(
         model,
-        _encoder(model, gist),
-        _scorers(session, model, lens),
+        encoder_of(model, gist),
+        scorers_of(session, model, lens),
         corpus,
         _folder(session, out),
         rounds=rounds,
@@ -277,7 +277,7 @@ def bench_scale(
     )
 
 
-def _scorers(session: Session, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
+def scorers_of(session: Session, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
     """The session's own first, then the baseline, where that is another."""
     from amgs_focus.lens_checkpoint import for_model
     from amgs_focus.tail_similarity import TailSimilarity
@@ -286,7 +286,7 @@ def _scorers(session: Session, model: BaseModel, lens: Path | None = None) -> li
     return [own] if own.name == TailSimilarity.name else [own, TailSimilarity()]
 
 
-def _encoder(model: BaseModel, gist: Path | None) -> GistEncoder:
+def encoder_of(model: BaseModel, gist: Path | None) -> GistEncoder:
     """The checkpoint that was named, or what ships for the model; raises CheckpointError."""
     from amgs_focus.gistnet import for_model, load_checkpoint
 

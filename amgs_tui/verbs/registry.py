@@ -305,6 +305,7 @@ def standard() -> Registry:
     from amgs_tui.verbs import (
         bench,
         bench_focus,
+        bench_stability,
         block,
         calibration,
         decay,
@@ -351,6 +352,7 @@ def standard() -> Registry:
             worth,
             bench,
             bench_focus,
+            bench_stability,
         )
     )
 

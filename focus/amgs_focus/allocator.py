@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from amgs_focus.candidates import AllocatorState, Situation, Unit
+from amgs_focus.candidates import AllocatorState, Situation, Unit, remembered
 from amgs_focus.errors import BudgetError
 from amgs_focus.fronts import Prices
 from amgs_focus.oracle import Gate, gates_of, solve
@@ -53,6 +53,7 @@ class _Pass:
         self.ranks: dict[tuple[NodeRef, Action], tuple[int, int]] = {}
         self.opened = dict(now.state.opened)
         self.closed = dict(now.state.closed)
+        self.flips = dict(now.state.flips)
 
     def run(self) -> None:
         """Sort the units into candidates and the rest, then apply what the budget allows."""
@@ -104,11 +105,11 @@ class _Pass:
                 self.drop_superseded(queue)
             if collapses and (collapses[0].asked or self.now.free < 0):
                 self.act(collapses.pop(0))
-            elif expands and expands[0].cost <= self.now.free:
+            elif expands and expands[0].cost <= (self.now.free if expands[0].asked else self.now.room):
                 self.act(expands.pop(0))
             elif expands and not self.affordable(expands[0], collapses, most - applied):
                 unit = expands.pop(0)
-                self.decide(unit, "budget", f"it needs {unit.cost}, {max(0, self.now.free)} are free")
+                self.decide(unit, "budget", f"it needs {unit.cost}, {max(0, self.now.room)} are free")
                 continue
             elif expands:
                 self.act(collapses.pop(0))
@@ -126,7 +127,7 @@ class _Pass:
     def affordable(self, unit: Unit, collapses: Sequence[Unit], left: int) -> bool:
         """Whether the collapses that still fit into this pass would make room for an expand."""
         refunds = sum(-collapse.cost for collapse in collapses[: left - 1])
-        return self.now.free + refunds >= unit.cost
+        return (self.now.free if unit.asked else self.now.room) + refunds >= unit.cost
 
     def drop_superseded(self, queue: list[Unit]) -> None:
         while queue and not self.now.valid(queue[0]):
@@ -169,7 +170,9 @@ class _Pass:
     def best(self, gates: tuple[Gate, ...], n_diff: int | None) -> frozenset[NodeRef]:
         """The nodes to have open. Where nothing fits, those that are: room is made afterwards."""
         fixed = self.now.context.used - sum(gate.cost for gate in gates if gate.opened)
-        room = self.now.context.window - self.now.state.headroom - fixed
+        asked = any(gate.gain == ASKED for gate in gates)
+        spare = self.now.free if asked else max(self.now.room, min(0, self.now.free))
+        room = self.now.context.used + spare - fixed
         try:
             return solve(gates, room, self.now.context.block_size, n_diff)
         except BudgetError:
@@ -183,12 +186,13 @@ class _Pass:
         before, front = self.now.context, self.front(unit)
         if unit.kind == "expand":
             context, edit = before.expand(place)
-            self.opened[unit.node] = self.now.state.refocus
-            self.closed.pop(unit.node, None)
+            done, undone = self.opened, self.closed
         else:
             context, edit = before.collapse(unit.node)
-            self.closed[unit.node] = self.now.state.refocus
-            self.opened.pop(unit.node, None)
+            done, undone = self.closed, self.opened
+        done[unit.node] = self.now.state.refocus
+        if undone.pop(unit.node, None) is not None:
+            self.flips[unit.node] = self.flips.get(unit.node, 0) + 1
         self.prices = self.prices.after(before, edit)
         self.now = replace(self.now, context=context)
         for entry in edit.inserted:
@@ -258,13 +262,17 @@ class _Pass:
     def outcome(self) -> Allocation:
         state, context = self.now.state, self.now.context
         overrides = {node: word for node, word in state.overrides.items() if word in ("pin", "forbid")}
-        oldest = state.refocus - self.now.settings.cooldown
-        after = replace(
-            state,
-            opened={node: when for node, when in self.opened.items() if when >= oldest},
-            closed={node: when for node, when in self.closed.items() if when >= oldest},
-            overrides=overrides,
+        cooldown = self.now.settings.cooldown
+        opened, closed = (
+            {
+                node: when
+                for node, when in noted.items()
+                if state.refocus - when <= remembered(self.flips.get(node, 0), cooldown)
+            }
+            for noted in (self.opened, self.closed)
         )
+        flips = {node: count for node, count in self.flips.items() if node in opened or node in closed}
+        after = replace(state, opened=opened, closed=closed, flips=flips, overrides=overrides)
         order = sorted(self.decisions.values(), key=lambda d: (d.start, d.level, d.kind))
         context.check()
         present = {entry.node: self.scores.get(entry.node, 0.0) for entry in context.entries()}

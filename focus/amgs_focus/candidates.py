@@ -22,6 +22,9 @@ from amgs_focus.working_context import (
 
 Refusal = tuple[Reason, str]
 
+MOST_DOUBLED = 4  # flips in a row that lengthen the cooldown
+CALM_AFTER = 8  # refocuses that an action is remembered at the least
+
 
 @dataclass(frozen=True, slots=True)
 class AllocatorState:
@@ -30,12 +33,14 @@ class AllocatorState:
     opened, closed: in which refocus a node was last expanded or collapsed. overrides: the operator's word:
     `pin` (never collapse) and `forbid` (never expand) stay, `expand` and `collapse` are asked once.
     headroom: positions to leave free for the tokens until the next refocus. thresholds: how far τ has moved.
+    flips: how often in a row a node was done the opposite of before.
     """
 
     refocus: int = 0
     opened: Mapping[NodeRef, int] = field(default_factory=dict)
     closed: Mapping[NodeRef, int] = field(default_factory=dict)
     overrides: Mapping[NodeRef, Override] = field(default_factory=dict)
+    flips: Mapping[NodeRef, int] = field(default_factory=dict)
     headroom: int = 0
     thresholds: Thresholds = field(default_factory=Thresholds)
 
@@ -67,6 +72,13 @@ class Situation:
     def free(self) -> int:
         """Positions that may still be taken, headroom kept."""
         return self.context.free - self.state.headroom
+
+    @property
+    def room(self) -> int:
+        """Positions that an expansion may take: the free ones less those that will be needed before it may be
+        undone.
+        """
+        return self.free - reserve(self.context, self.settings, self.state.headroom)
 
     def units(self, scores: Mapping[NodeRef, float]) -> list[Unit]:
         """Every unit once: entries with a score of 0 or more to expand, groups with a negative one to
@@ -103,7 +115,10 @@ class Situation:
         if left < 0:
             return None
         done = "collapsed" if unit.kind == "expand" else "expanded"
-        when = "in this refocus" if left == self.settings.cooldown else "recently"
+        flips = self.state.flips.get(unit.node, 0)
+        when = "in this refocus" if left == wait_of(flips, self.settings.cooldown) else "recently"
+        if flips:
+            when += f", its flip number {flips} in a row"
         return "cooldown", f"it was {done} {when}; {left} more to wait"
 
     def pinned(self, node: NodeRef) -> bool:
@@ -193,7 +208,25 @@ class Situation:
 def cooldown_left(state: AllocatorState, node: NodeRef, kind: Action, cooldown: int) -> int:
     """Refocuses after the present one for which an action on a node stays masked; −1 when it is not."""
     done = (state.closed if kind == "expand" else state.opened).get(node)
-    return -1 if done is None else max(-1, done + cooldown - state.refocus)
+    return -1 if done is None else max(-1, done + wait_of(state.flips.get(node, 0), cooldown) - state.refocus)
+
+
+def reserve(context: WorkingContext, settings: FocusSettings, headroom: int) -> int:
+    """Positions that the gists of blocks to come will take while an expansion cools down.
+
+    Without them the budget would force it closed again at once.
+    """
+    return int(settings.cooldown * -(-headroom // context.block_size) * context.slots)
+
+
+def wait_of(flips: int, cooldown: int) -> int:
+    """Refocuses for which the opposite stays masked: the cooldown, doubled with each flip in a row."""
+    return int(cooldown * 2 ** min(flips, MOST_DOUBLED))
+
+
+def remembered(flips: int, cooldown: int) -> int:
+    """Refocuses after which an action is forgotten, and a node that was restless counts as calm again."""
+    return max(CALM_AFTER, 2 * wait_of(flips, cooldown))
 
 
 def expand_cost(entry: Entry, context: WorkingContext) -> int:

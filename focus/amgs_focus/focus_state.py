@@ -54,7 +54,7 @@ class FocusState:
         entries = ",".join(f"{entry.level}.{entry.index}.{entry.cost}" for entry in self.context.entries())
         marks = [
             sorted((str(node), value) for node, value in marked.items())
-            for marked in (allocator.opened, allocator.closed, allocator.overrides)
+            for marked in (allocator.opened, allocator.closed, allocator.flips, allocator.overrides)
         ]
         flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus, allocator.thresholds)
         settings = self.settings.model_dump_json()

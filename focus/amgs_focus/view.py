@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from amgs_focus.candidates import cooldown_left, expand_cost
+from amgs_focus.candidates import cooldown_left, expand_cost, reserve
 from amgs_focus.focus_state import FocusState, mean_residency
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.records import (
@@ -204,7 +204,8 @@ def _would(shown: EntryView, decision: Decision | None, state: FocusState, setti
     if shown.cooldown:
         steps.append(f"cooldown {shown.cooldown}")
     if decision is not None and decision.reason == "budget" and decision.kind == "expand":
-        free = max(0, state.context.free - settings.cadence)
+        room = state.context.free - settings.cadence
+        free = max(0, room - reserve(state.context, settings, settings.cadence))
         steps.append(f"would expand with {max(1, decision.cost - free)} more positions free")
     elif decision is not None and decision.reason == "n_diff":
         steps.append(f"would {decision.kind} at the next refocus, if it still ranks")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.allocator import Allocation, allocate, make_room
-from amgs_focus.candidates import AllocatorState, cooldown_left
+from amgs_focus.candidates import AllocatorState, cooldown_left, wait_of
 from amgs_focus.errors import BudgetError
 from amgs_focus.fronts import Prices
 from amgs_focus.records import Action, Decision, Front, NodeRef, Override
@@ -477,3 +477,36 @@ def test_inside_the_dead_band_thresholds_stay_where_they_are(
     thresholds = Thresholds(lean, calm)
     assert thresholds.adapted(settings, utilization=utilization, swap_rate=swap_rate) == thresholds
     assert thresholds.adapted(SMALL, utilization=utilization, swap_rate=swap_rate) == Thresholds()
+
+
+@given(st.lists(st.floats(-1, 1), min_size=40, max_size=40), st.sampled_from(["greedy", "exact"]))
+def test_nothing_goes_back_and_forth_three_times_in_eight_refocuses(drawn: list[float], policy: str) -> None:
+    shape = Shape(160)
+    context = assemble(shape, 60, 2)
+    settings = SMALL.model_copy(update={"policy": policy})
+    state = AllocatorState()
+    flips: dict[NodeRef, list[int]] = {}
+    last: dict[NodeRef, str] = {}
+    for number in range(1, 25):
+        scores = {
+            entry.node: abs(drawn[place % 40]) * (1 if entry.level else -1)
+            for place, entry in enumerate(context.entries())
+        }
+        allocation = allocate(context, told(context, scores), shape, settings, replace(state, refocus=number))
+        for one in allocation.actions:
+            if one.applied:
+                if last.get(one.node, one.kind) != one.kind:
+                    flips.setdefault(one.node, []).append(number)
+                last[one.node] = one.kind
+        context, state = allocation.context, allocation.state
+    for numbers in flips.values():
+        assert all(third - first >= 8 for first, third in zip(numbers, numbers[2:], strict=False))
+
+
+def test_each_flip_in_a_row_doubles_the_wait_and_rest_ends_it() -> None:
+    assert [wait_of(flips, 2) for flips in range(7)] == [2, 4, 8, 16, 32, 32, 32]
+    state = AllocatorState(refocus=9, opened={L1: 6}, flips={L1: 1})
+    assert cooldown_left(state, L1, "collapse", 2) == 1
+    base, shape = context_of()
+    rested = run({}, context=opened(base, L1), shape=shape, state=replace(state, refocus=15))
+    assert rested.state.flips == {}

@@ -1,0 +1,68 @@
+"""The stability bench on the tiny model: what it counts, and that it sees what it should."""
+
+from __future__ import annotations
+
+import pytest
+
+from amgs_focus.errors import TextError
+from amgs_focus.evaluation.stability import Adversary, steadiness, stream
+from amgs_focus.gist_tree import LifetimeTree
+from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.settings import FocusSettings
+from amgs_focus.tail_similarity import TailSimilarity
+from amgs_focus.tiny import TinyModel
+from amgs_tui.benches import focus_stability
+from amgs_tui.benches.focus_texts import Corpus, Stopwatch
+
+TEXT = "".join(
+    f"On day {day} the keeper of light {day % 7} wrote {day * day} words, and slept. " for day in range(90)
+)
+
+
+def test_the_stability_bench_counts_what_moves_under_real_and_under_shaken_scores() -> None:
+    small = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2, horizon=8)
+    model = TinyModel()
+    tokens = tuple(model.encode(TEXT))
+    corpus = Corpus("told", ("told",), (tokens,), "0")
+    found = focus_stability.run(
+        model,
+        PointerEncoder(),
+        [TailSimilarity()],
+        corpus,
+        refocuses=24,
+        lifetimes=(200, 1000, 10**6),
+        windows=(48,),
+        settings=small,
+    )
+    assert set(focus_stability.GOALS) <= set(found.metrics)
+    assert found.settings["lifetimes"] == [200, 1000]  # the text is too short for the third
+    for ending in ("", "_noisy"):
+        assert found.metrics[f"swap_rate{ending}"] > 0
+        assert found.metrics[f"ping_pongs{ending}"] == found.metrics[f"oscillations{ending}"] == 0
+    assert [row[0] for row in found.tables[0].rows] == [
+        "tail-similarity",
+        "tail-similarity + noise 0.5",
+        "chance",
+        "in turn",
+        "contrary",
+        "undoing",
+    ]
+    assert len(found.tables[1].rows) == 2 * 2 * 6
+    with pytest.raises(TextError, match="longer text"):
+        focus_stability.run(model, PointerEncoder(), [TailSimilarity()], corpus, lifetimes=(10**6,))
+
+
+def test_without_its_hysteresis_the_stability_bench_says_so() -> None:
+    loose = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2, cooldown=0)
+    model = TinyModel()
+    tokens = tuple(model.encode(TEXT))
+    tree = LifetimeTree(model, PointerEncoder(), block_size=4)
+    tree.append(tokens[:600])
+    records = stream(tree, Adversary("undoing"), loose, tokens[600:800], Stopwatch())
+    assert tree.length == 600
+    shaken = steadiness(records, loose.model_copy(update={"cooldown": 2}))
+    assert shaken.ping_pongs > 0
+    assert shaken.oscillations > 0
+    held = loose.model_copy(update={"cooldown": 2})
+    calm = steadiness(stream(tree, Adversary("undoing"), held, tokens[600:800], Stopwatch()), held)
+    assert (calm.ping_pongs, calm.oscillations) == (0, 0)

@@ -95,6 +95,8 @@ def steadiness(records: Sequence[Refocus], settings: FocusSettings) -> Steadines
 class Adversary:
     """Scores that have nothing to do with the text, after one of the SHAKES."""
 
+    version = 0
+
     def __init__(self, shake: Shake, seed: int = 0) -> None:
         self.name: str = shake
         self._shake = shake
@@ -130,6 +132,7 @@ class Noisy:
 
     def __init__(self, scorer: FocusScorer, deviation: float, seed: int = 0) -> None:
         self.name = f"{scorer.name} + noise {deviation:g}"
+        self.version = scorer.version
         self._scorer = scorer
         self._deviation = deviation
         self._draws = np.random.default_rng(seed)

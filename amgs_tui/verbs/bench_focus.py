@@ -264,7 +264,6 @@ def bench_scale(
 
     del as_json
     model = session.load_model(progress)
-<<<<<<< HEAD
     corpus = read_texts(model, text, "focus-scale")
     return focus_scale.run(
         model,
@@ -275,12 +274,6 @@ def bench_scale(
         rounds=rounds,
         quick=quick,
         progress=progress,
-=======
-    corpus = read_texts(model, text, "focus-stability")
-    encoder = _encoder(model, gist)
-    return focus_stability.run(
-        model, encoder, _scorers(session, model), corpus, quick=quick, progress=progress
->>>>>>> 30fc94a (Adversaries are scorers with a version, like every other)
     )
 
 

@@ -46,6 +46,53 @@ def bench_locomo(
     return locomo.run(data, embedder, progress=progress)
 
 
+@verb("bench search", summary="Measure how long a search takes in stores of any size.", long=True)
+def bench_search(
+    session: Session,
+    *,
+    blocks: Annotated[
+        str, typer.Option("--blocks", metavar="N,N", help="Sizes of the stores.")
+    ] = "10000,100000",
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="A folder of books as .txt files.")
+    ] = None,
+    work: Annotated[
+        Path | None, typer.Option("--work", metavar="DIR", help="Where stores are kept for the next run.")
+    ] = None,
+    questions: Annotated[int, typer.Option("--questions", metavar="N", min=5, help="Timed.")] = 200,
+    frames: Annotated[int, typer.Option("--frames", metavar="N", min=2, help="Timed.")] = 40,
+    sample: Annotated[int, typer.Option("--sample", metavar="N", min=10, help="Embedded texts.")] = 3000,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Fills stores with the books' paragraphs, varied until there are enough, and asks their sentences: search,
+    the SESSION frame, opening; beside them bm25s with NumPy, and the database's own scan.
+
+    Without --work the stores are gone afterwards. A million blocks take about 12 GiB of disk and half an hour.
+    """
+    import tempfile
+
+    from amgs.errors import UsageError
+    from amgs_tui.benches import search
+    from amgs_tui.models import text_models
+
+    del as_json  # read by whoever writes the result
+    if data is None:
+        raise UsageError(
+            "The bench needs books, and none were given.",
+            way_out="Give their folder: `bench search --data DIR`.",
+        )
+    sizes = [int(size) for size in blocks.replace("_", "").split(",") if size.strip().isdecimal()]
+    if not sizes or min(sizes) < 100:
+        raise UsageError(
+            f"{blocks!r} names no sizes.", way_out="Give numbers from 100 on: `--blocks 10000,100000`."
+        )
+    embedder, _, _ = text_models(session.model_spec, session.settings.model, lambda: None)
+    effort = search.Effort(questions, frames, sample)
+    with tempfile.TemporaryDirectory() as temporary:
+        return search.run(data, embedder, sizes, work or Path(temporary), effort=effort, progress=progress)
+
+
 @verb("bench tui", summary="Measure how soon the screen answers.", long=True)
 def bench_tui(
     session: Session,

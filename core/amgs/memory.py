@@ -434,6 +434,14 @@ class Memory:
         with self._lock:
             return waterfall.gather(request, self._derived.sources(), self.settings.retrieval)
 
+    def nearest(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
+        """Ids and cosines of the blocks nearest in meaning, as the vector layer finds them."""
+        with self._lock:
+            sources = self._derived.sources()
+            found = sources.vectors.search(sources.embed(query), limit)
+            ids = {one.number: one.block.id for one in sources.blocks.stored([n for n, _ in found])}
+        return [(ids[number], cosine) for number, cosine in found]
+
     def why(
         self,
         query: str,

@@ -32,7 +32,8 @@ def reinforce(
     if not wanted:
         return
     with store.transaction():
-        missing = [i for i in wanted if i not in stored_blocks.existing(store, wanted)]
+        known = stored_blocks.existing(store, wanted)
+        missing = [i for i in wanted if i not in known]
         if missing:
             raise UnknownBlockError(
                 f"There is no block {missing[0][:12]}.",

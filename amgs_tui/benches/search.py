@@ -78,7 +78,8 @@ def run(
     books = Books(data)
     work.mkdir(parents=True, exist_ok=True)
     embedder.embed(["The model is loaded before anything is measured."])
-    stores, found = [], {}
+    stores: list[LargeStore] = []
+    found: dict[int, Measured] = {}
     for size in sizes:
         store = prepare(
             books,
@@ -118,14 +119,14 @@ def _measure(store: LargeStore, books: Books, embedder: Embedder, effort: Effort
             memory.search(questions.pop())
         framed = [questions.pop() for _ in range(min(effort.frames, len(questions)))]
         for question in questions:
-            measured.searches.append(_timed(lambda q=question: _noted(memory.search(q), measured)))
-            measured.embeddings.append(_timed(lambda q=question: embedder.embed([q])))
+            measured.searches.append(_timed(lambda q: _noted(memory.search(q), measured), question))
+            measured.embeddings.append(_timed(lambda q: embedder.embed([q]), question))
         for question in framed:
-            measured.sessions.append(_timed(lambda q=question: memory.assemble("SESSION", query=q)))
+            measured.sessions.append(_timed(lambda q: memory.assemble("SESSION", query=q), question))
         memory.ingest_text(
             f"A note that came in at {perf_counter()} while {store.blocks} blocks were searched."
         )
-        measured.after_change = _timed(lambda: memory.search(questions[0]))
+        measured.after_change = _timed(memory.search, questions[0])
     _peers(store, questions, embedder, measured)
     return measured
 
@@ -155,14 +156,16 @@ def _peers(store: LargeStore, questions: Sequence[str], embedder: Embedder, meas
         for question in questions[:WARM_UP]:
             peer.search(question, 10)
         for question in questions[WARM_UP:]:
-            measured.peer.append(_timed(lambda q=question: peer.search(q, 10)))
-        true = {}
+            measured.peer.append(_timed(lambda q: peer.search(q, 10), question))
+        true = []
         for question in questions[:SCANS]:
             vector = embedder.embed([question])[0]
-            measured.scans.append(_timed(lambda v=vector: true.setdefault(question, nearest(raw, v, DEPTH))))
-        ids = {q: _ids(raw, [number for number, _ in found]) for q, found in true.items()}
+            start = perf_counter()
+            found = nearest(raw, vector, DEPTH)
+            measured.scans.append(1000.0 * (perf_counter() - start))
+            true.append((question, _ids(raw, [number for number, _ in found])))
     with _opened(store, embedder) as memory:
-        shares = [recall([i for i, _ in memory.nearest(q, DEPTH)], wanted) for q, wanted in ids.items()]
+        shares = [recall([i for i, _ in memory.nearest(q, DEPTH)], ids) for q, ids in true]
         measured.recall = float(np.mean(shares))
 
 
@@ -176,9 +179,9 @@ def _texts(store: Store, numbers: NDArray[np.int64]) -> Iterator[str]:
         yield from (text for _, text in stored_blocks.texts(store, some))
 
 
-def _timed(act: Callable[[], object]) -> float:
+def _timed(act: Callable[[str], object], question: str) -> float:
     start = perf_counter()
-    act()
+    act(question)
     return 1000.0 * (perf_counter() - start)
 
 

@@ -25,6 +25,7 @@ from amgs.store import blocks as stored_blocks
 from amgs.store.connection import Store
 from amgs.store.nearest import nearest
 from amgs.text.embedding import Embedder
+from amgs.text.tokens import CountTokens
 from amgs_tui.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_tui.benches.large_corpus import NOW, Books
 from amgs_tui.benches.large_store import RAW, LargeStore, prepare
@@ -68,6 +69,7 @@ class Measured:
 def run(
     data: Path,
     embedder: Embedder,
+    count_tokens: CountTokens,
     sizes: Sequence[int],
     work: Path,
     *,
@@ -78,6 +80,7 @@ def run(
     books = Books(data)
     work.mkdir(parents=True, exist_ok=True)
     embedder.embed(["The model is loaded before anything is measured."])
+    count_tokens("So is the tokenizer.")
     stores: list[LargeStore] = []
     found: dict[int, Measured] = {}
     for size in sizes:
@@ -94,7 +97,7 @@ def run(
         if progress is not None:
             progress(len(stores), len(sizes), f"measuring a store of {size:,} blocks")
         stores.append(store)
-        found[size] = _measure(store, books, embedder, effort)
+        found[size] = _measure(store, books, embedder, count_tokens, effort)
         gc.collect()
     return _result(stores, found, embedder, books, effort)
 
@@ -102,19 +105,21 @@ def run(
 # --- one store --------------------------------------------------------------------------------------------
 
 
-def _measure(store: LargeStore, books: Books, embedder: Embedder, effort: Effort) -> Measured:
+def _measure(
+    store: LargeStore, books: Books, embedder: Embedder, count_tokens: CountTokens, effort: Effort
+) -> Measured:
     measured = Measured()
     questions = books.queries(effort.questions + WARM_UP + OPENINGS + 1 + effort.frames, SEED + store.blocks)
     start = perf_counter()
-    with _opened(store, embedder) as memory:
+    with _opened(store, embedder, count_tokens) as memory:
         memory.search(questions.pop())
     measured.derived = perf_counter() - start
     for _ in range(OPENINGS):
         start = perf_counter()
-        with _opened(store, embedder) as memory:
+        with _opened(store, embedder, count_tokens) as memory:
             memory.search(questions.pop())
             measured.opening.append(perf_counter() - start)
-    with _opened(store, embedder) as memory:
+    with _opened(store, embedder, count_tokens) as memory:
         for _ in range(WARM_UP):
             memory.search(questions.pop())
         framed = [questions.pop() for _ in range(min(effort.frames, len(questions)))]
@@ -127,12 +132,15 @@ def _measure(store: LargeStore, books: Books, embedder: Embedder, effort: Effort
             f"A note that came in at {perf_counter()} while {store.blocks} blocks were searched."
         )
         measured.after_change = _timed(memory.search, questions[0])
-    _peers(store, questions, embedder, measured)
+    true = _peers(store, questions, embedder, measured)
+    with _opened(store, embedder, count_tokens) as memory:
+        shares = [recall([i for i, _ in memory.nearest(q, DEPTH)], ids) for q, ids in true]
+        measured.recall = float(np.mean(shares))
     return measured
 
 
-def _opened(store: LargeStore, embedder: Embedder) -> Memory:
-    return Memory.open(store.path, clock=BenchClock(NOW), embedder=embedder)
+def _opened(store: LargeStore, embedder: Embedder, count_tokens: CountTokens) -> Memory:
+    return Memory.open(store.path, clock=BenchClock(NOW), embedder=embedder, count_tokens=count_tokens)
 
 
 def _noted(found: SearchResult, measured: Measured) -> None:
@@ -140,8 +148,10 @@ def _noted(found: SearchResult, measured: Measured) -> None:
         measured.layers.setdefault(layer.layer, []).append(layer.milliseconds)
 
 
-def _peers(store: LargeStore, questions: Sequence[str], embedder: Embedder, measured: Measured) -> None:
-    """The other ways, over the same vectors and texts; and how well our index finds what is truly nearest."""
+def _peers(
+    store: LargeStore, questions: Sequence[str], embedder: Embedder, measured: Measured
+) -> list[tuple[str, list[str]]]:
+    """The other ways, over the same vectors and texts; gives questions with the ids of what is truly nearest."""
     with Store.open(store.path, read_only=True) as raw:
         numbers = block_columns.embedded(raw)
         matrix = np.zeros((numbers.size, embedder.dimension), dtype=np.float32)
@@ -153,9 +163,8 @@ def _peers(store: LargeStore, questions: Sequence[str], embedder: Embedder, meas
             embedder,
             store.path.parent / "bm25s",
         )
-        for question in questions[:WARM_UP]:
-            peer.search(question, 10)
-        for question in questions[WARM_UP:]:
+        peer.search(questions[-1], 10)
+        for question in questions:
             measured.peer.append(_timed(lambda q: peer.search(q, 10), question))
         true = []
         for question in questions[:SCANS]:
@@ -164,9 +173,7 @@ def _peers(store: LargeStore, questions: Sequence[str], embedder: Embedder, meas
             found = nearest(raw, vector, DEPTH)
             measured.scans.append(1000.0 * (perf_counter() - start))
             true.append((question, _ids(raw, [number for number, _ in found])))
-    with _opened(store, embedder) as memory:
-        shares = [recall([i for i, _ in memory.nearest(q, DEPTH)], ids) for q, ids in true]
-        measured.recall = float(np.mean(shares))
+    return true
 
 
 def _ids(store: Store, numbers: Sequence[int]) -> list[str]:

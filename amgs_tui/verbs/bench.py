@@ -87,10 +87,11 @@ def bench_search(
         raise UsageError(
             f"{blocks!r} names no sizes.", way_out="Give numbers from 100 on: `--blocks 10000,100000`."
         )
-    embedder, _, _ = text_models(session.model_spec, session.settings.model, lambda: None)
+    embedder, _, count_tokens = text_models(session.model_spec, session.settings.model, lambda: None)
     effort = search.Effort(questions, frames, sample)
     with tempfile.TemporaryDirectory() as temporary:
-        return search.run(data, embedder, sizes, work or Path(temporary), effort=effort, progress=progress)
+        kept = work or Path(temporary)
+        return search.run(data, embedder, count_tokens, sizes, kept, effort=effort, progress=progress)
 
 
 @verb("bench tui", summary="Measure how soon the screen answers.", long=True)

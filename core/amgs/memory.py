@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -83,6 +84,9 @@ _PREFIX = re.compile(r"[0-9a-f]{4,64}")
 """Less than four digits of an id match by chance."""
 
 
+_COUNTS_KEPT = 4096
+
+
 class Memory:
     """One open memory. Make it with `Memory.open`; close it, or use it as a context manager.
 
@@ -104,7 +108,8 @@ class Memory:
         self.clock = clock
         self.settings = settings
         self._embedder = embedder
-        self._count_tokens = count_tokens
+        # A block that stands in the pool of one frame stands in that of the next.
+        self._count_tokens = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
         self._recogniser = recogniser
         # Indexes change while they catch up: one thread at a time reads through them.
         self._lock = threading.RLock()
@@ -496,9 +501,12 @@ class Memory:
 
     def _log_use(self, frame: Frame, asked: pipeline.FrameRequest) -> None:
         chosen = {c.block.id: c for c in frame.selected}
+        reached = [i for i, c in chosen.items() if "graph" in c.layers]
+        with self._lock:
+            view = self._derived.graph.view()
         with self._store.transaction():
-            reached = [i for i, c in chosen.items() if "graph" in c.layers]
-            walked = reinforcing.walked_edges(self._store, reached, chosen)
+            numbers = stored_blocks.numbers_of(self._store, list(chosen))
+            walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
             forecasts.log(self._store, frame, tuple(chosen.values()), walked)
             self.frames.record(frame, asked, walked)
             stored_scores.put(self._store, frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)

@@ -100,3 +100,13 @@ def test_minilm_puts_a_paraphrase_first() -> None:
         ]
     )
     assert query @ router > query @ bread
+
+
+@pytest.mark.real
+def test_a_text_alone_gets_the_vector_it_gets_among_others() -> None:
+    model = MiniLM()
+    texts = ["Who keeps the dome key?", "", "  spaced \n out ", "long " * 2000, "Émile's №5 — ça?", "a\0b"]
+    together = model.embed(texts)
+    assert model._alone is not None
+    alone = np.stack([model.embed([text])[0] for text in texts])
+    assert np.allclose(alone, together, atol=0.01 if model._precision == "bfloat16" else 1e-5)

@@ -50,6 +50,8 @@ MOST_CONTENT_TERMS = 24
 _STAMP = "stamp.json"
 _WRITER_BYTES = 30_000_000
 _DELETED_AT_ONCE = 1000
+_RARE = 20
+"""A filter that passes fewer than one in so many documents is made part of the query."""
 
 Contents = Callable[[Sequence[int]], Iterable[tuple[int, str]]]
 """Reads (number, content) of blocks by their numbers."""
@@ -92,7 +94,7 @@ class KeywordIndex:
         self._common = {stem for word in COMMON_WORDS for stem in self._words.analyze(word)}
         self._vocabulary: dict[str, int] | None = None
         self._refresh()
-        self._numbers = self._held()
+        self._known: NDArray[np.int64] | None = None
 
     @classmethod
     def open(cls, directory: Path | None, *, read_only: bool = False) -> KeywordIndex:
@@ -129,6 +131,13 @@ class KeywordIndex:
     def numbers(self) -> NDArray[np.int64]:
         """Numbers of the documents it holds, ascending: (n,)."""
         return self._numbers
+
+    @property
+    def _numbers(self) -> NDArray[np.int64]:
+        """Read with the first change: a search has no need of them."""
+        if self._known is None:
+            self._known = self._held()
+        return self._known
 
     def close(self) -> None:
         """Let running merges finish and seal the files under their checksum; without it the next open builds
@@ -187,13 +196,13 @@ class KeywordIndex:
         self._index.reload()
         kept = np.setdiff1d(self._numbers, gone)
         self._refresh()
-        self._numbers = np.union1d(kept, np.array(added, dtype=np.int64))
+        self._known = np.union1d(kept, np.array(added, dtype=np.int64))
 
     def _move_to_memory(self) -> None:
         self._directory, self._read_only, self._writer = None, False, None
         self._index = _registered(Index(_schema()))
         self._refresh()
-        self._numbers = self._held()
+        self._known = None
 
     # --- reading ----------------------------------------------------------------------------------------
 
@@ -252,9 +261,10 @@ class KeywordIndex:
             return Postings(np.zeros(0, np.int64), np.zeros(0, np.float64))
         query = _term_query(self._schema, "content", term)
         found = self._searcher.search(query, min(limit, self.documents), count=False).hits
-        numbers = self._numbers_at([address for _, address in found])
-        scores = [round(float(score), 5) for score, _ in found]
-        return Postings(np.array(numbers, dtype=np.int64), np.array(scores, dtype=np.float64))
+        if not found:
+            return Postings(np.zeros(0, np.int64), np.zeros(0, np.float64))
+        scores, addresses = zip(*found, strict=True)
+        return Postings(self._numbers_at(list(addresses)), np.array(scores, dtype=np.float64).round(5))
 
     def vocabulary(self) -> dict[str, int]:
         """Every stem with the number of documents that hold it; read once a commit."""
@@ -277,12 +287,18 @@ class KeywordIndex:
         query = Query.boolean_query(
             [(Occur.Should, q if weight == 1.0 else Query.boost_query(q, weight)) for q, weight in queries]
         )
+        if allowed is not None and allowed.size * _RARE < self.documents:
+            # So few may be found that the index had better look only at them; they score nothing for it.
+            only = Query.term_set_query(self._schema, "number", allowed.tolist())
+            query = Query.boolean_query(
+                [(Occur.Must, query), (Occur.Must, Query.const_score_query(only, 0.0))]
+            )
         # Twice the limit, so that equal scores at the edge are cut by number and not by where a merge left
         # them.
         look = min(2 * limit, self.documents)
         while True:
             found = self._searcher.search(query, look, count=False).hits
-            numbers = np.array(self._numbers_at([address for _, address in found]), dtype=np.int64)
+            numbers = self._numbers_at([address for _, address in found])
             passes = np.ones(len(found), dtype=bool) if allowed is None else _contains(allowed, numbers)
             if int(passes.sum()) >= limit or len(found) < look or look >= self.documents:
                 break
@@ -331,10 +347,10 @@ class KeywordIndex:
         weight = idf(self.documents, frequency)
         return IdentifierTerm(identifier, frequency, weight, (weight / idf(self.documents, 1)) ** 2)
 
-    def _numbers_at(self, addresses: list[DocAddress]) -> list[int]:
-        return (
-            [int(n or 0) for n in self._searcher.fast_field_values("number", addresses)] if addresses else []
-        )
+    def _numbers_at(self, addresses: list[DocAddress]) -> NDArray[np.int64]:
+        """The numbers of documents: (k,)."""
+        found = self._searcher.fast_field_values("number", addresses) if addresses else []
+        return np.array(found, dtype=np.int64)
 
     def _refresh(self) -> None:
         self._searcher: Searcher = self._index.searcher()
@@ -347,7 +363,7 @@ class KeywordIndex:
             if self.documents
             else []
         )
-        return np.sort(np.array(self._numbers_at([a for _, a in found]), dtype=np.int64))
+        return np.sort(self._numbers_at([a for _, a in found]))
 
     def _write(self) -> IndexWriter:
         if self._writer is None:

@@ -33,6 +33,8 @@ SMALLEST_SHARE = 0.05
 """A filter that lets less of the store through is answered exactly."""
 
 _CHUNK = 50_000
+_FEW = 8
+_REMEMBERED = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +85,8 @@ class VectorIndex:
         self._matrix = np.zeros((0, dimension), dtype=np.float32)
         self._numbers = np.zeros(0, dtype=np.int64)
         self._row_of: dict[int, int] = {}
-        self._memo: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+        # For the filters asked last, held themselves so that none is mistaken for another.
+        self._memo: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
     def __len__(self) -> int:
         return self._gone.size - self.gone + len(self._row_of)
@@ -254,20 +257,33 @@ class VectorIndex:
 
     def _findable(self, allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """The rows that may be found, remembered for the filter that was asked last: (k,)."""
-        if self._memo is not None and allowed is not None and self._memo[0] is allowed:
-            return self._memo[1]
+        for asked, rows in self._memo:
+            if asked is allowed:
+                return rows
+        if allowed is not None and allowed.size * _FEW < len(self):
+            rows = np.sort(self._locate(allowed))
+            return rows[rows >= 0]
         numbers = np.concatenate([self._base.numbers, self._numbers[: self.tail]])
         passes = np.ones(numbers.size, dtype=np.bool_) if allowed is None else contains(allowed, numbers)
         passes[: self._gone.size] &= ~self._gone
         rows = np.flatnonzero(passes)
         if allowed is not None:
-            self._memo = (allowed, rows)
+            self._memo = [(allowed, rows), *self._memo[: _REMEMBERED - 1]]
         return rows
+
+    def _numbers_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers of rows of base and tail together: (m,)."""
+        after = self._base.numbers.size
+        late = rows >= after
+        numbers = np.zeros(rows.size, dtype=np.int64)
+        numbers[~late] = self._base.numbers[rows[~late]]
+        numbers[late] = self._numbers[rows[late] - after]
+        return numbers
 
     def _leave_base(self, numbers: NDArray[np.int64]) -> None:
         rows = self._base.rows(numbers)
         self._gone[rows[rows >= 0]] = True
-        self._memo = None
+        self._memo = []
         self.__dict__.pop("gone", None)
 
     def _reserve(self, rows: int) -> None:
@@ -284,53 +300,33 @@ class VectorIndex:
 class Comparison:
     """A query beside the vectors of an index, as the index was when it was asked.
 
-    exact: whether every cosine was measured; else the nearest were looked up in the neighbour graph of the base.
+    exact: whether everything that may be found is measured; else the nearest are looked up in the neighbour graph
+    of the base.
     """
 
     def __init__(self, index: VectorIndex, direction: Vector, allowed: NDArray[np.int64] | None) -> None:
         self._index = index
         self._direction = direction
-        self._allowed = allowed
         self._rows = index._findable(allowed) if direction.any() else np.zeros(0, dtype=np.int64)
-        size = max(len(index), 1)
-        self.exact = not index.approximate or self._rows.size < SMALLEST_SHARE * size
-
-    @cached_property
-    def _cosines(self) -> NDArray[np.float32]:
-        """(n,) of every row of base and tail."""
-        index = self._index
-        base = index._base.matrix @ self._direction
-        return np.concatenate([base, index._matrix[: index.tail] @ self._direction]) if index.tail else base
-
-    def _numbers(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        index = self._index
-        after = index._base.numbers.size
-        if not index.tail:
-            return np.asarray(index._base.numbers[rows])
-        return (
-            np.concatenate([index._base.numbers, index._numbers[: index.tail]])[rows]
-            if after
-            else (index._numbers[rows])
-        )
+        few = self._rows.size < SMALLEST_SHARE * max(len(index), 1)
+        self.exact = few or not index.approximate
+        self._whole = self.exact and not (few and index.approximate)
 
     def best(self, limit: int) -> list[tuple[int, float]]:
         """The best `limit` (number, cosine) of those that may be found; ties by number."""
         if limit <= 0 or not self._rows.size:
             return []
         rows = None if self.exact else self._near(limit)
-        if rows is None:
-            rows, cosines = self._rows, self._cosines[self._rows]
-        else:
-            cosines = self._index._take(rows) @ self._direction
-        numbers = self._numbers(rows)
+        rows, cosines = (self._rows, self._found) if rows is None else (rows, self._measured(rows))
         if limit < cosines.size:
             # Everything as good as the last one in, so that ties at the edge are cut by number.
             edge = np.partition(cosines, cosines.size - limit)[cosines.size - limit]
             top = np.flatnonzero(cosines >= edge)
         else:
             top = np.arange(cosines.size)
-        order = top[np.lexsort((numbers[top], -cosines[top]))][:limit]
-        return [(int(numbers[i]), _clipped(float(cosines[i]))) for i in order]
+        numbers = self._index._numbers_of(rows[top])
+        order = np.lexsort((numbers, -cosines[top]))[:limit]
+        return [(int(numbers[i]), _clipped(float(cosines[top[i]]))) for i in order]
 
     def of(self, numbers: Iterable[int]) -> dict[int, float]:
         """Cosine of each given block that has a vector."""
@@ -339,12 +335,12 @@ class Comparison:
         held = rows >= 0
         if not held.any():
             return {}
-        cosines = self._cosines[rows[held]] if self.exact else self._index._take(rows[held]) @ self._direction
+        cosines = self._cosines[rows[held]] if self._whole else self._measured(rows[held])
         return {n: _clipped(c) for n, c in zip(wanted[held].tolist(), cosines.tolist(), strict=True)}
 
     def nearer(self, cosine: float) -> int:
         """How many of those that may be found are nearer than this; by measuring all."""
-        return int((self._cosines[self._rows] > cosine).sum())
+        return int((self._found > cosine).sum())
 
     @cached_property
     def spread(self) -> tuple[float, float]:
@@ -356,9 +352,9 @@ class Comparison:
         if not self._rows.size:
             return 0.0, 0.0
         if self.exact:
-            whole = self._rows.size == self._cosines.size
-            held = self._cosines if whole else self._cosines[self._rows]
-            return _rounded(float(held.mean(dtype=np.float64)), float(held.std(dtype=np.float64)))
+            return _rounded(
+                float(self._found.mean(dtype=np.float64)), float(self._found.std(dtype=np.float64))
+            )
         index, query = self._index, self._direction.astype(np.float64)
         left = index._take(np.flatnonzero(index._gone)) @ query
         late = index._matrix[: index.tail] @ query
@@ -366,6 +362,24 @@ class Comparison:
         mean = (float(index._base.total @ query) - left.sum() + late.sum()) / size
         square = (float(query @ index._base.second @ query) - (left**2).sum() + (late**2).sum()) / size
         return _rounded(mean, float(np.sqrt(max(square - mean * mean, 0.0))))
+
+    @cached_property
+    def _cosines(self) -> NDArray[np.float32]:
+        """(n,) of every row of base and tail."""
+        index = self._index
+        base = index._base.matrix @ self._direction
+        return np.concatenate([base, index._matrix[: index.tail] @ self._direction]) if index.tail else base
+
+    @cached_property
+    def _found(self) -> NDArray[np.float32]:
+        """(k,) of the rows that may be found."""
+        if self.exact and not self._whole:
+            return self._measured(self._rows)
+        whole = self._rows.size == self._cosines.size
+        return self._cosines if whole else self._cosines[self._rows]
+
+    def _measured(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        return np.asarray(self._index._take(rows) @ self._direction)
 
     def _near(self, limit: int) -> NDArray[np.int64] | None:
         """Rows that are near and may be found, at least `limit`; None where the graph does not bring so many."""

@@ -5,10 +5,11 @@ The decay clock of what was assembled, and of the edges walked, starts anew (AMG
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from amgs.errors import UnknownBlockError
+from amgs.graph.view import GraphView
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
 from amgs.store import reinforcement_log
@@ -48,14 +49,21 @@ def reinforce(
 
 
 def walked_edges(
-    store: Store, reached: Collection[str], selected: Collection[str]
+    view: GraphView, reached: Collection[str], selected: Mapping[str, int]
 ) -> tuple[stored_edges.Key, ...]:
-    """Edges by which blocks found through the graph hang on the other selected ones."""
-    if not reached:
-        return ()
-    keep = set(selected)
-    return tuple(
-        stored_edges.key(e)
-        for e in stored_edges.touching(store, reached)
-        if e.source_id in keep and e.target_id in keep
-    )
+    """Edges by which blocks found through the graph hang on the other selected ones, sorted. selected: the number
+    of each block by id.
+    """
+    ids = {number: block_id for block_id, number in selected.items()}
+    c = view.columns
+    found: set[stored_edges.Key] = set()
+    for block_id in reached:
+        node = view.index_of(selected[block_id])
+        if node is None:
+            continue
+        ties = view.ties
+        for row in ties.edge[int(ties.starts[node]) : int(ties.starts[node + 1])].tolist():
+            begin, end = ids.get(int(c.source[row])), ids.get(int(c.target[row]))
+            if begin is not None and end is not None:
+                found.add((begin, end, str(c.relation[row])))
+    return tuple(sorted(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from amgs.errors import ModelError
 from amgs.model import Progress, Vector
+from amgs.text.bert import encoder
 from amgs.text.embedding import normalised
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
@@ -31,6 +32,7 @@ class MiniLM:
         self._precision = precision
         self._batch = batch
         self._loaded: Any = None
+        self._alone: Callable[[str], Vector] | None = None
 
     @property
     def name(self) -> str:
@@ -42,6 +44,8 @@ class MiniLM:
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
         model = self._model()
+        if len(texts) == 1 and self._alone is not None:
+            return normalised(self._alone(texts[0].replace("\0", " ").strip())[None])
         # Neighbours in length share a batch, so that little of it is padding.
         order = np.argsort([len(t) for t in texts], kind="stable")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -74,6 +78,7 @@ class MiniLM:
                 )
             except (ImportError, OSError, ValueError) as error:
                 raise _missing(self._given or source, str(error).strip().split("\n", 1)[0]) from error
+            self._alone = encoder(self._loaded)
         return self._loaded
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from amgs.errors import UsageError
 from amgs_focus.errors import FocusError, TraceError
 from amgs_focus.lineage import TraceDiff
-from amgs_focus.records import FocusView, NodeRef
+from amgs_focus.records import REASON_SENTENCES, FocusView, NodeRef
 from amgs_tui.headless.drawing import draw
 from amgs_tui.headless.output import write
 from amgs_tui.pictures.canvas import Canvas
@@ -237,6 +238,19 @@ def test_every_verb_has_a_table_and_json_and_what_the_pane_shows_a_picture(
             assert capsys.readouterr().out.strip()
         if call.verb.pane == "focus":
             assert draw(desk.session, result, Canvas(100, 30)).plain.count("\n") == 29
+
+
+def test_the_manual_runs_as_it_stands(desk: Desk) -> None:
+    manual = (Path(__file__).parents[2] / "docs" / "focus.md").read_text(encoding="utf-8")
+    lines = [
+        line for block in re.findall(r"```amgs\n(.*?)```", manual, flags=re.S) for line in block.splitlines()
+    ]
+    assert len(lines) > 20
+    for line in lines:
+        desk(line)
+    assert [one.name for one in desk("focus branches").branches] == ["main", "branch-1", "early"]
+    for reason in REASON_SENTENCES:
+        assert f"| `{reason}` |" in manual
 
 
 def test_a_setting_before_and_after(desk: Desk) -> None:

@@ -260,4 +260,4 @@ def _exported(config: RunConfig, model: BaseModel, corpus: Corpus, record: RunRe
     sizes: dict[str, int] = {part: sum(p.numel() for p in net.parameters()) for part, net in nets.items()}
     card.write_text(gist_card(config, record, corpus, sizes, version), encoding="utf-8")
     standing = _standing(config, model, record)
-    return replace(standing, checkpoint=str(checkpoint), card=str(card))
+    return replace(standing, checkpoint=str(checkpoint), card=str(card), complete=True)

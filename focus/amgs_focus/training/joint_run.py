@@ -263,7 +263,7 @@ class _JointRun:
             joint_card(self._config, self._record, self._corpus, tuple(last.values())), encoding="utf-8"
         )
         kept = ", ".join(str(self._checkpoint(name)) for name in last.values())
-        return replace(self._standing(), checkpoint=kept, card=str(card))
+        return replace(self._standing(), checkpoint=kept, card=str(card), complete=True)
 
 
 def starting_lens(model: BaseModel) -> FocusScorer:

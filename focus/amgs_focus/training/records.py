@@ -66,10 +66,7 @@ class TrainedRun:
     checkpoint: str = ""
     card: str = ""
     effects: tuple[Effect, ...] = ()
-
-    @property
-    def complete(self) -> bool:
-        return bool(self.card)
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)

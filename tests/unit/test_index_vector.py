@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from amgs.errors import ModelError
-from amgs.index.vector import VectorIndex, unit
+from amgs.index.shelf import Shelf, Stamp
+from amgs.index.vector import Base, VectorIndex, unit
 
 
 def slow(
@@ -76,3 +79,100 @@ def test_cosines_are_given_for_blocks_that_have_a_vector() -> None:
     index.add([7], np.array([[3.0, 4.0]], dtype=np.float32))
     assert index.cosines(np.array([1.0, 0.0], dtype=np.float32), [7, 8]) == {7: pytest.approx(0.6)}
     assert index.cosines(np.array([1.0, 0.0], dtype=np.float32), []) == {}
+
+
+# --- a base beside the store ------------------------------------------------------------------------------
+
+
+def kept(
+    tmp_path: Path, index: VectorIndex, revision: int = 1, *, approximate_from: int = 10**9
+) -> VectorIndex:
+    """The index as it is after it was written and opened again."""
+    shelf = Shelf(tmp_path / "vectors", 1)
+    with shelf.writing(Stamp("s", revision), {}) as folder:
+        index.write(folder, approximate_from=approximate_from)
+    generation = shelf.latest("s")
+    assert generation is not None
+    return VectorIndex(index.dimension, Base.read(generation))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 10_000), st.integers(2, 40), st.booleans())
+def test_a_kept_index_changes_like_one_in_memory(tmp_path: Path, seed: int, size: int, again: bool) -> None:
+    chance = np.random.default_rng(seed)
+    plain = VectorIndex(8)
+    plain.add(np.arange(1, size), chance.normal(size=(size - 1, 8)).astype(np.float32))
+    base = kept(tmp_path, plain)
+    for index in (plain, base):
+        later = np.random.default_rng(seed + 1)
+        index.remove(later.integers(1, size, size=size // 4))
+        replaced = np.unique(later.integers(1, size + 9, size=size // 3 + 1))
+        index.add(replaced, later.normal(size=(replaced.size, 8)).astype(np.float32))
+    if again:
+        base = kept(tmp_path, base, 2)
+    query = chance.normal(size=8).astype(np.float32)
+    allowed = np.flatnonzero(chance.random(size + 9) < 0.6).astype(np.int64)
+    assert base.numbers.tolist() == plain.numbers.tolist() and len(base) == len(plain)
+    assert base.search(query, 7, allowed) == plain.search(query, 7, allowed)
+    assert base.compare(query, allowed).spread == pytest.approx(
+        plain.compare(query, allowed).spread, abs=2e-6
+    )
+    every = plain.numbers.tolist()
+    assert base.cosines(query, every) == plain.cosines(query, every)
+    firsts = np.array(every, dtype=np.int64)
+    assert np.allclose(base.together(firsts, firsts[::-1]), plain.together(firsts, firsts[::-1]), atol=1e-5)
+    found, wanted = (i.nearest(unit(query[None]), 3, floor=-1, allowed=allowed) for i in (base, plain))
+    assert found.rows.tolist() == wanted.rows.tolist()
+
+
+def clustered(chance: np.random.Generator, size: int, dimension: int = 48) -> NDArray[np.float32]:
+    """Vectors around some centres, as those of texts are."""
+    centres = chance.normal(size=(40, dimension))
+    return (centres[chance.integers(0, 40, size)] + 0.7 * chance.normal(size=(size, dimension))).astype(
+        np.float32
+    )
+
+
+def test_the_neighbour_graph_finds_what_the_product_finds(tmp_path: Path) -> None:
+    chance = np.random.default_rng(5)
+    plain = VectorIndex(48)
+    plain.add(np.arange(1, 3001), clustered(chance, 3000))
+    near = kept(tmp_path, plain, approximate_from=1000)
+    assert near.approximate and not plain.approximate
+    for index in (plain, near):
+        later = np.random.default_rng(6)
+        index.remove(np.arange(1, 3001, 50))
+        index.add(np.arange(2990, 3200), clustered(later, 210))
+    queries = clustered(chance, 40)
+    shares = []
+    for query in queries:
+        exact, found = plain.search(query, 50), near.search(query, 50)
+        shares.append(len({n for n, _ in exact} & {n for n, _ in found}) / 50)
+        # Who is found is approximate, how near it is is not.
+        assert dict(found) == pytest.approx(plain.cosines(query, [n for n, _ in found]), abs=2e-5)
+        assert near.compare(query).spread == pytest.approx(plain.compare(query).spread, abs=1e-4)
+    assert np.mean(shares) >= 0.97
+    # Written again: the graph loses who left and learns who came.
+    third = kept(tmp_path, near, 2, approximate_from=1000)
+    assert third.approximate and third.tail == 0 and third.numbers.tolist() == plain.numbers.tolist()
+    wanted = [{n for n, _ in plain.search(q, 50)} for q in queries]
+    assert (
+        np.mean(
+            [len({n for n, _ in third.search(q, 50)} & w) / 50 for q, w in zip(queries, wanted, strict=True)]
+        )
+        >= 0.95
+    )
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
+def test_a_filter_before_the_neighbour_graph_lets_through_enough(tmp_path: Path, share: float) -> None:
+    chance = np.random.default_rng(7)
+    plain = VectorIndex(48)
+    plain.add(np.arange(1, 2001), clustered(chance, 2000))
+    near = kept(tmp_path, plain, approximate_from=1000)
+    allowed = np.sort(chance.permutation(np.arange(1, 2001))[: int(share * 2000)])
+    for query in clustered(chance, 10):
+        found = near.search(query, 20, allowed)
+        exact = plain.search(query, 20, allowed)
+        assert len(found) == 20 and set(allowed.tolist()) >= {n for n, _ in found}
+        assert len({n for n, _ in exact} & {n for n, _ in found}) >= 17

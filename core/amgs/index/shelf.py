@@ -43,8 +43,8 @@ class Generation:
 
     def array(self, name: str) -> NDArray[Any]:
         """An array by its name, mapped and read-only."""
-        mapped: NDArray[Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-        return mapped
+        # As a plain array: numpy's own mapped class makes every small slice dear.
+        return np.asarray(np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
 
 
 class Shelf:

@@ -326,7 +326,7 @@ class Comparison:
             top = np.arange(cosines.size)
         numbers = self._index._numbers_of(rows[top])
         order = np.lexsort((numbers, -cosines[top]))[:limit]
-        return [(int(numbers[i]), _clipped(float(cosines[top[i]]))) for i in order]
+        return list(zip(numbers[order].tolist(), _clipped(cosines[top[order]]).tolist(), strict=True))
 
     def of(self, numbers: Iterable[int]) -> dict[int, float]:
         """Cosine of each given block that has a vector."""
@@ -336,7 +336,7 @@ class Comparison:
         if not held.any():
             return {}
         cosines = self._cosines[rows[held]] if self._whole else self._measured(rows[held])
-        return {n: _clipped(c) for n, c in zip(wanted[held].tolist(), cosines.tolist(), strict=True)}
+        return dict(zip(wanted[held].tolist(), _clipped(cosines).tolist(), strict=True))
 
     def nearer(self, cosine: float) -> int:
         """How many of those that may be found are nearer than this; by measuring all."""
@@ -423,9 +423,9 @@ def _chunks(numbers: NDArray[Any]) -> Iterable[NDArray[Any]]:
     return (numbers[start : start + _CHUNK] for start in range(0, numbers.size, _CHUNK))
 
 
-def _clipped(cosine: float) -> float:
+def _clipped(cosines: NDArray[np.float32]) -> NDArray[np.float64]:
     # Rounded: the last bits of a product depend on the size of the matrix, and a score must not.
-    return round(min(1.0, max(-1.0, cosine)), 5)
+    return np.clip(cosines.astype(np.float64), -1.0, 1.0).round(5)
 
 
 def _rounded(mean: float, deviation: float) -> tuple[float, float]:

@@ -1,0 +1,128 @@
+"""What is kept beside a large store gives the same answers as what is derived anew, whatever came between."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from amgs import Memory, Settings
+from amgs.clock import FixedClock
+from amgs.lifecycle.ingest import Draft
+from amgs.settings import GraphSettings, RetrievalSettings
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+SMALL = Settings(
+    retrieval=RetrievalSettings(approximate_from=100), graph=GraphSettings(fresh_centrality_nodes=0)
+)
+PLACES = ("harbour", "orchard", "quarry", "lantern", "ferry", "meadow", "chapel", "mill")
+
+
+@pytest.fixture(autouse=True)
+def every_size_is_worth_keeping(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amgs.derived._WORTH_KEEPING", 10)
+
+
+def opened(path: Path, settings: Settings = SMALL) -> Memory:
+    return Memory.open(path, clock=FixedClock(NOW), settings=settings)
+
+
+def text(i: int) -> str:
+    return f"Keeper {i % 7} wrote about the {PLACES[i % 8]} and the {PLACES[i * 3 % 8]} on day {i}."
+
+
+def fill(path: Path, start: int, count: int, settings: Settings = SMALL) -> None:
+    with opened(path, settings) as memory:
+        memory.ingest_many(
+            Draft(text(i), NOW - timedelta(days=i % 300), {"source": f"log/{i // 10}.md#{i % 10}"})
+            for i in range(start, start + count)
+        )
+        memory.apply_consolidation(memory.plan_consolidation())
+        memory.search("the lantern at the mill")
+
+
+def answers(path: Path, settings: Settings = SMALL) -> list[list[tuple[str, float]]]:
+    with opened(path, settings) as memory:
+        return [
+            [(hit.block.id, round(hit.score, 4)) for hit in memory.search(query).hits]
+            for query in ("who wrote about the quarry?", "the ferry and the chapel", "day 17")
+        ]
+
+
+def forget(path: Path) -> None:
+    for name in ("vectors", "graph", "blocks"):
+        folder = Path(f"{path}.index") / name
+        for file in sorted(folder.rglob("*"), reverse=True):
+            file.unlink() if file.is_file() else file.rmdir()
+
+
+def test_a_store_opens_from_what_was_kept(tmp_path: Path) -> None:
+    path = tmp_path / "m.duckdb"
+    fill(path, 0, 150)
+    kept = {name: list((Path(f"{path}.index") / name).iterdir()) for name in ("vectors", "graph", "blocks")}
+    assert all(len(found) == 1 for found in kept.values())
+    with opened(path) as memory:
+        assert memory.verify().faults == ()
+        assert max(c.parts.centrality for c in memory.search("quarry").hits) > 0
+
+
+def test_what_came_after_is_caught_up_from_the_store(tmp_path: Path) -> None:
+    path = tmp_path / "m.duckdb"
+    fill(path, 0, 150)
+    fill(path, 150, 12)
+    with opened(path) as memory:
+        newest = text(160)
+        assert memory.search(newest).hits[0].block.content == newest
+        gone = memory.search(text(3)).hits[0].block.id
+        memory.set_metadata(gone, status="archived")
+        assert gone not in {hit.block.id for hit in memory.search(text(3)).hits}
+        memory.undo(memory.operations(1)[0].id)
+        assert memory.search(text(3)).hits[0].block.id == gone
+        assert memory.verify().faults == ()
+
+
+def test_damage_beside_the_store_is_found_and_derived_anew(tmp_path: Path) -> None:
+    path = tmp_path / "m.duckdb"
+    fill(path, 0, 150)
+    wanted = answers(path)
+    matrix = next((Path(f"{path}.index") / "vectors").rglob("matrix.npy"))
+    raw = bytearray(matrix.read_bytes())
+    raw[-5] ^= 0xFF
+    matrix.write_bytes(bytes(raw))
+    with opened(path) as memory:
+        assert [fault.where for fault in memory.verify().faults if "kept" in fault.where] == ["kept vectors"]
+    with opened(path) as memory:
+        assert memory.verify().faults == ()
+    assert answers(path) == wanted
+    matrix = next((Path(f"{path}.index") / "blocks").rglob("episode.npy"))
+    matrix.write_bytes(matrix.read_bytes()[:-8])
+    assert answers(path) == wanted
+
+
+def test_nothing_kept_gives_the_same_answers(tmp_path: Path) -> None:
+    path = tmp_path / "m.duckdb"
+    fill(path, 0, 150, Settings())
+    wanted = answers(path, Settings())
+    forget(path)
+    assert answers(path, Settings()) == wanted
+
+
+def test_reading_only_uses_what_is_kept_and_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "m.duckdb"
+    fill(path, 0, 150)
+    before = sorted((file, file.stat().st_mtime_ns) for file in Path(f"{path}.index").rglob("*"))
+    with Memory.open(path, clock=FixedClock(NOW), settings=SMALL, read_only=True) as memory:
+        assert memory.search("the quarry").hits
+    assert before == sorted((file, file.stat().st_mtime_ns) for file in Path(f"{path}.index").rglob("*"))
+
+
+def test_the_page_on_retrieval_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fill(Path("memory.duckdb"), 0, 60)
+    page = (Path(__file__).parents[2] / "docs" / "retrieval.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    said: dict[str, object] = {"clock": FixedClock(NOW)}
+    exec(compile(example.replace("dome motor", "lantern mill"), "docs/retrieval.md", "exec"), said)
+    assert said["near"] and said["fall"]

@@ -138,10 +138,10 @@ def segments_of_files(files: Sequence[Path]) -> tuple[Segment, ...]:
     """Text files as a lifetime; raises InputError for one that cannot be read."""
     from amgs_focus.gist_tree import Segment
 
-    return tuple(Segment(f"{_text_of(file)}\n\n", meta={"label": file.name}) for file in files)
+    return tuple(Segment(f"{text_of(file)}\n\n", meta={"label": file.name}) for file in files)
 
 
-def _text_of(file: Path) -> str:
+def text_of(file: Path) -> str:
     try:
         return file.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:

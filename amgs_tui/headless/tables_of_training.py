@@ -36,3 +36,15 @@ def _(result: records.TrainedRun) -> Sheet:
 
 def _interval(found: tuple[float, float, float]) -> str:
     return f"{found[0]:+.4f} [{found[1]:+.4f}, {found[2]:+.4f}]"
+
+
+@table_of.register
+def _(result: records.Labelled) -> Sheet:
+    rows: list[tuple[object, ...]] = [
+        ("snapshots measured now", result.done),
+        ("snapshots in the folder", result.snapshots),
+        ("labels in the folder", result.labels),
+    ]
+    if result.screen == result.screen:  # not NaN: something was screened
+        rows.append(("rank correlation of screen and measurement", f"{result.screen:.2f}"))
+    return sheet(f"Labels in {result.folder}", "what* value:n", rows)

@@ -8,7 +8,7 @@ otherwise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 
@@ -64,6 +64,22 @@ class BaseModel(Protocol):
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """(N, d) -> (N, V) float32 logits. Flatten first: a batched product copies the matrix."""
+        ...
+
+
+@runtime_checkable
+class GatedModel(BaseModel, Protocol):
+    """A base model whose attention can be weighed from outside, as `screening` does."""
+
+    def forward_gated(
+        self, embeddings: torch.Tensor, cache: KVCache, bias: torch.Tensor, positions: torch.Tensor
+    ) -> torch.Tensor:
+        """(1, W, d) -> (1, W, d) as `forward`, after what the cache holds.
+
+        bias (W, held + W) is added to the attention's logits in every layer, −inf hides; it replaces the causal
+        mask, so it has to hide what comes later. positions (W,) take the place of dense ones. Gradients flow to
+        the bias.
+        """
         ...
 
 

@@ -157,7 +157,7 @@ class LensReader:
     """Makes a net's input of a view; keeps what one lifetime's views share."""
 
     def __init__(self, surprisal: NDArray[np.float32]) -> None:
-        self._surprisal = surprisal
+        self.surprisal = surprisal
         self._features: LensFeatures | None = None
         self._tail = TailGistCache()
 
@@ -165,7 +165,7 @@ class LensReader:
         """The input of a view with at least one entry."""
         context, tree = view.context, view.tree
         if self._features is None or self._features.tree is not tree:
-            self._features = LensFeatures(tree, self._surprisal)
+            self._features = LensFeatures(tree, self.surprisal)
         features = torch.from_numpy(self._features.of(view)).float()
         gists = self._tail.fetch(tree)
         recent = tree.tokens(max(0, tree.length - RECENT), tree.length).astype(np.int64)
@@ -199,6 +199,16 @@ class LensNetScorer:
         self.version = version
         self._causal = causal
         self._reader = LensReader(surprisal)
+
+    def twin(self) -> LensNetScorer:
+        """The causal control with the same weights."""
+        return LensNetScorer(
+            self.net,
+            self._reader.surprisal,
+            name=f"{self.name} causal",
+            version=self.version,
+            causal=True,
+        )
 
     def worth(self, view: LensView) -> Mapping[NodeRef, float]:
         """What each entry's detail is predicted to be worth, in the units of the training's targets.

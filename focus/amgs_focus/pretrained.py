@@ -169,6 +169,19 @@ class PretrainedModel:
         left, right = keys.chunk(2, dim=-1)
         return keys * cos + torch.cat([-right, left], dim=-1) * sin
 
+    def forward_gated(
+        self, embeddings: torch.Tensor, cache: KVCache, bias: torch.Tensor, positions: torch.Tensor
+    ) -> torch.Tensor:
+        output = self._decoder(
+            inputs_embeds=embeddings,
+            attention_mask=bias[None, None].to(embeddings),
+            position_ids=positions[None].to(embeddings.device),
+            past_key_values=cache.raw,
+            use_cache=True,
+        )
+        hidden: torch.Tensor = output.last_hidden_state
+        return hidden
+
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         scores: torch.Tensor = self._head(hidden)
         return scores.float()

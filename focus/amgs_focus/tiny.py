@@ -120,20 +120,28 @@ class TinyModel:
         return TinyCache()
 
     def forward(self, embeddings: Tensor, cache: KVCache | None = None) -> Tensor:
+        past, width = 0 if cache is None else cache.length, embeddings.shape[1]
+        causal = torch.ones(width, past + width, dtype=torch.bool).tril(past)
+        bias = torch.zeros(width, past + width, dtype=self._embedding.dtype).masked_fill(~causal, -math.inf)
+        return self._read(embeddings, cache, bias, torch.arange(past, past + width))
+
+    def forward_gated(self, embeddings: Tensor, cache: KVCache, bias: Tensor, positions: Tensor) -> Tensor:
+        return self._read(embeddings, cache, bias.to(self._embedding.dtype), positions)
+
+    def _read(self, embeddings: Tensor, cache: KVCache | None, bias: Tensor, positions: Tensor) -> Tensor:
         held: list[tuple[Tensor, Tensor]] = [] if cache is None else cache.raw
-        past = 0 if cache is None else cache.length
         hidden = embeddings.to(self._embedding.dtype)
         grown: list[tuple[Tensor, Tensor]] = []
         for number, layer in enumerate(self._layers):
             normed = _norm(hidden)
-            queries = _rotate(_heads(normed @ layer["queries"]), past)
-            keys = _rotate(_heads(normed @ layer["keys"]), past)
+            queries = _rotate(_heads(normed @ layer["queries"]), positions)
+            keys = _rotate(_heads(normed @ layer["keys"]), positions)
             values = _heads(normed @ layer["values"])
             if held:
                 keys = torch.cat((held[number][0], keys), dim=2)
                 values = torch.cat((held[number][1], values), dim=2)
             grown.append((keys, values))
-            mixed = _attend(queries, keys, values, past)  # (B, W, d)
+            mixed = _attend(queries, keys, values, bias)  # (B, W, d)
             hidden = hidden + mixed @ layer["out"]
             hidden = hidden + torch.nn.functional.silu(_norm(hidden) @ layer["up"]) @ layer["down"]
         if cache is not None:
@@ -169,20 +177,18 @@ def _heads(mixed: Tensor) -> Tensor:
     return mixed.view(batch, width, HEADS, HEAD_WIDTH).transpose(1, 2)
 
 
-def _rotate(states: Tensor, first: int) -> Tensor:
-    """RoPE: rotate the halves of (B, heads, W, head width) by the positions from `first` on."""
+def _rotate(states: Tensor, positions: Tensor) -> Tensor:
+    """RoPE: rotate the halves of (B, heads, W, head width) by the positions (W,)."""
     half = HEAD_WIDTH // 2
     frequencies = 100.0 ** (-torch.arange(half, dtype=states.dtype) / half)
-    angles = torch.arange(first, first + states.shape[2], dtype=states.dtype)[:, None] * frequencies
+    angles = positions.to(states.dtype)[:, None] * frequencies
     left, right = states[..., :half], states[..., half:]
     cosine, sine = angles.cos(), angles.sin()
     return torch.cat((left * cosine - right * sine, right * cosine + left * sine), dim=-1)
 
 
-def _attend(queries: Tensor, keys: Tensor, values: Tensor, past: int) -> Tensor:
-    """Causal attention of W new positions over `past` + W; returns (B, W, d)."""
+def _attend(queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
+    """Attention of W new positions over all with (W, past + W) added to its logits; returns (B, W, d)."""
     batch, _, width, _ = queries.shape
-    weights = queries @ keys.transpose(-1, -2) / math.sqrt(HEAD_WIDTH)
-    causal = torch.ones(width, past + width, dtype=torch.bool).tril(past)
-    weights = weights.masked_fill(~causal, -math.inf).softmax(-1)
+    weights = (queries @ keys.transpose(-1, -2) / math.sqrt(HEAD_WIDTH) + bias).softmax(-1)
     return (weights @ values).transpose(1, 2).reshape(batch, width, WIDTH)

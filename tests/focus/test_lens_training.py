@@ -26,10 +26,10 @@ from amgs_focus.training.lensnet import (
     LensTrainingState,
     examine,
     lens_losses,
-    spearman,
     start,
     train,
 )
+from amgs_focus.training.rank_correlation import spearman
 from tests.focus.focus_world import MODEL
 from tests.focus.lens_samples import GIST, RUNS, SHAPE, SURPRISAL, net, texts
 
@@ -86,7 +86,7 @@ def test_labels_come_back_from_disk_as_they_were(tmp_path: Path) -> None:
         snapshots=2,
         exact=3,
     )
-    assert (done.done, done.total) == (2, 2)
+    assert (done.done, done.snapshots) == (2, 2)
     found = read(tmp_path / "000001.parquet", MODEL, GIST)
     again = counterfactuals(found.snapshot)
     by_node = {(label.node, label.kind): label for label in again}
@@ -110,7 +110,7 @@ def test_labelling_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
         )
     first = (tmp_path / "000000.parquet").read_bytes()
     done = label_runs(tmp_path, texts(), runs, MODEL, GIST, TailSimilarity(), snapshots=2, exact=2)
-    assert (done.done, done.total) == (1, 2)
+    assert (done.done, done.snapshots) == (1, 2)
     assert (tmp_path / "000000.parquet").read_bytes() == first
 
 

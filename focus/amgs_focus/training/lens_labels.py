@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import torch
 
 from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import TextError
@@ -22,7 +24,10 @@ from amgs_focus.gistnet import GistEncoder
 from amgs_focus.labels import Candidate, Label, Snapshot, candidates, counterfactuals
 from amgs_focus.records import NodeRef
 from amgs_focus.scoring import FocusScorer
+from amgs_focus.screening import screen
 from amgs_focus.training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
+from amgs_focus.training.rank_correlation import spearman
+from amgs_focus.training.records import Labelled
 from amgs_focus.working_context import Entry, WorkingContext, gist_entry
 
 FORMAT = "amgs-lens-labels-1"
@@ -79,16 +84,6 @@ class LabelledSnapshot:
     asked: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Labelling:
-    """The outcome of a labelling run. done: snapshots labelled now; total: files in the folder after it."""
-
-    folder: Path
-    done: int
-    total: int
-    labels: int
-
-
 def label_runs(
     folder: Path,
     texts: Sequence[LensText],
@@ -98,41 +93,61 @@ def label_runs(
     scorer: FocusScorer,
     *,
     snapshots: int,
-    exact: int = 16,
+    exact: int = 12,
+    screened: bool = False,
     progress: Progress | None = None,
-) -> Labelling:
+) -> Labelled:
     """Label snapshots 0 to `snapshots` − 1, each with up to `exact` candidates; those on disk are kept.
 
-    What `progress` raises cancels; every finished snapshot is then on disk. Raises TextError when a text is too
-    short, FocusError when the model gives no numbers.
+    screened: half of the candidates are the best by one gated pass over all of them, and the pass's estimates
+    are kept; else chance chooses. What `progress` raises cancels; every finished snapshot is then on disk.
+    Raises TextError when a text is too short, FocusError when the model gives no numbers.
     """
     folder.mkdir(parents=True, exist_ok=True)
     done = labels = 0
+    agreed: list[float] = []
     for number in range(snapshots):
         path = folder / f"{number:06d}.parquet"
         if path.exists():
+            labels += len(pq.read_table(path, columns=["labels"])["labels"][0])
             continue
         if progress is not None:
             progress(number, snapshots, "labels")
         drawn = snapshot_at(number, texts, runs, model, gist, scorer)
-        chosen = choose(drawn, exact, random.Random(f"{runs.seed}:{number}:candidates"))
-        found = counterfactuals(drawn.snapshot, chosen, progress)
-        write(path, drawn, found)
-        done, labels = done + 1, labels + len(found)
-    return Labelling(folder, done, len(list(folder.glob("*.parquet"))), labels)
+        found = candidates(drawn.snapshot.context, drawn.snapshot.tree)
+        guesses = screen(drawn.snapshot, found) if screened else None
+        chosen = choose(drawn, found, exact, random.Random(f"{runs.seed}:{number}:candidates"), guesses)
+        measured = counterfactuals(drawn.snapshot, [found[at] for at in chosen], progress)
+        kept = None if guesses is None else [guesses[at] for at in chosen]
+        write(path, drawn, measured, kept)
+        if kept is not None:
+            agreed.append(_rank_correlation(kept, [label.gain for label in measured]))
+        done, labels = done + 1, labels + len(measured)
+    total = len(list(folder.glob("*.parquet")))
+    return Labelled(str(folder), done, total, labels, float(np.mean(agreed)) if agreed else float("nan"))
 
 
-def choose(drawn: LensSnapshot, exact: int, generator: random.Random) -> list[Candidate]:
-    """Up to `exact` candidates in order of time: all that touch the fact asked about, and others by chance."""
-    found = list(candidates(drawn.snapshot.context, drawn.snapshot.tree))
+def choose(
+    drawn: LensSnapshot,
+    found: Sequence[Candidate],
+    exact: int,
+    generator: random.Random,
+    guesses: Sequence[float] | None = None,
+) -> list[int]:
+    """Which candidates are measured, in order of time: all that touch the fact asked about, then, of what is
+    left, half the best by `guesses` where there are any, and the rest by chance.
+    """
     if len(found) <= exact:
-        return found
+        return list(range(len(found)))
     low, high = drawn.asked
     tree = drawn.snapshot.tree
-    held = [at for at, one in enumerate(found) if _touches(tree, one.node, low, high)][:exact]
-    rest = [at for at in range(len(found)) if at not in held]
-    taken = held + generator.sample(rest, exact - len(held))
-    return [found[at] for at in sorted(taken)]
+    taken = [at for at, one in enumerate(found) if _touches(tree, one.node, low, high)][:exact]
+    rest = [at for at in range(len(found)) if at not in taken]
+    if guesses is not None:
+        best = sorted(rest, key=lambda at: -guesses[at])[: (exact - len(taken)) // 2]
+        taken += best
+        rest = [at for at in rest if at not in best]
+    return sorted(taken + generator.sample(rest, exact - len(taken)))
 
 
 def write(
@@ -243,3 +258,7 @@ def _entry(level: int, index: int, tree: LifetimeTree) -> Entry:
 def _touches(tree: LifetimeTree, node: NodeRef, low: int, high: int) -> bool:
     start, end = tree.span(node)
     return start < high and low < end
+
+
+def _rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
+    return spearman(torch.tensor(one), torch.tensor(other))

@@ -18,6 +18,7 @@ from torch.nn import functional
 from amgs_focus.errors import CheckpointError, TextError
 from amgs_focus.lensnet import LensNet, LensShape
 from amgs_focus.training.lens_examples import LensExample
+from amgs_focus.training.rank_correlation import spearman
 
 STATE_FORMAT = "amgs-lensnet-training-1"
 
@@ -27,7 +28,8 @@ class LensTraining:
     """Settings of one run. The weights of the losses are the specification's but for `legality`.
 
     steps: the first `warm_steps` of them read guessed examples, the rest measured ones. margin: worths that
-    differ by less are no pair to rank. noise: standard deviation of what is added to embeddings, of theirs.
+    differ by less are no pair to rank. feature_rate: of the features' own weights, in learning rates.
+    noise: standard deviation of what is added to embeddings, of theirs.
     """
 
     shape: LensShape
@@ -36,6 +38,7 @@ class LensTraining:
     batch: int = 8
     seed: int = 0
     learning_rate: float = 1e-3
+    feature_rate: float = 30.0
     weight_decay: float = 0.02
     clip: float = 1.0
     ranking: float = 0.5
@@ -99,14 +102,14 @@ def start(settings: LensTraining) -> LensTrainingState:
         torch.manual_seed(settings.seed)
         net = LensNet(settings.shape)
     matrices = [weight for weight in net.parameters() if weight.dim() > 1]
-    others = [weight for weight in net.parameters() if weight.dim() <= 1]
-    optimizer = torch.optim.AdamW(
-        [
-            {"params": matrices, "weight_decay": settings.weight_decay},
-            {"params": others, "weight_decay": 0.0},
-        ],
-        lr=settings.learning_rate,
-    )
+    others = [weight for weight in net.parameters() if weight.dim() <= 1 and weight is not net.weights]
+    groups = [
+        {"params": matrices, "weight_decay": settings.weight_decay, "scale": 1.0},
+        {"params": others, "weight_decay": 0.0, "scale": 1.0},
+        # few and readable: they should carry what they can before attention does
+        {"params": [net.weights], "weight_decay": 0.0, "scale": settings.feature_rate},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate)
     return LensTrainingState(0, net, optimizer)
 
 
@@ -129,7 +132,7 @@ def train(
     state = state or start(settings)
     while state.step < settings.steps:
         for group in state.optimizer.param_groups:
-            group["lr"] = _rate(settings, state.step)
+            group["lr"] = _rate(settings, state.step) * group["scale"]
         examples = warm if state.step < settings.warm_steps else measured
         losses = _step(settings, examples, state)
         state.step += 1
@@ -166,14 +169,6 @@ def examine(net: LensNet, examples: Sequence[LensExample]) -> dict[str, float]:
         "spearman_within": sum(within) / max(1, len(within)),
         "caught": share,
     }
-
-
-def spearman(one: torch.Tensor, other: torch.Tensor) -> float:
-    """Rank correlation of two (n,) tensors, ties sharing their mean rank; 0 where one is constant."""
-    ranks = [_ranks(values.double()) for values in (one, other)]
-    centred = [values - values.mean() for values in ranks]
-    scale = float(centred[0].norm() * centred[1].norm())
-    return float(centred[0] @ centred[1]) / scale if scale > 0 else 0.0
 
 
 def lens_losses(
@@ -242,13 +237,6 @@ def _rate(settings: LensTraining, step: int) -> float:
         rate = settings.learning_rate * (0.5 if settings.warm_steps else 1.0)
     done = (step - begin) / max(1, length)
     return rate * min(1.0, (step - begin + 1) / 20) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done)))
-
-
-def _ranks(values: torch.Tensor) -> torch.Tensor:
-    """(n,) -> (n,) mean ranks."""
-    below = (values[None, :] < values[:, None]).sum(dim=1)
-    alike = (values[None, :] == values[:, None]).sum(dim=1)
-    return below.double() + (alike.double() - 1) / 2
 
 
 def _told(settings: LensTraining) -> dict[str, object]:

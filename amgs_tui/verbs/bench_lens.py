@@ -1,0 +1,63 @@
+"""Measuring the lens: `bench focus-c1c2`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs_tui.verbs.bench import AsJson
+from amgs_tui.verbs.bench_focus import (
+    GistFile,
+    LensFile,
+    OutFolder,
+    Quick,
+    TextFiles,
+    _encoder,
+    _folder,
+    _scorers,
+)
+from amgs_tui.verbs.registry import verb
+
+if TYPE_CHECKING:
+    from amgs.model import Progress
+    from amgs_tui.benches.frame import BenchResult
+    from amgs_tui.session import Session
+
+
+@verb("bench focus-c1c2", summary="Measure whether the question decides what gets detail.", long=True)
+def bench_c1c2(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    pairs: Annotated[
+        int,
+        typer.Option("--pairs", metavar="N", min=2, help="Pairs of lifetimes that differ in the question."),
+    ] = 200,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Two facts among other text, two questions: does the fact that is asked about get the greater score under
+    each? Beside the session's lens the baseline, and the lens's causal twin, which cannot know.
+
+    A run that was cut short goes on from the rows in the folder.
+    """
+    from amgs_tui.benches import focus_c1c2
+    from amgs_tui.benches.focus_texts import read_texts
+
+    del as_json
+    model = session.load_model(progress)
+    return focus_c1c2.run(
+        model,
+        _encoder(model, gist),
+        _scorers(session, model, lens),
+        read_texts(model, text, "focus-c1c2"),
+        _folder(session, out),
+        pairs=pairs,
+        quick=quick,
+        progress=progress,
+    )

@@ -1,0 +1,164 @@
+"""Teaching the lens: `focus label`, `focus train lensnet`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs_tui.verbs.registry import Takes, verb
+
+if TYPE_CHECKING:
+    from amgs.model import Progress
+    from amgs_focus.base_model import BaseModel
+    from amgs_focus.training.lens_runs import LensText
+    from amgs_focus.training.records import Labelled, TrainedRun
+    from amgs_tui.session import Session
+
+Texts = Annotated[
+    list[Path],
+    typer.Argument(metavar="TEXT", help="Text files, or folders of them (.txt, .md, .py)."),
+    Takes("file"),
+]
+SUFFIXES = (".txt", ".md", ".py")
+
+
+@verb("focus label", summary="Measure what detail was worth, for training a lens.", long=True)
+def label(
+    session: Session,
+    texts: Texts,
+    *,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the labels are kept.")],
+    snapshots: Annotated[
+        int, typer.Option("--snapshots", metavar="N", min=1, help="Snapshots there should be in the folder.")
+    ] = 50,
+    exact: Annotated[
+        int, typer.Option("--exact", metavar="N", min=1, help="Candidates measured in each.")
+    ] = 12,
+    horizon: Annotated[
+        list[int] | None,
+        typer.Option("--horizon", metavar="H", min=1, help="Tokens ahead; repeated, one is drawn."),
+    ] = None,
+    blocks: Annotated[
+        int, typer.Option("--blocks", metavar="N", min=2, help="Blocks of a lifetime at the most.")
+    ] = 90,
+    facts: Annotated[
+        float, typer.Option("--facts", min=0, max=1, help="Share of made-up facts with a question.")
+    ] = 0.3,
+    screened: Annotated[
+        bool,
+        typer.Option("--screen/--no-screen", help="Measure the best of a gated pass, not chance's choice."),
+    ] = False,
+    progress: Progress | None = None,
+) -> Labelled:
+    """Draw runs over the texts, stop each at a snapshot, and measure by exact recomputation what candidates for
+    expansion and collapse are worth to the next tokens.
+
+    One Parquet file a snapshot; a run that was stopped goes on with those that are missing. Snapshot N is the
+    same whenever it is drawn with the same seed.
+    """
+    from amgs_focus.gistnet import for_model
+    from amgs_focus.lens_checkpoint import for_model as lens_for
+    from amgs_focus.training.lens_labels import label_runs
+    from amgs_focus.training.lens_runs import LensRuns
+
+    model = session.load_model(progress)
+    runs = LensRuns(
+        seed=session.seed,
+        blocks=(min(30, blocks), blocks),
+        horizons=tuple(horizon or (32, 64)),
+        facts=facts,
+    )
+    return label_runs(
+        out,
+        _read(model, texts),
+        runs,
+        model,
+        for_model(model.card),
+        lens_for(model.card, session.settings.focus.lens),
+        snapshots=snapshots,
+        exact=exact,
+        screened=screened,
+        progress=progress,
+    )
+
+
+@verb("focus train lensnet", summary="Train a lens on measured labels.", long=True)
+def train_lensnet(
+    session: Session,
+    texts: Texts,
+    *,
+    labels: Annotated[
+        list[Path],
+        typer.Option("--labels", metavar="DIR", help="A folder of `focus label`; may be repeated."),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The run's folder.")],
+    name: Annotated[str, typer.Option("--name", help="What the checkpoint is called.")] = "lensnet",
+    held_out: Annotated[
+        list[str] | None,
+        typer.Option("--held-out", metavar="TEXT", help="A text that is only examined, by its name."),
+    ] = None,
+    warm: Annotated[
+        int, typer.Option("--warm", metavar="N", min=0, help="Lifetimes of the warm start; 0 for none.")
+    ] = 100,
+    warm_steps: Annotated[int, typer.Option("--warm-steps", metavar="N", min=0, help="Its steps.")] = 600,
+    steps: Annotated[
+        int, typer.Option("--steps", metavar="N", min=1, help="Steps on measured labels after it.")
+    ] = 400,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in the folder, if there is one.")
+    ] = False,
+    progress: Progress | None = None,
+) -> TrainedRun:
+    """Train on guesses read off the texts, then on what was measured; examine the held-out texts on the way.
+
+    Writes the checkpoint and its card into the folder; `[focus] lens = "PATH"` in the settings uses it. Stopping
+    keeps the last saved step.
+    """
+    from amgs_focus.gistnet import for_model
+    from amgs_focus.lensnet import LensShape
+    from amgs_focus.training.lens_run import LensJob, train_lensnet
+    from amgs_focus.training.lens_runs import LensRuns
+    from amgs_focus.training.lensnet import LensTraining
+
+    model = session.load_model(progress)
+    guessed = warm_steps if warm else 0
+    settings = LensTraining(
+        LensShape(model.card.width), warm_steps=guessed, steps=guessed + steps, seed=session.seed
+    )
+    job = LensJob(
+        name=name,
+        out=out,
+        labels=tuple(labels),
+        texts=tuple(_read(model, texts)),
+        held_out=frozenset(held_out or ()),
+        warm=warm,
+        runs=LensRuns(seed=session.seed, blocks=(30, 90)),
+    )
+    return train_lensnet(
+        job, settings, model, for_model(model.card), clock=session.clock, progress=progress, resume=resume
+    )
+
+
+def _read(model: BaseModel, named: list[Path]) -> list[LensText]:
+    """Text files as token ids. A file is its own group; those of a folder are one group, under its name.
+
+    Raises InputError for what cannot be read.
+    """
+    from amgs.errors import InputError
+    from amgs_focus.training.lens_runs import LensText
+    from amgs_tui.models import text_of
+
+    found = []
+    for path in named:
+        files = [path]
+        if path.is_dir():
+            files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)
+        if not files:
+            raise InputError(f"{path} holds no text files.", way_out=f"Texts end in {', '.join(SUFFIXES)}.")
+        for file in files:
+            group = path.stem
+            told = str(file.relative_to(path)) if path.is_dir() else file.stem
+            found.append(LensText(told, group, tuple(model.encode(text_of(file)))))
+    return found

@@ -1,0 +1,211 @@
+"""A LensNet run in a folder: guesses for the warm start, measured labels, the steps that are left, and the card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs_focus.base_model import BaseModel
+from amgs_focus.errors import ConfigurationError, TextError
+from amgs_focus.gist_tree import Progress
+from amgs_focus.gistnet import GistEncoder
+from amgs_focus.lens_checkpoint import load_checkpoint, save_checkpoint
+from amgs_focus.lens_features import surprisal_of
+from amgs_focus.lensnet import LensReader
+from amgs_focus.prefix import PerfClock
+from amgs_focus.training.lens_examples import LensExample, measured_example, warm_examples
+from amgs_focus.training.lens_labels import read
+from amgs_focus.training.lens_runs import LensRuns, LensText
+from amgs_focus.training.lensnet import LensReport, LensTraining, LensTrainingState, examine, train
+from amgs_focus.training.records import TrainedPart, TrainedRun
+
+STATE, LOG = "lens.state", "log.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class LensJob:
+    """What is trained on what. labels: folders that `focus label` wrote. texts: for the warm start and for how
+    dear tokens are. held_out: groups whose snapshots are only examined. warm: lifetimes of the warm start.
+    """
+
+    name: str
+    out: Path
+    labels: tuple[Path, ...]
+    texts: tuple[LensText, ...]
+    held_out: frozenset[str] = frozenset()
+    warm: int = 100
+    runs: LensRuns = field(default_factory=LensRuns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The examples of a run, and how many labels the measured ones have."""
+
+    warm: list[LensExample]
+    measured: list[LensExample]
+    asked: list[LensExample]
+    held_out: list[LensExample]
+    labels: int
+
+
+def train_lensnet(
+    job: LensJob,
+    settings: LensTraining,
+    model: BaseModel,
+    gist: GistEncoder,
+    *,
+    clock: PerfClock,
+    progress: Progress | None = None,
+    resume: bool = False,
+    note: str = "",
+) -> TrainedRun:
+    """Trains the steps that are left and writes `NAME.safetensors` with its card, `NAME.md`.
+
+    Raises ConfigurationError when the folder holds a run and `resume` is not set, TextError when there are no
+    labels, and whatever `progress` raises to cancel; the last saved step is then kept.
+    """
+    path = job.out / STATE
+    if path.exists() and not resume:
+        raise ConfigurationError(
+            f"{job.out} holds a run already.",
+            title="Nothing was trained",
+            way_out="Go on with it (--resume), or choose another folder (--out).",
+        )
+    job.out.mkdir(parents=True, exist_ok=True)
+    began = clock.perf()
+    surprisal = _surprisal(job, model)
+    found = _examples(job, settings, model, gist, surprisal, progress)
+    state = LensTrainingState.load(path, settings) if path.exists() else None
+    last: dict[str, LensReport] = {}
+
+    def told(report: LensReport) -> None:
+        last["report"] = report
+        with (job.out / LOG).open("a", encoding="utf-8") as file:
+            said = {"step": report.step, **report.losses, **report.validation}
+            file.write(json.dumps({name: round(value, 5) for name, value in said.items()}) + "\n")
+        if progress is not None:
+            progress(report.step, report.steps, "lens")
+
+    state = train(
+        settings,
+        found.warm,
+        found.measured,
+        found.held_out,
+        told,
+        state=state,
+        save=lambda kept: kept.save(path, settings),
+    )
+    seconds = clock.perf() - began
+    checkpoint = job.out / f"{job.name}.safetensors"
+    save_checkpoint(
+        checkpoint, state.net, surprisal, model=model.card.name, gist=f"{gist.name} {gist.version}", note=note
+    )
+    figures = {
+        name: examine(state.net, examples)
+        for name, examples in (("held out", found.held_out), ("of these, asked", found.asked))
+        if examples
+    }
+    version = load_checkpoint(checkpoint, model.card).version
+    card = job.out / f"{job.name}.md"
+    card.write_text(_card(job, settings, model, gist, found, figures, seconds, version), encoding="utf-8")
+    report = last.get("report")
+    part = TrainedPart(
+        "lens",
+        state.step,
+        settings.steps,
+        seconds,
+        report.losses if report else {},
+        figures.get("held out", {}),
+    )
+    return TrainedRun(job.name, str(job.out), (part,), str(checkpoint), str(card), complete=True)
+
+
+def _surprisal(job: LensJob, model: BaseModel) -> NDArray[np.float32]:
+    """How dear each token is, by its frequency in the texts that are trained on."""
+    counts = np.zeros(model.card.vocabulary, np.int64)
+    for text in (one for one in job.texts if one.group not in job.held_out):
+        counts += np.bincount(np.asarray(text.tokens, np.int64), minlength=len(counts))
+    return surprisal_of(counts)
+
+
+def _examples(
+    job: LensJob,
+    settings: LensTraining,
+    model: BaseModel,
+    gist: GistEncoder,
+    surprisal: NDArray[np.float32],
+    progress: Progress | None,
+) -> _Read:
+    warm: list[LensExample] = []
+    texts = [text for text in job.texts if text.group not in job.held_out]
+    for number in range(job.warm if settings.warm_steps else 0):
+        if progress is not None:
+            progress(number, job.warm, "warm start")
+        warm += warm_examples(number, texts, job.runs, model, gist, surprisal)
+    files = [file for folder in job.labels for file in sorted(folder.glob("*.parquet"))]
+    if not files:
+        raise TextError("There are no labels to train on.", way_out="Run `focus label` first.")
+    measured, asked, held_out, labels = [], [], [], 0
+    for number, file in enumerate(files):
+        if progress is not None:
+            progress(number, len(files), "reading labels")
+        labelled = read(file, model, gist)
+        example = measured_example(labelled, LensReader(surprisal))
+        labels += len(labelled.labels)
+        if labelled.group in job.held_out:
+            held_out.append(example)
+            if labelled.snapshot.question:
+                asked.append(example)
+        else:
+            measured.append(example)
+    return _Read(warm, measured, asked, held_out, labels)
+
+
+def _card(
+    job: LensJob,
+    settings: LensTraining,
+    model: BaseModel,
+    gist: GistEncoder,
+    found: _Read,
+    figures: Mapping[str, Mapping[str, float]],
+    seconds: float,
+    version: int,
+) -> str:
+    """The model card, from what the run knows of itself."""
+    shape = settings.shape
+    names = sorted({text.name for text in job.texts})
+    shown: Sequence[str] = names if len(names) <= 12 else [*names[:12], f"and {len(names) - 12} more"]
+    lines = [
+        f"# {job.name}",
+        "",
+        f"LensNet for {model.card.name} (embedding width {shape.width}): {shape.stacks} stacks of dual "
+        f"cross-attention, width {shape.hidden}, {len(shape.features)} features. Its version, the CRC-32 of the "
+        f"weights, is {version}.",
+        "",
+        "| | |",
+        "| --- | --- |",
+        f"| texts | {', '.join(shown)} |",
+        f"| held out | {', '.join(sorted(job.held_out)) or 'nothing'} |",
+        f"| gists | {gist.name}, version {gist.version} |",
+        f"| warm start | {len(found.warm)} snapshots with guessed worths, {settings.warm_steps} steps of "
+        f"{settings.batch} |",
+        f"| measured | {len(found.measured)} snapshots, {settings.steps - settings.warm_steps} steps of "
+        f"{settings.batch}; {found.labels} labels in all, the held-out ones included |",
+        f"| time | {seconds / 60:.1f} minutes |",
+        "",
+        "| held-out snapshots | number | Spearman, all labels | Spearman within a snapshot | worth in the best "
+        "third |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    counts = {"held out": len(found.held_out), "of these, asked": len(found.asked)}
+    for name, said in figures.items():
+        lines.append(
+            f"| {name} | {counts[name]} | {said['spearman']:.2f} | {said['spearman_within']:.2f} | "
+            f"{100 * said['caught']:.0f} % |"
+        )
+    return "\n".join(lines) + "\n"

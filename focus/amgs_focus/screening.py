@@ -37,47 +37,52 @@ class _Packed:
     first: int
 
 
-def screen(snapshot: Snapshot, actions: Sequence[Candidate]) -> list[float]:
+def screen(snapshot: Snapshot, actions: Sequence[Candidate], opening: float = OPENING) -> list[float]:
     """An estimate of each action's gain (`Label.gain`), in their order; its scale means nothing, its order does.
 
     Raises FocusError when the model cannot be gated, has no numbers to give, or the context has no tail.
     """
-    model = snapshot.tree.model
-    if not isinstance(model, GatedModel):
-        raise FocusError(f"{model.card.name} cannot be read with gates.", way_out="Label without a screen.")
     if not actions:
         return []
-    packed = _pack(snapshot, actions)
-    first, total = packed.first, len(packed.rows)
-    cache = model.new_cache()
-    with torch.no_grad():
-        sight = torch.where(_allowed(packed, 0, first), 0.0, -torch.inf)
-        model.forward_gated(packed.rows[None, :first], cache, sight[:, :first], packed.positions[:first])
-    gates = torch.full((len(actions),), OPENING, requires_grad=True)
-    shown = torch.where(packed.other >= 0, gates.log()[packed.other.clamp(min=0)], torch.zeros(()))
-    for gate, hidden in enumerate(packed.dims):
-        mask = torch.zeros(total)
-        mask[hidden] = 1.0
-        shown = shown + mask * torch.log1p(-gates[gate])
-    later = torch.arange(first, total)[:, None] >= torch.arange(total)[None, :]
-    bias = torch.where(later, shown[None, :].expand(total - first, -1), -torch.inf)
-    hidden_states = model.forward_gated(packed.rows[None, first:], cache, bias, packed.positions[first:])[0]
-    targets = torch.tensor(snapshot.future, dtype=torch.int64)
-    logits = model.logits(hidden_states[-len(targets) :])
-    loss = torch.nn.functional.cross_entropy(logits, targets.to(logits.device))
-    (slopes,) = torch.autograd.grad(loss, gates)
+    gates = torch.full((len(actions),), opening, requires_grad=True)
+    (slopes,) = torch.autograd.grad(gated_loss(snapshot, actions, gates), gates)
     if not bool(torch.isfinite(slopes).all()):
-        raise FocusError(f"{model.card.name} gave logits that are no numbers.")
+        raise FocusError(f"{snapshot.tree.model.card.name} gave logits that are no numbers.")
     signs = [1.0 if action.kind == "collapse" else -1.0 for action in actions]
     return [sign * float(slope) for sign, slope in zip(signs, slopes, strict=True)]
 
 
-def _allowed(packed: _Packed, start: int, stop: int) -> torch.Tensor:
-    """(stop − start, stop) which row may look where: back at what is in sight, and within its own other form."""
-    columns, rows = torch.arange(stop), torch.arange(start, stop)
-    own = packed.other[rows][:, None] == packed.other[columns][None, :]
-    in_sight = (packed.other[columns] < 0)[None, :]
-    return (columns[None, :] <= rows[:, None]) & (in_sight | own)
+def gated_loss(snapshot: Snapshot, actions: Sequence[Candidate], gates: torch.Tensor) -> torch.Tensor:
+    """() NLL of the future in nats a token with each action's gate (actions,) in [0, 1) open so far.
+
+    With all gates at 0 it is the context's own; gradients flow to the gates. Raises FocusError as `screen`.
+    """
+    model = snapshot.tree.model
+    if not isinstance(model, GatedModel):
+        raise FocusError(f"{model.card.name} cannot be read with gates.", way_out="Label without a screen.")
+    packed = _pack(snapshot, actions)
+    first, total = packed.first, len(packed.rows)
+    cache = model.new_cache()
+    with torch.no_grad():
+        sight = torch.where(_allowed(packed, first), 0.0, -torch.inf)
+        model.forward_gated(packed.rows[None, :first], cache, sight, packed.positions[:first])
+    shown = torch.where(packed.other >= 0, gates.log()[packed.other.clamp(min=0)], torch.zeros(()))
+    for gate, places in zip(gates, packed.dims, strict=True):
+        mask = torch.zeros(total)
+        mask[places] = 1.0
+        shown = shown + mask * torch.log1p(-gate)
+    later = torch.arange(first, total)[:, None] >= torch.arange(total)[None, :]
+    bias = torch.where(later, shown[None, :].expand(total - first, -1), -torch.inf)
+    hidden = model.forward_gated(packed.rows[None, first:], cache, bias, packed.positions[first:])[0]
+    targets = torch.tensor(snapshot.future, dtype=torch.int64)
+    logits = model.logits(hidden[-len(targets) :])
+    return torch.nn.functional.cross_entropy(logits, targets.to(logits.device))
+
+
+def _allowed(packed: _Packed, count: int) -> torch.Tensor:
+    """(count, count) where the first rows may look: back at what is in sight, and within their own other form."""
+    places, other = torch.arange(count), packed.other[:count]
+    return (places[None, :] <= places[:, None]) & ((other < 0)[None, :] | (other[:, None] == other[None, :]))
 
 
 def _pack(snapshot: Snapshot, actions: Sequence[Candidate]) -> _Packed:

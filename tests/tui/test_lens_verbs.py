@@ -1,0 +1,88 @@
+"""The verbs that teach a lens, as docs/lensnet.md shows them, and the bench that asks whether it knows the question."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from amgs.model import Progress
+from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.tail_similarity import TailSimilarity
+from amgs_tui import cli
+from amgs_tui.benches import focus_c1c2
+from amgs_tui.benches.focus_texts import Corpus
+from tests.focus.focus_world import MODEL
+from tests.focus.lens_samples import scorer
+
+MANUAL = (Path(__file__).parents[2] / "docs" / "lensnet.md").read_text(encoding="utf-8")
+WORDS = "the lamp stood by the river and the quilt lay on the stone while Ember told a fable at noon. "
+
+
+def amgs(tmp_path: Path, *words: str) -> int:
+    return cli.run(["--model", "tiny", "--store", str(tmp_path / "s.duckdb"), *words])
+
+
+def test_the_first_lens_of_the_manual_is_labelled_and_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.txt").write_text(WORDS * 30, encoding="utf-8")
+    shell = re.findall(r"```sh\n(.*?)```", MANUAL, flags=re.S)[0]
+    lines = [line.split()[1:] for line in shell.splitlines() if line.startswith("amgs ")]
+    assert [" ".join(words[:3]) for words in lines] == ["focus label one.txt", "focus train lensnet"]
+    for words in lines:
+        assert amgs(tmp_path, *words) == 0
+    said = capsys.readouterr().out
+    assert "snapshots in the folder" in said and "6 of 6" in said
+    card = (tmp_path / "run" / "toy.md").read_text(encoding="utf-8")
+    assert "two" in card and "pointer" in card
+    assert amgs(tmp_path, *lines[1]) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert amgs(tmp_path, *lines[0], "--format", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["done"], found["snapshots"]) == (0, 2)
+
+
+def test_labels_of_a_folder_without_texts_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert amgs(tmp_path, "focus", "label", str(tmp_path), "--out", str(tmp_path / "labels")) != 0
+    assert "holds no text files" in capsys.readouterr().err
+
+
+def corpus() -> Corpus:
+    return Corpus("words", ("words",), (tuple(MODEL.encode(WORDS * 40)),), "mark")
+
+
+def test_the_twin_s_margins_are_equal_and_the_question_moves_the_lens_s(tmp_path: Path) -> None:
+    found = focus_c1c2.run(MODEL, PointerEncoder(), [scorer(), TailSimilarity()], corpus(), tmp_path, pairs=5)
+    assert found.metrics["flip_rate_causal"] == 0
+    assert found.metrics["causal_difference"] == 0
+    assert found.goals["causal_difference"].met
+    assert 0 <= found.metrics["flip_rate"] <= 1
+    assert [row[0] for row in found.tables[0].rows] == ["small", "tail-similarity", "causal twin"]
+    rows = [json.loads(line) for line in next(tmp_path.glob("*.jsonl")).read_text().splitlines()[1:]]
+    assert len(rows) == 5
+    assert all(row["small"][0] != row["small"][1] for row in rows)
+
+
+def test_a_flip_is_counted_only_with_the_right_sign_under_each_question() -> None:
+    rows = [{"kind": "ship", "x": margins} for margins in ([0.2, -0.1], [-0.2, 0.1], [0.2, 0.1], [0.0, -0.1])]
+    assert focus_c1c2._flips(rows, "x") == 0.25
+
+
+def test_pairs_can_be_taken_up_where_they_were_left(tmp_path: Path) -> None:
+    def stop(done: int, total: int, doing: str) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    scorers = [TailSimilarity()]
+    with pytest.raises(KeyboardInterrupt):
+        focus_c1c2.run(MODEL, PointerEncoder(), scorers, corpus(), tmp_path, pairs=4, progress=Progress(stop))
+    found = focus_c1c2.run(MODEL, PointerEncoder(), scorers, corpus(), tmp_path, pairs=4)
+    assert "flip_rate_causal" not in found.metrics
+    assert len(next(tmp_path.glob("*.jsonl")).read_text().splitlines()) == 5

@@ -160,8 +160,7 @@ class TinyModel:
 
     def turned(self, keys: Tensor, by: int) -> Tensor:
         """Keys as if each had stood `by` positions further on."""
-        count = keys.shape[2]
-        return torch.cat([_rotate(keys[:, :, place : place + 1], by) for place in range(count)], dim=2)
+        return _rotate(keys, torch.full((keys.shape[2],), by))
 
     def logits(self, hidden: Tensor) -> Tensor:
         return (hidden @ self._head + self._bias).float()

@@ -102,10 +102,10 @@ def train_lensnet(
     warm: Annotated[
         int, typer.Option("--warm", metavar="N", min=0, help="Lifetimes of the warm start; 0 for none.")
     ] = 100,
-    warm_steps: Annotated[int, typer.Option("--warm-steps", metavar="N", min=0, help="Its steps.")] = 600,
+    warm_steps: Annotated[int, typer.Option("--warm-steps", metavar="N", min=0, help="Its steps.")] = 400,
     steps: Annotated[
         int, typer.Option("--steps", metavar="N", min=1, help="Steps on measured labels after it.")
-    ] = 400,
+    ] = 100,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in the folder, if there is one.")
     ] = False,

@@ -46,7 +46,7 @@ AHEAD = frozenset(NAMES) - {"level", "width", "open", "rare"}
 
 RECENT = 64  # last tokens that make the tail's query
 LATELY = 24  # blocks
-SAMPLE = 16  # blocks that speak for a gist above level 1
+SAMPLE = 4  # blocks that speak for a gist above level 1: what is read stays within the window's size
 COMMON = 5.0  # nats: a word that is cheaper to predict than this tells nothing
 
 
@@ -66,6 +66,8 @@ class LensFeatures:
         self._surprisal = surprisal
         self._index = SpanIndex(tree)
         self._words: dict[int, _Words] = {}
+        self._spread: dict[int, tuple[int, int]] = {}
+        self._known = (0, 0)  # blocks and cuts that `_spread` is of
         self._cuts = len(tree.truncations)
 
     def of(self, view: LensView) -> Values:
@@ -115,10 +117,9 @@ class LensFeatures:
                     if shown.get(word, 0) > (entry.level == 0):
                         continue
                     rows[place, 1] += worth
-                    others = self._index.count(word) - 1
-                    if others > 0:
-                        rows[place, 2] += worth * others / total
-                        lately = self._index.count(word, since=total - LATELY)
+                    held, lately = self._spread_of(word)
+                    if held > 1:
+                        rows[place, 2] += worth * (held - 1) / total
                         lately -= total - LATELY <= block < total  # the block itself
                         rows[place, 3] += worth * min(2, lately) / 2
             rows[place] /= max(1, len(chosen))
@@ -129,6 +130,15 @@ class LensFeatures:
             "recurring": np.log1p(rows[:, 2]) / 2,
             "recurring_lately": np.log1p(rows[:, 3]) / 4,
         }
+
+    def _spread_of(self, word: int) -> tuple[int, int]:
+        """In how many blocks a word stands, and in how many of the last."""
+        found = self._spread.get(word)
+        if found is None:
+            total = self.tree.count(0)
+            found = self._index.count(word), self._index.count(word, since=total - LATELY)
+            self._spread[word] = found
+        return found
 
     def _of_block(self, block: int) -> _Words:
         found = self._words.get(block)
@@ -151,6 +161,9 @@ class LensFeatures:
             first = min(cuts[self._cuts :]) // self.tree.block_size
             self._words = {block: words for block, words in self._words.items() if block < first}
             self._cuts = len(cuts)
+        if self._known != (self.tree.count(0), len(cuts)):
+            self._known = (self.tree.count(0), len(cuts))
+            self._spread.clear()
         self._index.sync()
 
 

@@ -27,14 +27,15 @@ STATE_FORMAT = "amgs-lensnet-training-1"
 class LensTraining:
     """Settings of one run. The weights of the losses are the specification's but for `legality`.
 
-    steps: the first `warm_steps` of them read guessed examples, the rest measured ones. margin: worths that
-    differ by less are no pair to rank. feature_rate: of the features' own weights, in learning rates.
-    noise: standard deviation of what is added to embeddings, of theirs.
+    steps: the first `warm_steps` of them read guessed examples, the rest measured ones and, for a share of
+    `rehearsal`, guessed ones. feature_rate: of the features' own weights, in learning rates. margin: worths that
+    differ by less are no pair to rank. noise: standard deviation of what is added to embeddings, of theirs.
     """
 
     shape: LensShape
-    warm_steps: int = 600
-    steps: int = 1400
+    warm_steps: int = 400
+    steps: int = 500
+    rehearsal: float = 0.5
     batch: int = 8
     seed: int = 0
     learning_rate: float = 1e-3
@@ -133,8 +134,7 @@ def train(
     while state.step < settings.steps:
         for group in state.optimizer.param_groups:
             group["lr"] = _rate(settings, state.step) * group["scale"]
-        examples = warm if state.step < settings.warm_steps else measured
-        losses = _step(settings, examples, state)
+        losses = _step(settings, warm, measured, state)
         state.step += 1
         due = state.step % settings.validate_every == 0 or state.step == settings.steps
         validation = examine(state.net, held_out) if due and held_out else {}
@@ -203,11 +203,19 @@ def lens_losses(
 
 
 def _step(
-    settings: LensTraining, examples: Sequence[LensExample], state: LensTrainingState
+    settings: LensTraining,
+    warm: Sequence[LensExample],
+    measured: Sequence[LensExample],
+    state: LensTrainingState,
 ) -> dict[str, float]:
-    """One optimizer step on a batch; the losses by name. Groups are drawn first, so that none prevails."""
+    """One optimizer step on a batch; the losses by name."""
     generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + state.step)
-    drawn = torch.randint(len(examples), (settings.batch,), generator=generator).tolist()
+    chances = torch.rand(settings.batch, 2, generator=generator).tolist()
+    drawn = []
+    for guess, place in chances:
+        guessed = warm and (state.step < settings.warm_steps or guess < settings.rehearsal)
+        examples = warm if guessed else measured
+        drawn.append(examples[int(place * len(examples))])
     state.net.train()
     state.optimizer.zero_grad()
     weights = {
@@ -217,8 +225,8 @@ def _step(
         "legality": settings.legality,
     }
     found = dict.fromkeys(weights, 0.0)
-    for at in drawn:
-        losses = lens_losses(settings, state.net, examples[at], generator)
+    for example in drawn:
+        losses = lens_losses(settings, state.net, example, generator)
         total = sum((weights[name] * loss for name, loss in losses.items()), torch.zeros(()))
         (total / settings.batch).backward()  # type: ignore[no-untyped-call]
         for name, loss in losses.items():

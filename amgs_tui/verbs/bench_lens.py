@@ -13,9 +13,9 @@ from amgs_tui.verbs.bench_focus import (
     OutFolder,
     Quick,
     TextFiles,
-    _encoder,
     _folder,
-    _scorers,
+    encoder_of,
+    scorers_of,
 )
 from amgs_tui.verbs.registry import verb
 
@@ -53,8 +53,8 @@ def bench_c1c2(
     model = session.load_model(progress)
     return focus_c1c2.run(
         model,
-        _encoder(model, gist),
-        _scorers(session, model, lens),
+        encoder_of(model, gist),
+        scorers_of(session, model, lens),
         read_texts(model, text, "focus-c1c2"),
         _folder(session, out),
         pairs=pairs,

@@ -305,6 +305,7 @@ def standard() -> Registry:
     from amgs_tui.verbs import (
         bench,
         bench_focus,
+        bench_lens,
         bench_stability,
         block,
         calibration,
@@ -354,6 +355,7 @@ def standard() -> Registry:
             worth,
             bench,
             bench_focus,
+            bench_lens,
             bench_stability,
         )
     )

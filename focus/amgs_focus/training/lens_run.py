@@ -122,7 +122,7 @@ def train_lensnet(
         report.losses if report else {},
         figures.get("held out", {}),
     )
-    return TrainedRun(job.name, str(job.out), (part,), str(checkpoint), str(card), complete=True)
+    return TrainedRun(job.name, str(job.out), (part,), str(checkpoint), str(card))
 
 
 def _surprisal(job: LensJob, model: BaseModel) -> NDArray[np.float32]:

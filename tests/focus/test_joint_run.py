@@ -290,6 +290,40 @@ def test_a_phase_begins_with_what_was_kept_and_one_without_effect_is_taken_back(
     assert not (told.out / "cycle2-b1.safetensors").exists()
 
 
+def test_the_lens_learns_from_labels_of_its_own_gists(llama: Path, tmp_path: Path) -> None:
+    text = CONFIG.replace('phases = ["b1", "b3"]', 'phases = ["b2"]').replace("cycles = 2", "cycles = 1")
+    text += """
+[joint.lensnet]
+tokens = 4000
+snapshots = 2
+exact = 2
+facts = 0.0
+warm = 0
+warm_steps = 0
+steps = 2
+save_every = 1
+"""
+    told = config(tmp_path, llama, text)
+
+    class StoppedError(Exception):
+        """The operator's word."""
+
+    def progress(done: int, total: int, doing: str) -> None:
+        if doing == "lens" and done == 1:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        run(train_joint, told, progress=progress)
+    labels = told.out / "cycle1-b2" / "labels"
+    written = {file: file.stat().st_mtime_ns for file in labels.iterdir()}
+    assert len(written) == 2
+    done = run(train_joint, told, resume=True)
+    (found,) = done.effects
+    assert (found.phase, found.windows) == ("cycle1-b2", 6)
+    assert {file: file.stat().st_mtime_ns for file in labels.iterdir()} == written
+    assert (told.out / "cycle1-b2.safetensors").exists() == (found.verdict == "better")
+
+
 def test_gists_without_a_net_cannot_be_trained_in_turns(llama: Path, tmp_path: Path) -> None:
     told = config(tmp_path, llama, CONFIG.replace('start = "gists.safetensors"', 'start = ""'))
     with pytest.raises(CheckpointError, match="no net to train"):

@@ -200,7 +200,7 @@ def train_phase(
         state.step += 1
         validation: dict[str, float] = {}
         if state.step % plan.validate_every == 0 or state.step == plan.steps:
-            sat = _sit(stage.stopper, stage, trainee)
+            sat = _stop_sit(stage, trainee)
             validation = sat.telemetry
             _remember(state, sat.loss_at_h, trainee, plan.patience)
             _save(path, state, trainee, optimizer)
@@ -208,9 +208,10 @@ def train_phase(
     state.done = True
     _save(path, state, trainee, optimizer)
     trainee.load(state.begun)
-    before = _sit(stage.judge, stage, trainee)
+    before = stage.judge.sit(stage.model, trainee.encoder(), stage.scorer)
     trainee.load(state.best)
-    found = effect(stage.name, before, _sit(stage.judge, stage, trainee), stage.seed)
+    after = stage.judge.sit(stage.model, trainee.encoder(), stage.scorer)
+    found = effect(stage.name, before, after, stage.seed)
     if found.verdict != "better":
         trainee.load(state.begun)
     return found
@@ -245,8 +246,8 @@ def _step(
     return {name: float(value.detach()) for name, value in {**parts, "loss": loss, "gradient": norm}.items()}
 
 
-def _sit(exam: Exam, stage: Stage, trainee: Trainee) -> Sat:
-    return exam.sit(stage.model, trainee.encoder(), stage.scorer)
+def _stop_sit(stage: Stage, trainee: Trainee) -> Sat:
+    return stage.stopper.sit(stage.model, trainee.encoder(), stage.scorer, plain_too=False)
 
 
 def _remember(state: PhaseState, loss: float, trainee: Trainee, patience: int) -> None:
@@ -269,7 +270,7 @@ def _rate(plan: ContextPhaseConfig, step: int) -> float:
 def _fresh(stage: Stage, trainee: Trainee) -> PhaseState:
     """A phase that has to beat the weights that it begins with."""
     begun = trainee.weights()
-    return PhaseState(0, begun, begun, _sit(stage.stopper, stage, trainee).loss_at_h)
+    return PhaseState(0, begun, begun, _stop_sit(stage, trainee).loss_at_h)
 
 
 def _save(path: Path, state: PhaseState, trainee: Trainee, optimizer: torch.optim.Optimizer) -> None:

@@ -78,8 +78,8 @@ class Exam:
             self._windows += [tokens[at : at + need] for at in offsets]
 
     @torch.no_grad()
-    def sit(self, model: BaseModel, gist: GistEncoder, scorer: FocusScorer) -> Sat:
-        """NLL of every window with these modules."""
+    def sit(self, model: BaseModel, gist: GistEncoder, scorer: FocusScorer, *, plain_too: bool = True) -> Sat:
+        """NLL of every window with these modules; without `plain_too` only of the working contexts."""
         began = self._clock.perf()
         mixed: list[float] = []
         plain: list[float] = []
@@ -87,28 +87,22 @@ class Exam:
         for first in range(0, len(self._windows), self._batch):
             taken = self._windows[first : first + self._batch]
             cases = [situation(model, gist, scorer, self._settings, tokens) for tokens in taken]
-            for found, prefixes in (
-                (mixed, [context_rows(case) for case in cases]),
-                (plain, [plain_rows(case) for case in cases]),
-            ):
-                found.extend(following_nll(model, prefixes, cases).mean(dim=1).tolist())
+            mixed += following_nll(model, [context_rows(one) for one in cases], cases).mean(dim=1).tolist()
+            if plain_too:
+                plain += following_nll(model, [plain_rows(one) for one in cases], cases).mean(dim=1).tolist()
             rows += [
                 (case.refocus.swap_rate, case.refocus.mean_residency, case.context.used / case.context.window)
                 for case in cases
             ]
         swaps, residency, used = (sum(column) / len(rows) for column in zip(*rows, strict=True))
-        return Sat(
-            tuple(mixed),
-            tuple(plain),
-            {
-                "loss_at_h": sum(mixed) / len(mixed),
-                "plain_loss_at_h": sum(plain) / len(plain),
-                "swap_rate": swaps,
-                "mean_residency": residency,
-                "token_budget_utilization": used,
-                "latency_ms": (self._clock.perf() - began) * 1000 / len(self._windows),
-            },
-        )
+        telemetry = {
+            "loss_at_h": sum(mixed) / len(mixed),
+            "swap_rate": swaps,
+            "mean_residency": residency,
+            "token_budget_utilization": used,
+            "latency_ms": (self._clock.perf() - began) * 1000 / len(self._windows),
+        }
+        return Sat(tuple(mixed), tuple(plain), telemetry)
 
 
 def effect(phase: str, before: Sat, after: Sat, seed: int) -> Effect:

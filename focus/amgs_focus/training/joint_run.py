@@ -7,22 +7,23 @@ nothing.
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from amgs_focus import lens_checkpoint
 from amgs_focus.adapter import Adapter, AdapterShape, attach, read_adapter
-from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import ConfigurationError
 from amgs_focus.gist_tree import Progress
 from amgs_focus.gistnet import GistEncoder, GistNetEncoder, load_checkpoint, save_checkpoint
 from amgs_focus.prefix import PerfClock
 from amgs_focus.scoring import FocusScorer
-from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.training.context_phase import GistTrainee, LoraTrainee, Stage, Trainee, step_of, train_phase
 from amgs_focus.training.exam import Exam
 from amgs_focus.training.gist_run import base_model, starting_gists
 from amgs_focus.training.gistnet import StepReport
+from amgs_focus.training.lens_phase import train_lens_phase
 from amgs_focus.training.model_card import joint_card
 from amgs_focus.training.records import Effect, TrainedRun
 from amgs_focus.training.run_config import RunConfig
@@ -123,7 +124,10 @@ class _JointRun:
         self._left = steps
         self._model = base_model(config, progress)
         self._corpus = open_corpus(config.data, self._model, progress)
-        self._trio = Trio(starting_gists(config, self._model), starting_lens(self._model))
+        self._trio = Trio(
+            starting_gists(config, self._model),
+            lens_checkpoint.for_model(self._model.card, config.focus.lens),
+        )
         self._record = RunRecord.open(config.out, config, self._model.card, schedule.kind)
         self._judge, self._stopper = (self._exam(half) for half in (1, 0))
 
@@ -149,14 +153,18 @@ class _JointRun:
 
     def _phase(self, name: str, phase: PhaseName, number: int) -> Effect | None:
         """Trains one phase and keeps or takes back what it learned; None when it was not finished now."""
-        config = self._config
-        plan = config.lora if phase == "b3" else config.joint.gistnet
-        done = step_of(self._state(name))
-        until = plan.steps if self._left is None else min(plan.steps, done + self._left)
         if self._left is not None and self._left <= 0:
             return None
-        trainee = self._trainee(phase)
-        stage = Stage(
+        stage = self._stage(name, number)
+        found = self._lens(stage) if phase == "b2" else self._context_phase(stage, phase)
+        if found is not None:
+            self._record = replace(self._record, effects=(*self._record.effects, found))
+            self._record.save(self._config.out)
+        return found
+
+    def _stage(self, name: str, number: int) -> Stage:
+        config = self._config
+        return Stage(
             name=name,
             model=self._model,
             gist=self._trio.gist,
@@ -168,6 +176,14 @@ class _JointRun:
             stopper=self._stopper,
             seed=config.seed * 1000 + number,
         )
+
+    def _context_phase(self, stage: Stage, phase: PhaseName) -> Effect | None:
+        """B1 or B3; None when the steps of now did not suffice."""
+        config, name = self._config, stage.name
+        plan = config.lora if phase == "b3" else config.joint.gistnet
+        done = step_of(self._state(name))
+        until = plan.steps if self._left is None else min(plan.steps, done + self._left)
+        trainee = self._trainee(phase)
         sitting = Sitting(
             config,
             config.out,
@@ -192,12 +208,29 @@ class _JointRun:
         sitting.end()
         if self._left is not None:
             self._left -= last[0] - done
-        if found is None:
-            return None
-        if found.verdict == "better":
+        if found is not None and found.verdict == "better":
             self._keep(name, phase, trainee)
-        self._record = replace(self._record, effects=(*self._record.effects, found))
-        self._record.save(config.out)
+        return found
+
+    def _lens(self, stage: Stage) -> Effect:
+        """B2, in one go: what is labelled and saved is kept when it is cancelled."""
+        config, name = self._config, stage.name
+        plan = config.joint.lensnet
+        steps = plan.warm_steps + plan.steps
+        sitting = Sitting(config, config.out, name, SPOKEN["b2"], (0, steps, steps), self._clock, None)
+        reached = 0
+        try:
+            found, scorer, path = train_lens_phase(
+                stage, plan, config.out / name, self._clock, self._progress
+            )
+            reached = steps
+        finally:
+            self._record = sitting.noted(self._record, reached)
+        if self._left is not None:
+            self._left = max(0, self._left - steps)
+        if found.verdict == "better":
+            shutil.copyfile(path, self._checkpoint(name))
+            self._trio.scorer = scorer
         return found
 
     def _trainee(self, phase: PhaseName) -> Trainee:
@@ -229,6 +262,8 @@ class _JointRun:
         path = self._checkpoint(name)
         if phase == "b1":
             self._trio.gist = load_checkpoint(path, width=self._model.card.width)
+        elif phase == "b2":
+            self._trio.scorer = lens_checkpoint.load_checkpoint(path, self._model.card)
         else:
             self._adapter().load_weights(read_adapter(path)[1])
 
@@ -264,9 +299,3 @@ class _JointRun:
         )
         kept = ", ".join(str(self._checkpoint(name)) for name in last.values())
         return replace(self._standing(), checkpoint=kept, card=str(card), complete=True)
-
-
-def starting_lens(model: BaseModel) -> FocusScorer:
-    """The scorer that ships for the model."""
-    del model
-    return TailSimilarity()

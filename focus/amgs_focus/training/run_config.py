@@ -196,6 +196,20 @@ class LoraConfig(ContextPhaseConfig):
     )
 
 
+class LensPhaseConfig(Section):
+    """Phase B2: labels measured under the modules of now, and a lens trained on them."""
+
+    tokens: int = Field(default=100_000, gt=0, description="Of each text, from its beginning.")
+    snapshots: int = Field(default=60, ge=2, description="Working contexts that are labelled.")
+    exact: int = Field(default=12, ge=1, description="Candidates measured in each.")
+    facts: float = Field(default=0.3, ge=0, le=1, description="Share of made-up facts with a question.")
+    warm: int = Field(default=60, ge=0, description="Lifetimes of the warm start.")
+    warm_steps: int = Field(default=300, ge=0, description="Its steps.")
+    steps: int = Field(default=300, ge=1, description="Steps on measured labels after it.")
+    learning_rate: float = Field(default=1e-3, gt=0)
+    save_every: int = Field(default=100, gt=0)
+
+
 class JointConfig(Section):
     cycles: int = Field(default=3, ge=1)
     patience: int = Field(
@@ -205,6 +219,7 @@ class JointConfig(Section):
         default=("b1", "b2", "b3"), min_length=1, description="b1 gists, b2 lens, b3 LoRA."
     )
     gistnet: ContextPhaseConfig = ContextPhaseConfig(stability=0.1, boundary=2.0)
+    lensnet: LensPhaseConfig = LensPhaseConfig()
 
 
 class LoggingConfig(Section):

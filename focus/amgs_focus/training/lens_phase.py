@@ -1,0 +1,84 @@
+"""B2 of the joint schedule: the lens learns anew from what detail is worth under the gists and the adapter of now.
+
+MegaContext, "Phase B2": labels are measured on-policy, after the last B1. The lens that comes out is held against the
+one before it by what the next tokens cost after their refocuses.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from amgs_focus.gist_tree import Progress
+from amgs_focus.lens_checkpoint import load_checkpoint
+from amgs_focus.lensnet import LensShape
+from amgs_focus.prefix import PerfClock
+from amgs_focus.scoring import FocusScorer
+from amgs_focus.training.context_phase import Stage
+from amgs_focus.training.corpus import Corpus
+from amgs_focus.training.exam import effect
+from amgs_focus.training.lens_labels import label_runs
+from amgs_focus.training.lens_run import LensJob, train_lensnet
+from amgs_focus.training.lens_runs import LensRuns, LensText
+from amgs_focus.training.lensnet import LensTraining
+from amgs_focus.training.records import Effect
+from amgs_focus.training.run_config import LensPhaseConfig
+
+
+def train_lens_phase(
+    stage: Stage,
+    plan: LensPhaseConfig,
+    folder: Path,
+    clock: PerfClock,
+    progress: Progress | None = None,
+) -> tuple[Effect, FocusScorer, Path]:
+    """Labels, trains and judges; the effect, the new lens and its checkpoint in `folder`.
+
+    Finished labels and the last saved step are kept when `progress` raises to cancel, and the next call goes on.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = lens_texts(stage.corpus, plan.tokens)
+    blocks = stage.lifetime // stage.focus.block_size
+    runs = LensRuns(
+        seed=stage.seed,
+        blocks=(max(2, blocks // 2), blocks),
+        windows=(stage.focus.window,),
+        tails=(max(1, stage.focus.tail_blocks),),
+        horizons=(stage.focus.horizon,),
+        facts=plan.facts,
+    )
+    labels = folder / "labels"
+    label_runs(
+        labels,
+        texts,
+        runs,
+        stage.model,
+        stage.gist,
+        stage.scorer,
+        snapshots=plan.snapshots,
+        exact=plan.exact,
+        progress=progress,
+    )
+    settings = LensTraining(
+        LensShape(stage.model.card.width),
+        warm_steps=plan.warm_steps,
+        steps=plan.warm_steps + plan.steps,
+        seed=stage.seed,
+        learning_rate=plan.learning_rate,
+        save_every=plan.save_every,
+    )
+    job = LensJob(stage.name, folder, (labels,), texts, warm=plan.warm, runs=runs)
+    made = train_lensnet(job, settings, stage.model, stage.gist, clock=clock, progress=progress, resume=True)
+    path = Path(made.checkpoint)
+    scorer = load_checkpoint(path, stage.model.card)
+    before = stage.judge.sit(stage.model, stage.gist, stage.scorer)
+    after = stage.judge.sit(stage.model, stage.gist, scorer)
+    return effect(stage.name, before, after, stage.seed), scorer, path
+
+
+def lens_texts(corpus: Corpus, most: int) -> tuple[LensText, ...]:
+    """The first `most` tokens of every part that is trained on."""
+    return tuple(
+        LensText(part.name, part.name, tuple(part.train[:most].tolist()))
+        for part in corpus.parts
+        if part.weight and len(part.train)
+    )

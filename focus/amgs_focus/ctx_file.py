@@ -116,8 +116,13 @@ class CtxFile:
         except OSError as error:
             raise _unusable(path, error) from error
         empty = replace(header, count=0)
-        handle.write(empty.pack())
-        os.fsync(handle.fileno())
+        try:
+            handle.write(empty.pack())
+            os.fsync(handle.fileno())
+        except OSError as error:  # half a header would be a damaged file at the next open
+            handle.close()
+            path.unlink(missing_ok=True)
+            raise unwritten(path, error) from error
         return cls(path, handle, empty, writable=True)
 
     @classmethod
@@ -167,15 +172,23 @@ class CtxFile:
         return mapped
 
     def append(self, rows: Rows) -> None:
-        """Write rows after the last one; the count follows once they are on the disk."""
+        """Write rows after the last one; the count follows once they are on the disk.
+
+        Raises CtxError when the disk is full; the file then holds what it held.
+        """
         self._require_writable()
         stored = self._stored(rows)
         if self._header.level == 0 and len(stored) % self._header.block_size:
             raise CtxError(f"{self._path.name} takes whole blocks, not {len(stored)} tokens.")
         if not len(stored):
             return
-        self._write(HEADER_BYTES + self._header.payload_bytes, stored.tobytes())
-        self._set_count(self._header.count + len(stored))
+        before = self._header
+        try:
+            self._write(HEADER_BYTES + before.payload_bytes, stored.tobytes())
+            self._set_count(before.count + len(stored))
+        except OSError as error:
+            self._header = before
+            raise unwritten(self._path, error) from error
 
     def truncate(self, count: int) -> None:
         """Forget every row from `count` on. The count goes first, so that a crash leaves a whole file."""
@@ -278,6 +291,14 @@ def repair(path: Path, expected: CtxHeader | None = None) -> CtxHeader:
 
 def _damaged(message: str) -> CtxError:
     return CtxError(message, way_out="Repair it: everything up to the last whole block is kept.")
+
+
+def unwritten(path: Path, error: OSError) -> CtxError:
+    """The error for a lifetime file that the disk would not take."""
+    why = error.strerror or str(error)
+    return CtxError(
+        f"{path} cannot be written ({why}).", way_out="Make room on the disk; what it held is whole."
+    )
 
 
 def _unusable(path: Path, error: OSError) -> CtxError:

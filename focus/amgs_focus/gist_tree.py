@@ -243,13 +243,13 @@ class LifetimeTree:
         try:
             self._append_tokens(ids.astype(np.uint32))
             self.roll_up(progress)
+            span = SpanSource(start, start + len(ids), source, kind, label)
+            self._store.record(span, self._open)
         except BaseException:
             self._cut(start)
             raise
-        span = SpanSource(start, start + len(ids), source, kind, label)
         add_span(self._spans, span)
         self._starts = self._starts if len(self._starts) == len(self._spans) else [*self._starts, start]
-        self._store.record(span, self._open)
 
     def append_segment(self, segment: Segment, progress: Progress | None = None) -> None:
         """Encode one segment by itself, so that its boundary is exact, and append it."""

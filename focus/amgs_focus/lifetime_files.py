@@ -19,7 +19,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike
 
-from amgs_focus.ctx_file import FP16, UINT32, CtxFile, CtxHeader, Rows, repair
+from amgs_focus.ctx_file import FP16, HEADER_BYTES, UINT32, CtxFile, CtxHeader, Rows, repair, unwritten
 from amgs_focus.errors import CtxError
 from amgs_focus.records import SpanSource
 
@@ -165,6 +165,9 @@ class FolderStore:
         number = 0
         try:
             while (path := self._path(number)).exists() or number == 0:
+                if number and path.stat().st_size < HEADER_BYTES and not self._path(number + 1).exists():
+                    path.unlink()  # the process was killed while it began this level; its gists are made anew
+                    break
                 if mend and path.exists():
                     repair(path, self._header(number))
                 self._open(number)
@@ -276,10 +279,17 @@ class FolderStore:
             raise ValueError(entry["format"])
 
     def _append(self, entry: dict[str, Any]) -> None:
-        with self._journal.open("ab") as handle:
-            handle.write(json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n")
-            handle.flush()
-            os.fsync(handle.fileno())
+        """Add a line. Raises CtxError when the disk is full; the journal then holds what it held."""
+        held = self._journal.stat().st_size if self._journal.exists() else 0
+        try:
+            with self._journal.open("ab") as handle:
+                handle.write(json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n")
+                handle.flush()
+                os.fsync(handle.fileno())
+        except OSError as error:
+            if self._journal.exists():
+                os.truncate(self._journal, held)
+            raise unwritten(self._journal, error) from error
 
 
 def _locked(folder: Path) -> IO[str]:

@@ -277,6 +277,87 @@ def bench_scale(
     )
 
 
+@verb("bench focus-ablation", summary="Measure what the parts of the control loop are worth.", long=True)
+def bench_ablation(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    places: Annotated[
+        int, typer.Option("--places", metavar="N", min=2, help="Places in the text that are read.")
+    ] = 6,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Read prose with the cooldown off, with more passes, with no action at all and with noise on the scores;
+    with --lens FILE also with that lens made causal. Shows NLL, swap rate, residency and reversals.
+    """
+    from amgs_focus.lens_checkpoint import load_checkpoint
+    from amgs_tui.benches import focus_ablation
+    from amgs_tui.benches.focus_texts import read_texts
+
+    del as_json
+    model = session.load_model(progress)
+    corpus = read_texts(model, text, "focus-ablation")
+    return focus_ablation.run(
+        model,
+        encoder_of(model, gist),
+        scorers_of(session, model, lens)[0],
+        corpus,
+        _folder(session, out),
+        causal=load_checkpoint(lens, model.card, causal=True) if lens else None,
+        places=places,
+        quick=quick,
+        progress=progress,
+    )
+
+
+@verb("bench focus-longbench", summary="Ask the questions of LongBench or InfiniteBench files.", long=True)
+def bench_longbench(
+    session: Session,
+    *,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="The folder of the files, by their own names."),
+    ] = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    cases: Annotated[
+        int, typer.Option("--cases", metavar="N", min=1, help="Questions of each file, from its beginning.")
+    ] = 20,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Ask questions over long documents (NarrativeQA, Qasper, long books, pass keys) with the focus and with a
+    sliding window. The files are not part of the program.
+    """
+    from amgs.errors import UsageError
+    from amgs_tui.benches import focus_longbench
+
+    del as_json
+    if data is None:
+        raise UsageError(
+            "The bench needs the files of LongBench or InfiniteBench, and no folder was given.",
+            way_out="Name it: `bench focus-longbench --data DIR`.",
+        )
+    model = session.load_model(progress)
+    return focus_longbench.run(
+        model,
+        encoder_of(model, gist),
+        scorers_of(session, model, lens)[0],
+        data,
+        _folder(session, out),
+        cases=cases,
+        quick=quick,
+        progress=progress,
+    )
+
+
 def scorers_of(session: Session, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
     """The session's own first, then the baseline, where that is another."""
     from amgs_focus.lens_checkpoint import for_model

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import TextError
 from amgs_focus.evaluation.bootstrap import resampled
-from amgs_focus.evaluation.budget import best_chunks, focused
+from amgs_focus.evaluation.budget import Streamed, best_chunks, focused
 from amgs_focus.evaluation.flops import ModelCost, counted
 from amgs_focus.evaluation.gist import draw_windows, horizon_nll
 from amgs_focus.evaluation.needles import CHOICES, choose, facts, pass_keys, plant
@@ -23,6 +23,7 @@ from amgs_focus.evaluation.tiled import TiledStore
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import PointerEncoder
 from amgs_focus.labels import Snapshot
+from amgs_focus.records import Action, NodeRef
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import TinyModel
@@ -221,3 +222,12 @@ def test_splicing_what_is_not_stale_is_exact() -> None:
     for (keys, values), (held, kept) in zip(model.layers_of(joined), model.layers_of(whole), strict=True):
         torch.testing.assert_close(keys, held[:, :, :14])
         torch.testing.assert_close(values, kept[:, :, :14])
+
+
+def test_a_reversal_is_the_opposite_of_the_same_node_soon_after() -> None:
+    one, two = NodeRef(1, 1), NodeRef(1, 2)
+    actions: list[tuple[int, NodeRef, Action]] = [
+        (1, one, "expand"), (2, two, "collapse"), (2, one, "collapse"), (5, one, "expand"), (6, two, "collapse"),
+    ]  # fmt: skip
+    streamed = Streamed((), (), (), actions=tuple(actions))
+    assert [streamed.reversals(within) for within in (0, 1, 2, 3)] == [0, 1, 1, 2]

@@ -15,7 +15,15 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import TinyModel
 from amgs_tui import cli
-from amgs_tui.benches import focus_budget, focus_gist, focus_latency, focus_passkey, focus_policy, focus_scale
+from amgs_tui.benches import (
+    focus_ablation,
+    focus_budget,
+    focus_gist,
+    focus_latency,
+    focus_passkey,
+    focus_policy,
+    focus_scale,
+)
 from amgs_tui.benches.focus_texts import Corpus, read_texts
 from amgs_tui.benches.frame import BenchResult
 from amgs_tui.benches.ledger import Ledger
@@ -222,6 +230,20 @@ def test_a_refocus_reads_no_more_of_a_lifetime_a_hundred_times_as_long(text: Pat
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
     assert all(row["rows"] < 40_000 and row["visited"] < 40_000 for row in rows)
     assert "synthetic" in found.settings["lifetimes"]
+
+
+def test_the_ablation_bench_reads_with_every_variant(text: Path, tmp_path: Path) -> None:
+    model = TinyModel()
+    prose = read_texts(model, text, "focus-ablation")
+    found = focus_ablation.run(
+        model, PointerEncoder(), TailSimilarity(), prose, tmp_path, places=2, lifetime=1200, future=128
+    )
+    variants = {row[0] for row in found.tables[0].rows}
+    assert variants == {"as it is", "no cooldown", "three passes", "no action", "noisy scores"}
+    assert set(focus_ablation.GOALS) == set(found.goals) and found.metrics["swap_rate"] >= 0
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    assert all(row["actions"] == 0 for row in rows if row["key"].endswith("no action"))
+    assert all(len(row["each"]) == 4 for row in rows)
 
 
 def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

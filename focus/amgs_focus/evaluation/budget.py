@@ -17,6 +17,7 @@ from amgs_focus.evaluation.gist import horizon_nll
 from amgs_focus.focus_state import FocusState
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.prefix import PerfClock, PrefixReader
+from amgs_focus.records import Action, NodeRef, Refocus
 from amgs_focus.refocusing import refocus
 from amgs_focus.scoring import FocusScorer
 from amgs_focus.settings import FocusSettings
@@ -29,12 +30,26 @@ Ranking = Callable[[Sequence[Sequence[int]], Sequence[int]], Sequence[float]]
 @dataclass(frozen=True, slots=True)
 class Streamed:
     """nll: of each part of the future, in nats a token. dirty: positions that each part's layout changed and
-    what follows them, which must be computed anew. used: entries before each part.
+    what follows them, which must be computed anew. used: entries before each part. swaps, residency: of each
+    refocus. actions: what was applied, in order, with the number of its refocus.
     """
 
     nll: tuple[float, ...]
     dirty: tuple[int, ...]
     used: tuple[int, ...]
+    swaps: tuple[float, ...] = ()
+    residency: tuple[float, ...] = ()
+    actions: tuple[tuple[int, NodeRef, Action], ...] = ()
+
+    def reversals(self, within: int) -> int:
+        """Actions that undo one on the same node at most `within` refocuses before."""
+        last: dict[NodeRef, tuple[int, Action]] = {}
+        count = 0
+        for number, node, kind in self.actions:
+            before = last.get(node)
+            count += before is not None and before[1] != kind and number - before[0] <= within
+            last[node] = (number, kind)
+        return count
 
 
 def focused(
@@ -59,12 +74,14 @@ def focused(
     state = FocusState(context, settings)
     known = np.empty(0, np.int64)
     found: list[tuple[float, int, int]] = []
+    records: list[Refocus] = []
     try:
         for start in range(0, len(future), settings.cadence):
             part = list(future[start : start + settings.cadence])
-            state, _ = refocus(state, tree, scorer, settings, reader, clock)
+            state, record = refocus(state, tree, scorer, settings, reader, clock)
             codes = state.context.codes()
             dirty = len(codes) - _common(codes, known)
+            records.append(record)
             found.append((_nll(tree, state.context, part), dirty, len(codes)))
             tree.append(part)
             grown = state.context.extended(tree.length)
@@ -72,7 +89,14 @@ def focused(
     finally:
         tree.truncate(length)
     nll, dirty_each, used = zip(*found, strict=True)
-    return Streamed(nll, dirty_each, used)
+    return Streamed(
+        nll,
+        dirty_each,
+        used,
+        tuple(record.swap_rate for record in records),
+        tuple(record.mean_residency for record in records),
+        tuple((record.number, one.node, one.kind) for record in records for one in record.applied),
+    )
 
 
 def windowed(

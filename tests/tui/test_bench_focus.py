@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from amgs.errors import InputError
 from amgs_focus.gistnet import PointerEncoder
 from amgs_focus.scoring import FocusScorer, LensView, Scores
 from amgs_focus.settings import FocusSettings
@@ -20,6 +21,7 @@ from amgs_tui.benches import (
     focus_budget,
     focus_gist,
     focus_latency,
+    focus_longbench,
     focus_passkey,
     focus_policy,
     focus_scale,
@@ -244,6 +246,32 @@ def test_the_ablation_bench_reads_with_every_variant(text: Path, tmp_path: Path)
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
     assert all(row["actions"] == 0 for row in rows if row["key"].endswith("no action"))
     assert all(len(row["each"]) == 4 for row in rows)
+
+
+def test_long_documents_are_asked_in_both_formats(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "qasper.jsonl").write_text(
+        json.dumps({"input": "Who wrote?", "context": TEXT[:900], "answers": ["the keeper"], "length": 9})
+        + "\n"
+    )
+    choice = {"input": "Which?", "context": TEXT[:900], "answer": "sea", "options": ["sea", "land"], "id": 1}
+    (data / "longbook_choice_eng.jsonl").write_text(json.dumps(choice) + "\n\n")
+    found = focus_longbench.run(
+        TinyModel(), PointerEncoder(), TailSimilarity(), data, tmp_path, settings=FocusSettings(window=256)
+    )
+    assert set(found.metrics) == {
+        f"{file}_{system}" for file in ("qasper", "longbook_choice_eng") for system in ("focus", "window")
+    }
+    assert all(0 <= value <= 100 for value in found.metrics.values())
+    assert focus_longbench.token_f1("The Keeper!", ["keeper", "a sailor"]) == 1.0
+    assert focus_longbench.token_f1("keeper of light", ["the keeper"]) == pytest.approx(0.5)
+    assert focus_longbench.token_f1("", ["x"]) == 0.0
+    with pytest.raises(InputError, match="holds none"):
+        focus_longbench.run(TinyModel(), PointerEncoder(), TailSimilarity(), tmp_path, tmp_path)
+    (data / "qasper.jsonl").write_text('{"input": 3}\n')
+    with pytest.raises(InputError, match=r"Line 1 of qasper\.jsonl"):
+        focus_longbench.read_cases(data / "qasper.jsonl")
 
 
 def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

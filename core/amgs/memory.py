@@ -26,6 +26,7 @@ from amgs.frames import definition as shipped
 from amgs.frames import pipeline, registry, shipping
 from amgs.frames import why as frame_why
 from amgs.frames.door import Frames
+from amgs.frames.kept import KeptPool
 from amgs.graph.door import Graph
 from amgs.index.neighbours import Near
 from amgs.lifecycle import consolidate, fading, ingest, journal, lessons, verify
@@ -492,14 +493,12 @@ class Memory:
         asked = pipeline.FrameRequest(query, budget, weights)
         definition = registry.find(name, known)
         with self._lock:
-            frame = pipeline.build(
-                definition, asked, known, self._derived.sources(), self.settings, self._count_tokens
-            )
+            frame, pools = self.frames.assembled(definition, asked, known)
         if reinforce and not self._store.read_only:
-            self._log_use(frame, asked)
+            self._log_use(frame, asked, pools)
         return frame
 
-    def _log_use(self, frame: Frame, asked: pipeline.FrameRequest) -> None:
+    def _log_use(self, frame: Frame, asked: pipeline.FrameRequest, pools: Mapping[str, KeptPool]) -> None:
         chosen = {c.block.id: c for c in frame.selected}
         reached = [i for i, c in chosen.items() if "graph" in c.layers]
         with self._lock:
@@ -508,7 +507,7 @@ class Memory:
             numbers = stored_blocks.numbers_of(self._store, list(chosen))
             walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
             forecasts.log(self._store, frame, tuple(chosen.values()), walked)
-            self.frames.record(frame, asked, walked)
+            self.frames.record(frame, asked, walked, pools)
             stored_scores.put(self._store, frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
             reinforcing.reinforce(
                 self._store,

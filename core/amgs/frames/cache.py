@@ -112,7 +112,7 @@ def encode(frame: Frame) -> str:
     plain["spans"] = [_values(one) for one in frame.spans]
     plain["ledger"] = [_values(one) for one in frame.ledger]
     plain["layers"] = [_values(one) for one in frame.layers]
-    plain["candidates"] = [_candidate_out(one) for one in frame.selected]
+    plain["candidates"] = [candidate_out(one) for one in frame.selected]
     return json.dumps(plain, ensure_ascii=False)
 
 
@@ -121,11 +121,6 @@ def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> Fra
     data = json.loads(text)
     rows = data.pop("candidates")
     found = blocks([row["block"] for row in rows])
-    missing = [row["block"] for row in rows if row["block"] not in found]
-    if missing:
-        raise StoreCorruptError(
-            f"Block {missing[0][:12]} of a kept frame is gone.", way_out="Assemble the frame anew."
-        )
     return Frame(
         **{
             **data,
@@ -135,17 +130,7 @@ def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> Fra
             "spans": tuple(Span(*one) for one in data["spans"]),
             "ledger": tuple(LedgerEntry(*one) for one in data["ledger"]),
             "layers": tuple(LayerReport(*one) for one in data["layers"]),
-            "candidates": tuple(
-                Candidate(
-                    **{
-                        **row,
-                        "block": found[row["block"]],
-                        "parts": ScoreParts(*row["parts"]),
-                        "layers": tuple(row["layers"]),
-                    }
-                )
-                for row in rows
-            ),
+            "candidates": tuple(candidate_in(row, found) for row in rows),
         }
     )
 
@@ -154,6 +139,22 @@ def _values(one: Any) -> list[Any]:
     return [getattr(one, field.name) for field in fields(one)]
 
 
-def _candidate_out(one: Candidate) -> dict[str, Any]:
+def candidate_out(one: Candidate) -> dict[str, Any]:
+    """A candidate as JSON knows it, its block by the id."""
     plain = {f.name: getattr(one, f.name) for f in fields(one)}
     return {**plain, "block": one.block.id, "parts": _values(one.parts), "layers": list(one.layers)}
+
+
+def candidate_in(row: Mapping[str, Any], blocks: Mapping[str, Block]) -> Candidate:
+    """The candidate that `candidate_out` wrote; raises StoreCorruptError when its block is gone."""
+    if row["block"] not in blocks:
+        raise StoreCorruptError(f"Block {row['block'][:12]} of a kept frame is gone.")
+    return Candidate(
+        **{
+            **row,
+            "block": blocks[row["block"]],
+            "parts": ScoreParts(*row["parts"]),
+            "layers": tuple(row["layers"]),
+            "evidence": tuple((str(name), float(value)) for name, value in row["evidence"]),
+        }
+    )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Protocol
 
 from amgs import bounds
@@ -13,12 +14,15 @@ from amgs.clock import Clock, FixedClock, as_utc
 from amgs.decay import hours_between
 from amgs.derived import Derived
 from amgs.errors import StoreCorruptError, UsageError
-from amgs.frames import cache, past, pipeline, registry, shipping
+from amgs.frames import cache, kept, past, pipeline, registry, shipping
 from amgs.frames import definition as shipped
+from amgs.frames.assemble import Template
 from amgs.frames.compare import compare, weights_of
+from amgs.frames.kept import KeptPool
 from amgs.frames.registry import Definitions
 from amgs.frames.results import CachedFrame, Comparison, History, PastAssembly, Replay
 from amgs.model import BlockFilter, Frame, FrameDefinition, Weights
+from amgs.retrieval.ports import Sources
 from amgs.room import Room
 from amgs.store import assemblies as stored_assemblies
 from amgs.store import blocks as stored_blocks
@@ -99,9 +103,6 @@ class Frames:
 
     def _stale(self, row: frame_cache.CacheRow, definition: FrameDefinition, known: Definitions) -> str:
         of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
-        hours = definition.refresh_hours
-        if definition.name == shipped.SELF.name and definition.refresh_hours == shipped.SELF.refresh_hours:
-            hours = self._room.settings.identity.refresh_hours
         held = cache.Held(row.computed_at, row.structure, row.definition, json.loads(row.identity))
         now = cache.Held(
             self._room.clock.now(),
@@ -110,7 +111,9 @@ class Frames:
             self._identity() if of_self else {},
         )
         largest = self._room.settings.identity.largest_shift
-        return cache.stale(held, now, definition, hours=hours, of_self=of_self, largest_shift=largest)
+        return cache.stale(
+            held, now, definition, hours=self._hours(definition), of_self=of_self, largest_shift=largest
+        )
 
     def _unpacked(self, text: str, definition: FrameDefinition, known: Definitions) -> Frame | None:
         """The kept frame; None when one of its blocks would no longer be a candidate."""
@@ -130,17 +133,117 @@ class Frames:
             importance = self._room.derived.graph.importance(sorted(numbers.values()))
         return {i: importance[numbers[i]] for i in ids}
 
-    def record(self, frame: Frame, request: pipeline.FrameRequest, walked: Sequence[Key]) -> None:
+    # --- the children of a composite --------------------------------------------------------------------
+
+    def assembled(
+        self, definition: FrameDefinition, request: pipeline.FrameRequest, known: Definitions
+    ) -> tuple[Frame, dict[str, KeptPool]]:
+        """A frame, and the pools of those children that have a refresh cadence: fresh ones are taken over, and the
+        frame's remarks say so. The caller holds the lock.
+        """
+        room = self._room
+        sources = room.derived.sources()
+        pools = {
+            child.name: self._pool(definition, child, request, known)
+            for child in (registry.leaves(definition, known) if definition.is_composite else ())
+            if self._hours(child) > 0
+        }
+        frame = pipeline.build(
+            definition,
+            request,
+            known,
+            sources,
+            room.settings,
+            room.count_tokens,
+            {name: pool.scored for name, pool in pools.items()},
+        )
+        told = [
+            f"{name}: its candidates of {pool.age_hours:.2f} hours ago, fresh for {self._hours(known[name]):g}"
+            for name, pool in pools.items()
+            if pool.made_by is not None
+        ]
+        return replace(frame, remarks=(*frame.remarks, *told)), pools
+
+    def _pool(
+        self,
+        parent: FrameDefinition,
+        child: FrameDefinition,
+        request: pipeline.FrameRequest,
+        known: Definitions,
+    ) -> KeptPool:
+        room = self._room
+        asked = pipeline.asked_in(parent, child, request)
+        row = frame_cache.get(room.store, child.name, kept.pool_key(asked, parent))
+        if row is not None and not self._stale(row, child, known):
+            found = kept.decode(row.assembly, lambda ids: stored_blocks.get(room.store, ids))
+            statuses = child.rule.filter.statuses
+            if found is not None and all(c.block.status in statuses for c in found[0].candidates):
+                age = hours_between(row.computed_at, room.clock.now())
+                return KeptPool(found[0], found[1], age)
+        return KeptPool(self._scored(parent, child, asked, room.derived.sources()))
+
+    def _scored(
+        self, parent: FrameDefinition, child: FrameDefinition, asked: pipeline.FrameRequest, sources: Sources
+    ) -> pipeline.Scored:
+        room = self._room
+        template = Template(parent.assembly, parent.name, asked.query, sources.clock.now())
+        return pipeline.score_frame(child, asked, sources, room.settings, template, room.count_tokens)
+
+    def _keep(
+        self,
+        pools: Mapping[str, KeptPool],
+        parent: FrameDefinition,
+        request: pipeline.FrameRequest,
+        known: Definitions,
+        serial: int,
+        at: datetime,
+    ) -> None:
+        """Keep the pools that this assembly scored, each in place of the one before."""
+        store = self._room.store
+        for name, pool in pools.items():
+            if pool.made_by is not None:
+                continue
+            child = known[name]
+            asked = pipeline.asked_in(parent, child, request)
+            frame_cache.forget_like(store, name, kept.PREFIX)
+            row = frame_cache.CacheRow(
+                name,
+                kept.pool_key(asked, parent),
+                kept.encode(pool.scored, serial),
+                at,
+                store.structure_counter,
+                stored_assemblies.version_of(_tree(child, known)),
+                json.dumps(self._identity() if child.rule.gather == "identity" else {}),
+            )
+            frame_cache.put(store, row)
+
+    def _hours(self, definition: FrameDefinition) -> float:
+        """How long an assembly stays fresh; that of SELF is a setting as long as the shipped one stands."""
+        if definition.name == shipped.SELF.name and definition.refresh_hours == shipped.SELF.refresh_hours:
+            return self._room.settings.identity.refresh_hours
+        return definition.refresh_hours
+
+    # --- the log ----------------------------------------------------------------------------------------
+
+    def record(
+        self,
+        frame: Frame,
+        request: pipeline.FrameRequest,
+        walked: Sequence[Key],
+        pools: Mapping[str, KeptPool],
+    ) -> None:
         """Log an assembly so that it can be replayed, and keep it; inside the transaction that logs its use."""
         store = self._room.store
         known = self._room.definitions()
         definition = registry.find(frame.name, known)
         version = stored_assemblies.keep_version(store, _tree(definition, known))
         number, operation, undone = stored_assemblies.standing(store)
+        serial = stored_assemblies.next_serial(store)
+        self._keep(pools, definition, request, known, serial, frame.as_of)
         stored_assemblies.append(
             store,
             Assembly(
-                stored_assemblies.next_serial(store),
+                serial,
                 frame.id,
                 frame.name,
                 frame.query,
@@ -156,6 +259,7 @@ class Frames:
                 number,
                 operation,
                 undone,
+                {name: pool.made_by for name, pool in pools.items() if pool.made_by is not None},
             ),
         )
         if definition.refresh_hours > 0:
@@ -259,11 +363,35 @@ class Frames:
         known = {name: known[name] for name in registry.order(known)}
         request = pipeline.FrameRequest(record.query, record.budget, record.weights)
         with past.rewind(self._room.store, past.Moment.of(record)) as store:
-            frame = self._build(record.name, request, known, store, FixedClock(record.as_of))
+            pools = self._pools_again(record, request, known)
+            frame = self._build(record.name, request, known, store, FixedClock(record.as_of), pools)
         return frame, known
 
+    def _pools_again(
+        self, record: Assembly, request: pipeline.FrameRequest, known: Definitions
+    ) -> dict[str, pipeline.Scored]:
+        """The pools that an assembly took over, scored again in the store as it was when they were."""
+        room, parent = self._room, registry.find(record.name, known)
+        pools = {}
+        for serial, made in stored_assemblies.by_serial(room.store, set(record.kept.values())).items():
+            with past.rewind(room.store, past.Moment.of(made)) as store:
+                derived = Derived(store, room.embedder, FixedClock(made.as_of), room.settings)
+                try:
+                    for name in (n for n, by in record.kept.items() if by == serial):
+                        asked = pipeline.asked_in(parent, known[name], request)
+                        pools[name] = self._scored(parent, known[name], asked, derived.sources())
+                finally:
+                    derived.close()
+        return pools
+
     def _build(
-        self, name: str, request: pipeline.FrameRequest, known: Definitions, store: Store, clock: Clock
+        self,
+        name: str,
+        request: pipeline.FrameRequest,
+        known: Definitions,
+        store: Store,
+        clock: Clock,
+        pools: Mapping[str, pipeline.Scored] = MappingProxyType({}),
     ) -> Frame:
         """A frame from another store than the open one, which is left as it is."""
         room = self._room
@@ -271,7 +399,7 @@ class Frames:
         definition = registry.find(name, known)
         try:
             return pipeline.build(
-                definition, request, known, derived.sources(), room.settings, room.count_tokens
+                definition, request, known, derived.sources(), room.settings, room.count_tokens, pools
             )
         finally:
             derived.close()

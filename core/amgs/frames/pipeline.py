@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from types import MappingProxyType
 
 from amgs.frames.assemble import Assembled, CountTokens, Section, Template, assemble
 from amgs.frames.compose import Filled, Pool, Pools, fill
@@ -50,8 +51,11 @@ def build(
     sources: Sources,
     settings: Settings,
     count_tokens: CountTokens,
+    kept: Mapping[str, Scored] = MappingProxyType({}),
 ) -> Frame:
     """Assemble a frame. Its tokens never exceed its budget, the template's own words included.
+
+    kept: scored candidates of children, by name, which are taken over as they are.
 
     Raises BudgetError for a budget that is not positive, UnknownFrameError when a child is not registered.
     """
@@ -61,7 +65,10 @@ def build(
     template = Template(definition.assembly, definition.name, request.query, sources.clock.now())
     atoms = leaves(definition, known)
     scored = {
-        atom.name: score_frame(atom, request, sources, settings, template, count_tokens) for atom in atoms
+        atom.name: _with_vectors(kept[atom.name], sources)
+        if atom.name in kept
+        else score_frame(atom, asked_in(definition, atom, request), sources, settings, template, count_tokens)
+        for atom in atoms
     }
     titled = definition.is_composite
     pools = {
@@ -88,6 +95,13 @@ def build(
         remarks=tuple(remark for s in scored.values() for remark in s.remarks),
         milliseconds=1000.0 * (sources.clock.perf() - start),
     )
+
+
+def asked_in(parent: FrameDefinition, atom: FrameDefinition, request: FrameRequest) -> FrameRequest:
+    """What a frame is asked as part of another: an identity does not depend on the question (AMGS §10.2)."""
+    if parent.is_composite and atom.rule.gather == "identity":
+        return replace(request, query="")
+    return request
 
 
 def score_frame(
@@ -167,6 +181,13 @@ def _relevant(candidates: list[Candidate], share: float) -> list[Candidate]:
         )
         for c in candidates
     ]
+
+
+def _with_vectors(scored: Scored, sources: Sources) -> Scored:
+    numbers = sources.blocks.numbers_of([c.block.id for c in scored.candidates])
+    known = {number: block_id for block_id, number in numbers.items()}
+    found = sources.vectors.vectors(sorted(known))
+    return replace(scored, vectors={known[n]: vector for n, vector in found.items()})
 
 
 def _vectors(candidates: tuple[Candidate, ...], gathered: Gathered, sources: Sources) -> dict[str, Vector]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,8 @@ class Assembly:
     """One logged assembly. weights: those that were asked for, None for the definition's own.
 
     last_number, last_operation, undone: the newest block, the newest journal entry and how many entries were
-    undone when it was made. walked: keys of the edges it walked.
+    undone when it was made. walked: keys of the edges it walked. kept: children whose candidates were taken over,
+    with the serial of the assembly that scored them.
     """
 
     serial: int
@@ -40,11 +41,12 @@ class Assembly:
     last_number: int
     last_operation: int
     undone: int
+    kept: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
 _COLUMNS = (
     "serial, id, frame_name, query, timestamp, budget, weights::VARCHAR, tokens, entropy_bits, selected, "
-    "walked, definition, setup, last_number, last_operation, undone"
+    "walked, definition, setup, last_number, last_operation, undone, kept::VARCHAR"
 )
 
 
@@ -65,7 +67,7 @@ def append(store: Store, one: Assembly) -> None:
     weights = None if one.weights is None else json.dumps({n: getattr(one.weights, n) for n in COMPONENTS})
     store.execute(
         "INSERT INTO assemblies VALUES (?, ?, ?, ?, ?, ?, ?::JSON, ?, ?, ?::VARCHAR[], ?::VARCHAR[], ?, ?, "
-        "?, ?, ?)",
+        "?, ?, ?, ?::JSON)",
         [
             one.serial,
             one.id,
@@ -83,6 +85,7 @@ def append(store: Store, one: Assembly) -> None:
             one.last_number,
             one.last_operation,
             one.undone,
+            json.dumps(dict(one.kept)),
         ],
         structural=False,
     )
@@ -95,6 +98,13 @@ def latest(store: Store, limit: int | None = None, *, name: str | None = None) -
     if limit is not None:
         sql += f" LIMIT {int(limit)}"
     return tuple(_assembly(row) for row in store.rows(sql, [] if name is None else [name]))
+
+
+def by_serial(store: Store, serials: Iterable[int]) -> dict[int, Assembly]:
+    """The assemblies with these serials."""
+    sql = f"SELECT {_COLUMNS} FROM assemblies WHERE serial IN (SELECT unnest(?::BIGINT[]))"
+    found = (_assembly(row) for row in store.rows(sql, [list(serials)]))
+    return {one.serial: one for one in found}
 
 
 def matching(store: Store, prefix: str) -> tuple[Assembly, ...]:
@@ -154,4 +164,5 @@ def _assembly(row: Sequence[Any]) -> Assembly:
         int(row[13]),
         int(row[14]),
         int(row[15]),
+        {} if row[16] is None else {str(name): int(serial) for name, serial in json.loads(row[16]).items()},
     )

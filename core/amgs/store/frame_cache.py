@@ -46,6 +46,15 @@ def get(store: Store, name: str, request: str) -> CacheRow | None:
     return CacheRow(row[0], row[1], row[2], as_utc(row[3]), int(row[4]), row[5], row[6])
 
 
+def forget_like(store: Store, name: str, prefix: str) -> None:
+    """Drop what is kept of a frame for requests that begin so."""
+    store.execute(
+        "DELETE FROM frame_cache WHERE frame_name = ? AND starts_with(request, ?)",
+        [name, prefix],
+        structural=False,
+    )
+
+
 def forget(store: Store, name: str) -> None:
     """Drop what is kept of a frame."""
     store.execute("DELETE FROM frame_cache WHERE frame_name = ?", [name], structural=False)

@@ -211,7 +211,12 @@ CREATE TABLE monitor_log (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _LIFECYCLE, _LEARNING)
+_KEPT_POOLS = """
+-- The children whose candidates an assembly took over: by name, the serial of the assembly that scored them.
+ALTER TABLE assemblies ADD COLUMN kept JSON;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LIFECYCLE, _LEARNING, _KEPT_POOLS)
 """Step i brings a store from schema i to i + 1."""
 
 LATEST = len(MIGRATIONS)

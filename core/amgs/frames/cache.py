@@ -148,7 +148,9 @@ def candidate_out(one: Candidate) -> dict[str, Any]:
 def candidate_in(row: Mapping[str, Any], blocks: Mapping[str, Block]) -> Candidate:
     """The candidate that `candidate_out` wrote; raises StoreCorruptError when its block is gone."""
     if row["block"] not in blocks:
-        raise StoreCorruptError(f"Block {row['block'][:12]} of a kept frame is gone.")
+        raise StoreCorruptError(
+            f"Block {row['block'][:12]} of a kept frame is gone.", way_out="Assemble the frame anew."
+        )
     return Candidate(
         **{
             **row,

@@ -83,22 +83,18 @@ class Exam:
         began = self._clock.perf()
         mixed: list[float] = []
         plain: list[float] = []
-        rows: list[tuple[float, float, float]] = []
+        rows: list[tuple[float, float]] = []
         for first in range(0, len(self._windows), self._batch):
             taken = self._windows[first : first + self._batch]
             cases = [situation(model, gist, scorer, self._settings, tokens) for tokens in taken]
             mixed += following_nll(model, [context_rows(one) for one in cases], cases).mean(dim=1).tolist()
             if plain_too:
                 plain += following_nll(model, [plain_rows(one) for one in cases], cases).mean(dim=1).tolist()
-            rows += [
-                (case.refocus.swap_rate, case.refocus.mean_residency, case.context.used / case.context.window)
-                for case in cases
-            ]
-        swaps, residency, used = (sum(column) / len(rows) for column in zip(*rows, strict=True))
+            rows += [(case.refocus.swap_rate, case.context.used / case.context.window) for case in cases]
+        swaps, used = (sum(column) / len(rows) for column in zip(*rows, strict=True))
         telemetry = {
             "loss_at_h": sum(mixed) / len(mixed),
             "swap_rate": swaps,
-            "mean_residency": residency,
             "token_budget_utilization": used,
             "latency_ms": (self._clock.perf() - began) * 1000 / len(self._windows),
         }

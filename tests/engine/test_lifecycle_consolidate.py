@@ -13,6 +13,7 @@ from amgs.errors import Cancelled, StoreError, UnknownBlockError, UsageError
 from amgs.memory import Memory
 from amgs.model import Block, BlockFilter, Edge, Progress
 from amgs.settings import ConsolidationSettings, Settings
+from amgs.store import journal as stored_journal
 from amgs.text.embedding import HashingEmbedder
 from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
 
@@ -281,6 +282,21 @@ def test_a_large_inbox_goes_in_batches_that_one_undo_takes_back(tmp_path: Path) 
         assert done[-1].summary.startswith("6 blocks")
         assert memory.verify().ok
         memory.undo(done[-1].id)
+        assert snapshot(memory) == before
+        assert memory.verify().ok
+
+
+def test_an_undo_that_goes_page_by_page_takes_back_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = stored_journal.pages
+    with open_memory() as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        before = snapshot(memory)
+        done = memory.apply_consolidation(memory.plan_consolidation())
+        assert done.edges > 2
+        monkeypatch.setattr(stored_journal, "pages", lambda store, done, what: whole(store, done, what, 2))
+        memory.undo(done.id)
         assert snapshot(memory) == before
         assert memory.verify().ok
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -91,7 +91,7 @@ def undo(store: Store, operation_id: int) -> Operation:
                 way_out=f"Undo {', '.join(str(i) for i in reversed(later))} first.",
             )
         try:
-            _put_back(store, stored_journal.rows_of(store, operation_id))
+            _put_back(store, operation_id)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise StoreCorruptError(
                 f"The journal of operation {operation_id} cannot be read: {error!r}.",
@@ -106,12 +106,18 @@ def undo(store: Store, operation_id: int) -> Operation:
         return done
 
 
-def _put_back(store: Store, rows: Sequence[Row]) -> None:
-    edges, blocks = [r for r in rows if r.target == "edge"], [r for r in rows if r.target == "block"]
-    stored_edges.delete(store, [_edge_key(r.key) for r in edges if r.before is None])
-    _undo_blocks(store, blocks)
-    _put_edges_back(store, [r for r in edges if r.before is not None])
-    _drop_edges_of_unlinked(store, [r.key for r in blocks if r.before and r.after])
+def _put_back(store: Store, operation_id: int) -> None:
+    def pages(target: stored_journal.Target) -> Iterator[tuple[Row, ...]]:
+        return stored_journal.pages(store, operation_id, target)
+
+    for rows in pages("edge"):
+        stored_edges.delete(store, [_edge_key(r.key) for r in rows if r.before is None])
+    for rows in pages("block"):
+        _undo_blocks(store, rows)
+    for rows in pages("edge"):
+        _put_edges_back(store, [r for r in rows if r.before is not None])
+    for rows in pages("block"):
+        _drop_edges_of_unlinked(store, [r.key for r in rows if r.before and r.after])
 
 
 def _put_edges_back(store: Store, rows: Sequence[Row]) -> None:

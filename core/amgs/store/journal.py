@@ -5,7 +5,7 @@ What each lifecycle change found and left, so that it can be undone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from amgs.store.connection import Store, stored
 _COLUMNS = "id, kind, timestamp, summary, blocks, edges, undone"
 
 Target = Literal["block", "edge"]
+_TARGETS: tuple[Target, ...] = ("block", "edge")
 
 
 @dataclass(frozen=True)
@@ -121,16 +122,25 @@ def last_of(store: Store, kind: str) -> datetime | None:
 
 
 def rows_of(store: Store, operation_id: int) -> tuple[Row, ...]:
-    """What an operation changed."""
-    found = store.rows(
-        "SELECT target, key, before::VARCHAR, after::VARCHAR, embedding FROM operation_rows WHERE "
-        "operation_id = ? "
-        "ORDER BY target, key",
-        [operation_id],
-    )
-    return tuple(
-        Row(t, k, b, a, None if e is None else np.asarray(e, dtype=np.float32)) for t, k, b, a, e in found
-    )
+    """What an operation changed, blocks before edges, each by key."""
+    return tuple(row for target in _TARGETS for page in pages(store, operation_id, target) for row in page)
+
+
+def pages(store: Store, operation_id: int, target: Target, size: int = 10_000) -> Iterator[tuple[Row, ...]]:
+    """What an operation changed of blocks or of edges, by key, some at a time: one may have changed them all."""
+    last = ""
+    while True:
+        found = store.rows(
+            "SELECT target, key, before::VARCHAR, after::VARCHAR, embedding FROM operation_rows "
+            "WHERE operation_id = ? AND target = ? AND key > ? ORDER BY key LIMIT ?",
+            [operation_id, target, last, size],
+        )
+        if not found:
+            return
+        last = str(found[-1][1])
+        yield tuple(
+            Row(t, k, b, a, None if e is None else np.asarray(e, dtype=np.float32)) for t, k, b, a, e in found
+        )
 
 
 def rows_of_kind(store: Store, kind: str) -> tuple[Row, ...]:

@@ -1,0 +1,82 @@
+"""docs/store.md says what the store does: its examples run, its tables are the tables."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from amgs.memory import Memory
+from amgs.settings import ConsolidationSettings
+from amgs.store import tables
+from amgs.store.connection import Store
+from amgs_tui import cli
+from tests.engine.memory_world import open_memory, write_notes
+
+TEXT = (Path(__file__).parents[2] / "docs" / "store.md").read_text(encoding="utf-8")
+
+
+def examples(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", TEXT, flags=re.S)
+
+
+def test_the_verbs_run_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_notes(tmp_path / "notes")
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "store.amgs"
+    script.write_text("".join(examples("amgs")), encoding="utf-8")
+    everywhere = ["--store", "m.duckdb", "--model", "tiny", "--now", "2026-03-01T09:00:00Z"]
+    assert cli.run([*everywhere, "run", str(script)]) == 0
+    assert (tmp_path / "memory.json").exists()
+    assert (tmp_path / "memory.graphml").exists()
+
+
+def test_the_python_runs_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (code,) = examples("python")
+    # Fewer, for the time it takes; the rest as it is written.
+    exec(code.replace("range(2000)", "range(60)"), {})
+    told = capsys.readouterr().out
+    assert "60 new, 0 known, 0 refused" in told
+    assert "60 blocks" in told
+    with open_memory(tmp_path / "memory.duckdb") as memory:
+        assert memory.status().blocks == {"raw": 60}
+        assert memory.verify().ok
+
+
+def test_every_table_is_named_and_no_other() -> None:
+    told = set(re.findall(r"`(\w+)`", TEXT.split("## Tables")[1].split("There are no foreign keys")[0]))
+    with Store.open(":memory:") as store:
+        assert told - {"meta"} == set(tables.tables(store)) - {"meta"}
+
+
+def test_the_limits_that_are_told_are_the_limits(tmp_path: Path) -> None:
+    from amgs.lifecycle import likeness, linking
+
+    settings = ConsolidationSettings()
+    assert f"batches of {settings.transaction:,} blocks" in TEXT
+    assert f"the latest {linking._NAME_FAN_OUT} holders" in TEXT
+    assert f"({linking._COMMON_NAME} in a small store); six edges" in TEXT and linking._NAME_EDGES == 6
+    assert f"cosine {settings.similarity}".replace("0.", ".") in TEXT and settings.neighbours == 5
+    assert f"at most {likeness._COMMON_SHINGLE} blocks hold" in TEXT and likeness._MOST_PAIRS == 8_000_000
+
+
+def test_what_is_beside_a_store_may_be_removed(tmp_path: Path) -> None:
+    import shutil
+
+    path = tmp_path / "m.duckdb"
+
+    def hits(memory: Memory) -> list[str]:
+        return [hit.block.id for hit in memory.search("dome").hits]
+
+    with open_memory(path) as memory:
+        memory.ingest_folder(write_notes(tmp_path / "notes"))
+        memory.apply_consolidation(memory.plan_consolidation())
+        before = hits(memory)
+    shutil.rmtree(f"{path}.index")
+    with open_memory(path) as memory:
+        assert hits(memory) == before
+        assert memory.verify().ok

@@ -94,6 +94,31 @@ def bench_search(
         return search.run(data, embedder, count_tokens, sizes, kept, effort=effort, progress=progress)
 
 
+@verb(
+    "bench metrics", summary="Measure the six success metrics on a corpus with labelled questions.", long=True
+)
+def bench_metrics(
+    session: Session,
+    *,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Notes with questions.jsonl; else the sample."),
+    ] = None,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """A memory lives for some days with two thirds of the questions, and recalibrates by the labels; the last third is
+    asked afterwards only. Gives precision, recall, coherence, graph stability, Brier score and stability of attention.
+    """
+    from amgs_tui.benches import metrics
+    from amgs_tui.models import text_models
+
+    del as_json  # read by whoever writes the result
+    embedder, _, _ = text_models(session.model_spec, session.settings.model, lambda: None)
+    folder = session.corpus.path if data is None else data
+    return metrics.run(folder, embedder, seed=session.seed, progress=progress)
+
+
 @verb("bench tui", summary="Measure how soon the screen answers.", long=True)
 def bench_tui(
     session: Session,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from amgs.calibration import forecasts, tuning
 from amgs.calibration import metrics as measures
 from amgs.calibration import plan as planning
-from amgs.calibration import tuning
 from amgs.calibration.questions import Question, label
 from amgs.calibration.recalibrate import Method
 from amgs.calibration.results import (
@@ -58,6 +58,10 @@ class Calibration:
     def apply(self, plan: CalibrationPlan) -> Calibrated:
         """Carry a plan out, journalled; raises UsageError when it is out of date."""
         return Calibrated(plan, planning.apply(self._room.store, plan, self._room.clock.now()))
+
+    def forecast(self, scores: Sequence[float]) -> list[float]:
+        """The chances of being useful that blocks with these composite scores have, by what is known now."""
+        return forecasts.of_scores(self._room.store, scores)
 
     # --- tuning -----------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ def log(
     first = calibration_log.next_serial(store)
     known = calibration_log.curve(store)
     scores = [c.score for c in selected]
-    predicted = scores if known is None else read_curve(known).at(np.array(scores)).tolist()
+    predicted = of_scores(store, scores)
     forecasts = [
         Outcome(
             prediction_id=f"p{first + i}",
@@ -55,6 +55,13 @@ def log(
             if f.block_id in k[:2]
         ],
     )
+
+
+def of_scores(store: Store, scores: Sequence[float]) -> list[float]:
+    """What the memory forecasts for composite scores now: themselves, or what verdicts have made of them."""
+    known = calibration_log.curve(store)
+    mapped: list[float] = [] if known is None else read_curve(known).at(np.array(scores)).tolist()
+    return list(scores) if known is None else mapped
 
 
 def decide(store: Store, block_id: str, *, useful: bool, assembly_id: str | None, now: datetime) -> Outcome:

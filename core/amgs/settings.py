@@ -97,9 +97,7 @@ class ProfileSettings(Section):
         default=PROFILES["standard"], ge=0, description="λ per hour of notes, tasks and dialogues."
     )
     durable: float = Field(
-        default=PROFILES["durable"],
-        ge=0,
-        description="λ per hour of facts, people, procedures, and of most edges.",
+        default=PROFILES["durable"], ge=0, description="λ per hour of facts, people, places and procedures."
     )
     core: float = Field(
         default=PROFILES["core"], ge=0, description="λ per hour of values and preferences; 0 never decays."

@@ -72,6 +72,8 @@ class Store:
             raise _translated(error, name) from error
         store = cls(connection, name, read_only=read_only)
         try:
+            # At 16 MB, DuckDB's own limit, every batch of a bulk load rewrote most of the table.
+            connection.execute("SET checkpoint_threshold = '128MB'")
             version = schema_version(connection)
             if version > LATEST:
                 raise StoreTooNewError(

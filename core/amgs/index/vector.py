@@ -23,7 +23,7 @@ from amgs.index.neighbours import Near, nearest
 from amgs.index.shelf import Generation, save_arrays
 from amgs.model import Vector
 
-LOOK = 4
+LOOK = 8
 """The neighbour graph is asked for so many times what is wanted, so that ranking anew has a choice."""
 
 FARTHEST_LOOK = 4096

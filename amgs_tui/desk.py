@@ -216,7 +216,9 @@ class Desk(Stage):
                 self.set_theme(event.result.name)
             case "show":
                 self.go(event.result.pane)
-            case "layout set" | "layout use":
+            case "layout set" | "layout use" if event.request.origin == "operator":
+                self.use_layout(event.result)
+            case "layout use" if self.untouched:  # how the last session left the screen
                 self.use_layout(event.result)
             case "record" | "save":
                 self.recording = event.verb == "record"

@@ -318,6 +318,16 @@ class Stage(App[None], inherit_bindings=False):
         self.floor.set_focus(self.pane(name))  # at once: the next key may already wait
         self.arrange()
 
+    @property
+    def untouched(self) -> bool:
+        """Whether the operator has gone nowhere yet and types nothing."""
+        return (
+            self.body.main == PANES[0]
+            and not self.body.maximised
+            and len(self.screen_stack) == 1
+            and not self.floor.has_class("-asking")
+        )
+
     def use_layout(self, layout: Layout) -> None:
         """Arrange the panes."""
         self.body.beside, self.body.maximised = layout.beside, layout.large

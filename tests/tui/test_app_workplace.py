@@ -110,3 +110,16 @@ async def test_the_screen_takes_the_layout_it_was_left_with_and_remembers_the_ne
         assert driven.app.body.shown == ("focus", "decay", "inbox")
         await driven.press("4", "z")
         assert world.layout == Layout("decay", ("decay", "inbox"), large=True)
+
+
+async def test_remembering_a_layout_takes_nothing_out_of_the_operators_hands() -> None:
+    world = World(consolidated=6)
+    world.held = {"layout set"}
+    async with drive(world, (120, 40)) as driven:
+        await driven.pilot.press("2", "e")
+        await driven.pilot.press(*"why did")
+        world.release()
+        await driven.settle()
+        await driven.type(" it stall", "enter")
+        asked = next(call for call in world.calls if call.verb == "frame assemble")
+        assert asked.arguments["query"] == "why did it stall"

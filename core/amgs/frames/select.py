@@ -28,7 +28,7 @@ class Taken:
     threshold: float | None = None
     frame_of: dict[str, str] = field(default_factory=dict)
     _ids: list[str] = field(default_factory=list)
-    _rows: list[Vector] = field(default_factory=list)
+    _rows: Vector | None = None  # (taken, d)
 
     def duplicate(self, candidate: Candidate) -> str:
         """Why the candidate would repeat what is taken; empty when it would not."""
@@ -36,9 +36,9 @@ class Taken:
         if block_id in self.frame_of:
             return f"already in {self.frame_of[block_id] or 'the frame'}"
         vector = self.vectors.get(block_id)
-        if self.threshold is None or vector is None or not self._rows:
+        if self.threshold is None or vector is None or self._rows is None:
             return ""
-        cosines = np.stack(self._rows) @ vector
+        cosines = self._rows @ vector
         nearest = int(np.argmax(cosines))
         if float(cosines[nearest]) < self.threshold:
             return ""
@@ -50,7 +50,8 @@ class Taken:
         vector = self.vectors.get(candidate.block.id)
         if vector is not None:
             self._ids.append(candidate.block.id)
-            self._rows.append(vector)
+            # Few are taken and many are asked about: the matrix is made here, not for each question.
+            self._rows = vector[None] if self._rows is None else np.vstack([self._rows, vector])
 
 
 @dataclass(frozen=True, slots=True)

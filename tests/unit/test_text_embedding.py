@@ -110,3 +110,10 @@ def test_a_text_alone_gets_the_vector_it_gets_among_others() -> None:
     assert model._alone is not None
     alone = np.stack([model.embed([text])[0] for text in texts])
     assert np.allclose(alone, together, atol=0.01 if model._precision == "bfloat16" else 1e-5)
+
+
+@pytest.mark.real
+def test_the_very_first_text_gets_it_too_whatever_the_tokenizer_pads_by_itself() -> None:
+    first = MiniLM().embed(["Who keeps the dome key?"])[0]
+    among = MiniLM().embed(["Who keeps the dome key?", "She baked rye bread."])[0]
+    assert np.allclose(first, among, atol=0.01)

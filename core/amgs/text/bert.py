@@ -42,7 +42,7 @@ def encoder(loaded: Any) -> Callable[[str], Vector] | None:
         torch.set_num_threads(1)
         try:
             with torch.inference_mode():
-                ids = torch.tensor(_cut(tokenizer.encode(text).ids, longest))
+                ids = torch.tensor(_cut(_tokens(tokenizer.encode(text)), longest))
                 states = _embedded(tables, ids)
                 for layer in layers:
                     states = _through(torch, layer, states, heads)
@@ -58,6 +58,11 @@ def _pooling(pooling: Any) -> str:
     """How a pooling layer makes one vector of many; older libraries say it by a method."""
     told = getattr(pooling, "pooling_mode", None)
     return str(told if told is not None else pooling.get_pooling_mode_str())
+
+
+def _tokens(encoded: Any) -> list[int]:
+    """The text's own tokens: a tokenizer may be set to pad, and padding is no part of a mean."""
+    return [token for token, counts in zip(encoded.ids, encoded.attention_mask, strict=True) if counts]
 
 
 def _cut(ids: list[int], longest: int) -> list[int]:

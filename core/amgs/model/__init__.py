@@ -1,0 +1,93 @@
+"""The frozen values that travel between the stages of the memory engine and out to the screen.
+
+Nothing here computes more than a check or a total; every instant is aware and in UTC; every score is in [0, 1].
+One file per subject; everybody else imports the names from here.
+"""
+
+from __future__ import annotations
+
+from amgs.model.block import STATUSES, Block, Edge, Status, Vector
+from amgs.model.calibration import Outcome, Reliability, ReliabilityBin
+from amgs.model.decay import DecayCurve, Forecast, ForecastRow
+from amgs.model.fall import Fall, LayerVerdict, Verdict, WeightChange
+from amgs.model.frame import (
+    Assembly,
+    BudgetStrategy,
+    ChildFrame,
+    Frame,
+    FrameDefinition,
+    Gather,
+    LedgerEntry,
+    Merge,
+    Selection,
+    SelectionRule,
+    Span,
+)
+from amgs.model.graph import Centrality, GraphStats, LiveEdge, Neighbourhood
+from amgs.model.health import Fault, StoreStatus, Verification
+from amgs.model.lifecycle import (
+    ConsolidationItem,
+    ConsolidationPlan,
+    IngestReport,
+    Operation,
+    Refusal,
+    ReinforcementEvent,
+    Review,
+)
+from amgs.model.progress import Progress
+from amgs.model.retrieval import LAYERS, BlockFilter, Candidate, Fate, LayerReport, Reading, SearchResult
+from amgs.model.score import COMPONENTS, ScoreParts, Weights
+
+__all__ = [
+    "COMPONENTS",
+    "LAYERS",
+    "STATUSES",
+    "Assembly",
+    "Block",
+    "BlockFilter",
+    "BudgetStrategy",
+    "Candidate",
+    "Centrality",
+    "ChildFrame",
+    "ConsolidationItem",
+    "ConsolidationPlan",
+    "DecayCurve",
+    "Edge",
+    "Fall",
+    "Fate",
+    "Fault",
+    "Forecast",
+    "ForecastRow",
+    "Frame",
+    "FrameDefinition",
+    "Gather",
+    "GraphStats",
+    "IngestReport",
+    "LayerReport",
+    "LayerVerdict",
+    "LedgerEntry",
+    "LiveEdge",
+    "Merge",
+    "Neighbourhood",
+    "Operation",
+    "Outcome",
+    "Progress",
+    "Reading",
+    "Refusal",
+    "ReinforcementEvent",
+    "Reliability",
+    "ReliabilityBin",
+    "Review",
+    "ScoreParts",
+    "SearchResult",
+    "Selection",
+    "SelectionRule",
+    "Span",
+    "Status",
+    "StoreStatus",
+    "Vector",
+    "Verdict",
+    "Verification",
+    "WeightChange",
+    "Weights",
+]

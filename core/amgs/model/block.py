@@ -1,0 +1,58 @@
+"""The block and the edge: what a memory is made of (AMGS §3.1, §3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Status = Literal["raw", "consolidated", "archived", "pruned"]
+STATUSES: tuple[Status, ...] = ("raw", "consolidated", "archived", "pruned")
+
+Vector = NDArray[np.float32]
+"""(d,) or (n, d) float32; embeddings are unit length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The atom of memory: immutable content under its hash, and metadata that evolves (AMGS §3.1).
+
+    meta holds what the source said: `source` (a path, or path#turn), `title`, `tags`, `author`, `entities`.
+    """
+
+    id: str
+    content: str
+    created_at: datetime
+    last_reinforced_at: datetime
+    category: str = "uncategorised"
+    confidence: float = 0.5
+    decay_lambda: float = 0.01
+    status: Status = "raw"
+    is_self_component: bool = False
+    meta: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    embedding: Vector | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def title(self) -> str:
+        """The title from the source, else the first line without markdown signs, at most 60 characters."""
+        given = self.meta.get("title")
+        text = str(given) if given else self.content.lstrip().split("\n", 1)[0].lstrip("#>*- ").strip()
+        return text if len(text) <= 60 else text[:59].rstrip() + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A typed, weighted, directed relation between two blocks that decays on its own (AMGS §3.2)."""
+
+    source_id: str
+    target_id: str
+    relation_type: str
+    weight: float
+    confidence: float
+    created_at: datetime
+    last_reinforced_at: datetime
+    decay_lambda: float = 0.001

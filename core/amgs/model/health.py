@@ -1,0 +1,47 @@
+"""One look at the whole memory, and the faults found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """One look at the whole memory."""
+
+    path: str
+    schema_version: int
+    change_counter: int
+    blocks: Mapping[str, int] = field(hash=False)
+    categories: Mapping[str, int] = field(hash=False)
+    edges: int
+    frames: int
+    mean_relevance: float
+    last_consolidation: datetime | None
+    brier: float | None
+    outcomes: int
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something `verify` found: where, what, and whether the program can repair it."""
+
+    where: str
+    what: str
+    repairable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The result of `amgs verify`; ok when faults is empty."""
+
+    blocks: int
+    edges: int
+    faults: tuple[Fault, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.faults

@@ -1,0 +1,92 @@
+"""What taking in, consolidating and reviewing report and plan, and the journal they leave (AMGS §8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from amgs.model.block import Block, Edge, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An input that was not taken in, and why."""
+
+    source: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """Ids of the blocks that are new, of those already known, and what was refused."""
+
+    added: tuple[str, ...]
+    known: tuple[str, ...]
+    refused: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationItem:
+    """What consolidation will do to one raw block."""
+
+    block: Block
+    category: str
+    category_confidence: float
+    category_because: str
+    entities: tuple[str, ...]
+    decay_lambda: float
+    is_self_component: bool
+    confidence: float
+    edges: tuple[Edge, ...]
+    embedding: Vector = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationPlan:
+    """A proposal, bound to the store's change counter it was made at; nothing has happened yet."""
+
+    items: tuple[ConsolidationItem, ...]
+    made_at: datetime
+    change_counter: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A journal entry: one applied lifecycle change, which can be undone while it is the latest on its blocks."""
+
+    id: int
+    kind: str
+    at: datetime
+    summary: str
+    blocks: int
+    edges: int
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A finding that waits for the operator: the newer block may supersede the older one, or contradict it.
+
+    operation: the journal entry of the verdict; None while it is open.
+    """
+
+    id: int
+    kind: Literal["supersedes", "contradicts"]
+    older_id: str
+    newer_id: str
+    because: str
+    confidence: float
+    found_at: datetime
+    state: Literal["open", "accepted", "rejected"] = "open"
+    operation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReinforcementEvent:
+    """One entry of the reinforcement log."""
+
+    block_id: str
+    event_type: str
+    at: datetime
+    source: str

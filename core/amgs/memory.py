@@ -4,36 +4,28 @@ itself.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from amgs import bounds
-from amgs.calibration import brier, forecasts
+from amgs import bounds, health
 from amgs.calibration.door import Calibration
-from amgs.clock import Clock, as_utc
-from amgs.derived import Derived, check_space
-from amgs.errors import AmbiguousIdError, InputError, UnknownBlockError
+from amgs.clock import Clock
+from amgs.derived import Derived
 from amgs.exchange.door import Exchange
 from amgs.frames import definition as shipped
-from amgs.frames import pipeline, registry, shipping
-from amgs.frames import why as frame_why
+from amgs.frames import shipping
+from amgs.frames.assembler import Assembler
 from amgs.frames.door import Frames
-from amgs.frames.kept import KeptPool
 from amgs.graph.door import Graph
-from amgs.index.neighbours import Near
-from amgs.lifecycle import consolidate, fading, ingest, journal, lessons, verify
 from amgs.lifecycle import edit as editing
-from amgs.lifecycle import reinforce as reinforcing
 from amgs.lifecycle.door import Lifecycle
 from amgs.lifecycle.ingest import Draft
+from amgs.lifecycle.intake import Intake
 from amgs.model import (
     Block,
     BlockFilter,
@@ -42,7 +34,6 @@ from amgs.model import (
     DecayCurve,
     Edge,
     Fall,
-    Fault,
     Forecast,
     Frame,
     FrameDefinition,
@@ -52,38 +43,27 @@ from amgs.model import (
     Operation,
     Outcome,
     Progress,
-    Refusal,
     Reliability,
     SearchResult,
     Status,
     StoreStatus,
-    Vector,
     Verification,
     Weights,
 )
 from amgs.montecarlo.door import MonteCarlo
 from amgs.retrieval import waterfall
-from amgs.retrieval import why as retrieval_why
-from amgs.retrieval.score import SEARCH_WEIGHTS
+from amgs.retrieval.door import Retrieval
 from amgs.room import Room
 from amgs.settings import Settings
-from amgs.store import block_columns, calibration_log, reinforcement_log
 from amgs.store import blocks as stored_blocks
+from amgs.store import calibration_log
 from amgs.store import edges as stored_edges
-from amgs.store import frames as stored_frames
-from amgs.store import journal as stored_journal
 from amgs.store import meta as stored_meta
-from amgs.store import scores as stored_scores
 from amgs.store.connection import Store
 from amgs.text import finder
 from amgs.text.embedding import Embedder, HashingEmbedder
 from amgs.text.entities import EntityRecogniser, RuleRecogniser
 from amgs.text.tokens import approximate_tokens
-
-_ID_LENGTH = 64
-_PREFIX = re.compile(r"[0-9a-f]{4,64}")
-"""Less than four digits of an id match by chance."""
-
 
 _COUNTS_KEPT = 4096
 
@@ -108,13 +88,11 @@ class Memory:
         self._store = store
         self.clock = clock
         self.settings = settings
-        self._embedder = embedder
+        derived = Derived(store, embedder, clock, settings)
         # A block that stands in the pool of one frame stands in that of the next.
-        self._count_tokens = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
-        self._recogniser = recogniser
-        # Indexes change while they catch up: one thread at a time reads through them.
-        self._lock = threading.RLock()
-        self._derived = Derived(store, embedder, clock, settings)
+        counted = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
+        lock = threading.RLock()
+        self._opened = Room(store, derived, clock, settings, embedder, counted, recogniser, lock)
         if not store.read_only:
             shipping.renew(store, shipped.DEFAULTS, clock.now())
 
@@ -151,11 +129,11 @@ class Memory:
 
     def close(self) -> None:
         """Seal the indexes and close the store."""
-        with self._lock:
+        with self._opened.lock:
             if self._store.closed:
                 return
             try:
-                self._derived.close()
+                self._opened.derived.close()
             finally:
                 self._store.close()
 
@@ -177,7 +155,7 @@ class Memory:
     @property
     def frames(self) -> Frames:
         """What has been assembled: cached, compared, replayed; and frames of the user's own."""
-        return Frames(self._room(), self.assemble)
+        return Frames(self._room())
 
     @property
     def calibration(self) -> Calibration:
@@ -187,7 +165,7 @@ class Memory:
     @property
     def montecarlo(self) -> MonteCarlo:
         """What a change, a pruning, time, a new block or noise will come to, by simulation."""
-        return MonteCarlo(self._room(), self._means)
+        return MonteCarlo(self._room(), self.lifecycle.means)
 
     @property
     def exchange(self) -> Exchange:
@@ -195,17 +173,8 @@ class Memory:
         return Exchange(self._room())
 
     def _room(self) -> Room:
-        return Room(
-            self._store,
-            self._derived,
-            self.clock,
-            self.settings,
-            self._embedder,
-            self._count_tokens,
-            self._recogniser,
-            self._lock,
-            self._definitions,
-        )
+        # The clock and the settings may have been set anew since the memory was opened.
+        return replace(self._opened, clock=self.clock, settings=self.settings)
 
     # --- taking in --------------------------------------------------------------------------------------
 
@@ -213,40 +182,19 @@ class Memory:
         self, text: str, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
     ) -> IngestReport:
         """Take in one piece of markdown, split when it is long; raises InputError when it is unfit."""
-        meta = dict(meta or {})
-        dated = None if created_at is None else as_utc(created_at)
-        source, now = str(meta.pop("source", "")), self.clock.now()
-        reading = ingest.read_note(text, source, now, self.settings.ingest, dated=dated, extra=meta)
-        report = self._ingest(reading, None)
-        if report.refused:
-            raise InputError(
-                f"The text was not taken in: {report.refused[0].reason}.",
-                way_out="Give a text with at least one visible character; everything else is kept as it is.",
-            )
-        return report
+        return Intake(self._room()).text(text, created_at=created_at, meta=meta)
 
     def ingest_file(self, path: Path) -> IngestReport:
         """Take in one markdown file; a file that is missing or unfit raises InputError."""
-        reading = ingest.read_file(path, path.name, self.settings.ingest)
-        if reading.refused:
-            raise InputError(
-                f"{path} was not taken in: {reading.refused[0].reason}.",
-                way_out="Mend the file, or give another; nothing was changed.",
-            )
-        return self._ingest(reading, None)
+        return Intake(self._room()).file(path)
 
     def ingest_folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
         """Take in every `.md` below a folder, sorted; what is unfit is refused by name, the rest goes on."""
-        return self._ingest(ingest.read_folder(folder, self.settings.ingest, progress), progress)
+        return Intake(self._room()).folder(folder, progress)
 
     def ingest_many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> IngestReport:
         """Take in drafts as they are, without splitting, in one transaction."""
-        return ingest.ingest(self._store, drafts, self.clock.now(), progress=progress)
-
-    def _ingest(self, reading: ingest.Reading, progress: Progress | None) -> IngestReport:
-        report = self.ingest_many(reading.drafts, progress)
-        refused: tuple[Refusal, ...] = (*reading.refused, *report.refused)
-        return IngestReport(report.added, report.known, refused)
+        return Intake(self._room()).many(drafts, progress)
 
     # --- blocks -----------------------------------------------------------------------------------------
 
@@ -255,9 +203,7 @@ class Memory:
 
         Raises UnknownBlockError or AmbiguousIdError, which names the blocks that match.
         """
-        return stored_blocks.get(self._store, [self._id(id_or_prefix)], embeddings=True)[
-            self._id(id_or_prefix)
-        ]
+        return self._room().block(id_or_prefix)
 
     def blocks(
         self,
@@ -286,7 +232,7 @@ class Memory:
         """The edges of one block, both directions; of the whole memory without one."""
         if block_id is None:
             return stored_edges.everything(self._store)
-        return stored_edges.touching(self._store, [self._id(block_id)])
+        return stored_edges.touching(self._store, [self._room().whole_id(block_id)])
 
     def set_metadata(
         self,
@@ -301,7 +247,7 @@ class Memory:
         """Change a block's metadata; journalled, so that it can be undone."""
         return editing.edit(
             self._store,
-            self._id(id),
+            self._room().whole_id(id),
             self.clock.now(),
             category=category,
             confidence=confidence,
@@ -310,57 +256,22 @@ class Memory:
             status=status,
         )
 
-    def _id(self, prefix: str) -> str:
-        wanted = prefix.strip().lower()
-        matches = stored_blocks.expand(self._store, wanted, 6) if _PREFIX.fullmatch(wanted) else ()
-        if not matches:
-            told = prefix if len(prefix) <= _ID_LENGTH else f"{prefix[:_ID_LENGTH]}…"
-            raise UnknownBlockError(
-                f"No block's id begins with {told!r}.",
-                way_out="`block find TEXT` looks for one by its words.",
-            )
-        if len(matches) > 1:
-            raise AmbiguousIdError(
-                f"{prefix!r} begins {', '.join(i[:12] for i in matches[:5])}"
-                f"{' and more' if len(matches) > 5 else ''}.",
-                way_out="Give more of the id.",
-            )
-        return matches[0]
-
     # --- lifecycle --------------------------------------------------------------------------------------
 
     @property
     def lifecycle(self) -> Lifecycle:
         """Enhancement, review of what may be superseded, pruning, previews and triggers."""
-        return Lifecycle(
-            self._store, self._derived, self._embedder, self.clock, self.settings, self._id, self._lock
-        )
+        return Lifecycle(self._room())
 
     def plan_consolidation(
         self, *, limit: int | None = None, progress: Progress | None = None
     ) -> ConsolidationPlan:
         """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
-        counter, limit = self._store.change_counter, bounds.count("A limit", limit)
-        means = self._means()
-        return consolidate.plan(
-            stored_blocks.by_number(self._store, self._waiting(limit).tolist()),
-            consolidate.surroundings(self._store),
-            means,
-            now=self.clock.now(),
-            change_counter=counter,
-            progress=progress,
-        )
+        return self.lifecycle.plan_consolidation(limit=limit, progress=progress)
 
     def apply_consolidation(self, plan: ConsolidationPlan) -> Operation:
         """Carry a plan out in one transaction; raises UsageError when its blocks are no longer raw."""
-        check_space(self._store, self._embedder)
-        return consolidate.apply(
-            self._store,
-            plan,
-            embedder=self._embedder,
-            weights=registry.find("ATTENTION", self._definitions()).weights,
-            now=self.clock.now(),
-        )
+        return self.lifecycle.apply_consolidation(plan)
 
     def consolidate_in_batches(
         self, *, limit: int | None = None, progress: Progress | None = None
@@ -370,48 +281,19 @@ class Memory:
         Gives each batch's plan and the journal entry as it then stands, which one `undo` takes back. Stopping
         keeps the batches that were committed.
         """
-        return consolidate.run(
-            self._store,
-            self._waiting(limit),
-            self._means(),
-            weights=registry.find("ATTENTION", self._definitions()).weights,
-            now=self.clock.now(),
-            progress=progress,
-        )
-
-    def _waiting(self, limit: int | None) -> NDArray[np.int64]:
-        return block_columns.numbers(self._store, consolidate.RAW)[:limit]
-
-    def _means(self) -> consolidate.Means:
-        check_space(self._store, self._embedder)
-        settings = self.settings.consolidation
-
-        def near(vectors: Vector, allowed: NDArray[np.int64]) -> Near:
-            with self._lock:
-                return self._derived.neighbours(vectors, settings.neighbours, settings.similarity, allowed)
-
-        return consolidate.Means(
-            settings,
-            self._embedder,
-            self._recogniser,
-            near,
-            lambda ids: stored_blocks.contents_of(self._store, ids),
-            lessons.lessons(self._store),
-            self.settings.decay.profiles,
-        )
+        return self.lifecycle.consolidate_in_batches(limit=limit, progress=progress)
 
     def operations(self, limit: int = 20) -> tuple[Operation, ...]:
         """The latest operations, the newest first."""
-        return stored_journal.latest(self._store, bounds.count("A limit", limit))
+        return self.lifecycle.operations(limit)
 
     def undo(self, operation_id: int) -> Operation:
         """Take an operation back; raises UsageError when a later one stands on it."""
-        return journal.undo(self._store, operation_id)
+        return self.lifecycle.undo(operation_id)
 
     def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
         """Start the decay clock of blocks anew, one logged event each."""
-        wanted = [self._id(i) for i in ids]
-        reinforcing.reinforce(self._store, wanted, event_type=event_type, source=source, now=self.clock.now())
+        self.lifecycle.reinforce(ids, event_type=event_type, source=source)
 
     # --- retrieval and frames ---------------------------------------------------------------------------
 
@@ -425,28 +307,19 @@ class Memory:
         weights: Weights | None = None,
     ) -> SearchResult:
         """The best blocks for a query through the six layers, or through those named."""
-        request = waterfall.Request(
-            query, filter or BlockFilter(), weights or SEARCH_WEIGHTS, waterfall.check_layers(layers)
+        return Retrieval(self._room()).search(
+            query, top_k=top_k, layers=layers, filter=filter, weights=weights
         )
-        with self._lock:
-            return waterfall.search(request, self._derived.sources(), self.settings.retrieval, top_k)
 
     def gather(
         self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None
     ) -> waterfall.Gathered:
         """Everything that the layers find for a query, with its evidence; no block is read. For measuring."""
-        asked = waterfall.check_layers(layers)
-        request = waterfall.Request(query, weights=weights or SEARCH_WEIGHTS, layers=asked, most=0)
-        with self._lock:
-            return waterfall.gather(request, self._derived.sources(), self.settings.retrieval)
+        return Retrieval(self._room()).gather(query, layers=layers, weights=weights)
 
     def nearest(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
         """Ids and cosines of the blocks nearest in meaning, as the vector layer finds them."""
-        with self._lock:
-            sources = self._derived.sources()
-            found = sources.vectors.search(sources.embed(query), limit)
-            ids = {one.number: one.block.id for one in sources.blocks.stored([n for n, _ in found])}
-        return [(ids[number], cosine) for number, cosine in found]
+        return Retrieval(self._room()).nearest(query, limit)
 
     def why(
         self,
@@ -462,19 +335,9 @@ class Memory:
         """Why a block is among the `top_k` hits or in a frame, or at which layer it fell out: by how
         much, and the smallest change of weights that would admit it. Leaves no trace.
         """
-        wanted = self.block(block)
-        number = stored_blocks.numbers_of(self._store, [wanted.id])[wanted.id]
-        known = self._definitions()
-        definition = None if frame is None else registry.find(frame, known)
-        with self._lock:
-            sources = self._derived.sources()
-            if definition is None:
-                asked = waterfall.Request(query, filter or BlockFilter(), weights or SEARCH_WEIGHTS)
-                return retrieval_why.why(asked, wanted, number, sources, self.settings.retrieval, top_k)
-            framed = pipeline.FrameRequest(query, budget, weights)
-            return frame_why.why(
-                definition, framed, known, sources, self.settings, self._count_tokens, wanted, number
-            )
+        if frame is not None:
+            return self.frames.why(frame, query, block, budget=budget, weights=weights)
+        return Retrieval(self._room()).why(query, block, top_k=top_k, filter=filter, weights=weights)
 
     def assemble(
         self,
@@ -489,55 +352,24 @@ class Memory:
 
         reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
         """
-        known = self._definitions()
-        asked = pipeline.FrameRequest(query, budget, weights)
-        definition = registry.find(name, known)
-        with self._lock:
-            frame, pools = self.frames.assembled(definition, asked, known)
-        if reinforce and not self._store.read_only:
-            self._log_use(frame, asked, pools)
-        return frame
-
-    def _log_use(self, frame: Frame, asked: pipeline.FrameRequest, pools: Mapping[str, KeptPool]) -> None:
-        chosen = {c.block.id: c for c in frame.selected}
-        reached = [i for i, c in chosen.items() if "graph" in c.layers]
-        with self._lock:
-            view = self._derived.graph.view()
-        with self._store.transaction():
-            numbers = stored_blocks.numbers_of(self._store, list(chosen))
-            walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
-            forecasts.log(self._store, frame, tuple(chosen.values()), walked)
-            self.frames.record(frame, asked, walked, pools)
-            stored_scores.put(self._store, frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
-            reinforcing.reinforce(
-                self._store,
-                list(chosen),
-                event_type="assembled",
-                source=f"{frame.name} {frame.id}",
-                now=frame.as_of,
-                walked=walked,
-            )
+        return Assembler(self._room()).assemble(
+            name, query=query, budget=budget, weights=weights, reinforce=reinforce
+        )
 
     def frame_definitions(self) -> tuple[FrameDefinition, ...]:
         """The registered frames, children before their parents."""
-        return tuple(self._definitions().values())
+        return tuple(self._room().definitions().values())
 
     def define_frame(self, definition: FrameDefinition) -> None:
         """Register a frame or change one; raises FrameCycleError when it would contain itself."""
-        registry.register(definition, self._definitions())
-        with self._store.transaction():
-            stored_frames.put(self._store, [definition])
-
-    def _definitions(self) -> dict[str, FrameDefinition]:
-        known = registry.by_name(stored_frames.everything(self._store) or shipped.DEFAULTS)
-        return {name: known[name] for name in registry.order(known)}
+        self.frames.define(definition)
 
     # --- graph ------------------------------------------------------------------------------------------
 
     @property
     def graph(self) -> Graph:
         """What lies around a block, ways between blocks, communities, centralities."""
-        return Graph(self._room(), self.block)
+        return Graph(self._room())
 
     def neighbourhood(self, block_id: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
         """What lies within `hops` of a block, the nearest and strongest `limit` of it."""
@@ -557,31 +389,21 @@ class Memory:
 
     def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
         """A block's relevance from its creation to `days` ahead."""
-        block = self.block(block_id)
-        return fading.decay_curve(
-            block,
-            reinforcement_log.of(self._store, block.id),
-            self.clock.now(),
-            days=days,
-            threshold=self.settings.decay.threshold,
-        )
+        return self.lifecycle.decay_curve(block_id, days=days)
 
     def forecast(self, *, days: float = 30, threshold: float | None = None) -> Forecast:
         """What will fall under the threshold within `days`, soonest first."""
-        limit = self.settings.decay.threshold if threshold is None else threshold
-        return fading.forecast(self._store, BlockFilter(), self.clock.now(), days=days, threshold=limit)
+        return self.lifecycle.forecast(days=days, threshold=threshold)
 
     # --- calibration ------------------------------------------------------------------------------------
 
     def feedback(self, block_id: str, *, useful: bool, assembly_id: str | None = None) -> Outcome:
         """The operator's verdict on the latest open forecast of a block, or on that of one assembly."""
-        return forecasts.decide(
-            self._store, self._id(block_id), useful=useful, assembly_id=assembly_id, now=self.clock.now()
-        )
+        return self.calibration.feedback(block_id, useful=useful, assembly_id=assembly_id)
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
         """The latest forecasts, with their outcome where there is one."""
-        return calibration_log.latest(self._store, bounds.count("A limit", limit))
+        return self.calibration.outcomes(limit)
 
     def reliability(
         self, bins: int = 10, *, by: calibration_log.By | None = None, value: str | None = None
@@ -589,11 +411,7 @@ class Memory:
         """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
         category or relation type.
         """
-        bins = bounds.count("The number of bins", bins, least=1, most=1000)
-        decided = calibration_log.decided(self._store, by=by, value=value)
-        return brier.reliability(
-            decided, bins=bins, forecasts=calibration_log.count(self._store, by=by, value=value)
-        )
+        return self.calibration.reliability(bins, by=by, value=value)
 
     # --- what a workstation remembers beside the memory -----------------------------------------------------
 
@@ -610,40 +428,8 @@ class Memory:
 
     def status(self) -> StoreStatus:
         """One look at the whole memory."""
-        now = self.clock.now()
-        _, outcomes, score = calibration_log.counts(self._store)
-        return StoreStatus(
-            path=self.path,
-            schema_version=self._store.schema_version,
-            change_counter=self._store.change_counter,
-            blocks=stored_blocks.by_status(self._store),
-            categories=stored_blocks.by_category(self._store),
-            edges=stored_edges.count(self._store),
-            frames=len(self._definitions()),
-            mean_relevance=stored_blocks.mean_relevance(self._store, now),
-            last_consolidation=stored_journal.last_of(self._store, consolidate.KIND),
-            brier=score,
-            outcomes=outcomes,
-            now=now,
-        )
+        return health.status(self._room())
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Re-hash every block, follow every reference, compare the indexes; names each fault."""
-        found = verify.faults(self._store, progress)
-        with self._lock:
-            found += self._derived.faults()
-        found += self._frame_faults()
-        return Verification(
-            blocks=sum(stored_blocks.by_status(self._store).values()),
-            edges=stored_edges.count(self._store),
-            faults=tuple(found),
-        )
-
-    def _frame_faults(self) -> list[Fault]:
-        known = registry.by_name(stored_frames.everything(self._store))
-        return [
-            Fault(f"frame {name}", f"its child {child.name} is not registered")
-            for name, definition in known.items()
-            for child in definition.children
-            if child.name not in known
-        ]
+        return health.verify(self._room(), progress)

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from amgs.clock import Clock
 from amgs.derived import Derived
+from amgs.errors import AmbiguousIdError, UnknownBlockError
+from amgs.frames import definition as shipped
+from amgs.frames import registry
 from amgs.frames.registry import Definitions
+from amgs.model import Block
 from amgs.settings import Settings
+from amgs.store import blocks as stored_blocks
+from amgs.store import frames as stored_frames
 from amgs.store.connection import Store
 from amgs.text.embedding import Embedder
 from amgs.text.entities import EntityRecogniser
+
+_ID_LENGTH = 64
+_PREFIX = re.compile(r"[0-9a-f]{4,64}")
+"""Less than four digits of an id match by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +42,6 @@ class Room:
     count_tokens: Callable[[str], int]
     recogniser: EntityRecogniser
     lock: threading.RLock
-    definitions: Callable[[], Definitions]
 
     @property
     def setup(self) -> str:
@@ -40,3 +50,31 @@ class Room:
         """
         told = hashlib.sha256(self.settings.model_dump_json().encode()).hexdigest()[:12]
         return f"{self.embedder.name} {told}"
+
+    def definitions(self) -> Definitions:
+        """The registered frames by name, children before their parents."""
+        known = registry.by_name(stored_frames.everything(self.store) or shipped.DEFAULTS)
+        return {name: known[name] for name in registry.order(known)}
+
+    def whole_id(self, prefix: str) -> str:
+        """The only id that begins so; raises UnknownBlockError, or AmbiguousIdError naming those that match."""
+        wanted = prefix.strip().lower()
+        matches = stored_blocks.expand(self.store, wanted, 6) if _PREFIX.fullmatch(wanted) else ()
+        if not matches:
+            told = prefix if len(prefix) <= _ID_LENGTH else f"{prefix[:_ID_LENGTH]}…"
+            raise UnknownBlockError(
+                f"No block's id begins with {told!r}.",
+                way_out="`block find TEXT` looks for one by its words.",
+            )
+        if len(matches) > 1:
+            raise AmbiguousIdError(
+                f"{prefix!r} begins {', '.join(i[:12] for i in matches[:5])}"
+                f"{' and more' if len(matches) > 5 else ''}.",
+                way_out="Give more of the id.",
+            )
+        return matches[0]
+
+    def block(self, id_or_prefix: str) -> Block:
+        """The block with an id or with the only id that begins so, with its embedding; raises like whole_id."""
+        whole = self.whole_id(id_or_prefix)
+        return stored_blocks.get(self.store, [whole], embeddings=True)[whole]

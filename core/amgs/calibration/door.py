@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from amgs.calibration import forecasts, tuning
+from amgs import bounds
+from amgs.calibration import brier, forecasts, tuning
 from amgs.calibration import metrics as measures
 from amgs.calibration import plan as planning
 from amgs.calibration.questions import Question, label
@@ -25,7 +26,7 @@ from amgs.errors import UsageError
 from amgs.frames import pipeline, registry
 from amgs.frames.assemble import Template
 from amgs.frames.cache import shift
-from amgs.model import FrameDefinition, Progress, Weights
+from amgs.model import FrameDefinition, Outcome, Progress, Reliability, Weights
 from amgs.retrieval import waterfall
 from amgs.room import Room
 from amgs.store import assemblies as stored_assemblies
@@ -42,6 +43,34 @@ class Calibration:
 
     def __init__(self, room: Room) -> None:
         self._room = room
+
+    # --- outcomes (AMGS §7.3) ---------------------------------------------------------------------------
+
+    def feedback(self, block_id: str, *, useful: bool, assembly_id: str | None = None) -> Outcome:
+        """The operator's verdict on the latest open forecast of a block, or on that of one assembly."""
+        return forecasts.decide(
+            self._room.store,
+            self._room.whole_id(block_id),
+            useful=useful,
+            assembly_id=assembly_id,
+            now=self._room.clock.now(),
+        )
+
+    def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
+        """The latest forecasts, with their outcome where there is one."""
+        return calibration_log.latest(self._room.store, bounds.count("A limit", limit))
+
+    def reliability(
+        self, bins: int = 10, *, by: calibration_log.By | None = None, value: str | None = None
+    ) -> Reliability:
+        """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
+        category or relation type.
+        """
+        bins = bounds.count("The number of bins", bins, least=1, most=1000)
+        decided = calibration_log.decided(self._room.store, by=by, value=value)
+        return brier.reliability(
+            decided, bins=bins, forecasts=calibration_log.count(self._room.store, by=by, value=value)
+        )
 
     # --- recalibration ----------------------------------------------------------------------------------
 

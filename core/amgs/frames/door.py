@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Protocol
 
 from amgs import bounds
 from amgs.clock import Clock, FixedClock, as_utc
 from amgs.decay import hours_between
 from amgs.derived import Derived
 from amgs.errors import StoreCorruptError, UsageError
-from amgs.frames import cache, kept, past, pipeline, registry, shipping
+from amgs.frames import cache, past, pipeline, registry, shipping
 from amgs.frames import definition as shipped
-from amgs.frames.assemble import Template
+from amgs.frames import why as following
+from amgs.frames.assembler import Assembler
 from amgs.frames.compare import compare, weights_of
-from amgs.frames.kept import KeptPool
 from amgs.frames.registry import Definitions
 from amgs.frames.results import CachedFrame, Comparison, History, PastAssembly, Replay
-from amgs.model import BlockFilter, Frame, FrameDefinition, Weights
-from amgs.retrieval.ports import Sources
+from amgs.model import Fall, Frame, FrameDefinition, Weights
 from amgs.room import Room
 from amgs.store import assemblies as stored_assemblies
 from amgs.store import blocks as stored_blocks
@@ -30,17 +27,8 @@ from amgs.store import frame_cache
 from amgs.store import frames as stored_frames
 from amgs.store.assemblies import Assembly
 from amgs.store.connection import Store
-from amgs.store.edges import Key
 
 _SHORTEST_PREFIX = 4
-
-
-class Assemble(Protocol):
-    """Assembles a frame and logs its use."""
-
-    def __call__(
-        self, name: str, *, query: str = ..., budget: int | None = ..., weights: Weights | None = ...
-    ) -> Frame: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +55,11 @@ class Asked:
 
 
 class Frames:
-    """See the module; `assemble` is the memory's own."""
+    """See the module."""
 
-    def __init__(self, room: Room, assemble: Assemble) -> None:
+    def __init__(self, room: Room) -> None:
         self._room = room
-        self._assemble = assemble
+        self._assembler = Assembler(room)
 
     # --- the cache --------------------------------------------------------------------------------------
 
@@ -91,28 +79,17 @@ class Frames:
         if row is None:
             because = "nothing was kept for this request"
         else:
-            because = self._stale(row, definition, known)
+            because = self._assembler.stale(row, definition, known)
             if not because:
                 frame = self._unpacked(row.assembly, definition, known)
                 if frame is not None:
                     return CachedFrame(frame, True, f"fresh: {age:.2f} hours old", age)
                 because = "a block of it has left the memory"
         return CachedFrame(
-            self._assemble(definition.name, query=query, budget=budget, weights=weights), False, because, age
-        )
-
-    def _stale(self, row: frame_cache.CacheRow, definition: FrameDefinition, known: Definitions) -> str:
-        of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
-        held = cache.Held(row.computed_at, row.structure, row.definition, json.loads(row.identity))
-        now = cache.Held(
-            self._room.clock.now(),
-            self._room.store.structure_counter,
-            stored_assemblies.version_of(_tree(definition, known)),
-            self._identity() if of_self else {},
-        )
-        largest = self._room.settings.identity.largest_shift
-        return cache.stale(
-            held, now, definition, hours=self._hours(definition), of_self=of_self, largest_shift=largest
+            self._assembler.assemble(definition.name, query=query, budget=budget, weights=weights),
+            False,
+            because,
+            age,
         )
 
     def _unpacked(self, text: str, definition: FrameDefinition, known: Definitions) -> Frame | None:
@@ -124,158 +101,13 @@ class Frames:
             return None
         return frame if all(c.block.status in statuses for c in frame.selected) else None
 
-    def _identity(self) -> dict[str, float]:
-        """The centrality of every self-tagged block, by id."""
-        tagged = BlockFilter(self_only=True)
-        ids = [block.id for block in stored_blocks.select(self._room.store, tagged, order="id")]
-        numbers = stored_blocks.numbers_of(self._room.store, ids)
-        with self._room.lock:
-            importance = self._room.derived.graph.importance(sorted(numbers.values()))
-        return {i: importance[numbers[i]] for i in ids}
-
-    # --- the children of a composite --------------------------------------------------------------------
-
-    def assembled(
-        self, definition: FrameDefinition, request: pipeline.FrameRequest, known: Definitions
-    ) -> tuple[Frame, dict[str, KeptPool]]:
-        """A frame, and the pools of those children that have a refresh cadence: fresh ones are taken over, and the
-        frame's remarks say so. The caller holds the lock.
-        """
-        room = self._room
-        sources = room.derived.sources()
-        pools = {
-            child.name: self._pool(definition, child, request, known)
-            for child in (registry.leaves(definition, known) if definition.is_composite else ())
-            if self._hours(child) > 0
-        }
-        frame = pipeline.build(
-            definition,
-            request,
-            known,
-            sources,
-            room.settings,
-            room.count_tokens,
-            {name: pool.scored for name, pool in pools.items()},
-        )
-        told = [
-            f"{name}: its candidates of {pool.age_hours:.2f} hours ago, fresh for {self._hours(known[name]):g}"
-            for name, pool in pools.items()
-            if pool.made_by is not None
-        ]
-        return replace(frame, remarks=(*frame.remarks, *told)), pools
-
-    def _pool(
-        self,
-        parent: FrameDefinition,
-        child: FrameDefinition,
-        request: pipeline.FrameRequest,
-        known: Definitions,
-    ) -> KeptPool:
-        room = self._room
-        asked = pipeline.asked_in(parent, child, request)
-        row = frame_cache.get(room.store, child.name, kept.pool_key(asked, parent))
-        if row is not None and not self._stale(row, child, known):
-            found = kept.decode(row.assembly, lambda ids: stored_blocks.get(room.store, ids))
-            statuses = child.rule.filter.statuses
-            if found is not None and all(c.block.status in statuses for c in found[0].candidates):
-                age = hours_between(row.computed_at, room.clock.now())
-                return KeptPool(found[0], found[1], age)
-        return KeptPool(self._scored(parent, child, asked, room.derived.sources()))
-
-    def _scored(
-        self, parent: FrameDefinition, child: FrameDefinition, asked: pipeline.FrameRequest, sources: Sources
-    ) -> pipeline.Scored:
-        room = self._room
-        template = Template(parent.assembly, parent.name, asked.query, sources.clock.now())
-        return pipeline.score_frame(child, asked, sources, room.settings, template, room.count_tokens)
-
-    def _keep(
-        self,
-        pools: Mapping[str, KeptPool],
-        parent: FrameDefinition,
-        request: pipeline.FrameRequest,
-        known: Definitions,
-        serial: int,
-        at: datetime,
-    ) -> None:
-        """Keep the pools that this assembly scored, each in place of the one before."""
-        store = self._room.store
-        for name, pool in pools.items():
-            if pool.made_by is not None:
-                continue
-            child = known[name]
-            asked = pipeline.asked_in(parent, child, request)
-            frame_cache.forget_like(store, name, kept.PREFIX)
-            row = frame_cache.CacheRow(
-                name,
-                kept.pool_key(asked, parent),
-                kept.encode(pool.scored, serial),
-                at,
-                store.structure_counter,
-                stored_assemblies.version_of(_tree(child, known)),
-                json.dumps(self._identity() if child.rule.gather == "identity" else {}),
-            )
-            frame_cache.put(store, row)
-
-    def _hours(self, definition: FrameDefinition) -> float:
-        """How long an assembly stays fresh; that of SELF is a setting as long as the shipped one stands."""
-        if definition.name == shipped.SELF.name and definition.refresh_hours == shipped.SELF.refresh_hours:
-            return self._room.settings.identity.refresh_hours
-        return definition.refresh_hours
-
-    # --- the log ----------------------------------------------------------------------------------------
-
-    def record(
-        self,
-        frame: Frame,
-        request: pipeline.FrameRequest,
-        walked: Sequence[Key],
-        pools: Mapping[str, KeptPool],
-    ) -> None:
-        """Log an assembly so that it can be replayed, and keep it; inside the transaction that logs its use."""
-        store = self._room.store
-        known = self._room.definitions()
-        definition = registry.find(frame.name, known)
-        version = stored_assemblies.keep_version(store, _tree(definition, known))
-        number, operation, undone = stored_assemblies.standing(store)
-        serial = stored_assemblies.next_serial(store)
-        self._keep(pools, definition, request, known, serial, frame.as_of)
-        stored_assemblies.append(
-            store,
-            Assembly(
-                serial,
-                frame.id,
-                frame.name,
-                frame.query,
-                frame.as_of,
-                frame.budget,
-                request.weights,
-                frame.tokens,
-                frame.entropy_bits,
-                tuple(c.block.id for c in frame.selected),
-                tuple(walked),
-                version,
-                self._room.setup,
-                number,
-                operation,
-                undone,
-                {name: pool.made_by for name, pool in pools.items() if pool.made_by is not None},
-            ),
-        )
-        if definition.refresh_hours > 0:
-            of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
-            row = frame_cache.CacheRow(
-                frame.name,
-                cache.request_key(request),
-                cache.encode(frame),
-                frame.as_of,
-                store.structure_counter,
-                version,
-                json.dumps(self._identity() if of_self else {}),
-            )
-            frame_cache.put(store, row)
-
     # --- definitions ------------------------------------------------------------------------------------
+
+    def define(self, definition: FrameDefinition) -> None:
+        """Register a frame or change one; raises FrameCycleError when it would contain itself."""
+        registry.register(definition, self._room.definitions())
+        with self._room.store.transaction():
+            stored_frames.put(self._room.store, [definition])
 
     def delete(self, name: str) -> FrameDefinition:
         """Take a frame of the user's own out; past assemblies of it can still be replayed.
@@ -379,7 +211,7 @@ class Frames:
                 try:
                     for name in (n for n, by in record.kept.items() if by == serial):
                         asked = pipeline.asked_in(parent, known[name], request)
-                        pools[name] = self._scored(parent, known[name], asked, derived.sources())
+                        pools[name] = self._assembler.scored(parent, known[name], asked, derived.sources())
                 finally:
                     derived.close()
         return pools
@@ -423,6 +255,22 @@ class Frames:
             reasons.append("scores differ: a clock was moved, or a change was made that no journal holds")
         return tuple(reasons)
 
+    def why(
+        self, name: str, query: str, block: str, *, budget: int | None = None, weights: Weights | None = None
+    ) -> Fall:
+        """Why a block is in a frame, or where it fell out. Leaves no trace."""
+        room = self._room
+        wanted = room.block(block)
+        number = stored_blocks.numbers_of(room.store, [wanted.id])[wanted.id]
+        known = room.definitions()
+        definition = registry.find(name, known)
+        request = pipeline.FrameRequest(query, budget, weights)
+        with room.lock:
+            sources = room.derived.sources()
+            return following.why(
+                definition, request, known, sources, room.settings, room.count_tokens, wanted, number
+            )
+
     def compare(self, left: Asked, right: Asked) -> Comparison:
         """Two assemblies beside each other: by name and query, with other weights, at other instants, or past
         ones by their ids. Nothing is reinforced.
@@ -456,14 +304,6 @@ class Frames:
         with room.lock:
             sources = room.derived.sources()
             return pipeline.build(definition, request, known, sources, room.settings, room.count_tokens)
-
-
-def _tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinition, ...]:
-    """A definition and everything below it."""
-    found = {definition.name: definition}
-    for child in definition.children:
-        found.update((one.name, one) for one in _tree(registry.find(child.name, known), known))
-    return tuple(found.values())
 
 
 def _line(one: Assembly) -> PastAssembly:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -59,9 +59,8 @@ class Communities:
 class Graph:
     """The graph of the live blocks as it is now."""
 
-    def __init__(self, room: Room, block: Callable[[str], Block]) -> None:
+    def __init__(self, room: Room) -> None:
         self._room = room
-        self._block = block
 
     def neighbourhood(
         self,
@@ -77,7 +76,7 @@ class Graph:
         relations: only edges of these types; () for all. since: only edges made or reinforced then or later.
         """
         hops, limit = bounds.count("A distance", hops), bounds.count("A limit", limit, least=1)
-        block = self._block(block_id)
+        block = self._room.block(block_id)
         number = self._number(block)
         with self._room.lock:
             graph = self._room.derived.graph
@@ -97,7 +96,7 @@ class Graph:
 
     def path(self, start: str, goal: str) -> Way:
         """The way from one block to another whose edges' strengths have the greatest product."""
-        first, last = self._block(start), self._block(goal)
+        first, last = self._room.block(start), self._room.block(goal)
         with self._room.lock:
             view = self._room.derived.graph.view()
             numbers = traversal.strongest_path(view, self._number(first), self._number(last))
@@ -133,7 +132,7 @@ class Graph:
         """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside the
         graph.
         """
-        number = self._number(self._block(block_id))
+        number = self._number(self._room.block(block_id))
         with self._room.lock:
             graph = self._room.derived.graph
             at = graph.view().index_of(number)

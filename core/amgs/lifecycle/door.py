@@ -1,71 +1,127 @@
-"""Lifecycle: the later stages of a memory's life behind one door, reached as `memory.lifecycle`.
+"""Lifecycle: what becomes of blocks once they are taken in, behind one door, `memory.lifecycle`.
 
-Each change is a plan first, then one transaction with a journal entry that `Memory.undo` takes back.
+Each change is a plan first, then one transaction with a journal entry that `undo` takes back.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from amgs import bounds
-from amgs.clock import Clock
-from amgs.derived import Derived, check_space
+from amgs.derived import check_space
 from amgs.errors import UsageError
-from amgs.lifecycle import consolidate, enhance, lessons, prune, supersede, trigger
+from amgs.frames import registry
+from amgs.index.neighbours import Near
+from amgs.lifecycle import consolidate, enhance, fading, journal, lessons, prune, supersede, trigger
+from amgs.lifecycle import reinforce as reinforcing
 from amgs.lifecycle.preview import DecayPreview, preview
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
 from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
 from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
 from amgs.lifecycle.trigger import Due
-from amgs.model import BlockFilter, Operation, Progress
-from amgs.settings import PruningSettings, Settings
+from amgs.model import BlockFilter, ConsolidationPlan, DecayCurve, Forecast, Operation, Progress, Vector
+from amgs.room import Room
+from amgs.settings import PruningSettings
+from amgs.store import block_columns, reinforcement_log
 from amgs.store import blocks as stored_blocks
 from amgs.store import journal as stored_journal
-from amgs.store import reinforcement_log
-from amgs.store.connection import MEMORY, Store
-from amgs.text.embedding import Embedder
+from amgs.store.connection import MEMORY
 
 
 class Lifecycle:
-    """The lifecycle of one open memory, beyond ingestion and consolidation."""
+    """The lifecycle of one open memory, from the inbox on."""
 
-    def __init__(
-        self,
-        store: Store,
-        derived: Derived,
-        embedder: Embedder,
-        clock: Clock,
-        settings: Settings,
-        find_id: Callable[[str], str],
-        lock: threading.RLock,
-    ) -> None:
-        self._store = store
-        self._derived = derived
-        self._embedder = embedder
-        self._clock = clock
-        self._settings = settings
-        self._find_id = find_id
-        self._lock = lock
+    def __init__(self, room: Room) -> None:
+        self._room = room
 
-    # --- consolidation's trigger (AMGS §8.2) -------------------------------------------------------------
+    # --- consolidation and its trigger (AMGS §8.2) -------------------------------------------------------
 
     def due(self) -> Due:
         """Whether the inbox should be consolidated now, by its volume and by the time since the last one."""
         raw = BlockFilter(statuses=("raw",))
-        earliest = stored_blocks.select(self._store, raw, order="arrival", limit=1)
+        earliest = stored_blocks.select(self._room.store, raw, order="arrival", limit=1)
         return trigger.due(
-            stored_blocks.count(self._store, raw),
+            stored_blocks.count(self._room.store, raw),
             earliest[0].created_at if earliest else None,
-            stored_journal.last_of(self._store, consolidate.KIND),
-            self._clock.now(),
-            self._settings.consolidation,
+            stored_journal.last_of(self._room.store, consolidate.KIND),
+            self._room.clock.now(),
+            self._room.settings.consolidation,
         )
 
     def corrections(self) -> int:
         """How many corrections of categories stand and teach."""
-        return lessons.lessons(self._store).count
+        return lessons.lessons(self._room.store).count
+
+    def plan_consolidation(
+        self, *, limit: int | None = None, progress: Progress | None = None
+    ) -> ConsolidationPlan:
+        """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
+        counter, limit = self._room.store.change_counter, bounds.count("A limit", limit)
+        means = self.means()
+        return consolidate.plan(
+            stored_blocks.by_number(self._room.store, self._waiting(limit).tolist()),
+            consolidate.surroundings(self._room.store),
+            means,
+            now=self._room.clock.now(),
+            change_counter=counter,
+            progress=progress,
+        )
+
+    def apply_consolidation(self, plan: ConsolidationPlan) -> Operation:
+        """Carry a plan out in one transaction; raises UsageError when its blocks are no longer raw."""
+        check_space(self._room.store, self._room.embedder)
+        return consolidate.apply(
+            self._room.store,
+            plan,
+            embedder=self._room.embedder,
+            weights=registry.find("ATTENTION", self._room.definitions()).weights,
+            now=self._room.clock.now(),
+        )
+
+    def consolidate_in_batches(
+        self, *, limit: int | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[ConsolidationPlan, Operation]]:
+        """Consolidate the inbox (its `limit` oldest arrivals) batch by batch, each in a transaction of its own.
+
+        Gives each batch's plan and the journal entry as it then stands, which one `undo` takes back. Stopping
+        keeps the batches that were committed.
+        """
+        return consolidate.run(
+            self._room.store,
+            self._waiting(limit),
+            self.means(),
+            weights=registry.find("ATTENTION", self._room.definitions()).weights,
+            now=self._room.clock.now(),
+            progress=progress,
+        )
+
+    def _waiting(self, limit: int | None) -> NDArray[np.int64]:
+        return block_columns.numbers(self._room.store, consolidate.RAW)[:limit]
+
+    def means(self) -> consolidate.Means:
+        """What consolidation plans with; raises StoreError where the store was embedded by another embedder."""
+        check_space(self._room.store, self._room.embedder)
+        settings = self._room.settings.consolidation
+
+        def near(vectors: Vector, allowed: NDArray[np.int64]) -> Near:
+            with self._room.lock:
+                return self._room.derived.neighbours(
+                    vectors, settings.neighbours, settings.similarity, allowed
+                )
+
+        return consolidate.Means(
+            settings,
+            self._room.embedder,
+            self._room.recogniser,
+            near,
+            lambda ids: stored_blocks.contents_of(self._room.store, ids),
+            lessons.lessons(self._room.store),
+            self._room.settings.decay.profiles,
+        )
 
     # --- enhancement (AMGS §8.3) ------------------------------------------------------------------------
 
@@ -73,13 +129,13 @@ class Lifecycle:
         self, *, kinds: Sequence[str] = (), limit: int | None = None, progress: Progress | None = None
     ) -> EnhancementPlan:
         """What could be better: of the kinds asked for, at most `limit` of each; changes nothing."""
-        check_space(self._store, self._embedder)
-        counter = self._store.change_counter
+        check_space(self._room.store, self._room.embedder)
+        counter = self._room.store.change_counter
         return enhance.plan(
-            enhance.world(self._store),
-            settings=self._settings.enhancement,
-            embedder=self._embedder,
-            now=self._clock.now(),
+            enhance.world(self._room.store),
+            settings=self._room.settings.enhancement,
+            embedder=self._room.embedder,
+            now=self._room.clock.now(),
             change_counter=counter,
             kinds=kinds,
             limit=bounds.count("A limit", limit),
@@ -92,36 +148,36 @@ class Lifecycle:
 
     def apply_enhancement(self, plan: EnhancementPlan, only: Sequence[str] = ()) -> Operation:
         """Carry a plan or a part of it out; raises UsageError when the store has moved on under it."""
-        return enhance.apply(self._store, chosen(plan, only), self._clock.now())
+        return enhance.apply(self._room.store, chosen(plan, only), self._room.clock.now())
 
     def walks(self) -> dict[tuple[str, str, str], int]:
         """How many assemblies walked each edge (source, target, relation)."""
-        return reinforcement_log.walks(self._store)
+        return reinforcement_log.walks(self._room.store)
 
     # --- supersession and contradiction -----------------------------------------------------------------
 
     def plan_review(self, *, progress: Progress | None = None) -> ReviewPlan:
         """What may be superseded or contradicted and is not in the queue yet; changes nothing."""
-        counter, now = self._store.change_counter, self._clock.now()
+        counter, now = self._room.store.change_counter, self._room.clock.now()
         return supersede.plan(
-            self._store, self._settings.review, now=now, change_counter=counter, progress=progress
+            self._room.store, self._room.settings.review, now=now, change_counter=counter, progress=progress
         )
 
     def apply_review(self, plan: ReviewPlan) -> Operation:
         """Put the findings into the queue."""
-        return supersede.enqueue(self._store, plan, self._clock.now())
+        return supersede.enqueue(self._room.store, plan, self._room.clock.now())
 
     def reviews(self, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
         """The queue: open findings, the surest first; every: also those decided."""
-        return supersede.queue(self._store, every=every, limit=bounds.count("A limit", limit))
+        return supersede.queue(self._room.store, every=every, limit=bounds.count("A limit", limit))
 
     def accept(self, review_id: int) -> Operation:
         """Carry a finding out; raises UsageError for one that is not open."""
-        return supersede.accept(self._store, review_id, self._clock.now())
+        return supersede.accept(self._room.store, review_id, self._room.clock.now())
 
     def reject(self, review_id: int) -> Operation:
         """Say that a finding is none; raises UsageError for one that is not open."""
-        return supersede.reject(self._store, review_id, self._clock.now())
+        return supersede.reject(self._room.store, review_id, self._room.clock.now())
 
     # --- pruning (AMGS §8.5) ----------------------------------------------------------------------------
 
@@ -137,13 +193,13 @@ class Lifecycle:
 
         threshold, lowest: stand in for `relevance` and `lowest` of the settings.
         """
-        counter, now = self._store.change_counter, self._clock.now()
+        counter, now = self._room.store.change_counter, self._room.clock.now()
         if hard:
             return prune.plan_hard(
-                self._store, now=now, change_counter=counter, limit=bounds.count("A limit", limit)
+                self._room.store, now=now, change_counter=counter, limit=bounds.count("A limit", limit)
             )
         return prune.plan(
-            self._store,
+            self._room.store,
             self._centrality(),
             self._pruning(threshold, lowest),
             now=now,
@@ -156,8 +212,8 @@ class Lifecycle:
     ) -> Standing:
         """How a block stands to the four limits: which of them keep it, and when it will have faded."""
         limits = self._pruning(threshold, lowest)
-        wanted = self._find_id(block_id)
-        return prune.explain(self._store, wanted, self._centrality(), limits, now=self._clock.now())
+        wanted = self._room.whole_id(block_id)
+        return prune.explain(self._room.store, wanted, self._centrality(), limits, now=self._room.clock.now())
 
     def _pruning(self, threshold: float | None, lowest: float | None) -> PruningSettings:
         given = {"relevance": threshold, "lowest": lowest}
@@ -165,28 +221,63 @@ class Lifecycle:
         for name, value in changed.items():
             if not 0 <= value <= 1 or (name == "relevance" and value == 0):
                 raise UsageError(f"A {name} of {value:g} is no share.", way_out="It lies between 0 and 1.")
-        return self._settings.pruning.model_copy(update=changed)
+        return self._room.settings.pruning.model_copy(update=changed)
 
     def _centrality(self) -> dict[int, float]:
         """Centrality of every live block by running number."""
-        with self._lock:
-            view, scores = self._derived.graph.view(), self._derived.graph.measures().importance()
+        with self._room.lock:
+            view, scores = self._room.derived.graph.view(), self._room.derived.graph.measures().importance()
         return dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
 
     def apply_pruning(self, plan: PrunePlan, *, ledger: Path | None = None) -> Pruned:
         """Carry a plan out; what a hard one deletes is written to the ledger first, beside the store without one."""
-        if plan.hard and ledger is None and self._store.path != MEMORY:
-            ledger = Path(f"{self._store.path}.deleted.jsonl")
-        return prune.apply(self._store, plan, self._clock.now(), ledger)
+        if plan.hard and ledger is None and self._room.store.path != MEMORY:
+            ledger = Path(f"{self._room.store.path}.deleted.jsonl")
+        return prune.apply(self._room.store, plan, self._room.clock.now(), ledger)
 
     def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:
         """What another λ (0 pins) would do to a block; changes nothing."""
-        wanted = self._find_id(block_id)
+        wanted = self._room.whole_id(block_id)
         return preview(
-            stored_blocks.get(self._store, [wanted])[wanted],
-            reinforcement_log.of(self._store, wanted),
+            stored_blocks.get(self._room.store, [wanted])[wanted],
+            reinforcement_log.of(self._room.store, wanted),
             decay_lambda,
-            self._clock.now(),
+            self._room.clock.now(),
             days=days,
-            threshold=self._settings.decay.threshold,
+            threshold=self._room.settings.decay.threshold,
+        )
+
+    # --- journal and reinforcement ----------------------------------------------------------------------
+
+    def operations(self, limit: int = 20) -> tuple[Operation, ...]:
+        """The latest operations, the newest first."""
+        return stored_journal.latest(self._room.store, bounds.count("A limit", limit))
+
+    def undo(self, operation_id: int) -> Operation:
+        """Take an operation back; raises UsageError when a later one stands on it."""
+        return journal.undo(self._room.store, operation_id)
+
+    def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
+        """Start the decay clock of blocks anew, one logged event each."""
+        wanted, now = [self._room.whole_id(i) for i in ids], self._room.clock.now()
+        reinforcing.reinforce(self._room.store, wanted, event_type=event_type, source=source, now=now)
+
+    # --- decay (AMGS §7.1) ------------------------------------------------------------------------------
+
+    def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
+        """A block's relevance from its creation to `days` ahead."""
+        block = self._room.block(block_id)
+        return fading.decay_curve(
+            block,
+            reinforcement_log.of(self._room.store, block.id),
+            self._room.clock.now(),
+            days=days,
+            threshold=self._room.settings.decay.threshold,
+        )
+
+    def forecast(self, *, days: float = 30, threshold: float | None = None) -> Forecast:
+        """What will fall under the threshold within `days`, soonest first."""
+        limit = self._room.settings.decay.threshold if threshold is None else threshold
+        return fading.forecast(
+            self._room.store, BlockFilter(), self._room.clock.now(), days=days, threshold=limit
         )

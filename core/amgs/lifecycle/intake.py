@@ -1,0 +1,61 @@
+"""Taking in: texts, files and folders become raw blocks of one memory (AMGS §8.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from amgs.clock import as_utc
+from amgs.errors import InputError
+from amgs.lifecycle import ingest
+from amgs.lifecycle.ingest import Draft
+from amgs.model import IngestReport, Progress, Refusal
+from amgs.room import Room
+
+
+class Intake:
+    """See the module; each piece is one transaction."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def text(
+        self, text: str, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
+    ) -> IngestReport:
+        """Take in one piece of markdown, split when it is long; raises InputError when it is unfit."""
+        meta = dict(meta or {})
+        dated = None if created_at is None else as_utc(created_at)
+        source, now = str(meta.pop("source", "")), self._room.clock.now()
+        reading = ingest.read_note(text, source, now, self._room.settings.ingest, dated=dated, extra=meta)
+        report = self._ingest(reading, None)
+        if report.refused:
+            raise InputError(
+                f"The text was not taken in: {report.refused[0].reason}.",
+                way_out="Give a text with at least one visible character; everything else is kept as it is.",
+            )
+        return report
+
+    def file(self, path: Path) -> IngestReport:
+        """Take in one markdown file; a file that is missing or unfit raises InputError."""
+        reading = ingest.read_file(path, path.name, self._room.settings.ingest)
+        if reading.refused:
+            raise InputError(
+                f"{path} was not taken in: {reading.refused[0].reason}.",
+                way_out="Mend the file, or give another; nothing was changed.",
+            )
+        return self._ingest(reading, None)
+
+    def folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
+        """Take in every `.md` below a folder, sorted; what is unfit is refused by name, the rest goes on."""
+        return self._ingest(ingest.read_folder(folder, self._room.settings.ingest, progress), progress)
+
+    def many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> IngestReport:
+        """Take in drafts as they are, without splitting, in one transaction."""
+        return ingest.ingest(self._room.store, drafts, self._room.clock.now(), progress=progress)
+
+    def _ingest(self, reading: ingest.Reading, progress: Progress | None) -> IngestReport:
+        report = self.many(reading.drafts, progress)
+        refused: tuple[Refusal, ...] = (*reading.refused, *report.refused)
+        return IngestReport(report.added, report.known, refused)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import AmgsError, InputError, StoreCorruptError, StoreTooNewError, UsageError
@@ -134,6 +134,8 @@ def exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
         st.sampled_from([b"null", b"-1", b"1e999", b"NaN", b'"x"', b"[[", b"]", b"{}", b"\\ud800", b"0"]),
     ),
 )
+@example("graphml", 0.23828125, 0, b" ")
+@example("graphml", 0.2414346340198042, 0, b" ")
 def test_a_damaged_file_is_refused_whole_or_holds_together(
     tmp_path: Path, exports: Path, form: str, where: float, lost: int, instead: bytes
 ) -> None:

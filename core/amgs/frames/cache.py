@@ -11,7 +11,7 @@ from typing import Any
 
 from amgs.clock import parse_instant
 from amgs.decay import hours_between
-from amgs.errors import StoreCorruptError
+from amgs.errors import StoreCorruptError, WeightsError
 from amgs.frames.pipeline import FrameRequest
 from amgs.model import (
     COMPONENTS,
@@ -28,6 +28,9 @@ from amgs.model import (
 
 Importance = Mapping[str, float]
 """Centrality of the blocks of self, by id."""
+
+DAMAGED = (KeyError, TypeError, ValueError, AttributeError, WeightsError)
+"""What reading a kept text raises when it is not what was written: a file was edited or an import cut."""
 
 
 def request_key(request: FrameRequest) -> str:
@@ -117,8 +120,14 @@ def encode(frame: Frame) -> str:
 
 
 def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> Frame:
-    """The frame that `encode` wrote; raises StoreCorruptError when one of its blocks is gone."""
-    data = json.loads(text)
+    """The frame that `encode` wrote; raises StoreCorruptError when one of its blocks is gone or it is damaged."""
+    try:
+        return _frame(json.loads(text), blocks)
+    except DAMAGED as error:
+        raise StoreCorruptError("A kept frame is damaged.", way_out="Assemble the frame anew.") from error
+
+
+def _frame(data: dict[str, Any], blocks: Callable[[list[str]], Mapping[str, Block]]) -> Frame:
     rows = data.pop("candidates")
     found = blocks([row["block"] for row in rows])
     return Frame(

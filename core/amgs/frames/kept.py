@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from amgs.errors import StoreCorruptError
-from amgs.frames.cache import candidate_in, candidate_out
+from amgs.frames.cache import DAMAGED, candidate_in, candidate_out
 from amgs.frames.pipeline import FrameRequest, Scored
 from amgs.model import COMPONENTS, Block, FrameDefinition, Weights
 
@@ -53,13 +53,14 @@ def encode(scored: Scored, serial: int) -> str:
 
 
 def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> tuple[Scored, int] | None:
-    """The pool that `encode` wrote, without layer reports and vectors; None when one of its blocks is gone."""
-    data = json.loads(text)
-    found = blocks([row["block"] for row in data["candidates"]])
+    """The pool that `encode` wrote, without layer reports and vectors; None when one of its blocks is gone, or
+    when it is damaged: what was kept can always be made anew.
+    """
     try:
+        data = json.loads(text)
+        found = blocks([row["block"] for row in data["candidates"]])
         candidates = tuple(candidate_in(row, found) for row in data["candidates"])
-    except StoreCorruptError:
+        scored = Scored(candidates, Weights(*data["weights"]), (), remarks=tuple(data["remarks"]))
+        return scored, int(data["serial"])
+    except (StoreCorruptError, *DAMAGED):
         return None
-    return Scored(candidates, Weights(*data["weights"]), (), remarks=tuple(data["remarks"])), int(
-        data["serial"]
-    )

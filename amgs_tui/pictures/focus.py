@@ -26,6 +26,10 @@ _EMPTY = (
 )
 
 
+LEAST_PART = 0.005
+"""Parts of a score below this are counted, not named: they would be written as zero."""
+
+
 def focus(
     view: FocusView | None,
     canvas: Canvas,
@@ -309,8 +313,13 @@ def _why_lines(region: Region, explanation: EntryExplanation, names: Mapping[str
     score = explanation.score
     heat = ink(palette.heat(1.0 if score >= 0 else -1.0), bold=True)
     parts: list[Piece] = [("score ", muted), (signed(score), heat)]
-    for at, (name, value) in enumerate(explanation.parts):
+    # The largest first: a lens has sixteen parts, and most of them say nothing about this entry.
+    telling = sorted(explanation.parts, key=lambda part: -abs(part[1]))
+    telling = [part for part in telling if abs(part[1]) >= LEAST_PART] or telling[:3]
+    for at, (name, value) in enumerate(telling):
         parts += [(" = " if at == 0 else " ", muted), (f"{clean(name)} ", muted), (signed(value), plain)]
+    if len(telling) < len(explanation.parts):
+        parts.append((f" and {len(explanation.parts) - len(telling)} near 0", muted))
     lines.append(parts)
     told = wrap(explanation.reason_text, max(8, region.width - 2), 3 if region.height >= 12 else 1)
     lines += [[(line, strong)] for line in told]

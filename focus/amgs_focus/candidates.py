@@ -191,7 +191,8 @@ class Situation:
             return "protected_tail", "it reaches into the tail"
         tau = self.state.thresholds.collapse(self.settings)
         if not unit.asked and unit.score >= -tau:
-            return "below_threshold", f"τ is −{tau:.2f}{self._moved(self.settings.tau_collapse)}"
+            mean = f"what it would close has {unit.score:+.2f} on the mean"
+            return "below_threshold", f"{mean}, τ is −{tau:.2f}{self._moved(self.settings.tau_collapse)}"
         if not self.closable(node):
             return "mixed_siblings", "some of its siblings are at another level"
         if self.pinned(node):

@@ -20,8 +20,8 @@ class SteeringPane(Pane):
     """A pane over a run's `view` with a `cursor` on one of its entries."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("left_square_bracket", "scrub(-1)", "scrub", "focus.earlier", "Eight tokens back"),
-        shown(
+        quiet("left_square_bracket", "scrub(-1)", "scrub", "focus.earlier", "Eight tokens back"),
+        quiet(
             "right_square_bracket",
             "scrub(1)",
             "scrub",
@@ -30,15 +30,15 @@ class SteeringPane(Pane):
         ),
         quiet("L", "live", "live", "focus.live", "To the end of what was decoded"),
         shown("m", "measure", "measure", "focus.measure", "Measure what this entry's detail is worth: ΔNLL"),
-        shown("p", "say('pin')", "pin", "focus.pin", "Keep this entry as fine as it is, or let it go"),
-        shown(
+        quiet("p", "say('pin')", "pin", "focus.pin", "Keep this entry as fine as it is, or let it go"),
+        quiet(
             "f", "say('forbid')", "forbid", "focus.forbid", "Keep this entry as coarse as it is, or let it go"
         ),
         quiet("x", "force", "force", "focus.force", "Expand or collapse this entry at the next refocus"),
         quiet("S", "setting", "set", "focus.set", "Change τ, N_diff, W_max and the like from here on"),
-        shown("B", "branch", "branch", "focus.branch", "Begin a branch here"),
+        quiet("B", "branch", "branch", "focus.branch", "Begin a branch here"),
         quiet("b", "branches", "branches", "focus.branches", "Go to another branch"),
-        shown(
+        quiet(
             "d",
             "diff",
             "diff",

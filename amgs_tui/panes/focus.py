@@ -60,11 +60,11 @@ what is done in the past begins a branch, and two branches can be compared. Open
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("full_stop", "step(1)", "token", "focus.step", "Decode one token"),
+        shown("enter", "why", "why", "focus.why", "Explain the entry under the cursor in full"),
         shown("n", "to_refocus", "next", "focus.next", "Decode until the next refocus is done"),
         shown("greater_than_sign", "refocus", "refocus", "focus.refocus", "Refocus now, without decoding"),
         shown("comma", "back(1)", "back", "focus.back", "Take one token back, exactly"),
         shown("space", "play", "play", "focus.play", "Decode on and on, until space or esc"),
-        shown("enter", "why", "why", "focus.why", "Explain the entry under the cursor in full"),
         shown("a", "axis", "axis", "focus.axis", "Lifetime, logarithm from the end, one column an entry"),
         shown(
             "plus,equals_sign", "zoom(1)", "zoom", "focus.zoom_in", "Fewer tokens a column", key_display="+"

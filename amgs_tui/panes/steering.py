@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from amgs_tui.keys import quiet, shown
+from amgs_tui.keys import quiet
 from amgs_tui.panes.base import Pane
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class SteeringPane(Pane):
             "Eight tokens on, as they were decoded",
         ),
         quiet("L", "live", "live", "focus.live", "To the end of what was decoded"),
-        shown("m", "measure", "measure", "focus.measure", "Measure what this entry's detail is worth: ΔNLL"),
+        quiet("m", "measure", "measure", "focus.measure", "Measure what this entry's detail is worth: ΔNLL"),
         quiet("p", "say('pin')", "pin", "focus.pin", "Keep this entry as fine as it is, or let it go"),
         quiet(
             "f", "say('forbid')", "forbid", "focus.forbid", "Keep this entry as coarse as it is, or let it go"

@@ -19,6 +19,7 @@ from amgs_tui.desk import Desk
 from amgs_tui.engine_worker import Execute, run_through_registry
 from amgs_tui.keys import EVERYWHERE
 from amgs_tui.messages import Finished
+from amgs_tui.panes.base import FILTER, SiftedPane
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.knowledge import complete, explain
 from amgs_tui.widgets.prompt import LineInput, Prompt
@@ -44,6 +45,8 @@ SEEN_ANYHOW: Final = frozenset(
         "layout set",
         "layout use",
         "layout save",
+        "filter",
+        "sort",
         "review accept",
         "review reject",
     }
@@ -140,6 +143,8 @@ class Workstation(Desk, inherit_bindings=False):
             self.submit("save", {"file": Path(event.line)})
         elif event.topic in PANES:
             self.pane(event.topic).answered(event.line)
+        elif isinstance(pane := self.pane(event.topic.removesuffix(FILTER)), SiftedPane):
+            pane.filtered(event.line)
 
     def _prompt_closed(self) -> None:
         self.floor.remove_class("-asking")

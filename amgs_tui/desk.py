@@ -220,6 +220,8 @@ class Desk(Stage):
                 self.use_layout(event.result)
             case "layout use" if self.untouched:  # how the last session left the screen
                 self.use_layout(event.result)
+            case "filter" | "sort":
+                self.use_sifts({event.result.pane: event.result.sift})
             case "record" | "save":
                 self.recording = event.verb == "record"
                 self.draw_header()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import events
 from textual.app import App, ComposeResult
@@ -24,10 +24,11 @@ from textual.widgets import Static
 from amgs_tui.keys import remapped
 from amgs_tui.messages import Origin, Request
 from amgs_tui.panes import PANE_TYPES
-from amgs_tui.panes.base import Pane
+from amgs_tui.panes.base import Pane, SiftedPane
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.pictures.canvas import Canvas, Symbols
+from amgs_tui.sifting import Sift
 from amgs_tui.themes import Palette, ThemeError, explain, load_all, shipped_folder, to_textual
 from amgs_tui.widgets.arrangement import LEAST_HEIGHT, LEAST_WIDTH, PANES
 from amgs_tui.widgets.body import Body
@@ -331,7 +332,14 @@ class Stage(App[None], inherit_bindings=False):
     def use_layout(self, layout: Layout) -> None:
         """Arrange the panes."""
         self.body.beside, self.body.maximised = layout.beside, layout.large
+        self.use_sifts({pane.NAME: layout.sifts.get(cast("Any", pane.NAME), Sift()) for pane in self.panes})
         self.go(layout.pane)
+
+    def use_sifts(self, sifts: Mapping[str, Sift]) -> None:
+        """Filter and sort the lists of these panes."""
+        for pane in self.panes:
+            if isinstance(pane, SiftedPane) and pane.NAME in sifts:
+                pane.use_sift(sifts[pane.NAME])
 
     def remember_layout(self) -> None:
         """Have the store remember how the screen stands now."""

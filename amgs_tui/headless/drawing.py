@@ -4,13 +4,15 @@ knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from amgs import model
 from amgs_focus import records
+from amgs_tui.listings import of_candidates, shown, shown_neighbours
 from amgs_tui.pictures import block as block_picture
 from amgs_tui.pictures import calibration, decay, focus, frame, graph, inbox, overview
+from amgs_tui.sifting import Row, Sift
 from amgs_tui.verbs import results
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from amgs_tui.pictures.canvas import Canvas
     from amgs_tui.session import Session
+    from amgs_tui.verbs.registry import Pane
 
 Draw = Callable[["Session", Any, "Canvas"], "Text"]
 
@@ -71,15 +74,19 @@ def _block(session: Session, result: results.BlockDetail, canvas: Canvas) -> Tex
 
 
 def _frame(session: Session, result: model.Frame, canvas: Canvas) -> Text:
-    return frame.frame(result, canvas, selected=session.selection)
+    rows = _places(session, "frame", of_candidates(result.candidates))
+    return frame.frame(result, canvas, selected=session.selection, shown=rows)
 
 
 def _search(session: Session, result: model.SearchResult, canvas: Canvas) -> Text:
-    return frame.search(result, canvas, selected=session.selection)
+    rows = _places(session, "frame", of_candidates(result.hits))
+    return frame.search(result, canvas, selected=session.selection, shown=rows)
 
 
 def _neighbourhood(session: Session, result: model.Neighbourhood, canvas: Canvas) -> Text:
-    return graph.neighbourhood(result, canvas, selected=session.selection, now=session.clock.now())
+    sift = session.layout.sifts.get("graph", Sift())
+    ids = shown_neighbours(result, sift) if sift else None
+    return graph.neighbourhood(result, canvas, selected=session.selection, now=session.clock.now(), shown=ids)
 
 
 def _inspection(session: Session, result: results.Inspection, canvas: Canvas) -> Text:
@@ -129,6 +136,12 @@ def _why(session: Session, result: records.EntryExplanation, canvas: Canvas) -> 
     return focus.focus(
         session.focus.snapshot(), canvas, selected=result.entry.position, why=result, titles=_titles(session)
     )
+
+
+def _places(session: Session, pane: Pane, rows: Sequence[Row]) -> Sequence[int] | None:
+    """The places of the rows that the pane's filter leaves, in its order; None where it has neither."""
+    sift = session.layout.sifts.get(pane)
+    return shown(pane, rows, sift) if sift else None
 
 
 def _titles(session: Session) -> dict[str, str]:

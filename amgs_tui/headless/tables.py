@@ -11,6 +11,7 @@ from amgs_tui.benches.frame import BenchResult, BenchTable, cell
 from amgs_tui.headless import tables_of_focus, tables_of_frames, tables_of_learning, tables_of_training
 from amgs_tui.headless.sheet import Sheet, facts, sheet
 from amgs_tui.headless.tables_of_memory import table_of
+from amgs_tui.sifting import said
 from amgs_tui.verbs import results
 
 TEACHERS = (tables_of_focus, tables_of_frames, tables_of_learning, tables_of_training)
@@ -142,6 +143,13 @@ def _(result: results.Bookmark) -> Sheet:
 def _(result: results.BookmarkList) -> Sheet:
     rows = [(each.block, each.title, each.note) for each in result.rows]
     return sheet("Bookmarks" if rows else "No bookmarks", "id:id title* note*", rows)
+
+
+@table_of.register
+def _(result: results.Sifted) -> Sheet:
+    sift = result.sift
+    rows = [(result.pane, sift.words, sift.order, "●" if sift.reverse else "")]
+    return sheet(f"{result.pane}: {said(sift)}", "pane filter* order reverse", rows)
 
 
 @table_of.register

@@ -4,24 +4,39 @@ next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 from textual import events
+from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from amgs.errors import UsageError
 from amgs_tui.keys import quiet
+from amgs_tui.listings import LISTINGS, shown
 from amgs_tui.messages import Failed, Origin, Request
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
+from amgs_tui.pictures.words import plural
+from amgs_tui.sifting import Listing, Row, Sift, check, said
+from amgs_tui.verbs.line import quote
 from amgs_tui.widgets.arrangement import PANES
+from amgs_tui.widgets.prompt import Completion
 from amgs_tui.widgets.tabs import TITLES
 
 if TYPE_CHECKING:
     from amgs_tui.app import Workstation
+
+FILTER: Final = " filter"
+"""What follows a pane's name in the topic of the line that asks for its filter."""
+SHORT_TEXTS: Final = frozenset(
+    ("category", "fate", "child", "relation", "last", "reason", "state", "status", "frame", "kind")
+)
+"""Fields with few values: completion offers them."""
 
 Ask = tuple[str, Mapping[str, Any]]
 """A verb and its arguments."""
@@ -68,7 +83,8 @@ class Pane(Widget, can_focus=True):
         self.trouble: Failed | None = None
         self.busy: Request | None = None
         self.stale = True
-        self.border_title = f"{PANES.index(self.NAME) + 1} {TITLES[self.NAME][0]}"
+        self._said = (Pane.title(self), "")
+        self.border_title = self._said[0]
 
     # --- for the panes ------------------------------------------------------------------------------------
 
@@ -87,6 +103,10 @@ class Pane(Widget, can_focus=True):
     def copied(self) -> str:
         """What `copy` takes: the picture as text, unless the pane holds a text."""
         return "\n".join(line.rstrip() for line in self.picture().plain.splitlines())
+
+    def title(self) -> str:
+        """What stands at the upper edge."""
+        return f"{PANES.index(self.NAME) + 1} {TITLES[self.NAME][0]}"
 
     def subtitle(self) -> str:
         """What stands at the lower edge when nothing runs."""
@@ -163,7 +183,11 @@ class Pane(Widget, can_focus=True):
         self.refresh()
 
     def _say(self) -> None:
-        self.border_subtitle = f"{self.busy.title} …" if self.busy is not None else self.subtitle()
+        """Bring both edges up to date; each change of one redraws the pane."""
+        said_now = self.title(), f"{self.busy.title} …" if self.busy is not None else self.subtitle()
+        if said_now != self._said:
+            self._said = said_now
+            self.border_title, self.border_subtitle = map(Content, said_now)
 
     # --- drawing ------------------------------------------------------------------------------------------
 
@@ -185,7 +209,112 @@ class Pane(Widget, can_focus=True):
             return notice(canvas, "✗ A fault in this picture", (), words)
 
 
-class ListPane(Pane):
+class SiftedPane(Pane):
+    """A pane that lists something: its rows can be filtered and sorted, which is kept with the layout.
+
+    Which rows are shown is a matter of `amgs_tui.listings`; a pane says with `all_rows` what it holds.
+    """
+
+    BINDINGS: ClassVar[list[Any]] = [
+        quiet(
+            "F", "filter_rows", "filter", "list.filter", "Show only some rows: a word, field:word, field>0.5"
+        ),
+        quiet("O", "sort_rows", "order", "list.sort", "The next order of the rows"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sift = Sift()
+
+    def all_rows(self) -> Sequence[Row]:
+        """Every row that the pane holds, shown or not."""
+        return ()
+
+    def sifted(self) -> None:
+        """Other rows are shown, or in another order: put the cursor on one of them, ask for what is needed."""
+
+    @property
+    def listing(self) -> Listing:
+        return LISTINGS[cast("Any", self.NAME)]
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The places of the rows that are shown, in the order they are shown."""
+        return shown(cast("Any", self.NAME), self.all_rows(), self.sift)
+
+    def use_sift(self, sift: Sift) -> None:
+        """Filter and sort as given, at once."""
+        if sift != self.sift:
+            self.sift = sift
+            self.sifted()
+            self._say()
+            self.refresh()
+
+    def title(self) -> str:
+        return f"{super().title()} · {said(self.sift)}" if self.sift else super().title()
+
+    def action_filter_rows(self) -> None:
+        """Ask which rows are wanted; a blank line takes the filter away."""
+        if self.NAME not in LISTINGS:
+            return
+        self.workstation.ask_line(
+            f"{self.NAME}{FILTER}",
+            f"{self.NAME} rows",
+            self.sift.words,
+            complete=self._complete_filter,
+            explain=self._explain_filter,
+            blank=True,
+        )
+
+    def filtered(self, line: str) -> None:
+        """The filter was entered; one that cannot be is said, and the one before stays."""
+        try:
+            wanted = self.sift.filtered(line)
+            check(wanted, self.listing)
+        except UsageError as error:
+            words = f"{error.message} {error.way_out}"
+            self.notify(words, title="Filter left as it was", severity="warning", markup=False)
+            return
+        self._sift_by("filter", wanted, terms=list(wanted.terms))
+
+    def action_sort_rows(self) -> None:
+        if self.NAME not in LISTINGS:
+            return
+        wanted = self.sift.next_order(self.listing)
+        self._sift_by("sort", wanted, field=wanted.order)
+
+    def _sift_by(self, verb: str, wanted: Sift, **arguments: Any) -> None:
+        """On the screen at once; as a verb too, so that it is recorded and kept."""
+        self.use_sift(wanted)
+        arguments = {"pane": self.NAME} | arguments
+        self.workstation.submit(verb, arguments, slot=f"{self.NAME}:{verb}")
+
+    def _explain_filter(self, line: str) -> str:
+        """How many rows the half-written filter leaves, or what is wrong with it."""
+        try:
+            wanted = replace(self.sift.filtered(line), order="")
+            left = len(shown(cast("Any", self.NAME), self.all_rows(), wanted))
+        except UsageError as error:
+            return f"{error.message} {error.way_out}"
+        if not wanted:
+            return f"word, field:word, field>0.5, !word.  Fields: {', '.join(self.listing.fields)}"
+        return f"{plural(left, 'row')} of {len(self.all_rows()):,}"
+
+    def _complete_filter(self, line: str) -> Sequence[Completion]:
+        """Fields for a beginning, then the values that the rows have there."""
+        before, _, typed = line.rpartition(" ")
+        start = f"{before} " if before else ""
+        field, colon, word = typed.removeprefix("!").partition(":")
+        no = "!" if typed.startswith("!") else ""
+        if not colon:
+            made = [f"{name}:" if name in self.listing.texts else f"{name}>" for name in self.listing.fields]
+            return [Completion(each, start + no + each) for each in made if typed and each.startswith(field)]
+        known = {str(row.get(field) or "") for row in self.all_rows()} if field in SHORT_TEXTS else set()
+        fitting = sorted(each for each in known if each and each.casefold().startswith(word.casefold()))
+        return [Completion(each, start + no + quote(f"{field}:{each}")) for each in fitting]
+
+
+class ListPane(SiftedPane):
     """A pane with a cursor over rows."""
 
     BINDINGS: ClassVar[list[Any]] = [
@@ -195,6 +324,7 @@ class ListPane(Pane):
         quiet("pagedown", "page(1)", "page down", "list.page_down", "One page down"),
         quiet("home,g", "edge(-1)", "first", "list.first", "To the first row"),
         quiet("end,G", "edge(1)", "last", "list.last", "To the last row"),
+        *SiftedPane.BINDINGS,
     ]
 
     def __init__(self) -> None:

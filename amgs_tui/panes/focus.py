@@ -10,16 +10,18 @@ from rich.text import Text
 from textual import events
 
 from amgs_tui.keys import quiet, shown
+from amgs_tui.listings import of_entries
 from amgs_tui.panes.base import Ask
 from amgs_tui.panes.steering import SteeringPane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from amgs_focus.records import EntryExplanation
     from amgs_tui.messages import Failed
+    from amgs_tui.sifting import Row
 
 Axis = Literal["lifetime", "log", "context"]
 AXES: tuple[Axis, ...] = ("lifetime", "log", "context")
@@ -234,11 +236,28 @@ what is done in the past begins a branch, and two branches can be compared. Open
         self.refresh()
 
     def action_walk(self, by: int) -> None:
-        self.move_to(self.cursor + by)
+        """Along the entries that the filter leaves, in the operator's order."""
+        places = self.places
+        if self.cursor in places:
+            self.move_to(places[max(0, min(places.index(self.cursor) + by, len(places) - 1))])
+        elif places:
+            before = [place for place in places if place < self.cursor]
+            after = [place for place in places if place > self.cursor]
+            self.move_to(min(after) if after and (by > 0 or not before) else max(before))
 
     def action_edge(self, where: int) -> None:
-        if self.view is not None:
-            self.move_to(0 if where < 0 else len(self.view.entries) - 1)
+        places = self.places
+        if places:
+            self.move_to(places[0] if where < 0 else places[-1])
+
+    def all_rows(self) -> Sequence[Row]:
+        entries = self.view.entries if self.view is not None else ()
+        return of_entries(entries, self.workstation.titles)
+
+    def sifted(self) -> None:
+        places = self.places
+        if self.sift and places and self.has_place:
+            self.move_to(places[0])
 
     def action_why(self) -> None:
         self.ask("focus why", entry=self.cursor)

@@ -9,6 +9,7 @@ from rich.text import Text
 from textual import events
 
 from amgs_tui.keys import quiet, shown
+from amgs_tui.listings import of_candidates
 from amgs_tui.panes.base import Ask, ListPane
 from amgs_tui.panes.weighing import Weighing, written
 from amgs_tui.pictures.canvas import Canvas
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from amgs.model import Candidate, Frame, SearchResult
+    from amgs_tui.sifting import Row
     from amgs_tui.verbs.results import FrameList
 
 FIRST_FRAME = "SESSION"
@@ -89,11 +91,24 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
         self.moved()
 
     @property
-    def candidates(self) -> Sequence[Candidate]:
-        """The rows of the table."""
+    def every(self) -> Sequence[Candidate]:
+        """The candidates or hits that there are."""
         if self.search is not None:
             return self.search.hits
         return self.frame.candidates if self.frame is not None else ()
+
+    @property
+    def candidates(self) -> Sequence[Candidate]:
+        """The rows of the table: those that the filter leaves, in the operator's order."""
+        every = self.every
+        return [every[place] for place in self.places] if self.sift else every
+
+    def all_rows(self) -> Sequence[Row]:
+        return of_candidates(self.every)
+
+    def sifted(self) -> None:
+        self.cursor = 0
+        self.moved()
 
     @property
     def rows(self) -> int:
@@ -145,11 +160,18 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
             )
         from amgs_tui.pictures import frame
 
-        selected = self.candidates[self.cursor].block.id if self.candidates else None
+        rows = self.candidates
+        selected = rows[self.cursor].block.id if rows else None
+        places = self.places if self.sift else None
         if self.search is not None:
-            return frame.search(self.search, canvas, selected=selected)
+            return frame.search(self.search, canvas, selected=selected, shown=places)
         return frame.frame(
-            self.frame, canvas, selected=selected, show=self.show, text_offset=self.text_offset
+            self.frame,
+            canvas,
+            selected=selected,
+            show=self.show,
+            text_offset=self.text_offset,
+            shown=places,
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002

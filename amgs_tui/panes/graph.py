@@ -9,15 +9,17 @@ from rich.text import Text
 from textual import events
 
 from amgs_tui.keys import quiet, shown
+from amgs_tui.listings import of_neighbours, shown_neighbours
 from amgs_tui.panes.base import Ask, ListPane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
 from amgs_tui.pictures.words import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from amgs.model import GraphStats, Neighbourhood
+    from amgs_tui.sifting import Row
 
 MOST_HOPS = 3
 LABEL = re.compile(r"(?<!\S)(\d{1,3}) [^\W\d]\S*(?: \S+)*")
@@ -87,16 +89,14 @@ and the centre, b goes back."""
 
     @property
     def neighbours(self) -> list[str]:
-        """Ids around the centre in the order of the arrows: near before far, strong before weak."""
-        if self.found is None:
-            return []
-        reach: dict[str, float] = {}
-        for live in self.found.edges:
-            for end in (live.edge.source_id, live.edge.target_id):
-                reach[end] = max(reach.get(end, 0.0), live.strength)
-        ids = [block.id for block in self.found.blocks if block.id != self.found.center.id]
-        distances = self.found.distances
-        return sorted(ids, key=lambda each: (distances.get(each, 9), -reach.get(each, 0.0), each))
+        """Ids around the centre in the order of the arrows."""
+        return shown_neighbours(self.found, self.sift) if self.found is not None else []
+
+    def all_rows(self) -> Sequence[Row]:
+        return of_neighbours(self.found) if self.found is not None else ()
+
+    def sifted(self) -> None:
+        self.cursor = 0
 
     @property
     def rows(self) -> int:
@@ -130,6 +130,7 @@ and the centre, b goes back."""
             canvas,
             selected=ids[self.cursor] if ids else None,
             now=self.workstation.now(),
+            shown=ids if self.sift else None,
         )
 
     def on_click(self, event: events.Click) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from amgs_tui.keys import quiet
-from amgs_tui.panes.base import Pane
+from amgs_tui.panes.base import SiftedPane
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ SCRUB: Final = 8
 """Tokens that one key of the scrubber goes over."""
 
 
-class SteeringPane(Pane):
+class SteeringPane(SiftedPane):
     """A pane over a run's `view` with a `cursor` on one of its entries."""
 
     BINDINGS: ClassVar[list[Any]] = [
@@ -45,6 +45,7 @@ class SteeringPane(Pane):
             "focus.diff",
             "Where this branch and another part, and the text that came of it",
         ),
+        *SiftedPane.BINDINGS,
     ]
     STEERS: ClassVar[frozenset[str]] = frozenset(
         ("scrub", "live", "measure", "say", "force", "branch", "branches", "diff", "setting")

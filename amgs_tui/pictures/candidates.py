@@ -48,26 +48,28 @@ def draw_table(
     title: str,
     selected: str | None,
     offset: int,
+    numbers: Sequence[int],
+    empty: str,
 ) -> None:
     """The candidates from `offset` on, so that the selected one is in view; their content below each where
-    there is room for all.
+    there is room for all. numbers: what stands before each. empty: what is said where there is none.
     """
     palette = region.palette
     region.rule(0, title)
     each = 2 if items and region.height - 1 >= 2 * len(items) else 1
     rows = (region.height - 1) // each
     if not items and rows >= 1:
-        region.put(1, 1, "No block qualified.", ink(palette.muted))
+        region.put(1, 1, empty, ink(palette.muted))
     if rows < 1 or not items:
         return
     place = next((at for at, item in enumerate(items) if item.block.id == selected), None)
     first = window_of(len(items), rows, place, offset)
     shown = items[first : first + rows]
     _head(region, title, scroll_note(first, len(shown), len(items)))
-    widths = _measure(region, shown, len(items))
+    widths = _measure(region, shown, max(numbers))
     for at, item in enumerate(shown):
         line = region.part(0, 1 + at * each, None, each)
-        _row(line, item, weights, first + at + 1, widths, chosen=item.block.id == selected)
+        _row(line, item, weights, numbers[first + at], widths, chosen=item.block.id == selected)
 
 
 def _head(region: Region, title: str, note: str) -> None:

@@ -24,6 +24,8 @@ from amgs_tui.pictures.words import count, milliseconds, plural
 
 Show = Literal["both", "candidates", "text"]
 
+_NONE = "No block qualified."
+_FILTERED = "No row passes the filter. F changes it; a blank one takes it away."
 _LAYER_WORDS = {"prefilter": "pre-filter"}
 
 
@@ -35,11 +37,12 @@ def frame(
     offset: int = 0,
     show: Show = "both",
     text_offset: int = 0,
+    shown: Sequence[int] | None = None,
 ) -> Text:
     """An assembled frame: waterfall, budget, candidates with scores and fates, the text with its blocks.
 
     selected: a block id. show: the table, the text, or both as far as there is room. text_offset: first
-    text line.
+    text line. shown: places of the candidates that the table has, in its order; None for all.
     """
     if result is None:
         return notice(
@@ -64,26 +67,48 @@ def frame(
         # A composite may list a block once a child: the text came from the one that was selected.
         if hit.fate == "selected" or hit.block.id not in numbers:
             numbers[hit.block.id] = place
-    table, detail, text = _split(rest, len(result.candidates), show)
+    rows = tuple(range(len(result.candidates))) if shown is None else tuple(shown)
+    items = [result.candidates[place] for place in rows]
+    table, detail, text = _split(rest, len(rows), show)
     if table is not None:
         chosen = len(result.selected)
         title = f"{chosen} in, {len(result.candidates) - chosen} out"
         if canvas.width >= 72:
             title = f"{plural(len(result.candidates), 'candidate')}: {title}"
-        draw_table(table, result.candidates, result.weights, title, selected, offset)
-    if detail is not None and result.candidates:
-        item = next((one for one in result.candidates if one.block.id == selected), result.candidates[0])
+        title = _of_all(title, rows, len(result.candidates))
+        draw_table(
+            table,
+            items,
+            result.weights,
+            title,
+            selected,
+            offset,
+            [place + 1 for place in rows],
+            _FILTERED if result.candidates else _NONE,
+        )
+    if detail is not None and items:
+        item = next((one for one in items if one.block.id == selected), items[0])
         draw_candidate(detail, item, result.weights)
     if text is not None:
         _text(text, result, numbers, selected, text_offset)
     return sheet.render()
 
 
+def _of_all(title: str, rows: Sequence[int], every: int) -> str:
+    """A table's title; how many of the rows are shown when it is not all."""
+    return title if len(rows) == every else f"{count(len(rows))} shown of {title}"
+
+
 def search(
-    result: SearchResult | None, canvas: Canvas, *, selected: str | None = None, offset: int = 0
+    result: SearchResult | None,
+    canvas: Canvas,
+    *,
+    selected: str | None = None,
+    offset: int = 0,
+    shown: Sequence[int] | None = None,
 ) -> Text:
     """The hits of a search in falling score, with the work of each layer above and the chosen hit's content
-    below.
+    below. shown: places of the hits that the table has, in its order; None for all.
     """
     if result is None:
         return notice(
@@ -112,19 +137,23 @@ def search(
         )
         return sheet.render()
     rest = sheet.part(0, y)
-    each = 2 if rest.height >= 2 * len(result.hits) + 9 else 1
-    below = max(min(rest.height - each * len(result.hits) - 1, rest.height * 2 // 3), rest.height // 3)
+    rows = tuple(range(len(result.hits))) if shown is None else tuple(shown)
+    hits = [result.hits[place] for place in rows]
+    each = 2 if rest.height >= 2 * len(hits) + 9 else 1
+    below = max(min(rest.height - each * len(hits) - 1, rest.height * 2 // 3), rest.height // 3)
     below = below if rest.height >= 12 else 0
     draw_table(
         rest.part(0, 0, None, rest.height - below),
-        result.hits,
+        hits,
         result.weights,
-        plural(len(result.hits), "hit"),
+        _of_all(plural(len(result.hits), "hit"), rows, len(result.hits)),
         selected,
         offset,
+        [place + 1 for place in rows],
+        _FILTERED,
     )
-    if below >= 4:
-        hit = next((one for one in result.hits if one.block.id == selected), result.hits[0])
+    if below >= 4 and hits:
+        hit = next((one for one in hits if one.block.id == selected), hits[0])
         draw_candidate(rest.part(0, rest.height - below), hit, result.weights)
     return sheet.render()
 

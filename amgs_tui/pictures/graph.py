@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from rich.text import Text
@@ -28,11 +29,13 @@ def neighbourhood(
     selected: str | None = None,
     offset: int = 0,
     now: datetime | None = None,
+    shown: Sequence[str] | None = None,
 ) -> Text:
     """The blocks around the centre in rings, beside them the edges as a table.
 
     selected: the id of a block of the picture, drawn in the selection's colour. offset: first row of the
-    table. now: fades the names of blocks whose relevance has gone.
+    table. now: fades the names of blocks whose relevance has gone. shown: ids of the neighbours that are
+    shown, numbered in this order; None for all, near before far and strong before weak.
     """
     if result is None:
         return notice(
@@ -43,6 +46,9 @@ def neighbourhood(
         )
     sheet = Sheet(canvas)
     _head(sheet, result, selected)
+    every = len(result.edges)
+    if shown is not None:
+        result = _only(result, shown)
     letters = relation_letters(result.edges)
     y = 1
     if result.edges and sheet.height >= 12:
@@ -51,14 +57,16 @@ def neighbourhood(
     body = sheet.part(0, y)
     if not result.edges:
         lines = (
-            "It has no edges yet.",
-            "Consolidation ties a block to what it links to, resembles and follows.",
+            ("It has no edges yet.", "Consolidation ties a block to what it links to, resembles and follows.")
+            if not every
+            else ("No neighbour passes the filter.", "F changes it; a blank one takes it away.")
         )
         for row, line in enumerate(lines, start=body.height // 2 + 2):
             body.put(0, row, line, ink(sheet.palette.muted), width=body.width, align="centre")
         _rings(body, result, letters, {}, selected, now)
         return sheet.render()
-    numbers = {block.id: at for at, block in enumerate(_ranked(result)) if at}
+    ids = [block.id for block in _ranked(result)][1:] if shown is None else shown
+    numbers = {each: at for at, each in enumerate(ids, start=1)}
     drawing, table = _split(body, len(result.edges))
     _rings(drawing, result, letters, numbers, selected, now)
     if table is not None:
@@ -187,6 +195,18 @@ def _strengths(result: Neighbourhood) -> dict[str, float]:
         for end in (live.edge.source_id, live.edge.target_id):
             best[end] = max(best.get(end, 0.0), live.strength)
     return best
+
+
+def _only(result: Neighbourhood, ids: Sequence[str]) -> Neighbourhood:
+    """The neighbourhood with these neighbours alone, and the edges among them and the centre."""
+    kept = {result.center.id, *ids}
+    return replace(
+        result,
+        blocks=tuple(block for block in result.blocks if block.id in kept),
+        edges=tuple(
+            live for live in result.edges if live.edge.source_id in kept and live.edge.target_id in kept
+        ),
+    )
 
 
 def _ranked(result: Neighbourhood) -> list[Block]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         StepRecord,
     )
     from amgs_tui.settings import Setting
+    from amgs_tui.sifting import Sift
     from amgs_tui.verbs.registry import Pane
 
 
@@ -302,11 +303,23 @@ class BookmarkList:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`layout …`: the large pane, those under it (none: its own companions), whether it has the whole screen."""
+    """`layout …`: the large pane, those under it (none: its own companions), whether it has the whole screen.
+
+    sifts: the filter and the order of each pane that has one.
+    """
 
     pane: Pane = "inbox"
     beside: tuple[str, ...] = ()
     large: bool = False
+    sifts: Mapping[Pane, Sift] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """`filter`, `sort`: what a pane's list shows from now on, and in what order."""
+
+    pane: Pane
+    sift: Sift
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the operator arranges around the memory: `bookmark`, `bookmarks`, `layout …`.
+"""What the operator arranges around the memory: `bookmark`, `bookmarks`, `layout …`, `filter`, `sort`.
 
 It is remembered in the store, beside the memory: another session finds it again, an export does not carry it.
 """
@@ -6,15 +6,21 @@ It is remembered in the store, beside the memory: another session finds it again
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from amgs.errors import UsageError
+from amgs_tui.listings import LISTINGS
+from amgs_tui.sifting import Listing, Sift, check
 from amgs_tui.verbs.registry import PANES, Pane, Takes, verb
-from amgs_tui.verbs.results import Bookmark, BookmarkList, Layout, LayoutList
+from amgs_tui.verbs.results import Bookmark, BookmarkList, Layout, LayoutList, Sifted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from amgs_tui.session import Session
 
 BOOKMARK, LAYOUT = "bookmark:", "layout:"
@@ -72,7 +78,7 @@ def layout_set(
         raise UsageError(
             f"{beside!r} does not name up to three other panes.", way_out=f"There are: {', '.join(PANES)}."
         )
-    session.layout = Layout(pane, names, large)
+    session.layout = replace(session.layout, pane=pane, beside=names, large=large)
     session.memory.keep(LAYOUT + LAST, _written(session.layout))
     return session.layout
 
@@ -113,8 +119,66 @@ def layout_list(session: Session) -> LayoutList:
     return LayoutList(tuple((name.removeprefix(LAYOUT), _read(text)) for name, text in kept))
 
 
+# --- lists ------------------------------------------------------------------------------------------------
+
+ListPane = Annotated[Pane, typer.Argument(metavar="PANE", help="The pane with the list."), Takes("pane")]
+
+
+@verb("filter", summary="Show only some rows of a pane's list.", keys=("F",))
+def filter_rows(
+    session: Session,
+    pane: ListPane,
+    terms: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TERM", help="word, field:word, field>0.5, !term; all hold. None: every row."),
+    ] = None,
+) -> Sifted:
+    """Show only the rows of a pane's list for which every TERM holds; without TERM, all of them.
+
+    A word is looked for in the row's texts, `fate:over` in one of them; `score>0.5` compares; `!` turns a
+    term round. What a pane's rows hold is in its help. It stays with the layout.
+    """
+    return _sifted(session, pane, terms=tuple(terms or ()))
+
+
+@verb("sort", summary="Put the rows of a pane's list in another order.", keys=("O",))
+def sort_rows(
+    session: Session,
+    pane: ListPane,
+    field: Annotated[
+        str, typer.Argument(metavar="FIELD", help="Numbers fall, texts rise; none: as the rows come.")
+    ] = "",
+    *,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Numbers rise, texts fall.")] = False,
+) -> Sifted:
+    """Put the rows of a pane's list in the order of FIELD; without it, in the order they come."""
+    return _sifted(session, pane, order=field, reverse=reverse)
+
+
+def _sifted(session: Session, pane: Pane, **changes: Any) -> Sifted:
+    made = replace(session.layout.sifts.get(pane, Sift()), **changes)
+    check(made, _listing(pane))
+    others = {name: sift for name, sift in session.layout.sifts.items() if name != pane}
+    session.layout = replace(session.layout, sifts=others | ({pane: made} if made else {}))
+    session.memory.keep(LAYOUT + LAST, _written(session.layout))
+    return Sifted(pane, made)
+
+
+def _listing(pane: Pane) -> Listing:
+    found = LISTINGS.get(pane)
+    if found is None:
+        raise UsageError(f"The {pane} pane holds no list.", way_out=f"These do: {', '.join(LISTINGS)}.")
+    return found
+
+
 def _written(layout: Layout) -> str:
-    return json.dumps({"pane": layout.pane, "beside": list(layout.beside), "large": layout.large})
+    sifts = {
+        pane: {"terms": list(sift.terms), "order": sift.order, "reverse": sift.reverse}
+        for pane, sift in layout.sifts.items()
+    }
+    return json.dumps(
+        {"pane": layout.pane, "beside": list(layout.beside), "large": layout.large, "sifts": sifts}
+    )
 
 
 def _read(text: str) -> Layout:
@@ -123,6 +187,18 @@ def _read(text: str) -> Layout:
         given = json.loads(text)
         pane, beside = given["pane"], tuple(str(name) for name in given["beside"])
         known = pane in PANES and all(name in PANES for name in beside)
-    except (ValueError, KeyError, TypeError):
+        sifts = dict(_read_sifts(given.get("sifts", {})))
+    except (ValueError, KeyError, TypeError, AttributeError):
         return Layout()
-    return Layout(pane, beside, bool(given.get("large"))) if known else Layout()
+    return Layout(pane, beside, bool(given.get("large")), sifts) if known else Layout()
+
+
+def _read_sifts(given: Mapping[str, Any]) -> Iterator[tuple[Pane, Sift]]:
+    """Kept filters and orders; one that this version's lists cannot answer is left out."""
+    for pane, each in given.items():
+        sift = Sift(tuple(each["terms"]), each["order"], bool(each["reverse"]))
+        listing = LISTINGS.get(pane)  # type: ignore[call-overload]  # any word may stand in a file
+        if listing is not None:
+            with suppress(UsageError):
+                check(sift, listing)
+                yield pane, sift  # type: ignore[misc]

@@ -122,6 +122,7 @@ class Prompt(Widget):
         self._history: dict[str, list[str]] = {}
         self._place = 0
         self._typed = ""
+        self._blank = False
 
     def compose(self) -> ComposeResult:
         yield Candidates()
@@ -142,8 +143,13 @@ class Prompt(Widget):
         hint: str = "",
         complete: Complete = _nothing,
         explain: Explain | None = None,
+        blank: bool = False,
     ) -> None:
-        """Open the line. topic comes back with the answer and keeps its own history."""
+        """Open the line. topic comes back with the answer and keeps its own history.
+
+        blank: an empty line is an answer too.
+        """
+        self._blank = blank
         self._topic, self._complete = topic, complete
         self._explain = explain or (lambda _line: hint)
         self._place = len(self._history.get(topic, ()))
@@ -180,6 +186,7 @@ class Prompt(Widget):
             history = self._history.setdefault(self._topic, [])
             if not history or history[-1] != line:
                 history.append(line)
+        if line or self._blank:
             self.post_message(self.Answered(self._topic, line))
         else:
             self.post_message(self.Left())

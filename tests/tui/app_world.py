@@ -50,6 +50,7 @@ from amgs_focus.records import (
 )
 from amgs_tui.engine_worker import Execute
 from amgs_tui.messages import Answer, Request
+from amgs_tui.sifting import Sift
 from amgs_tui.verbs.arguments import read_weights
 from amgs_tui.verbs.registry import standard
 from amgs_tui.verbs.results import (
@@ -68,6 +69,7 @@ from amgs_tui.verbs.results import (
     ReviewList,
     Saved,
     Selected,
+    Sifted,
     Steered,
     Stepped,
     ThemeSet,
@@ -211,8 +213,20 @@ class World:
         return self.layout
 
     def layout_set(self, pane: Any, beside: str, large: bool) -> Layout:
-        self.layout = Layout(pane, tuple(beside.split(",")) if beside else (), large)
+        given = tuple(beside.split(",")) if beside else ()
+        self.layout = replace(self.layout, pane=pane, beside=given, large=large)
         return self.layout
+
+    def filter(self, pane: Any, terms: list[str] | None) -> Sifted:
+        return self._sifted(pane, terms=tuple(terms or ()))
+
+    def sort(self, pane: Any, field: str, reverse: bool) -> Sifted:
+        return self._sifted(pane, order=field, reverse=reverse)
+
+    def _sifted(self, pane: Any, **changes: Any) -> Sifted:
+        sift = replace(self.layout.sifts.get(pane, Sift()), **changes)
+        self.layout = replace(self.layout, sifts={**self.layout.sifts, pane: sift})
+        return Sifted(pane, sift)
 
     def record(self) -> Recording:
         return Recording(len(self.calls))

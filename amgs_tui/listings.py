@@ -1,0 +1,133 @@
+"""What the rows of each pane's list are filtered and sorted by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from amgs_tui.sifting import Listing, Row, Sift, places
+
+if TYPE_CHECKING:
+    from amgs.model import Block, Candidate, Neighbourhood
+    from amgs_focus.records import EntryView
+    from amgs_tui.verbs.registry import Pane
+
+PARTS = ("recency", "centrality", "confidence", "similarity", "reinforcement")
+"""The parts of a score, as `amgs.model.COMPONENTS` names them; written out, for this is read before any engine."""
+
+MEASURES = ("degree", "pagerank", "eigenvector", "betweenness")
+"""The centralities of a block."""
+
+LISTINGS: dict[Pane, Listing] = {
+    "frame": Listing(
+        ("title", "content", "category", "fate", "child", "layer", "why"),
+        ("score", "tokens", *PARTS),
+        ("title", "tokens", "fate", *PARTS),
+    ),
+    "graph": Listing(
+        ("title", "content", "category", "relation"),
+        ("strength", "hops", *MEASURES),
+        ("strength", "title", "relation", "pagerank", "betweenness"),
+    ),
+    "focus": Listing(
+        ("title", "last", "reason", "state"),
+        ("score", "level", "tokens", "cost", "kept", "gain", "cooldown", "rank", "start"),
+        ("score", "gain", "kept", "tokens", "title"),
+    ),
+}
+"""The panes that hold a list, and the fields of its rows."""
+
+
+def of_candidates(candidates: Sequence[Candidate]) -> list[Row]:
+    """The rows of a frame or of a search. why: a few words for the fate."""
+    return [
+        {
+            **_of_block(each.block),
+            "fate": each.fate.replace("_", " "),
+            "child": each.child,
+            "layer": " ".join(each.layers),
+            "why": each.because,
+            "score": each.score,
+            "tokens": each.tokens,
+            **{name: getattr(each.parts, name) for name in PARTS},
+        }
+        for each in candidates
+    ]
+
+
+def shown_neighbours(found: Neighbourhood, sift: Sift) -> list[str]:
+    """Ids around the centre that a filter leaves, in its order, else near before far and strong before weak."""
+    rows = of_neighbours(found)
+    around = [block.id for block in found.blocks if block.id != found.center.id]
+    places = list(shown("graph", rows, sift))
+    if not sift.order:
+        places.sort(key=lambda at: (rows[at]["hops"] or 9, -float(rows[at]["strength"] or 0), around[at]))
+    return [around[place] for place in places]
+
+
+def of_neighbours(found: Neighbourhood) -> list[Row]:
+    """The rows of a neighbourhood: one for each of its blocks without the centre, in their order there.
+
+    strength: of the strongest edge that touches it. hops: from the centre.
+    """
+    strength: dict[str, float] = {}
+    relations: dict[str, set[str]] = {}
+    for live in found.edges:
+        for end in (live.edge.source_id, live.edge.target_id):
+            strength[end] = max(strength.get(end, 0.0), live.strength)
+            relations.setdefault(end, set()).add(live.edge.relation_type)
+    rows: list[Row] = []
+    for block in found.blocks:
+        if block.id == found.center.id:
+            continue
+        place = found.centrality.get(block.id)
+        measures = {} if place is None else {name: getattr(place, name) for name in MEASURES}
+        rows.append(
+            {
+                **_of_block(block),
+                "relation": " ".join(sorted(relations.get(block.id, ()))),
+                "strength": strength.get(block.id, 0.0),
+                "hops": found.distances.get(block.id),
+                **measures,
+            }
+        )
+    return rows
+
+
+def of_entries(entries: Sequence[EntryView], titles: Mapping[str, str]) -> list[Row]:
+    """The rows of a working context. state: pinned, forbidden, tail. gain: the measured ΔNLL. kept: refocuses."""
+    return [
+        {
+            "title": titles.get(each.source or "", ""),
+            "last": each.last_action,
+            "reason": each.reason.replace("_", " "),
+            "state": " ".join(
+                word
+                for word, holds in (
+                    ("pinned", each.pinned),
+                    ("forbidden", each.forbidden),
+                    ("tail", each.protected),
+                )
+                if holds
+            ),
+            "score": each.score,
+            "level": each.level,
+            "tokens": each.end - each.start,
+            "cost": each.cost,
+            "kept": each.residency,
+            "gain": each.delta_nll,
+            "cooldown": each.cooldown,
+            "rank": each.rank,
+            "start": each.start,
+        }
+        for each in entries
+    ]
+
+
+def shown(pane: Pane, rows: Sequence[Row], sift: Sift) -> tuple[int, ...]:
+    """The places of the rows that a pane shows, in its order."""
+    return places(rows, LISTINGS[pane], sift) if sift else tuple(range(len(rows)))
+
+
+def _of_block(block: Block) -> Row:
+    return {"title": block.title, "content": block.content, "category": block.category}

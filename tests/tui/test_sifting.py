@@ -1,0 +1,126 @@
+"""Filters and orders: what the terms mean, what is refused, and that sorting loses and invents no row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs.errors import UsageError
+from amgs_tui.sifting import Listing, Row, Sift, places
+from amgs_tui.verbs.registry import standard
+from tests.tui.test_app_workplace import run, session
+
+LIST = Listing(("title", "fate"), ("score", "tokens"), ("score", "title"))
+ROWS: tuple[Row, ...] = (
+    {"title": "Dome motor log", "fate": "selected", "score": 0.8, "tokens": 48},
+    {"title": "Night of 14 May", "fate": "over budget", "score": 0.7, "tokens": 51},
+    {"title": "Motor log (copy)", "fate": "duplicate", "score": 0.7, "tokens": None},
+    {"title": "Encoder supplier", "fate": "over budget", "score": 0.4, "tokens": 33},
+)
+
+
+def sifted(words: str, order: str = "", *, reverse: bool = False) -> tuple[int, ...]:
+    return places(ROWS, LIST, Sift(order=order, reverse=reverse).filtered(words))
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        ("", (0, 1, 2, 3)),
+        ("MOTOR", (0, 2)),
+        ("fate:over", (1, 3)),
+        ('"fate=over budget" !night', (3,)),
+        ("fate=over", ()),
+        ("score>0.4", (0, 1, 2)),
+        ("score>=0.4 tokens<50", (0, 3)),
+        ("tokens=51", (1,)),
+        ("!tokens<50", (1, 2)),
+        ("14:00", ()),
+    ],
+)
+def test_every_term_must_hold(words: str, left: tuple[int, ...]) -> None:
+    assert sifted(words) == left
+
+
+@pytest.mark.parametrize("words", ["colour:red", "score>much", "title>3", "!", "fate:"])
+def test_a_term_that_asks_for_nothing_is_refused_with_a_way_out(words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        sifted(words)
+    assert refused.value.way_out
+
+
+def test_numbers_fall_texts_rise_and_rows_without_the_field_come_last() -> None:
+    assert sifted("", "tokens") == (1, 0, 3, 2)
+    assert sifted("", "tokens", reverse=True) == (3, 0, 1, 2)
+    assert sifted("", "title") == (0, 3, 2, 1)
+    assert sifted("", "score") == (0, 1, 2, 3)  # equal ones stay as they came
+
+
+def test_the_key_for_the_order_goes_round() -> None:
+    turn, sift = [], Sift()
+    for _ in range(3):
+        sift = sift.next_order(LIST)
+        turn.append(sift.order)
+    assert turn == ["score", "title", ""]
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(-9, 9)), max_size=40), st.booleans())
+def test_sorting_keeps_every_row_once_and_in_order(values: list[float | None], reverse: bool) -> None:
+    rows: list[Row] = [{"score": value} for value in values]
+    found = places(rows, LIST, Sift(order="score", reverse=reverse))
+    assert sorted(found) == list(range(len(rows)))
+    known = [value for place in found if (value := values[place]) is not None]
+    assert known == sorted(known, reverse=not reverse)
+    assert [values[place] for place in found[len(known) :]] == [None] * (len(values) - len(known))
+
+
+@given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4))
+def test_a_filter_is_written_as_it_is_read(terms: list[str]) -> None:
+    made = Sift(tuple(terms))
+    assert Sift().filtered(made.words) == made
+
+
+# --- the verbs --------------------------------------------------------------------------------------------
+
+
+def test_a_filter_and_an_order_stay_with_the_layout_and_in_the_script(tmp_path: Path) -> None:
+    with session(tmp_path) as one:
+        run(one, 'filter frame "fate:over budget" !snow')
+        run(one, "sort frame tokens --reverse")
+        run(one, "layout save night")
+        run(one, "filter frame")
+        assert [call.line() for call in one.history] == [
+            'filter frame "fate:over budget" !snow',
+            "sort frame tokens --reverse",
+            "layout save night",
+            "filter frame",
+        ]
+    with session(tmp_path) as two:
+        kept = run(two, "layout use night")
+        assert kept.sifts == {"frame": Sift(("fate:over budget", "!snow"), "tokens", reverse=True)}  # type: ignore[attr-defined]
+        assert run(two, "layout use").sifts == {"frame": Sift((), "tokens", reverse=True)}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("line", ["filter frame colour:red", "sort frame colour"])
+def test_what_the_rows_cannot_answer_is_refused_and_changes_nothing(tmp_path: Path, line: str) -> None:
+    with session(tmp_path) as one:
+        with pytest.raises(UsageError, match="colour"):
+            run(one, line)
+        assert one.layout.sifts == {}
+
+
+def test_a_snapshot_shows_the_rows_as_they_were_sifted(tmp_path: Path) -> None:
+    from amgs_tui.headless.drawing import draw
+    from amgs_tui.pictures.canvas import Canvas
+
+    with session(tmp_path) as one:
+        for text in ("The dome motor stalled.", "The dome was cleaned.", "Snow on the dome road."):
+            run(one, f"ingest '{text}'")
+        run(one, "consolidate")
+        run(one, "filter frame snow")
+        found = standard().run(one, standard().call("search", query="dome"))
+        drawn = draw(one, found, Canvas(100, 30)).plain
+        assert "1 shown of 3 hits" in drawn and "Snow on the dome road" in drawn and "cleaned" not in drawn

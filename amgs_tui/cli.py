@@ -167,7 +167,10 @@ def build(registry: Registry | None = None) -> typer.Typer:
 
 
 def _add_below(app: typer.Typer, verbs: Sequence[Verb], depth: int) -> None:
-    """The verbs as commands by their words from `depth` on: a word that several share, or that goes on, is a group."""
+    """The verbs as commands by their words from `depth` on: a word that several share, or that goes on, is a group.
+
+    A verb whose whole name is such a word is what its group does alone.
+    """
     grouped: dict[str, list[Verb]] = {}
     for each in verbs:
         grouped.setdefault(each.words[depth], []).append(each)
@@ -175,18 +178,31 @@ def _add_below(app: typer.Typer, verbs: Sequence[Verb], depth: int) -> None:
         if len(below) == 1 and len(below[0].words) == depth + 1:
             _add(app, below[0])
             continue
-        group = typer.Typer(help=_group_help(below, depth + 1), no_args_is_help=False)
-        app.add_typer(group, name=word)
-        _add_below(group, below, depth + 1)
+        alone = [each for each in below if len(each.words) == depth + 1]
+        longer = [each for each in below if len(each.words) > depth + 1]
+        told = alone[0].help if alone else _group_help(below, depth + 1)
+        group = typer.Typer(help=told, no_args_is_help=False, invoke_without_command=bool(alone))
+        if alone:
+            group.callback(invoke_without_command=True, help=told)(_callback(alone[0], only_alone=True))
+        app.add_typer(group, name=word, short_help=alone[0].summary if alone else None)
+        _add_below(group, longer, depth + 1)
 
 
 def _add(app: typer.Typer, each: Verb) -> None:
-    def receive(**given: Any) -> int:
-        own = {name: given.pop(name) for name in each.signature.parameters}
-        return one_shot(Call(each, own), _globals(given.pop("context")).over(given))
+    app.command(each.words[-1], help=each.help, short_help=each.summary)(_callback(each))
 
-    added = (_CONTEXT, *EVERYWHERE)
-    app.command(each.words[-1], help=each.help, short_help=each.summary)(callback_of(each, receive, added))
+
+def _callback(each: Verb, *, only_alone: bool = False) -> Callable[..., Any]:
+    """A command that carries the verb out; only_alone: not where another command follows its word."""
+
+    def receive(**given: Any) -> int:
+        context = given.pop("context")
+        if only_alone and context.invoked_subcommand is not None:
+            return 0
+        own = {name: given.pop(name) for name in each.signature.parameters}
+        return one_shot(Call(each, own), _globals(context).over(given))
+
+    return callback_of(each, receive, (_CONTEXT, *EVERYWHERE))
 
 
 def _group_help(verbs: Sequence[Verb], depth: int) -> str:

@@ -22,6 +22,7 @@ from amgs_tui.verbs.registry import Pane
 from amgs_tui.verbs.results import Layout, PaneState
 
 if TYPE_CHECKING:
+    from amgs.lifecycle.revise import Draft
     from amgs.memory import Memory
     from amgs.model import Block, Frame, Progress, SearchResult
     from amgs_focus.base_model import BaseModel
@@ -96,6 +97,7 @@ class Session:
         self.last_search: SearchResult | None = None
         self.last_frame: Frame | None = None
         self.fed_back: FocusRuntime | None = None
+        self.draft: Draft | None = None
         self.pane: Pane = "overview"
         self.panes: dict[Pane, PaneState] = {}
         self.history: list[Call] = []

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from amgs import model
+from amgs.lifecycle.revise import Draft
 from amgs_focus import records
 from amgs_tui.listings import of_candidates, shown, shown_neighbours
 from amgs_tui.pictures import block as block_picture
-from amgs_tui.pictures import calibration, decay, focus, frame, graph, inbox, overview
+from amgs_tui.pictures import calibration, decay, focus, frame, graph, inbox, overview, plan
 from amgs_tui.sifting import Row, Sift
 from amgs_tui.verbs import results
 
@@ -58,8 +59,8 @@ def _inbox(session: Session, result: results.Inbox, canvas: Canvas) -> Text:
     )
 
 
-def _plan(session: Session, result: model.ConsolidationPlan, canvas: Canvas) -> Text:
-    return inbox.plan(result, canvas, selected=session.selection, titles=_titles(session))
+def _plan(session: Session, result: model.ConsolidationPlan | Draft, canvas: Canvas) -> Text:
+    return plan.plan(result, canvas, selected=session.selection, titles=_titles(session))
 
 
 def _consolidated(session: Session, result: results.Consolidated, canvas: Canvas) -> Text:
@@ -163,6 +164,7 @@ _PICTURES: tuple[tuple[type, Draw], ...] = (
     (results.SettingChanged, _with_view),
     (results.BranchList, _with_view),
     (model.ConsolidationPlan, _plan),
+    (Draft, _plan),
     (model.Frame, _frame),
     (model.SearchResult, _search),
     (model.Neighbourhood, _neighbourhood),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from amgs.decay import half_life_hours, profile_name
 from amgs.lifecycle.preview import DecayPreview
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal
 from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
+from amgs.lifecycle.revise import Draft
 from amgs.lifecycle.supersede import ReviewPlan
 from amgs.lifecycle.trigger import Due
 from amgs_tui.headless.sheet import Sheet, facts, sheet
 from amgs_tui.headless.tables_of_memory import table_of
+from amgs_tui.pictures.words import plural
 from amgs_tui.verbs import results
 
 __all__ = ["table_of"]
@@ -36,6 +39,43 @@ def _(result: results.Enhanced) -> Sheet:
     title = f"Enhanced by {len(result.proposals):,} proposals as operation {done.id}"
     notes = (f"`undo {done.id}` takes it back.",) if result.proposals else ()
     return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), notes)
+
+
+@table_of.register
+def _(result: Draft) -> Sheet:
+    out, plan = result.left_out, {item.block.id: item for item in result.plan.items}
+    rows = []
+    for proposed in result.proposed.items:
+        item = plan.get(proposed.block.id, proposed)
+        edit = result.edit_of(proposed.block.id)
+        said = [
+            "left out" if proposed.block.id in out else "",
+            f"was {proposed.category}" if edit.category else "",
+            f"was {proposed.confidence:.2f}" if edit.confidence is not None else "",
+            f"{plural(len(edit.dropped), 'edge')} dropped" if edit.dropped else "",
+            f"{plural(len(edit.sure), 'edge')} corrected" if edit.sure else "",
+        ]
+        told = ", ".join(word for word in said if word)
+        edges = 0 if proposed.block.id in out else len(item.edges)
+        rows.append(
+            (
+                item.block.id,
+                item.block.title,
+                item.category,
+                item.category_confidence,
+                item.confidence,
+                edges,
+                told,
+            )
+        )
+    edges = sum(len(item.edges) for item in result.plan.items)
+    title = f"Draft: {len(plan):,} blocks, {edges:,} edges, {len(result.edits):,} corrected; nothing has happened yet"
+    columns = "id:id title* category sure:score belief:score edges:n corrected*"
+    made = sheet(
+        title, columns, rows, ("`consolidate apply` carries it out." if rows else "The inbox is empty.",)
+    )
+    corrected = tuple(row for row in made.rows if row[-1])
+    return replace(made, digest=corrected) if corrected else made
 
 
 def _prune_rows(plan: PrunePlan) -> list[tuple[Any, ...]]:

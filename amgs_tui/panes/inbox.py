@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 
-from amgs_tui.keys import shown
+from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.base import Ask, ListPane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
@@ -15,29 +16,89 @@ from amgs_tui.pictures.words import plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from amgs.lifecycle.revise import Draft
     from amgs.lifecycle.supersede import ReviewItem
-    from amgs.model import ConsolidationPlan
+    from amgs.model import ConsolidationItem
     from amgs_tui.verbs.results import Inbox
 
 PAGE = 400
 """Raw blocks that are fetched at a time: the list is as long as the inbox, what is near the cursor is here."""
 EDGE = 60
 """Rows from the end of what is here at which the next are fetched."""
+DRAFTED = 2000
+"""Blocks that one draft holds at most: what an operator may still look through."""
+STEP = 0.05
+"""What plus and minus add to a confidence."""
+OWN = "(own)"
+"""The choice of a category that is typed."""
 
 
 class InboxPane(ListPane):
-    """Raw blocks, or the plan of what consolidation would make of them."""
+    """Raw blocks, or the draft of what consolidation would make of them."""
 
     NAME = "inbox"
-    SHOWS = frozenset({"inbox list", "consolidate", "ingest", "review list", "review scan"})
+    SHOWS = frozenset(
+        {
+            "inbox list",
+            "consolidate",
+            "consolidate plan",
+            "consolidate edit",
+            "consolidate apply",
+            "ingest",
+            "review list",
+            "review scan",
+        }
+    )
     PURPOSE = """\
 Notes and turns of dialogue that were taken in and not yet worked on. Consolidation gives each a category,
-an embedding, entities, edges to what is related, and a pace of forgetting. d shows the plan before anything
-happens; c carries it out in one transaction, which the overview can undo."""
+an embedding, entities, edges to what is related, and a pace of forgetting. d drafts it: the difference can be read
+and corrected block by block (e category, x leave out, arrows to an edge, x drops it, + and − confidence, 0 as
+proposed). c carries it out in one transaction, which the overview can undo."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("c", "consolidate", "consolidate", "inbox.consolidate", "Consolidate the whole inbox"),
-        shown("d", "plan", "plan", "inbox.plan", "Show what consolidation would do, or go back to the list"),
+        shown(
+            "c",
+            "consolidate",
+            "consolidate",
+            "inbox.consolidate",
+            "Consolidate: the draft, else all that waits",
+        ),
+        shown(
+            "d",
+            "plan",
+            "draft",
+            "inbox.plan",
+            "Draft the consolidation to correct it first, or back to the list",
+        ),
+        shown(
+            "e", "recategorise", "category", "inbox.category", "Another category for this block of the draft"
+        ),
+        shown(
+            "x",
+            "leave_out",
+            "leave out",
+            "inbox.leave_out",
+            "Leave the block or the chosen edge out, or take it in",
+        ),
+        shown(
+            "plus,equals_sign", "surer(1)", "surer", "inbox.surer", "More confidence in the block or the edge"
+        ),
+        quiet(
+            "minus", "surer(-1)", "less sure", "inbox.less_sure", "Less confidence in the block or the edge"
+        ),
+        shown(
+            "right", "walk_edges(1)", "edge", "inbox.edge", "To the next edge of this block", key_display="←→"
+        ),
+        quiet(
+            "left",
+            "walk_edges(-1)",
+            "edge before",
+            "inbox.edge_before",
+            "To the edge before, or back to the block",
+        ),
+        quiet(
+            "0", "as_proposed", "as proposed", "inbox.as_proposed", "Take the corrections to this block back"
+        ),
         shown("i", "ingest", "ingest", "inbox.ingest", "Take in a file, a folder or a text"),
         shown(
             "v",
@@ -53,7 +114,9 @@ happens; c carries it out in one transaction, which the overview can undo."""
     def __init__(self) -> None:
         super().__init__()
         self.inbox: Inbox | None = None
-        self.plan: ConsolidationPlan | None = None
+        self.draft: Draft | None = None
+        self.edge: int | None = None  # the edge of the block under the cursor that keys mean; None: the block
+        self._correctable = False  # the session holds this draft; what only a dry run showed it does not
         self._owed = False  # the cursor went where no block was fetched yet; it is picked when it comes
 
     def asks(self) -> Iterable[Ask]:
@@ -62,11 +125,14 @@ happens; c carries it out in one transaction, which the overview can undo."""
     def take(self, verb: str, result: Any) -> None:
         if verb == "inbox list":
             self.inbox = result
-        elif verb == "consolidate":
-            self.plan = result if hasattr(result, "items") else None
-            self.cursor = 0
+        elif verb in ("consolidate plan", "consolidate edit"):
+            fresh, self.draft, self._correctable = self.draft is None, result, True
+            self.cursor = 0 if fresh else self.cursor
+        elif verb.startswith("consolidate"):
+            self.draft, self._correctable = _dry(result), False
+            self.cursor, self.edge = 0, None
         self.cursor = max(0, min(self.cursor, self.rows - 1))
-        if verb == "inbox list" and self.plan is None:
+        if verb == "inbox list" and self.draft is None:
             if result.total and not result.blocks:  # the list became shorter than where it was read from
                 self.look()
             elif self._owed and self.block_at_cursor() is not None:
@@ -74,13 +140,16 @@ happens; c carries it out in one transaction, which the overview can undo."""
 
     @property
     def rows(self) -> int:
-        if self.plan is not None:
-            return len(self.plan.items)
+        if self.draft is not None:
+            return len(self.draft.proposed.items)
         return self.inbox.total if self.inbox is not None else 0
 
     def subtitle(self) -> str:
-        if self.plan is not None:
-            return f"plan for {plural(len(self.plan.items), 'block')} · c applies it · d back"
+        if self.draft is not None:
+            waiting = self.inbox.total if self.inbox is not None else 0
+            blocks = plural(self.rows - len(self.draft.left_out), "block")
+            of = f" of {waiting:,}" if waiting > self.rows else ""
+            return f"draft for {blocks}{of} · c applies it · d back"
         if self.inbox is None or not self.inbox.total:
             return ""
         return f"{self.inbox.total:,} raw · press c to consolidate"
@@ -89,14 +158,15 @@ happens; c carries it out in one transaction, which the overview can undo."""
         """The block under the cursor."""
         if not self.rows:
             return None
-        if self.plan is not None:
-            return self.plan.items[self.cursor].block.id
+        if self.draft is not None:
+            return self.draft.proposed.items[self.cursor].block.id
         here = self.inbox.blocks if self.inbox is not None else ()
         place = self.cursor - self.inbox.offset if self.inbox is not None else 0
         return here[place].id if 0 <= place < len(here) else None
 
     def moved(self) -> None:
-        if self.plan is None and self.inbox is not None:
+        self.edge = None
+        if self.draft is None and self.inbox is not None:
             first, last = self.inbox.offset, self.inbox.offset + len(self.inbox.blocks)
             above, below = first > 0 and self.cursor < first + EDGE, last < self.inbox.total
             if above or (below and self.cursor >= last - EDGE):
@@ -108,18 +178,22 @@ happens; c carries it out in one transaction, which the overview can undo."""
             self.post_message(self.Picked(chosen))
 
     def selection_changed(self, block_id: str | None) -> None:
-        if self.plan is None and self.inbox is not None:
+        if self.draft is not None:
+            items = enumerate(self.draft.proposed.items)
+            place = next((place for place, item in items if item.block.id == block_id), self.cursor)
+            self.edge = self.edge if place == self.cursor else None
+            self.cursor = place
+        elif self.inbox is not None:
             here = enumerate(self.inbox.blocks, self.inbox.offset)
             self.cursor = next((place for place, block in here if block.id == block_id), self.cursor)
         self.refresh()
 
     def draw(self, canvas: Canvas) -> Text:
-        if self.plan is not None:
-            from amgs_tui.pictures import inbox
+        if self.draft is not None:
+            from amgs_tui.pictures.plan import plan
 
-            return inbox.plan(
-                self.plan, canvas, selected=self.block_at_cursor(), titles=self.workstation.titles
-            )
+            chosen, titles = self.block_at_cursor(), self.workstation.titles
+            return plan(self.draft, canvas, selected=chosen, edge=self.edge, titles=titles)
         if self.inbox is None:
             return notice(
                 canvas, "Opening the memory", (), "The store is opened in the background; keys work already."
@@ -148,18 +222,101 @@ happens; c carries it out in one transaction, which the overview can undo."""
         keys = ["2  assemble a frame for a question", "i  take in more"]
         return notice(canvas, "The inbox is empty", keys, "Everything that came in is consolidated.")
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        if action in ("recategorise", "leave_out", "surer", "walk_edges", "as_proposed"):
+            return self.draft is not None and self._correctable and self.rows > 0
+        return not (action in ("ingest", "review") and self.draft is not None)
+
     def action_consolidate(self) -> None:
-        self.plan = None
-        self.ask("consolidate")
+        if self.draft is not None and self._correctable:
+            self.ask("consolidate apply")
+        else:
+            self.draft = None
+            self.ask("consolidate")
 
     def action_plan(self) -> None:
-        if self.plan is None:
-            self.ask("consolidate", dry_run=True)
+        if self.draft is None:
+            self.ask("consolidate plan", limit=DRAFTED if self.rows > DRAFTED else None)
             return
-        self.plan = None
-        self.cursor = 0
+        self.draft, self.edge = None, None
+        self.selection_changed(self.workstation.selected)
+        self.cursor = max(0, min(self.cursor, self.rows - 1))
         self._say()
         self.refresh()
+        self.refresh_bindings()
+
+    # --- correcting the draft -----------------------------------------------------------------------------
+
+    @property
+    def _item(self) -> ConsolidationItem | None:
+        """What the draft proposes for the block under the cursor."""
+        return self.draft.proposed.items[self.cursor] if self.draft is not None and self.rows else None
+
+    def _correct(self, **what: Any) -> None:
+        item = self._item
+        if item is not None:
+            self.ask("consolidate edit", block=item.block.id, **what)
+
+    def action_walk_edges(self, by: int) -> None:
+        item = self._item
+        edges = len(item.edges) if item is not None else 0
+        place = (-1 if self.edge is None else self.edge) + by
+        self.edge = None if place < 0 or not edges else min(place, edges - 1)
+        self.refresh()
+
+    def action_leave_out(self) -> None:
+        """The chosen edge, else the block: out, or back in."""
+        item = self._item
+        if self.draft is None or item is None:
+            return
+        edit = self.draft.edit_of(item.block.id)
+        if self.edge is None:
+            self._correct(take="yes" if edit.left_out else "no")
+        else:
+            gone = item.edges[self.edge].key in edit.dropped
+            self._correct(**{"keep" if gone else "drop": [str(self.edge + 1)]})
+
+    def action_surer(self, by: int) -> None:
+        """Confidence of the chosen edge, else of the block, a step up or down."""
+        item = self._item
+        if self.draft is None or item is None:
+            return
+        edit = self.draft.edit_of(item.block.id)
+        if self.edge is None:
+            present = item.confidence if edit.confidence is None else edit.confidence
+            self._correct(confidence=_step(present, by))
+        else:
+            edge = item.edges[self.edge]
+            present = dict(edit.sure).get(edge.key, edge.confidence)
+            self._correct(sure=[f"{self.edge + 1}={_step(present, by):g}"])
+
+    def action_as_proposed(self) -> None:
+        self._correct(reset=True)
+
+    def action_recategorise(self) -> None:
+        """Choose among the categories there are; one of the operator's own is typed."""
+        from amgs.lifecycle.categories import CATEGORIES
+        from amgs_tui.screens.chooser import Choice, Chooser
+
+        item = self._item
+        if self.draft is None or item is None:
+            return
+        overview = self.workstation.overview
+        held = overview.store.categories if overview is not None else {}
+        present = self.draft.edit_of(item.block.id).category or item.category
+        names = dict.fromkeys((*CATEGORIES, *held, present))
+        choices = [
+            Choice(name, name, "proposed" if name == item.category else "", name == present) for name in names
+        ]
+
+        def chose(name: str | None) -> None:
+            if name == OWN:
+                self.workstation.action_command(f"consolidate edit {item.block.id[:12]} --new --category ")
+            elif name is not None:
+                self._correct(category=name)
+
+        own = Choice(OWN, "another one …", "a category of your own")
+        self.workstation.push_screen(Chooser("Category", [*choices, own]), chose)
 
     def action_ingest(self) -> None:
         self.workstation.action_command("ingest ")
@@ -220,3 +377,19 @@ happens; c carries it out in one transaction, which the overview can undo."""
         if chosen is not None:
             self.workstation.pick(chosen)
             self.workstation.action_peek()
+
+
+def _dry(result: Any) -> Draft | None:
+    """What a dry run showed, as a draft without corrections; None for what was carried out."""
+    if not hasattr(result, "items"):
+        return None
+    from amgs.lifecycle.revise import Draft
+
+    return Draft(result)
+
+
+def _step(confidence: float, by: int) -> float:
+    """The next multiple of a step above or below, within [0, 1]."""
+    steps = confidence / STEP
+    steps = math.floor(steps + 1e-6) + 1 if by > 0 else math.ceil(steps - 1e-6) - 1
+    return min(1.0, max(0.0, round(steps * STEP, 2)))

@@ -12,7 +12,8 @@ a state or changes what it is given. None, or an empty result, draws what the pa
 header       header(canvas, *, status, model, live, doing, threshold): one line over everything
 overview     overview(status, canvas, *, operations, raw_oldest, frame, focus): the loop with live counts
 inbox        inbox(blocks, canvas, *, now, selected, offset, tokens, total)
-             plan(result, canvas, *, selected, offset, titles): a consolidation plan as a difference
+plan         plan(result, canvas, *, selected, edge, offset, titles): a consolidation plan, or a draft with its
+             corrections, as a difference
 block        block(item, canvas, *, now, edges, centrality, titles, threshold): one block on a card
 frame        frame(result, canvas, *, selected, offset, show, text_offset); show: both, candidates or text
              search(result, canvas, *, selected, offset)

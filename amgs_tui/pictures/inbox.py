@@ -1,22 +1,18 @@
-"""What waits in the inbox, and what consolidation would make of it, as a difference to read before it
-happens.
-"""
+"""What waits in the inbox: raw blocks, one a line, and the chosen one in full."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from rich.text import Text
 
-from amgs.decay import profile_name
-from amgs.model import Block, ConsolidationItem, ConsolidationPlan, Edge
+from amgs.model import Block
 from amgs_tui.pictures.block import content_lines
-from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, cut, cut_middle, ink, width_of
-from amgs_tui.pictures.marks import Fact, facts_line, gauge_pieces, scroll_note, window_of
+from amgs_tui.pictures.canvas import Canvas, Region, Sheet, clean, cut_middle, ink, width_of
+from amgs_tui.pictures.marks import Fact, facts_line, scroll_note, window_of
 from amgs_tui.pictures.notice import notice
-from amgs_tui.pictures.words import age, ago, count, half_life, minute, plural, share, short_id
+from amgs_tui.pictures.words import age, ago, count, minute, plural, short_id
 
 
 def inbox(
@@ -143,128 +139,3 @@ def _detail(region: Region, block: Block, now: datetime) -> None:
     region.put(1, 1, told, ink(palette.muted), width=region.width - 2)
     for row, line in enumerate(content_lines(block.content, region.width - 2, region.height - 2), start=2):
         region.put(1, row, line, ink(palette.text))
-
-
-# --- the plan ---------------------------------------------------------------------------------------------
-
-
-def plan(
-    result: ConsolidationPlan | None,
-    canvas: Canvas,
-    *,
-    selected: str | None = None,
-    offset: int = 0,
-    titles: Mapping[str, str] | None = None,
-) -> Text:
-    """A consolidation plan as a difference: what each raw block becomes, with how sure and because of what.
-
-    selected: the id of a block of the plan. offset: in blocks. titles: by block id, for the far ends of
-    edges.
-    """
-    if result is None or not result.items:
-        return notice(
-            canvas,
-            "Nothing to consolidate",
-            ("ingest --batch DIR", "inbox list"),
-            "No raw block waits. What is ingested next appears here with a proposal.",
-        )
-    sheet = Sheet(canvas)
-    names = {item.block.id: clean(item.block.title) for item in result.items} | dict(titles or {})
-    _plan_head(sheet, result)
-    place = next((at for at, item in enumerate(result.items) if item.block.id == selected), None)
-    rows = sheet.height - 2
-    heights = [_item_height(item, sheet.width) for item in result.items]
-    first = min(max(0, offset), len(heights) - 1)
-    if place is not None:
-        first = min(first, place)
-        while first < place and sum(heights[first : place + 1]) > rows:
-            first += 1
-    while first > 0 and place is None and sum(heights[first - 1 :]) <= rows:
-        first -= 1
-    y = 2
-    last = first
-    for at in range(first, len(heights)):
-        if y >= sheet.height:
-            break
-        _item(sheet.part(0, y, None, heights[at]), result.items[at], names, chosen=at == place)
-        y += heights[at]
-        last = at
-    note = scroll_note(first, last - first + 1, len(heights))
-    sheet.rule(1, "proposal, nothing has happened yet" if sheet.width >= 72 else "proposal", note)
-    return sheet.render()
-
-
-def _plan_head(sheet: Sheet, result: ConsolidationPlan) -> None:
-    palette = sheet.palette
-    edges = sum(len(item.edges) for item in result.items)
-    entities = len({name for item in result.items for name in item.entities})
-    tally = Counter(item.category for item in result.items).most_common()
-    kinds = "  ".join(
-        f"{clean(name)} {number}" for name, number in sorted(tally, key=lambda one: (-one[1], one[0]))
-    )
-    facts = [
-        Fact(0, ((f"+ {plural(len(result.items), 'block')}", ink(palette.good, bold=True)),)),
-        Fact(1, ((f"+ {plural(edges, 'edge')}", ink(palette.good)),)),
-        Fact(2, ((plural(entities, "entity", "entities"), ink(palette.text)),)),
-        Fact(4, ((kinds, ink(palette.muted)),)),
-        Fact(3, ((f"change {result.change_counter}", ink(palette.muted)),)),
-    ]
-    facts_line(sheet, 0, facts, x=1)
-
-
-def _edge_columns(width: int) -> int:
-    return 2 if width >= 110 else 1
-
-
-def _item_height(item: ConsolidationItem, width: int) -> int:
-    columns = _edge_columns(width)
-    return 1 + -(-(len(item.edges) + bool(item.entities)) // columns)
-
-
-def _item(region: Region, item: ConsolidationItem, names: Mapping[str, str], *, chosen: bool) -> None:
-    palette = region.palette
-    sure = item.category_confidence
-    colour = palette.good if sure >= 0.75 else palette.warn if sure >= 0.55 else palette.bad
-    region.put(0, 0, "▸" if chosen else "+", ink(palette.accent if chosen else palette.good, bold=True))
-    title_w = min(60, max(10, region.width // 3))
-    region.put(2, 0, clean(item.block.title), ink(palette.text, bold=True), width=title_w)
-    pieces: list[Piece] = [
-        ("→ ", ink(palette.muted)),
-        (cut(clean(item.category), 14).ljust(12), ink(palette.good, bold=True)),
-        (f" {share(sure)} ", ink(colour)),
-        *gauge_pieces(sure, 6, region.symbols, ink(colour), ink(palette.faint)),
-        (f"  {clean(item.category_because)}", ink(palette.muted)),
-    ]
-    profile = profile_name(item.decay_lambda)
-    lasts = profile if profile == "pinned" else f"{profile} ½ {half_life(item.decay_lambda)}"
-    tail = ("◆ self  " if item.is_self_component else "") + lasts
-    room = region.width - title_w - 3
-    wide = room - width_of(tail) - 2 >= 40
-    region.pieces(title_w + 3, 0, pieces, width=room - (width_of(tail) + 2 if wide else 0))
-    if wide:
-        region.put(region.width - width_of(tail) - 1, 0, tail, ink(palette.muted))
-    if chosen:
-        region.shade(0, palette.selection)
-    columns = _edge_columns(region.width)
-    step = (region.width - 4) // columns
-    if item.entities:
-        told = " · ".join(clean(name) for name in item.entities)
-        names_of: list[Piece] = [("entities ", ink(palette.muted)), (told, ink(palette.text))]
-        region.pieces(4, 1, names_of, width=step - 3)
-    for place, edge in enumerate(item.edges, start=1 if item.entities else 0):
-        _edge(region.part(4 + (place % columns) * step, 1 + place // columns, step - 3, 1), item, edge, names)
-
-
-def _edge(region: Region, item: ConsolidationItem, edge: Edge, names: Mapping[str, str]) -> None:
-    palette = region.palette
-    outward = edge.source_id == item.block.id
-    far = edge.target_id if outward else edge.source_id
-    told = f"{share(edge.weight)} × {share(edge.confidence)}"
-    line: list[Piece] = [
-        ("─ ", ink(palette.faint)),
-        (f"{clean(edge.relation_type)} ", ink(palette.relation(edge.relation_type))),
-        ("▸ " if outward else "◂ ", ink(palette.muted)),
-        (names.get(far, short_id(far)), ink(palette.text)),
-    ]
-    region.pieces(0, 0, line, width=region.width - width_of(told) - 1)
-    region.put(region.width - width_of(told), 0, told, ink(palette.muted))

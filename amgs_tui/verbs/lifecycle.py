@@ -92,8 +92,9 @@ def consolidate(
 ) -> ConsolidationPlan | Consolidated | Untouched:
     """Plan categories, embeddings, entities and edges for the inbox, and apply the plan.
 
-    With --dry-run the plan is shown and nothing happens. A large inbox is taken in batches, each in one
-    transaction: stopping keeps the batches that are done, and one `undo` takes all of them back.
+    With --dry-run the plan is shown and nothing happens; `consolidate plan` drafts one that can be corrected first.
+    A large inbox is taken in batches, each in one transaction: stopping keeps the batches that are done, and one
+    `undo` takes all of them back.
     """
     if if_due:
         due = session.memory.lifecycle.due()

@@ -309,6 +309,7 @@ def standard() -> Registry:
         bench_stability,
         block,
         calibration,
+        consolidation,
         decay,
         exchange,
         focus,
@@ -334,6 +335,7 @@ def standard() -> Registry:
         (
             general,
             lifecycle,
+            consolidation,
             upkeep,
             montecarlo,
             block,

@@ -9,12 +9,18 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
 from amgs.errors import InputError
+from amgs.lifecycle import revise
+from amgs.lifecycle.revise import Draft
 from amgs.lifecycle.supersede import ReviewItem
 from amgs.model import (
     Block,
     Candidate,
     Centrality,
+    ConsolidationItem,
+    ConsolidationPlan,
     DecayCurve,
     Edge,
     Fate,
@@ -103,6 +109,14 @@ def block(number: int, status: str = "raw") -> Block:
     )
 
 
+def _item(raw: Block, near: list[str]) -> ConsolidationItem:
+    """What a plan says of a raw block: an observation, related to others."""
+    edges = tuple(Edge(raw.id, other, "related", 0.8, 0.7, NOW, NOW) for other in near)
+    made = replace(raw, category="observation", confidence=0.6, status="consolidated")
+    vector = np.zeros(4, dtype=np.float32)
+    return ConsolidationItem(made, "observation", 0.7, "folder", ("dome",), 0.01, False, 0.6, edges, vector)
+
+
 class World:
     """Answers requests with invented results, and lets a test hold one of them.
 
@@ -119,6 +133,7 @@ class World:
         self.step = 0
         self.closed = False
         self.layout = Layout()
+        self.draft: Draft | None = None
         self.judged: list[int] = []
         self.said: list[tuple[str, str, bool]] = []
         self.branched = 0
@@ -187,6 +202,36 @@ class World:
         self.blocks += [replace(each, status="consolidated") for each in self.raw]
         self.raw = []
         return Operation(1, "consolidate", NOW, "consolidated the inbox", len(self.blocks), 12)
+
+    def consolidate_plan(self, **_: Any) -> Draft:
+        if self.draft is None:
+            ids = [each.id for each in self.raw]
+            items = tuple(_item(each, [i for i in ids if i != each.id][:2]) for each in self.raw)
+            self.draft = Draft(ConsolidationPlan(items, NOW, 7))
+        return self.draft
+
+    def consolidate_edit(self, block: str, reset: bool, take: str | None, **given: Any) -> Draft:
+        assert self.draft is not None
+        draft = revise.reset(self.draft, block) if reset else self.draft
+        sure = {one.partition("=")[0]: float(one.partition("=")[2]) for one in given["sure"] or ()}
+        self.draft = revise.edited(
+            draft,
+            block,
+            category=given["category"],
+            confidence=given["confidence"],
+            left_out=None if take is None else take == "no",
+            drop=given["drop"] or (),
+            keep=given["keep"] or (),
+            sure=sure,
+        )
+        return self.draft
+
+    def consolidate_apply(self) -> Operation:
+        assert self.draft is not None
+        done = {item.block.id for item in self.draft.plan.items}
+        self.blocks += [replace(each, status="consolidated") for each in self.raw if each.id in done]
+        self.raw, self.draft = [each for each in self.raw if each.id not in done], None
+        return Operation(1, "consolidate", NOW, "consolidated the draft", len(done), 12)
 
     def operations(self, **_: Any) -> OperationList:
         made = Operation(1, "consolidate", NOW, "consolidated 8 blocks", 8, 12)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from amgs.identity import block_id
+from amgs.lifecycle.revise import Draft, edited
 from amgs.model import (
     Block,
     Candidate,
@@ -206,6 +207,14 @@ def plan(number: int = 9) -> ConsolidationPlan:
             )
         )
     return ConsolidationPlan(tuple(items), NOW, 812)
+
+
+def draft() -> Draft:
+    """The plan with corrections of every kind: category, confidence, block and edge left out, edge surer."""
+    made = Draft(plan())
+    items = made.proposed.items
+    made = edited(made, items[4].block.id, category="decision", confidence=0.35, drop=["1"], sure={"2": 0.95})
+    return edited(edited(made, items[1].block.id, left_out=True), items[2].block.id, category="mine")
 
 
 def candidates(number: int = 14) -> tuple[Candidate, ...]:

@@ -140,6 +140,63 @@ async def test_a_click_on_a_row_selects_it() -> None:
         assert driven.app.selected == world.raw[2].id
 
 
+# --- the draft of a consolidation -------------------------------------------------------------------------
+
+
+async def test_a_draft_is_corrected_by_keys_and_applied() -> None:
+    world = World()
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("d")
+        pane = driven.app.pane("inbox")
+        assert isinstance(pane, InboxPane) and pane.draft is not None
+        assert "nothing has happened yet" in driven.text and "c applies it" in driven.text
+        first, second = world.raw[0].id, world.raw[1].id
+        await driven.press("right", "x", "right", "plus")  # the first edge is dropped, the second one surer
+        await driven.press("down", "x")  # the second block stays raw
+        edit = pane.draft.edit_of(first)
+        assert [key[1] for key in edit.dropped] == [second]
+        assert [value for _, value in edit.sure] == [0.75]
+        assert pane.draft.left_out == {second}
+        assert "1 left out" in driven.text and "2 corrected" in driven.text
+        await driven.press("c")
+        assert "nothing has happened yet" not in driven.text and [each.id for each in world.raw] == [second]
+        assert "1 raw" in driven.lines[0]
+
+
+async def test_a_category_is_chosen_from_the_list_and_taken_back_with_0() -> None:
+    world = World()
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("d", "down", "e")
+        assert (
+            isinstance(driven.app.screen, Chooser) and "decision" in driven.text and "proposed" in driven.text
+        )
+        await driven.press("up", "enter")
+        pane = driven.app.pane("inbox")
+        assert isinstance(pane, InboxPane) and pane.draft is not None and pane.cursor == 1
+        assert pane.draft.edit_of(world.raw[1].id).category == "fact"
+        assert "by hand" in driven.text and "was observation" in driven.text
+        await driven.press("minus")
+        assert pane.draft.edit_of(world.raw[1].id).confidence == 0.55
+        await driven.press("0")
+        assert pane.draft.edits == ()
+
+
+async def test_a_category_of_ones_own_is_typed() -> None:
+    async with drive(World(), (120, 40)) as driven:
+        await driven.press("d", "e", "end", "enter")
+        line = driven.app.screen.focused
+        assert isinstance(line, Input) and line.value.endswith("--new --category ")
+
+
+async def test_d_goes_back_to_the_list_and_the_draft_is_kept() -> None:
+    world = World()
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("d", "down", "x", "d")
+        assert "8 raw blocks" in driven.text and driven.app.selected == world.raw[1].id
+        await driven.press("d")
+        assert "1 left out" in driven.text
+
+
 # --- frame ------------------------------------------------------------------------------------------------
 
 

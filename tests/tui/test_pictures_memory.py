@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from amgs.model import COMPONENTS, Frame, LayerReport
-from amgs_tui.pictures import block, calibration, decay, frame, graph, inbox, overview
+from amgs_tui.pictures import block, calibration, decay, frame, graph, inbox, overview, plan
 from amgs_tui.pictures.candidates import PART_SIGNS
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.graph import relation_letters
@@ -27,7 +27,7 @@ def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
     titles = samples.TITLES
     drawn = {
         "37 raw blocks": inbox.inbox(samples.raw_blocks(12), canvas, now=samples.NOW, total=37),
-        "+ 9 blocks": inbox.plan(samples.plan(), canvas),
+        "+ 9 blocks": plan.plan(samples.plan(), canvas),
         "886/1,024 tok": frame.frame(FRAME, canvas),
         "8 in, 6 out": frame.frame(FRAME, canvas),
         "Dome motor log": graph.neighbourhood(samples.neighbourhood(), canvas),
@@ -120,13 +120,31 @@ def test_a_frame_of_one_selection_rule_has_no_ledger_and_none_selected_no_text()
 
 
 def test_a_plan_shows_category_confidence_reason_entities_and_edges() -> None:
-    plain = inbox.plan(samples.plan(), Canvas(120, 40), titles=samples.TITLES).plain
+    plain = plan.plan(samples.plan(), Canvas(120, 40), titles=samples.TITLES).plain
     line = _line(plain, "Encoder supplier  ")
     assert "→ people" in line and ".70" in line and "3 of 5 neighbours" in line
     assert "RGH24-X-05" in plain
     assert "next ▸ Weather station drift" in plain
     assert ".90 × .80" in plain
     assert "◆ self" in _line(plain, "Why we keep paper logs  ")
+
+
+def test_a_draft_shows_what_was_corrected_beside_what_was_proposed() -> None:
+    raw = samples.raw_blocks(9)
+    canvas = Canvas(140, 40)
+    plain = plan.plan(samples.draft(), canvas, selected=raw[4].id, edge=1, titles=samples.TITLES).plain
+    head = plain.split("\n")[0]
+    assert "+ 8 blocks" in head and "3 corrected" in head and "1 left out" in head
+    out = next(line for line in plain.split("\n") if line.startswith("✗"))
+    assert "Night of 14 May" in out and "stays in the inbox" in out
+    chosen = next(line for line in plain.split("\n") if line.startswith("▸"))
+    assert "Closing the dome in wind" in chosen
+    assert "→ decision" in chosen and "by hand" in chosen and "was procedure .75" in chosen
+    assert "belief .35 was .60" in chosen
+    assert "1 ✗ " in plain and ".77 × .95" in plain
+    assert "turn the slit away" in plain  # the text to judge the category by
+    mine = next(line for line in plain.split("\n") if line.startswith("~"))
+    assert "Motor log (copy)" in mine and "→ mine" in mine and "was observation" in mine
 
 
 def test_the_selected_block_is_shown_whole_under_the_list() -> None:

@@ -19,6 +19,7 @@ from amgs_tui.pictures import (
     header,
     inbox,
     overview,
+    plan,
 )
 from amgs_tui.pictures.canvas import Canvas, Symbols
 from amgs_tui.themes import Palette
@@ -37,7 +38,8 @@ Draw = Callable[[Canvas], Text]
 PICTURES: dict[str, Draw] = {
     "inbox": lambda c: inbox.inbox(RAW, c, now=samples.NOW, selected=RAW[15].id, tokens=len, total=37),
     "inbox odd": lambda c: inbox.inbox((ODD, *RAW[:2]), c, now=samples.NOW, selected=ODD.id),
-    "plan": lambda c: inbox.plan(samples.plan(), c, selected=RAW[4].id, titles=samples.TITLES),
+    "plan": lambda c: plan.plan(samples.plan(), c, selected=RAW[4].id, titles=samples.TITLES),
+    "draft": lambda c: plan.plan(samples.draft(), c, selected=RAW[4].id, edge=1, titles=samples.TITLES),
     "block": lambda c: block.block(
         NEAR.center, c, now=samples.NOW, edges=[live.edge for live in NEAR.edges], titles=samples.TITLES
     ),
@@ -75,7 +77,7 @@ PICTURES: dict[str, Draw] = {
 }
 EMPTY: dict[str, Draw] = {
     "inbox": lambda c: inbox.inbox((), c, now=samples.NOW),
-    "plan": lambda c: inbox.plan(None, c),
+    "plan": lambda c: plan.plan(None, c),
     "block": lambda c: block.block(None, c, now=samples.NOW),
     "frame": lambda c: frame.frame(None, c),
     "search": lambda c: frame.search(None, c),

@@ -138,3 +138,22 @@ def test_a_simulation_reports_and_can_be_cancelled(session: Session) -> None:
         progress.cancel()
         with pytest.raises(Cancelled):
             standard().run(session, call, progress)
+
+
+def test_a_drafted_consolidation_is_corrected_and_applied_by_verbs(session: Session) -> None:
+    with pytest.raises(UsageError, match="No consolidation is drafted"):
+        do(session, "consolidate apply")
+    do(session, 'ingest "The kiln was fired with beech. The glaze came out blue."')
+    do(session, 'ingest "The bus to the coast leaves at noon."')
+    assert len(do(session, "consolidate plan").proposed.items) == 2
+    with pytest.raises(UsageError, match="is no EDGE=X"):
+        do(session, "consolidate edit @1 --sure half")
+    do(session, "consolidate edit @1 --category decision --confidence .4")
+    draft = do(session, "consolidate edit @2 --take no")
+    assert [bool(row[-1]) for row in table_of(draft).rows] == [True, True]
+    done = do(session, "consolidate apply")
+    assert done.operations[0].blocks == 1 and done.categories == {"decision": 1}
+    assert session.memory.status().blocks["raw"] == 1
+    assert len(do(session, "consolidate plan").proposed.items) == 1  # what was left out is proposed again
+    do(session, "undo")
+    assert session.memory.status().blocks["raw"] == 2

@@ -223,12 +223,13 @@ def apply(
     weights: Weights,
     now: datetime,
     so_far: Standing | None = None,
+    edited: int = 0,
 ) -> Operation:
     """Carry a plan out in one transaction, with its journal entry.
 
     weights: those of the frame that the first scores are computed for. so_far: the operation that this plan
-    continues, while none came after it. Raises UsageError when a block of the plan is no longer raw, and nothing
-    is written then.
+    continues, while none came after it. edited: how many blocks the operator corrected in it. Raises UsageError
+    when a block of the plan is no longer raw, and nothing is written then.
     """
     items = proposal.items
     with store.transaction():
@@ -252,7 +253,8 @@ def apply(
         ]
         categories = Counter(i.category for i in items)
         if so_far is None or not journal.is_latest(store, so_far.operation):
-            return journal.write(store, KIND, now, _summary(categories), rows)
+            told = f", {edited} edited" if edited else ""
+            return journal.write(store, KIND, now, _summary(categories) + told, rows)
         return journal.extend(store, so_far.operation, _summary(so_far.categories + categories), rows)
 
 

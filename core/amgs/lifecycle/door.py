@@ -5,7 +5,7 @@ Each change is a plan first, then one transaction with a journal entry that `und
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +16,14 @@ from amgs.derived import check_space
 from amgs.errors import UsageError
 from amgs.frames import registry
 from amgs.index.neighbours import Near
-from amgs.lifecycle import consolidate, enhance, fading, journal, lessons, prune, supersede, trigger
+from amgs.lifecycle import consolidate, enhance, fading, journal, lessons, prune, revise, supersede, trigger
 from amgs.lifecycle import reinforce as reinforcing
+from amgs.lifecycle.categories import CATEGORIES
 from amgs.lifecycle.preview import DecayPreview, preview
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
 from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
+from amgs.lifecycle.revise import Draft
+from amgs.lifecycle.selfhood import owner
 from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
 from amgs.lifecycle.trigger import Due
 from amgs.model import BlockFilter, ConsolidationPlan, DecayCurve, Forecast, Operation, Progress, Vector
@@ -60,19 +63,74 @@ class Lifecycle:
         self, *, limit: int | None = None, progress: Progress | None = None
     ) -> ConsolidationPlan:
         """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
+        return self.draft_consolidation(limit=limit, progress=progress).proposed
+
+    def draft_consolidation(
+        self, *, limit: int | None = None, before: Draft | None = None, progress: Progress | None = None
+    ) -> Draft:
+        """The same, open for corrections. before: an earlier draft, which is kept while the same blocks wait, and
+        whose corrections go over into the new one where they still fit.
+        """
         counter, limit = self._room.store.change_counter, bounds.count("A limit", limit)
-        means = self.means()
-        return consolidate.plan(
-            stored_blocks.by_number(self._room.store, self._waiting(limit).tolist()),
-            consolidate.surroundings(self._room.store),
-            means,
+        waiting = self._waiting(limit).tolist()
+        if before is not None and self._drafted(before) == waiting:
+            return before
+        known = consolidate.surroundings(self._room.store)
+        plan = consolidate.plan(
+            stored_blocks.by_number(self._room.store, waiting),
+            known,
+            self.means(),
             now=self._room.clock.now(),
             change_counter=counter,
             progress=progress,
         )
+        return revise.carried(() if before is None else before.edits, Draft(plan, whose=owner(known.authors)))
+
+    def _drafted(self, draft: Draft) -> list[int]:
+        """Running numbers of a draft's blocks, rising."""
+        ids = [item.block.id for item in draft.proposed.items]
+        return sorted(stored_blocks.numbers_of(self._room.store, ids).values())
+
+    def edit_draft(
+        self,
+        draft: Draft,
+        block_id: str,
+        *,
+        category: str | None = None,
+        new: bool = False,
+        confidence: float | None = None,
+        left_out: bool | None = None,
+        drop: Sequence[str] = (),
+        keep: Sequence[str] = (),
+        sure: Mapping[str, float] | None = None,
+    ) -> Draft:
+        """The draft with one block corrected, see `revise.edited`; nothing is written. new: the category may be one
+        that no block has yet.
+        """
+        return revise.edited(
+            draft,
+            block_id,
+            category=category,
+            known=None if new else {*CATEGORIES, *stored_blocks.by_category(self._room.store)},
+            confidence=confidence,
+            left_out=left_out,
+            drop=drop,
+            keep=keep,
+            sure=sure,
+            profiles=self._room.settings.decay.profiles,
+        )
+
+    def apply_draft(self, draft: Draft) -> Operation:
+        """Carry a draft out with its corrections, in one transaction with one journal entry; what is left out of
+        it stays raw. Raises UsageError when its blocks are no longer raw.
+        """
+        return self._apply(draft.plan, edited=len(draft.edits))
 
     def apply_consolidation(self, plan: ConsolidationPlan) -> Operation:
         """Carry a plan out in one transaction; raises UsageError when its blocks are no longer raw."""
+        return self._apply(plan)
+
+    def _apply(self, plan: ConsolidationPlan, *, edited: int = 0) -> Operation:
         check_space(self._room.store, self._room.embedder)
         return consolidate.apply(
             self._room.store,
@@ -80,6 +138,7 @@ class Lifecycle:
             embedder=self._room.embedder,
             weights=registry.find("ATTENTION", self._room.definitions()).weights,
             now=self._room.clock.now(),
+            edited=edited,
         )
 
     def consolidate_in_batches(

@@ -43,8 +43,8 @@ def edit(
             )
         after = replace(
             before,
-            category=before.category if category is None else _category(category),
-            confidence=before.confidence if confidence is None else _confidence(confidence),
+            category=before.category if category is None else checked_category(category),
+            confidence=before.confidence if confidence is None else checked_confidence(confidence),
             decay_lambda=before.decay_lambda if decay_lambda is None else check_lambda(decay_lambda),
             is_self_component=before.is_self_component if is_self_component is None else is_self_component,
             status=before.status if status is None else _status(before, status),
@@ -62,7 +62,8 @@ def edit(
         return after
 
 
-def _category(name: str) -> str:
+def checked_category(name: str) -> str:
+    """The name without white space around it; raises UsageError for one that is none."""
     if not name.strip():
         raise UsageError("A category needs a name.", way_out="For example fact, person or decision.")
     if len(name) > _LONGEST_CATEGORY or not name.isprintable():
@@ -73,7 +74,8 @@ def _category(name: str) -> str:
     return name.strip()
 
 
-def _confidence(value: float) -> float:
+def checked_confidence(value: float) -> float:
+    """The value itself; raises UsageError for one that is not in [0, 1]."""
     if not 0 <= value <= 1:
         raise UsageError(
             f"A confidence lies between 0 and 1, got {value:g}.",

@@ -1,6 +1,7 @@
 """What the operator's corrections teach: words and tags of corrected blocks become evidence for a category.
 
-The evidence is the journal itself (`block set ID --category X`), so that an undone correction teaches nothing.
+The evidence is the journal itself (`block set ID --category X`), and the mark that a corrected plan leaves on its
+blocks, so that an undone correction teaches nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from amgs.store import blocks as stored_blocks
 from amgs.store import journal as stored_journal
 from amgs.store.connection import Store
 from amgs.text.claims import terms
+
+PROPOSED = "proposed_category"
+"""The key in a block's meta for what the plan had proposed, where the operator chose another category."""
 
 _TAG, _WORD = 2.0, 1.0
 _MOST = 4.0
@@ -121,8 +125,12 @@ def lessons(store: Store) -> Lessons:
 
 
 def _corrected(store: Store) -> dict[str, tuple[str, str]]:
-    """(first, last) category by block, of the edits that stand; a category that was put back is no correction."""
-    found: dict[str, tuple[str, str]] = {}
+    """(first, last) category by block, of the corrections that stand, in a plan first and then by edits; a category
+    that was put back is no correction.
+    """
+    found: dict[str, tuple[str, str]] = {
+        one: (proposed, chosen) for one, proposed, chosen in stored_blocks.marked(store, PROPOSED)
+    }
     for row in stored_journal.rows_of_kind(store, KIND):
         if row.target == "block" and row.before and row.after:
             before, after = json.loads(row.before)["category"], json.loads(row.after)["category"]

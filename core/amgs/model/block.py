@@ -56,3 +56,8 @@ class Edge:
     created_at: datetime
     last_reinforced_at: datetime
     decay_lambda: float = 0.001
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What an edge is known by: source, target and relation."""
+        return self.source_id, self.target_id, self.relation_type

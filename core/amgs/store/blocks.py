@@ -338,6 +338,16 @@ def by_category(store: Store) -> dict[str, int]:
     return {str(c): int(n) for c, n in found}
 
 
+def marked(store: Store, name: str) -> list[tuple[str, str, str]]:
+    """(id, value, category) of the blocks with a value under this name in their meta, in order of arrival."""
+    found = store.rows(
+        "SELECT id, meta->>?, category FROM memory_blocks WHERE contains(meta::VARCHAR, ?) AND meta->>? IS NOT NULL "
+        "ORDER BY number",
+        [f"$.{name}", f'"{name}"', f"$.{name}"],
+    )
+    return [(str(i), str(value), str(category)) for i, value, category in found]
+
+
 def mean_relevance(store: Store, now: datetime) -> float:
     """Mean of e^(-λt) over the consolidated blocks; 0 when there are none."""
     value = store.value(

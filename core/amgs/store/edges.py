@@ -31,7 +31,7 @@ _KEYS = (
 
 def key(edge: Edge) -> Key:
     """What an edge is known by."""
-    return edge.source_id, edge.target_id, edge.relation_type
+    return edge.key
 
 
 # --- writing ----------------------------------------------------------------------------------------------

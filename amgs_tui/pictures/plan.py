@@ -1,0 +1,239 @@
+"""What consolidation would make of raw blocks, as a difference to read, and to correct, before it happens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from amgs.decay import profile_name
+from amgs.lifecycle.revise import Draft, ItemEdit, far_end
+from amgs.model import ConsolidationItem, ConsolidationPlan, Edge
+from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, cut, ink, width_of
+from amgs_tui.pictures.marks import Fact, facts_line, gauge_pieces, scroll_note, wrap
+from amgs_tui.pictures.notice import notice
+from amgs_tui.pictures.words import half_life, plural, share, short_id
+
+_PREVIEW = 3
+"""Lines of the chosen block's text, where there is room."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One block of a draft: as proposed, as it would be, what was corrected, and how much of it is drawn."""
+
+    proposed: ConsolidationItem
+    item: ConsolidationItem
+    edit: ItemEdit
+    left_out: frozenset[str]
+    chosen: bool
+    edge: int | None
+    preview: tuple[str, ...]
+
+    @property
+    def out(self) -> bool:
+        return self.edit.left_out
+
+    def height(self, columns: int) -> int:
+        cells = len(self.proposed.edges) + bool(self.proposed.entities)
+        return 1 + len(self.preview) + -(-cells // columns)
+
+
+def plan(
+    result: ConsolidationPlan | Draft | None,
+    canvas: Canvas,
+    *,
+    selected: str | None = None,
+    edge: int | None = None,
+    offset: int = 0,
+    titles: Mapping[str, str] | None = None,
+) -> Text:
+    """A consolidation plan as a difference: what each raw block becomes, with how sure and because of what; of a
+    draft also what was corrected in it.
+
+    selected: the id of a block of the plan; edge: the number (from 0) of its edge that is chosen. offset: in
+    blocks. titles: by block id, for the far ends of edges.
+    """
+    draft = Draft(result) if isinstance(result, ConsolidationPlan) else result
+    if draft is None or not draft.proposed.items:
+        return notice(
+            canvas,
+            "Nothing to consolidate",
+            ("ingest --batch DIR", "inbox list"),
+            "No raw block waits. What is ingested next appears here with a proposal.",
+        )
+    sheet = Sheet(canvas)
+    items = draft.proposed.items
+    names = {item.block.id: clean(item.block.title) for item in items} | dict(titles or {})
+    _head(sheet, draft)
+    rows = _rows(draft, selected, edge, sheet)
+    place = next((at for at, row in enumerate(rows) if row.chosen), None)
+    room = sheet.height - 2
+    heights = [row.height(_columns(sheet.width)) for row in rows]
+    first = min(max(0, offset), len(heights) - 1)
+    if place is not None:
+        first = min(first, place)
+        while first < place and sum(heights[first : place + 1]) > room:
+            first += 1
+    while first > 0 and place is None and sum(heights[first - 1 :]) <= room:
+        first -= 1
+    y = 2
+    last = first
+    for at in range(first, len(heights)):
+        if y >= sheet.height:
+            break
+        _item(sheet.part(0, y, None, heights[at]), rows[at], names)
+        y += heights[at]
+        last = at
+    said = "draft, nothing has happened yet" if draft.edits else "proposal, nothing has happened yet"
+    note = scroll_note(first, last - first + 1, len(heights))
+    sheet.rule(1, said if sheet.width >= 72 else said.partition(",")[0], note)
+    return sheet.render()
+
+
+def _rows(draft: Draft, selected: str | None, edge: int | None, sheet: Sheet) -> list[_Row]:
+    planned, out = {item.block.id: item for item in draft.plan.items}, draft.left_out
+    edits = {edit.block_id: edit for edit in draft.edits}
+    lines = _PREVIEW if sheet.height >= 14 else 0
+    rows = []
+    for proposed in draft.proposed.items:
+        block = proposed.block
+        chosen = block.id == selected
+        preview = tuple(wrap(block.content.strip(), sheet.width - 8, lines)) if chosen and lines else ()
+        edit, item = edits.get(block.id, ItemEdit(block.id)), planned.get(block.id, proposed)
+        rows.append(_Row(proposed, item, edit, out, chosen, edge if chosen else None, preview))
+    return rows
+
+
+def _head(sheet: Sheet, draft: Draft) -> None:
+    palette = sheet.palette
+    result = draft.plan
+    edges = sum(len(item.edges) for item in result.items)
+    entities = len({name for item in result.items for name in item.entities})
+    tally = Counter(item.category for item in result.items).most_common()
+    kinds = "  ".join(
+        f"{clean(name)} {number}" for name, number in sorted(tally, key=lambda one: (-one[1], one[0]))
+    )
+    facts = [
+        Fact(0, ((f"+ {plural(len(result.items), 'block')}", ink(palette.good, bold=True)),)),
+        Fact(1, ((f"+ {plural(edges, 'edge')}", ink(palette.good)),)),
+        Fact(3, ((plural(entities, "entity", "entities"), ink(palette.text)),)),
+        Fact(5, ((kinds, ink(palette.muted)),)),
+        Fact(4, ((f"change {result.change_counter}", ink(palette.muted)),)),
+    ]
+    if draft.left_out:
+        facts.insert(1, Fact(2, ((f"{len(draft.left_out)} left out", ink(palette.warn, bold=True)),)))
+    if draft.edits:
+        facts.insert(1, Fact(1, ((f"{len(draft.edits)} corrected", ink(palette.accent, bold=True)),)))
+    facts_line(sheet, 0, facts, x=1)
+
+
+def _columns(width: int) -> int:
+    return 2 if width >= 110 else 1
+
+
+def _item(region: Region, row: _Row, names: Mapping[str, str]) -> None:
+    palette = region.palette
+    item = row.item
+    corrected = row.edit != ItemEdit(row.edit.block_id)
+    sign = "▸" if row.chosen else "✗" if row.out else "~" if corrected else "+"
+    region.put(0, 0, sign, ink(palette.accent if row.chosen or corrected else palette.good, bold=True))
+    title_w = min(60, max(10, region.width // 3))
+    title = ink(palette.faint if row.out else palette.text, bold=not row.out)
+    region.put(2, 0, clean(item.block.title), title, width=title_w)
+    _becomes(region, row, title_w)
+    if row.chosen:
+        region.shade(0, palette.selection)
+    for n, line in enumerate(row.preview, start=1):
+        region.put(4, n, "▏", ink(palette.faint))
+        region.put(6, n, line, ink(palette.muted))
+    below = region.part(0, 1 + len(row.preview))
+    columns = _columns(region.width)
+    step = (region.width - 4) // columns
+    if item.entities:
+        told = " · ".join(clean(name) for name in item.entities)
+        faint = ink(palette.faint if row.out else palette.text)
+        names_of: list[Piece] = [("entities ", ink(palette.muted)), (told, faint)]
+        below.pieces(4, 0, names_of, width=step - 3)
+    for number, edge in enumerate(row.proposed.edges):
+        place = number + bool(item.entities)
+        part = below.part(4 + (place % columns) * step, place // columns, step - 3, 1)
+        _edge(part, row, number, edge, names)
+
+
+def _becomes(region: Region, row: _Row, title_w: int) -> None:
+    """What a block becomes: its category with how sure and why, its pace of forgetting, how far it is believed."""
+    palette, item, edit = region.palette, row.item, row.edit
+    if row.out:
+        told: list[Piece] = [("✗ stays in the inbox", ink(palette.warn, bold=True))]
+        region.pieces(title_w + 3, 0, told)
+        return
+    sure = item.category_confidence
+    colour = palette.good if sure >= 0.75 else palette.warn if sure >= 0.55 else palette.bad
+    pieces: list[Piece] = [
+        ("→ ", ink(palette.muted)),
+        (cut(clean(item.category), 14).ljust(12), ink(palette.good, bold=True)),
+    ]
+    if edit.category is not None:
+        was = f" was {clean(row.proposed.category)} {share(row.proposed.category_confidence)}"
+        pieces += [(" by hand", ink(palette.accent, bold=True)), (f"  {was}", ink(palette.muted))]
+    else:
+        pieces += [
+            (f" {share(sure)} ", ink(colour)),
+            *gauge_pieces(sure, 6, region.symbols, ink(colour), ink(palette.faint)),
+            (f"  {clean(item.category_because)}", ink(palette.muted)),
+        ]
+    profile = profile_name(item.decay_lambda)
+    lasts = profile if profile == "pinned" else f"{profile} ½ {half_life(item.decay_lambda)}"
+    changed = edit.confidence is not None
+    belief = f"belief {share(item.confidence)}"
+    believed = ink(palette.accent, bold=True) if changed else ink(palette.muted)
+    tail: list[Piece] = [("◆ self  " if item.is_self_component else "", ink(palette.muted))]
+    if row.chosen or changed or region.width >= 150:
+        was = f" was {share(row.proposed.confidence)}" if changed else ""
+        tail += [(belief, believed), (f"{was}  ", ink(palette.muted))]
+    tail.append((lasts, ink(palette.muted)))
+    tail_w = sum(width_of(text) for text, _ in tail)
+    room = region.width - title_w - 3
+    wide = room - tail_w - 2 >= 26
+    if not wide and changed:
+        pieces.insert(2, (f" {belief}", believed))
+    region.pieces(title_w + 3, 0, pieces, width=room - (tail_w + 2 if wide else 0))
+    if wide:
+        region.pieces(region.width - tail_w - 1, 0, tail)
+
+
+def _edge(region: Region, row: _Row, number: int, edge: Edge, names: Mapping[str, str]) -> None:
+    palette = region.palette
+    outward = edge.source_id == row.proposed.block.id
+    far = far_end(row.proposed, edge)
+    dropped = edge.key in row.edit.dropped
+    gone = dropped or row.out or far in row.left_out
+    sure = dict(row.edit.sure).get(edge.key)
+    told: list[Piece] = [
+        (f"{share(edge.weight)} × ", ink(palette.faint if gone else palette.muted)),
+        (
+            share(edge.confidence if sure is None else sure),
+            ink(palette.faint if gone else palette.muted) if sure is None else ink(palette.accent, bold=True),
+        ),
+    ]
+    told_w = sum(width_of(text) for text, _ in told)
+    lead = f"{number + 1}" if row.chosen else "✗" if dropped else "─"
+    name = names.get(far, short_id(far))
+    line: list[Piece] = [
+        (f"{lead} ", ink(palette.accent, bold=True) if row.chosen else ink(palette.faint)),
+        (
+            f"{clean(edge.relation_type)} ",
+            ink(palette.faint) if gone else ink(palette.relation(edge.relation_type)),
+        ),
+        ("▸ " if outward else "◂ ", ink(palette.muted)),
+        (name, ink(palette.faint if gone else palette.text)),
+    ]
+    if dropped:
+        line.insert(1, ("✗ ", ink(palette.warn, bold=True)))
+    region.pieces(0, 0, line, width=region.width - told_w - 1)
+    region.pieces(region.width - told_w, 0, told)
+    if row.edge == number:
+        region.shade(0, palette.selection, bold=True)

@@ -1,0 +1,130 @@
+"""A consolidation in three steps, with corrections in between: `consolidate plan|edit|apply`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_tui.verbs.arguments import Reference
+from amgs_tui.verbs.registry import verb
+from amgs_tui.verbs.results import Consolidated, consolidated
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.revise import Draft
+    from amgs.model import Progress
+    from amgs_tui.session import Session
+
+_EDGE = "its number in the plan, or the start of the other block's id; repeat for several."
+
+
+@verb(
+    "consolidate plan", summary="Draft a consolidation that can be corrected first.", pane="inbox", long=True
+)
+def plan(
+    session: Session,
+    *,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="At most N blocks, the oldest arrivals.")
+    ] = None,
+    anew: Annotated[bool, typer.Option("--anew", help="Forget the corrections made so far.")] = False,
+    progress: Progress | None = None,
+) -> Draft:
+    """Draft what consolidation would make of the inbox: category, entities, edges, decay. Nothing is written.
+
+    `consolidate edit` corrects it, `consolidate apply` carries it out. The session keeps one draft: while the same
+    blocks wait it stays as it is, and corrections go over into a new one where they still fit.
+    """
+    before = None if anew else session.draft
+    session.draft = session.memory.lifecycle.draft_consolidation(
+        limit=limit, before=before, progress=progress
+    )
+    session.listed = tuple(item.block.id for item in session.draft.proposed.items)
+    return session.draft
+
+
+@verb("consolidate edit", summary="Correct a block of the drafted consolidation.", pane="inbox")
+def edit(
+    session: Session,
+    block: Reference = None,
+    *,
+    category: Annotated[
+        str | None, typer.Option("--category", metavar="NAME", help="What kind of knowledge it is.")
+    ] = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="The category may be one that no block has yet.")
+    ] = False,
+    confidence: Annotated[
+        float | None, typer.Option("--confidence", metavar="X", help="How far to believe it, 0 to 1.")
+    ] = None,
+    take: Annotated[
+        Literal["yes", "no"] | None,
+        typer.Option("--take", metavar="yes|no", help="no leaves the block out: it stays in the inbox."),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", metavar="EDGE", help=f"Make no such edge: {_EDGE}")
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="EDGE", help="Make an edge that was dropped after all."),
+    ] = None,
+    sure: Annotated[
+        list[str] | None,
+        typer.Option("--sure", metavar="EDGE=X", help="Give an edge this confidence; repeat."),
+    ] = None,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Take the corrections to this block back first.")
+    ] = False,
+) -> Draft:
+    """Correct what the draft says of one block; nothing is written until `consolidate apply`.
+
+    A category brings its pace of forgetting with it, and teaches later plans. What is proposed again is no correction.
+    """
+    from amgs.lifecycle import revise
+
+    draft, chosen = _draft(session), session.block(block).id
+    if reset:
+        draft = revise.reset(draft, chosen)
+    draft = session.memory.lifecycle.edit_draft(
+        draft,
+        chosen,
+        category=category,
+        new=new,
+        confidence=confidence,
+        left_out=None if take is None else take == "no",
+        drop=drop or (),
+        keep=keep or (),
+        sure=dict(_pair(one) for one in sure or ()),
+    )
+    session.draft = draft
+    return draft
+
+
+@verb("consolidate apply", summary="Carry the drafted consolidation out.", pane="inbox", writes=True)
+def apply(session: Session) -> Consolidated:
+    """Carry the draft out with its corrections, in one transaction that one `undo` takes back.
+
+    What is left out of it stays in the inbox. Refused when a block of it is no longer raw.
+    """
+    draft = _draft(session)
+    done = session.memory.lifecycle.apply_draft(draft)
+    session.draft = None
+    return consolidated([(draft.plan, done)])
+
+
+def _draft(session: Session) -> Draft:
+    if session.draft is None:
+        raise UsageError(
+            "No consolidation is drafted.",
+            way_out="`consolidate plan` drafts one, in the same script, shell or workstation.",
+        )
+    return session.draft
+
+
+def _pair(text: str) -> tuple[str, float]:
+    edge, _, value = text.partition("=")
+    try:
+        return edge, float(value)
+    except ValueError:
+        raise UsageError(f"{text!r} is no EDGE=X.", way_out="For example --sure 2=.9.") from None

@@ -58,6 +58,9 @@ class _Pass:
     def run(self) -> None:
         """Sort the units into candidates and the rest, then apply what the budget allows."""
         queues: dict[Action, list[Unit]] = {"expand": [], "collapse": []}
+        for unit in self.now.units(self.scores):
+            if unit.asked and unit.kind == "expand" and self.now.refusal(unit) is None:
+                self.clear_for(unit)
         units = self.now.units(self.scores)
         for unit in units:
             refused = self.now.refusal(unit)
@@ -200,11 +203,20 @@ class _Pass:
         self.edits.append(edit)
         self.decide(unit, "applied", detail or ("asked for by the operator" if unit.asked else ""), front)
 
-    def make_room(self, limit: int, detail: str) -> None:
+    def clear_for(self, unit: Unit) -> None:
+        """Make room for what the operator asked to be opened, if what is not pinned gives enough."""
+        limit = self.now.context.used + self.now.free - unit.cost
+        trial = _Pass(self.now, self.scores, self.prices)
+        trial.make_room(limit, "", spared=unit.node)
+        if trial.now.context.used <= limit:
+            self.make_room(limit, "to make room for what the operator asked for", spared=unit.node)
+
+    def make_room(self, limit: int, detail: str, *, spared: NodeRef | None = None) -> None:
         """Collapse the least wanted groups until at most `limit` positions are used, thresholds or not.
 
         Pinned, cooling and stale groups come last, in that spirit: the budget is the one promise that has
-        to hold. Raises BudgetError when even the coarsest form is too large.
+        to hold. spared: what the room is for; nothing above it is collapsed, and nothing pinned. Raises
+        BudgetError when even the coarsest form is too large for the window.
         """
         while self.now.context.used > limit:
             choices = []
@@ -212,6 +224,8 @@ class _Pass:
             for parent, members in self.now.groups().items():
                 legal = parent.index < tree.count(parent.level) and self.now.closable(parent)
                 if not legal or self.now.span(parent)[1] > context.tail_start:
+                    continue
+                if spared and (self.now.pinned(parent) or self.now.within(spared, parent)):
                     continue
                 score = sum(self.scores.get(entry.node, 0.0) for entry in members) / len(members)
                 cost = context.slots - sum(entry.cost for entry in members)

@@ -123,11 +123,12 @@ class Situation:
 
     def pinned(self, node: NodeRef) -> bool:
         """Whether the operator pinned the node or any entry below it."""
-        start, end = self.span(node)
-        return any(
-            word == "pin" and start <= self.span(held)[0] and self.span(held)[1] <= end
-            for held, word in self.state.overrides.items()
-        )
+        return any(word == "pin" and self.within(held, node) for held, word in self.state.overrides.items())
+
+    def within(self, node: NodeRef, above: NodeRef) -> bool:
+        """Whether a node's span lies in another's."""
+        (start, end), (low, high) = self.span(node), self.span(above)
+        return low <= start and end <= high
 
     def closable(self, node: NodeRef) -> bool:
         """Whether all children of the node are entries now."""

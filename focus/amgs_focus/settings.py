@@ -40,7 +40,7 @@ class FocusSettings(BaseModel):
     )
     cadence: int = Field(default=32, gt=0, description="Tokens decoded between two refocuses.")
     focus_share: float = Field(
-        default=0.5, ge=0, lt=1, description="Part of the window that a new layout leaves to the focus."
+        default=0.0, ge=0, lt=1, description="Part of the window that a new layout leaves free for the focus."
     )
     tail_blocks: int = Field(default=2, ge=0, description="Whole blocks at the end that always stay tokens.")
     tau_expand: float = Field(default=0.2, ge=0, le=1, description="A score above this asks for more detail.")

@@ -343,20 +343,43 @@ def coarsest(tree: TreeShape, window: int, tail_blocks: int) -> WorkingContext:
 def assemble(
     tree: TreeShape, window: int, tail_blocks: int, *, headroom: int = 0, focus_share: float = 0.0
 ) -> WorkingContext:
-    """The first working context: the coarsest cover, then detail for the coarsest and latest while there is
-    room.
+    """The first working context: the coarsest cover, then detail from the end backwards while there is room.
 
-    headroom: positions kept free for tokens to come. focus_share: part of the window that is left free
-    besides, for the focus to spend, unless everything fits as tokens. Raises BudgetError like `coarsest`.
+    The latest tokens tell most about the next ones, so what room there is goes to them first, and what stands
+    before them keeps the coarsest gists. headroom: positions kept free for tokens to come. focus_share: part
+    of the window that is left free besides, for the focus to spend, unless everything fits as tokens. Raises
+    BudgetError like `coarsest`.
     """
     context = coarsest(tree, window, tail_blocks)
     everything = SINKS + tree.length + headroom <= window
     reserve = headroom if everything else headroom + int(focus_share * window)
+    place = len(context.items) - 1
+    while place >= 0:
+        entry = context.items[place]
+        step = children_cost(entry.node, tree.block_size, tree.slots) - entry.cost
+        if entry.level and context.free - reserve >= step:
+            before = len(context.items)
+            context, _ = context.expand(place)
+            place += len(context.items) - before  # its children are next, from the last one on
+        else:
+            place -= 1
+    context.check()
+    return context
+
+
+def spread(tree: TreeShape, window: int, tail_blocks: int, *, headroom: int = 0) -> WorkingContext:
+    """Detail for the coarsest first, then for the latest: as much of the lifetime as fits at one level.
+
+    A layout in which every block's worth can be measured; nothing is decided in it yet. headroom and errors
+    as in `assemble`.
+    """
+    context = coarsest(tree, window, tail_blocks)
     for level in range(max((entry.level for entry in context.items), default=0), 0, -1):
-        step = (tree.block_size - 1) * tree.slots if level > 1 else tree.block_size - tree.slots
         # latest first, so that the places still to come do not shift
         for place in reversed([at for at, entry in enumerate(context.items) if entry.level == level]):
-            if context.free - reserve < step:
+            entry = context.items[place]
+            step = children_cost(entry.node, tree.block_size, tree.slots) - entry.cost
+            if context.free - headroom < step:
                 break
             context, _ = context.expand(place)
     context.check()

@@ -22,7 +22,7 @@ from amgs_focus.working_context import WorkingContext
 torch.set_num_threads(1)  # the tensors are tiny: threads only wait for each other
 
 MODEL = TinyModel()
-SMALL = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2, horizon=8)
+SMALL = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2, horizon=8, focus_share=0.5)
 
 
 class StillClock:

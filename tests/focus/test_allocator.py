@@ -214,6 +214,21 @@ def test_the_operator_overrules_threshold_and_score_once() -> None:
     assert decision(closed, L1, "collapse").reason == "applied"
 
 
+@pytest.mark.parametrize("policy", ["greedy", "exact"])
+def test_what_the_operator_asks_for_is_paid_by_what_is_wanted_least_whatever_its_score(policy: str) -> None:
+    context = opened(coarsest(Shape(100), 200, 2), L3, NodeRef(2, 3), NodeRef(1, 15), NodeRef(2, 2))
+    context = replace(context, window=context.used)
+    state = AllocatorState(refocus=1, overrides={NodeRef(2, 0): "expand", NodeRef(1, 15): "pin"})
+    scores = {NodeRef(0, 15): -0.9, NodeRef(1, 12): 0.1}
+    settings = SMALL.model_copy(update={"n_diff": 1, "policy": policy})
+    found = run(scores, state=state, context=context, shape=Shape(100), settings=settings)
+    asked = decision(found, NodeRef(2, 0), "expand")
+    assert (asked.reason, asked.detail) == ("applied", "asked for by the operator")
+    closed = next(one for one in found.actions if one.kind == "collapse" and one.reason == "applied")
+    assert (closed.node, closed.detail) == (NodeRef(2, 2), "to make room for what the operator asked for")
+    assert found.context.position(NodeRef(0, 15)) is not None  # pinned, although wanted least
+
+
 def test_pinned_stays_fine_and_forbidden_stays_coarse() -> None:
     base, shape = context_of()
     context = replace(opened(base, L1), window=base.used + 3)

@@ -64,17 +64,17 @@ def test_entries_name_the_block_that_most_of_them_came_from() -> None:
             assert entry.source in owners or entry.source is None
 
 
-ROOMY = SMALL.model_copy(update={"window": 90})
+ROOMY = SMALL.model_copy(update={"window": 90, "focus_share": 0.6})
 
 
-def first_gist(runtime: FocusRuntime) -> int:
-    return next(entry.position for entry in runtime.snapshot().entries if entry.level == 1)
+def latest_gist(runtime: FocusRuntime) -> int:
+    return next(entry.position for entry in reversed(runtime.snapshot().entries) if entry.level == 1)
 
 
 def test_why_tells_text_source_parts_and_costs() -> None:
     runtime = running()
     runtime.step()
-    place = first_gist(runtime)
+    place = latest_gist(runtime)
     told = runtime.why(place)
     entry = runtime.context.entries()[place]
     assert told.text == runtime.tree.text(entry.start, entry.end)
@@ -87,7 +87,7 @@ def test_why_tells_text_source_parts_and_costs() -> None:
 
 def test_why_an_expansion_was_applied_and_what_would_reverse_it() -> None:
     runtime = running(settings=ROOMY)
-    node = runtime.context.entries()[first_gist(runtime)].node
+    node = runtime.context.entries()[latest_gist(runtime)].node
     runtime = running(Told({node: 0.9}), ROOMY)
     runtime.step()
     told = runtime.why(NodeRef(0, node.index))
@@ -105,7 +105,7 @@ def test_why_not_says_how_far_off_it_is() -> None:
     runtime = running(Told(default=0.1))
     assert runtime.why(0).reason_text == "No refocus has looked at it yet."
     runtime.step()
-    told = runtime.why(first_gist(runtime))
+    told = runtime.why(latest_gist(runtime))
     assert told.reason_text == "Not expanded: its score does not reach the threshold (τ is +0.20)."
     assert "would expand above +0.20" in told.would.lower()
     last = runtime.why(len(runtime.context.entries()) - 1)
@@ -140,7 +140,7 @@ def test_why_a_full_window_refused() -> None:
 
 def test_the_operator_s_word_is_shown() -> None:
     runtime = running()
-    place = first_gist(runtime)
+    place = latest_gist(runtime)
     node = runtime.context.entries()[place].node
     runtime.override(node, "forbid")
     assert runtime.snapshot().entries[place].forbidden
@@ -173,7 +173,7 @@ def test_residency_counts_refocuses_at_one_level() -> None:
 
 def test_swaps_are_counted_per_entry_outside_the_tail() -> None:
     runtime = running(settings=ROOMY)
-    node = runtime.context.entries()[first_gist(runtime)].node
+    node = runtime.context.entries()[latest_gist(runtime)].node
     runtime = running(Told({node: 0.9}), ROOMY)
     refocus = runtime.refocus()
     outside = sum(not entry.protected for entry in runtime.snapshot().entries)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.errors import BudgetError, FocusError
@@ -101,9 +101,16 @@ def test_a_million_tokens_fit_a_small_window() -> None:
     assert 512 - 31 < context.used <= 512
 
 
-def test_a_new_layout_gives_its_detail_to_what_is_recent() -> None:
-    levels = [entry.level for entry in assemble(Shape(160), 60, 2).entries()]
+@given(lengths, st.integers(1, 200), st.integers(0, 3))
+def test_a_new_layout_gives_its_detail_to_what_is_recent(length: int, window: int, tail: int) -> None:
+    assume(wide(length, tail=tail).used <= window)
+    context = assemble(Shape(length), window, tail)
+    levels = [entry.level for entry in context.entries()]
     assert levels == sorted(levels, reverse=True)
+    closed = [place for place, level in enumerate(levels) if level]
+    if closed:  # the latest that is closed does not fit, so nothing before it was opened instead
+        opened, _ = context.expand(closed[-1])
+        assert opened.used > window
 
 
 @given(lengths, st.integers(0, 120), st.data())

@@ -9,7 +9,7 @@ from amgs_focus.gist_tree import LifetimeTree, Progress
 from amgs_focus.gistnet import GistEncoder
 from amgs_focus.labels import Snapshot
 from amgs_focus.settings import FocusSettings
-from amgs_focus.working_context import assemble
+from amgs_focus.working_context import spread
 
 
 def lifetime_of(
@@ -33,13 +33,10 @@ def snapshot_of(
     settings: FocusSettings,
     progress: Progress | None = None,
 ) -> Snapshot:
-    """The context that is laid out for all but the last `horizon` tokens, which are its future."""
+    """Gists all over the lifetime without the last `horizon` tokens, which are its future; the part of the
+    window that `focus_share` names is free.
+    """
     tree = lifetime_of(model, gist, tokens[:-horizon], settings, progress)
-    context = assemble(
-        tree,
-        settings.window,
-        settings.tail_blocks,
-        headroom=settings.cadence,
-        focus_share=settings.focus_share,
-    )
+    headroom = settings.cadence + int(settings.focus_share * settings.window)
+    context = spread(tree, settings.window, settings.tail_blocks, headroom=headroom)
     return Snapshot(context, tree, tuple(tokens[-horizon:]))

@@ -10,12 +10,13 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.gist_tree import LifetimeTree, Progress
 from amgs_focus.records import Action, NodeRef
-from amgs_focus.working_context import SINKS, TreeShape, WorkingContext, gist_entry, parent_of
+from amgs_focus.working_context import SINKS, Codes, TreeShape, WorkingContext, gist_entry, parent_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +105,15 @@ def counterfactuals(
         actions = candidates(context, tree)
     if not snapshot.future:
         raise FocusError("No tokens follow the snapshot.", title="Nothing to measure")
-    reader = _Alternatives(snapshot)
-    base = reader.nll(context, 0)  # (H,); it fills the cache with the whole context
+    reader = HorizonReader(snapshot)
+    base = reader.losses(context)  # (H,); it fills the cache with the whole context
     labels: dict[int, Label] = {}
     # from the last change to the first, so that what was read is only ever cut shorter
     for done, number in enumerate(sorted(range(len(actions)), key=lambda at: -actions[at].keep)):
         if progress is not None:
             progress(done, len(actions), "ΔNLL")
         action = actions[number]
-        other = reader.nll(action.context, action.keep)
+        other = reader.losses(action.context)
         gains = base - other if action.kind == "expand" else other - base
         labels[number] = Label(
             action.node, action.kind, tuple(gains.tolist()), abs(action.context.used - context.used)
@@ -120,24 +121,29 @@ def counterfactuals(
     return tuple(labels[number] for number in range(len(actions)))
 
 
-class _Alternatives:
-    """Reads alternatives of one context, each from its first changed position on."""
+class HorizonReader:
+    """What a snapshot's future costs after one context or another; what two readings share is read once."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._tree = snapshot.tree
         self._model = snapshot.tree.model
         self._cache = self._model.new_cache()
+        self._codes: Codes = np.empty(0, np.int64)  # what the cache holds, the future left out
         self._targets = torch.tensor(snapshot.future, dtype=torch.int64)
 
-    def nll(self, context: WorkingContext, keep: int) -> torch.Tensor:
-        """(H,) −log p in nats of the future's tokens after a context of which `keep` positions are read."""
-        model, targets = self._model, self._targets
+    def losses(self, context: WorkingContext) -> torch.Tensor:
+        """(H,) −log p in nats of the future's tokens after a context. Raises FocusError on NaN."""
+        model, targets, codes = self._model, self._targets, context.codes()
+        length = min(len(codes), len(self._codes))
+        differ = np.flatnonzero(codes[:length] != self._codes[:length])
+        keep = min(int(differ[0]) if len(differ) else length, len(codes) - 1)
         with torch.no_grad():
             rows = context.embeddings(self._tree, keep, context.used)
             rows = torch.cat([rows, model.embed(targets[:-1]).to(rows)])
             self._cache.crop(keep)
             hidden = model.forward(rows[None], self._cache)[0, -len(targets) :]  # (H, d)
             logits = model.logits(hidden)
+        self._codes = codes
         losses = torch.nn.functional.cross_entropy(
             logits.double(), targets.to(logits.device), reduction="none"
         )

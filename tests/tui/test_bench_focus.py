@@ -131,11 +131,14 @@ def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(
     )
     assert {"regret", "regret_bm25", "spearman"} <= set(found.metrics)
     table = {row[0]: row for row in found.tables[0].rows}
-    assert {"tail-similarity", "random", "recency", "BM25 to the tail", "static", "oracle"} == set(table)
+    named = {"tail-similarity", "random", "recency", "BM25 to the tail", "static", "oracle", "greedy oracle"}
+    assert named == set(table)
     assert str(table["oracle"][2]).startswith("0.00") and str(table["recency"][2]).startswith("1.00")
+    assert str(table["greedy oracle"][4]).startswith("0.00")
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
     for row in rows:
         assert max(row["worth"].values()) == row["worth"]["oracle"]
+        assert min(row["nll"].values()) == row["nll"]["greedy oracle"] < row["nll"]["recency"]
         assert len(row["gains"]) == len(row["predicted"]["random"]) > 20
 
 

@@ -1,7 +1,9 @@
 """How good a policy's choice of detail is: its context against the best and the most recent, on measured ΔNLL.
 
 Every policy values every gist that could be open; the same exact solver then spends the same room on its
-values, so that what is compared is the values. The oracle's values are the measured ΔNLL themselves.
+values, so that what is compared is the values. The oracle's values are the measured ΔNLL themselves. As single
+ΔNLLs do not add up, a greedy oracle goes on from the best context that anyone built and measures after each step:
+no policy's context is better than its.
 """
 
 from __future__ import annotations
@@ -13,15 +15,15 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import torch
 
-from amgs_focus.evaluation.gist import horizon_nll
 from amgs_focus.gist_tree import Progress
-from amgs_focus.labels import Label, Snapshot, counterfactuals
-from amgs_focus.oracle import best, worth
+from amgs_focus.labels import HorizonReader, Label, Snapshot, counterfactuals
+from amgs_focus.oracle import best, is_open, with_open, worth
 from amgs_focus.records import NodeRef
 from amgs_focus.scoring import FocusScorer, LensView, Values, aggregate
 from amgs_focus.working_context import SINKS, WorkingContext
 
 ORACLE = "oracle"
+GREEDY = "greedy oracle"
 STATIC = "static"
 RECENT_TOKENS = 64
 
@@ -63,11 +65,15 @@ def judge(
     snapshot: Snapshot,
     policies: Mapping[str, Policy],
     fixed: Mapping[str, WorkingContext],
+    *,
+    steps: int = 4,
+    breadth: int = 8,
     progress: Progress | None = None,
 ) -> Judged:
     """Measure every action of the snapshot, let each policy spend the window's room, and read what it built.
 
-    fixed: contexts that are what they are, without values (a static layout).
+    fixed: contexts that are what they are, without values (a static layout). steps, breadth: of the greedy
+    oracle, as `climbed` takes them.
     """
     context, tree = snapshot.context, snapshot.tree
     labels = counterfactuals(snapshot, progress=progress)
@@ -76,12 +82,10 @@ def judge(
     values = {name: _by_node(policy(view), labels, context) for name, policy in policies.items()}
     built = {name: best(context, tree, wanted).context for name, wanted in values.items()}
     built |= {**fixed, ORACLE: best(context, tree, gains).context}
-    future = torch.tensor([snapshot.future], dtype=torch.int64)
-    nll = {}
-    with torch.no_grad():
-        for name, chosen in built.items():
-            rows = chosen.embeddings(tree, 0, chosen.used)
-            nll[name] = float(horizon_nll(tree.model, rows[None], future).mean())
+    reader = HorizonReader(snapshot)
+    nll = {name: float(reader.losses(chosen).mean()) for name, chosen in built.items()}
+    leader = min(nll, key=lambda name: nll[name])
+    built[GREEDY], nll[GREEDY] = climbed(snapshot, built[leader], gains, steps=steps, breadth=breadth)
     return Judged(
         labels=labels,
         predicted={name: tuple(found[label.node] for label in labels) for name, found in values.items()},
@@ -89,6 +93,50 @@ def judge(
         nll=nll,
         opened={name: sum(entry.level == 0 for entry in chosen.entries()) for name, chosen in built.items()},
     )
+
+
+def climbed(
+    snapshot: Snapshot,
+    context: WorkingContext,
+    gains: Mapping[NodeRef, float],
+    *,
+    steps: int,
+    breadth: int,
+) -> tuple[WorkingContext, float]:
+    """(a context at least as good, its NLL in nats a token): the best measured step from it, up to `steps` times.
+
+    A step opens a block and closes, where the room needs it, those that are worth least, or closes one. Of all
+    steps the `breadth` that the single ΔNLLs promise most of are measured; it ends where none of them helps.
+    """
+    reader = HorizonReader(snapshot)
+    reached = float(reader.losses(context).mean())
+    for _ in range(steps):
+        moves = sorted(_moves(context, gains), key=lambda move: -move[0])[:breadth]
+        measured = [(float(reader.losses(after).mean()), number) for number, (_, after) in enumerate(moves)]
+        if not measured or min(measured)[0] >= reached:
+            break
+        reached, number = min(measured)
+        context = moves[number][1]
+    return context, reached
+
+
+def _moves(context: WorkingContext, gains: Mapping[NodeRef, float]) -> list[tuple[float, WorkingContext]]:
+    """Every step over blocks that fits the window: what the single ΔNLLs promise of it, and where it leads."""
+    blocks = [node for node in gains if node.level == 1]
+    opened = sorted((node for node in blocks if is_open(context, node)), key=lambda node: gains[node])
+    moves = [(-gains[node], with_open(context, opened, set(opened) - {node})) for node in opened]
+    for node in blocks:
+        place = context.position(node)
+        if place is None:
+            continue
+        kept, promise = list(opened), gains[node]
+        after = with_open(context, opened, {*kept, node})
+        while after.used > after.window and kept:
+            promise -= gains[kept.pop(0)]
+            after = with_open(context, opened, {*kept, node})
+        if after.used <= after.window:
+            moves.append((promise, after))
+    return moves
 
 
 def spearman(left: Sequence[float], right: Sequence[float]) -> float:

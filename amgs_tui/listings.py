@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from amgs_tui.sifting import Listing, Row, Sift, places
 
 if TYPE_CHECKING:
-    from amgs.model import Block, Candidate, Neighbourhood
+    from amgs.model import Block, Candidate, ForecastCase, Neighbourhood
     from amgs_focus.records import EntryView
     from amgs_tui.verbs.registry import Pane
 
@@ -28,6 +28,11 @@ LISTINGS: dict[Pane, Listing] = {
         ("title", "content", "category", "relation"),
         ("strength", "hops", *MEASURES),
         ("strength", "title", "relation", "pagerank", "betweenness"),
+    ),
+    "calibration": Listing(
+        ("title", "asked", "frame", "category", "relation", "verdict"),
+        ("forecast", "outcome", "brier"),
+        ("forecast", "brier", "title", "frame", "category"),
     ),
     "focus": Listing(
         ("title", "last", "reason", "state"),
@@ -92,6 +97,29 @@ def of_neighbours(found: Neighbourhood) -> list[Row]:
             }
         )
     return rows
+
+
+def of_forecasts(cases: Sequence[ForecastCase]) -> list[Row]:
+    """The rows of a list of forecasts. verdict: useful, useless, open."""
+    return [
+        {
+            "title": case.title,
+            "asked": case.asked,
+            "frame": case.outcome.frame,
+            "category": case.outcome.category,
+            "relation": " ".join(case.relations),
+            "verdict": verdict_of(case.outcome.actual),
+            "forecast": case.outcome.predicted,
+            "outcome": case.outcome.actual,
+            "brier": case.outcome.brier,
+        }
+        for case in cases
+    ]
+
+
+def verdict_of(actual: float | None) -> str:
+    """What came of a forecast, in a word."""
+    return "open" if actual is None else "useful" if actual >= 0.5 else "useless"
 
 
 def of_entries(entries: Sequence[EntryView], titles: Mapping[str, str]) -> list[Row]:

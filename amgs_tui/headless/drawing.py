@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from amgs import model
+from amgs.calibration import results as learned
 from amgs.lifecycle.revise import Draft
 from amgs_focus import records
-from amgs_tui.listings import of_candidates, shown, shown_neighbours
+from amgs_tui.listings import of_candidates, of_forecasts, shown, shown_neighbours
 from amgs_tui.pictures import block as block_picture
-from amgs_tui.pictures import calibration, decay, focus, frame, graph, inbox, overview, plan
+from amgs_tui.pictures import calibration, decay, focus, frame, graph, inbox, overview, plan, recalibration
 from amgs_tui.sifting import Row, Sift
 from amgs_tui.verbs import results
 
@@ -115,9 +116,42 @@ def _reliability(session: Session, result: model.Reliability, canvas: Canvas) ->
         result,
         canvas,
         now=session.clock.now(),
-        outcomes=session.memory.outcomes(),
-        titles=_titles(session),
+        **_cases(session, session.memory.calibration.cases(limit=500)),
     )
+
+
+def _forecasts(session: Session, result: results.ForecastList, canvas: Canvas) -> Text:
+    bins = result.bin[1] if result.bin is not None else 10
+    kind, _, value = result.of.partition(" ")
+    by: Any = kind or None
+    table = session.memory.reliability(bins, by=by, value=value or None)
+    chosen = result.bin[0] - 1 if result.bin is not None else None
+    return calibration.calibration(
+        table,
+        canvas,
+        now=result.now,
+        chosen=chosen,
+        of=result.of,
+        **_cases(session, result.cases),
+    )
+
+
+def _cases(session: Session, cases: Sequence[model.ForecastCase]) -> dict[str, Any]:
+    """The forecasts that the pane's filter leaves, with the cursor on the selection."""
+    places = _places(session, "calibration", of_forecasts(cases))
+    shown = cases if places is None else [cases[place] for place in places]
+    at = next((n for n, one in enumerate(shown) if one.outcome.block_id == session.selection), None)
+    return {"cases": shown, "cursor": at, "every": None if places is None else len(cases)}
+
+
+def _calibration_plan(session: Session, result: learned.CalibrationPlan, canvas: Canvas) -> Text:
+    del session
+    return recalibration.plan(result, canvas)
+
+
+def _calibrated(session: Session, result: learned.Calibrated, canvas: Canvas) -> Text:
+    del session
+    return recalibration.plan(result.plan, canvas, operation=result.operation.id)
 
 
 def _outcome(session: Session, result: model.Outcome, canvas: Canvas) -> Text:
@@ -172,6 +206,9 @@ _PICTURES: tuple[tuple[type, Draw], ...] = (
     (model.DecayCurve, _curve),
     (model.Forecast, _forecast),
     (model.Reliability, _reliability),
+    (results.ForecastList, _forecasts),
+    (learned.CalibrationPlan, _calibration_plan),
+    (learned.Calibrated, _calibrated),
     (model.Outcome, _outcome),
     (records.FocusView, _view),
     (records.EntryExplanation, _why),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from amgs.calibration import results
 from amgs.exchange import door as exchange
 from amgs.model import COMPONENTS, Weights
 from amgs_tui.headless.sheet import Sheet, sheet
 from amgs_tui.headless.tables_of_memory import table_of
-from amgs_tui.verbs.results import FocusFeedback
+from amgs_tui.verbs.results import FocusFeedback, ForecastList
 
 _SHOWN = 12
 
@@ -18,6 +20,31 @@ def _(result: results.OutcomeGroups) -> Sheet:
         (g.kind, g.name, g.forecasts, g.outcomes, g.mean_predicted, g.rate, g.brier) for g in result.groups
     ]
     return sheet("", "by name* forecasts:n outcomes:n forecast:score came_true:score Brier:score", rows)
+
+
+@table_of.register
+def _(result: ForecastList) -> Sheet:
+    rows = [
+        (
+            case.made_at,
+            case.outcome.block_id,
+            case.title,
+            case.outcome.frame,
+            case.outcome.category,
+            " ".join(case.relations),
+            case.asked,
+            case.outcome.predicted,
+            case.outcome.actual,
+            case.outcome.brier,
+        )
+        for case in result.cases
+    ]
+    within = f" in step {result.bin[0]} of {result.bin[1]}" if result.bin is not None else ""
+    of = f" of {result.of}" if result.of else ""
+    title = f"{len(rows):,} forecasts{within}{of}"
+    columns = "made:at id:id title* frame category relations asked* forecast:score outcome:score Brier:score"
+    made = sheet(title, columns, rows)
+    return replace(made, digest=made.rows[: 2 * _SHOWN])
 
 
 @table_of.register

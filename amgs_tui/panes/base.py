@@ -162,7 +162,8 @@ class Pane(Widget, can_focus=True):
 
     def finished(self, verb: str, result: Any) -> None:
         """A result arrived that is still wanted."""
-        self.trouble = None
+        if self.trouble is not None and self.trouble.request.verb == verb:
+            self.trouble = None
         self.busy = None
         self.take(verb, result)
         self._say()

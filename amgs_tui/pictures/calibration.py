@@ -4,17 +4,18 @@ made of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from rich.text import Text
 
-from amgs.model import Outcome, Reliability, ReliabilityBin
-from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, ink
+from amgs.model import ForecastCase, Reliability, ReliabilityBin
+from amgs_tui.pictures.canvas import Canvas, Region, Sheet, clean, ink, width_of
+from amgs_tui.pictures.forecasts import draw_forecasts
 from amgs_tui.pictures.marks import LEVELS, Fact, dot_for, facts_line, sparkline
 from amgs_tui.pictures.notice import notice
 from amgs_tui.pictures.strokes import Strokes
-from amgs_tui.pictures.words import age, count, day, optional, plural, share, short_id
+from amgs_tui.pictures.words import count, day, optional, plural, share
 
 TARGET = 0.15
 """The average Brier score the specification asks for (AMGS, success metrics)."""
@@ -25,38 +26,65 @@ def calibration(
     canvas: Canvas,
     *,
     now: datetime,
-    outcomes: Sequence[Outcome] = (),
-    titles: Mapping[str, str] | None = None,
+    cases: Sequence[ForecastCase] = (),
+    cursor: int | None = None,
+    chosen: int | None = None,
+    of: str = "",
+    every: int | None = None,
 ) -> Text:
-    """The reliability diagram, the parts of the Brier score, its history, and the latest outcomes with
-    their blocks.
+    """The reliability diagram, the parts of the Brier score and their way through time, and the forecasts.
+
+    cases: the forecasts listed: those of the chosen bin, else the latest. cursor: place in them. chosen: a bin from
+    0. of: the group that all this is of. every: how many cases there are when a filter leaves only some of them.
     """
     if result is None or result.outcomes == 0:
         open_forecasts = result.forecasts if result is not None else 0
         wait = f"{plural(open_forecasts, 'forecast')} wait for a verdict. " if open_forecasts else ""
         return notice(
             canvas,
-            "No outcome yet",
+            f"No outcome of {of} yet" if of else "No outcome yet",
             ("frame assemble SESSION --query “…”", "feedback useful ID", "feedback useless ID"),
             wait
             + "Each block that a frame selects is a forecast: its score says how likely it is to be useful. "
             "Your verdict is the outcome.",
         )
     sheet = Sheet(canvas)
-    _head(sheet, result)
+    _head(sheet, result, of)
     body = sheet.part(0, 1)
+    title = _title(result, cases, chosen, every)
+    bins = result.bins
     if body.width >= 74 and body.height >= 9:
         left = min(body.width * 11 // 20, body.height * 3 + 8)
-        _diagram(body.part(0, 0, left), result.bins)
-        _side(body.part(left + 2, 0), result, outcomes, titles or {}, now)
+        _diagram(body.part(0, 0, left), bins, chosen)
+        side = body.part(left + 2, 0)
     else:
         top = body.height if body.height < 14 else max(9, body.height * 3 // 5)
-        _diagram(body.part(0, 0, None, top), result.bins)
-        _side(body.part(0, top), result, outcomes, titles or {}, now)
+        _diagram(body.part(0, 0, None, top), bins, chosen)
+        side = body.part(0, top)
+    if side.height >= 3:
+        y = _parts(side, result) if side.height >= (10 if chosen is None else 14) else 0
+        listed = side.part(0, y)
+        draw_forecasts(
+            listed, cases, now=now, cursor=cursor, title=title, empty=_NONE if every is None else _FILTERED
+        )
     return sheet.render()
 
 
-def _head(sheet: Sheet, result: Reliability) -> None:
+_NONE = "u and x say whether the selected block was useful"
+_FILTERED = "No row passes the filter. F changes it; a blank one takes it away."
+
+
+def _title(result: Reliability, cases: Sequence[ForecastCase], chosen: int | None, every: int | None) -> str:
+    """What the list of forecasts is called."""
+    waiting = sum(case.outcome.actual is None for case in cases)
+    shown = f"{count(len(cases))} of {count(every)} " if every is not None else ""
+    if chosen is not None and chosen < len(result.bins):
+        one = result.bins[chosen]
+        return f"{shown}forecast {share(one.low)} to {share(one.high)}: {share(one.rate)} came true"
+    return f"{shown}latest forecasts" + (f", {waiting} open" if waiting else "")
+
+
+def _head(sheet: Sheet, result: Reliability, of: str) -> None:
     palette = sheet.palette
     muted, plain = ink(palette.muted), ink(palette.text)
     brier = result.brier
@@ -74,6 +102,7 @@ def _head(sheet: Sheet, result: Reliability) -> None:
                 ),
             ),
             Fact(2, ((verdict, muted),)),
+            *([Fact(0, ((f"only {clean(of)}", ink(palette.accent, bold=True)),))] if of else []),
             Fact(
                 1,
                 (
@@ -89,9 +118,9 @@ def _head(sheet: Sheet, result: Reliability) -> None:
 # --- the diagram ------------------------------------------------------------------------------------------
 
 
-def _diagram(region: Region, bins: Sequence[ReliabilityBin]) -> None:
+def _diagram(region: Region, bins: Sequence[ReliabilityBin], chosen: int | None = None) -> None:
     """Predicted to the right, observed upwards; on the dotted diagonal a forecast of .7 comes true 7 times
-    in 10.
+    in 10. chosen: a bin whose count is marked.
     """
     palette = region.palette
     faint, muted = ink(palette.faint), ink(palette.muted)
@@ -136,8 +165,11 @@ def _diagram(region: Region, bins: Sequence[ReliabilityBin]) -> None:
         sign = (dot_for(one.count, most) if sure else "▲" if above else "▼") or "·"
         plot.put(x, round((1 - one.rate) * high), sign, ink(colour, bold=True))
         y = plot.height + 2
-        told = str(one.count)
-        region.put(5 + max(0, min(x - len(told) // 2, plot.width - len(told))), y, told, ink(palette.text))
+        marked = chosen is not None and one is bins[chosen]
+        told = f"▸{one.count}" if marked else str(one.count)
+        paint = ink(palette.on(palette.accent), on=palette.accent, bold=True) if marked else ink(palette.text)
+        start = x - len(str(one.count)) // 2 - marked
+        region.put(5 + max(0, min(start, plot.width - len(told))), y, told, paint)
         if counts == 2:
             level = LEVELS[min(7, int(one.count / most * 7.99))]
             region.put(
@@ -151,87 +183,40 @@ def _diagram(region: Region, bins: Sequence[ReliabilityBin]) -> None:
 # --- beside it --------------------------------------------------------------------------------------------
 
 
-def _side(
-    region: Region, result: Reliability, outcomes: Sequence[Outcome], titles: Mapping[str, str], now: datetime
-) -> None:
-    if region.height < 3:
-        return
-    y = 0
-    if region.height >= 8:
-        y = _parts(region, result)
-    if result.history and region.height - y >= 5:
-        y += _history(region.part(0, y), result)
-    if region.height - y >= 3:
-        _outcomes(region.part(0, y), outcomes, titles, now)
-
-
 def _parts(region: Region, result: Reliability) -> int:
-    """The Murphy decomposition as a sum; returns the lines used."""
+    """The Murphy decomposition as a sum, each part with its way through time; returns the lines used."""
     palette = region.palette
     muted, plain = ink(palette.muted), ink(palette.text, bold=True)
-    region.rule(0, "what it is made of")
-    rows = (
-        ("+ reliability", result.reliability, "how far the bins lie from the diagonal", palette.warn),
-        ("− resolution", result.resolution, "how well the bins tell blocks apart", palette.good),
-        ("+ uncertainty", result.uncertainty, "what no forecast can know", palette.muted),
-        ("+ within bins", result.within_bin, "what the bins round away", palette.muted),
-        ("= Brier", result.brier, "0 is perfect, .25 says .5 always", palette.accent),
+    course = result.course
+    since = f"since {day(course[0].at)}" if len(course) > 1 and region.width >= 50 else ""
+    region.rule(0, "its parts through time" if len(course) > 1 else "what it is made of", since)
+    rows: tuple[tuple[str, str, float | None, str, str], ...] = (
+        ("+ reliability", "reliability", result.reliability, "how far from the diagonal", palette.warn),
+        ("− resolution", "resolution", result.resolution, "how well bins tell apart", palette.good),
+        ("+ uncertainty", "uncertainty", result.uncertainty, "what none can know", palette.muted),
+        ("+ within bins", "within_bin", result.within_bin, "what bins round away", palette.muted),
+        ("= Brier", "brier", result.brier, "0 is perfect, .25 is .5 always", palette.accent),
     )
-    top = max((abs(value) for _, value, _, _ in rows if value is not None), default=1.0) or 1.0
-    for row, (name, value, meaning, colour) in enumerate(rows, start=1):
+    top = max((abs(value) for _, _, value, _, _ in rows if value is not None), default=1.0) or 1.0
+    for row, (name, field, value, meaning, colour) in enumerate(rows, start=1):
         region.put(1, row, name, ink(palette.text) if row == 5 else muted)
         x = region.put(15, row, optional(value, 3), plain, width=6, align="right") + 1
-        cells = min(12, region.width - x - 1)
+        cells = min(8, region.width - x - 1)
         length = round(abs(value or 0.0) / top * cells)
         region.put(x, row, ("-" if region.symbols == "ascii" else "▬") * length, ink(colour))
-        if region.width - x - cells - 2 >= len(meaning):
-            region.put(x + cells + 1, row, meaning, ink(palette.faint))
+        x += cells + 1
+        if len(course) > 1 and region.width - x >= 12:
+            x = _way(region, x, row, [getattr(point, field) for point in course], colour)
+        if region.width - x - 1 >= len(meaning):
+            region.put(x + 1, row, meaning, ink(palette.faint))
     return 6
 
 
-def _history(region: Region, result: Reliability) -> int:
-    """The Brier score through time; returns the lines used."""
-    palette = region.palette
-    values = [value for _, value in result.history]
-    tall = 2 if region.height >= 14 else 1
-    wide = region.width - 12
-    first = result.history[-min(len(values), max(wide, 1))][0]
-    region.rule(0, "Brier through time", f"since {day(first)}" if region.width >= 44 else "")
-    shown = values[-wide:]
-    floor, top = min(shown), max(shown)
-    region.put(1, 1, f"{share(shown[0])} ", ink(palette.muted))
-    x = region.put(5, 1, sparkline(shown, wide, low=floor, high=top), ink(palette.accent))
-    region.put(x + 1, 1, share(shown[-1]), ink(palette.text, bold=True))
-    if tall == 2:
-        region.put(5, 2, f"lowest {share(floor)}, highest {share(top)}", ink(palette.faint))
-    return 1 + tall
-
-
-def _outcomes(region: Region, outcomes: Sequence[Outcome], titles: Mapping[str, str], now: datetime) -> None:
-    palette = region.palette
-    muted = ink(palette.muted)
-    waiting = sum(one.actual is None for one in outcomes)
-    region.rule(0, "latest outcomes", f"{waiting} open" if waiting else "")
-    if not outcomes:
-        region.put(1, 1, "feedback useful|useless ID gives one", muted, width=region.width - 2)
-        return
-    for row, one in enumerate(outcomes[: region.height - 1], start=1):
-        word, sign, colour = (
-            ("open", "·", palette.muted)
-            if one.actual is None
-            else ("useful", "✓", palette.good)
-            if one.actual >= 0.5
-            else ("useless", "✗", palette.bad)
-        )
-        tail: list[Piece] = [
-            (share(one.predicted), ink(palette.text)),
-            (" → ", muted),
-            (f"{word:<7} ", ink(colour)),
-            (f"{optional(one.brier):>4}", muted),
-        ]
-        tail_w = sum(len(text) for text, _ in tail)
-        region.put(0, row, sign, ink(colour, bold=True))
-        x = region.put(2, row, age(one.at, now), muted, width=6, align="right") + 1
-        title = titles.get(one.block_id) or short_id(one.block_id)
-        region.put(x, row, clean(title), ink(palette.text), width=region.width - x - tail_w - 1)
-        region.pieces(region.width - tail_w, row, tail)
+def _way(region: Region, x: int, y: int, values: Sequence[float], colour: str) -> int:
+    """A line through time with its lowest and highest value; returns the x behind it."""
+    low, high = min(values), max(values)
+    told = f" {share(low, 3)}–{share(high, 3)}"
+    room = min(24, region.width - x - width_of(told) - 1)
+    shown = [values[round(at * (len(values) - 1) / max(1, room - 1))] for at in range(min(room, len(values)))]
+    x = region.put(x, y, sparkline(shown, len(shown)), ink(colour))
+    return region.put(x, y, told, ink(region.palette.faint))

@@ -1,4 +1,4 @@
-"""Learning from verdicts: `feedback`, `calibration table`."""
+"""Learning from verdicts: `feedback`, `calibration table`, `calibration forecasts`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ import typer
 from amgs.errors import UsageError
 from amgs_tui.verbs.arguments import Reference
 from amgs_tui.verbs.registry import verb
+from amgs_tui.verbs.results import ForecastList
 
 if TYPE_CHECKING:
     from amgs.model import Outcome, Reliability
     from amgs_tui.session import Session
+
+
+By = Annotated[
+    Literal["frame", "category", "relation"] | None,
+    typer.Option("--by", help="Only those of one frame, category or relation type."),
+]
+Value = Annotated[str | None, typer.Option("--value", metavar="NAME", help="Which one, with --by.")]
 
 
 @verb(
@@ -36,17 +44,52 @@ def table(
     bins: Annotated[
         int, typer.Option("--bins", metavar="N", min=2, max=50, help="Steps of the forecast.")
     ] = 10,
-    by: Annotated[
-        Literal["frame", "category", "relation"] | None,
-        typer.Option("--by", help="Only outcomes of one frame, category or relation type."),
-    ] = None,
-    value: Annotated[
-        str | None, typer.Option("--value", metavar="NAME", help="Which one, with --by.")
-    ] = None,
+    by: By = None,
+    value: Value = None,
 ) -> Reliability:
-    """Show the reliability table with 95 % intervals and the Brier score with its Murphy decomposition."""
+    """Show the reliability table with 95 % intervals, the Brier score and its Murphy decomposition through time."""
+    _both_or_none(by, value)
+    return session.memory.reliability(bins, by=by, value=value)
+
+
+@verb("calibration forecasts", summary="List forecasts with what came of them.", pane="calibration")
+def forecasts(
+    session: Session,
+    *,
+    bin: Annotated[
+        int | None, typer.Option("--bin", metavar="K", min=1, help="Only the K-th step of the table.")
+    ] = None,
+    bins: Annotated[
+        int, typer.Option("--bins", metavar="N", min=2, max=50, help="Steps that the table has.")
+    ] = 10,
+    by: By = None,
+    value: Value = None,
+    state: Annotated[
+        Literal["all", "settled", "open"], typer.Option("--state", help="With a verdict, without, or both.")
+    ] = "all",
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The latest N.")] = 2000,
+) -> ForecastList:
+    """List the forecasts behind the table, the latest first: the block, what asked for it, when, and the verdict.
+
+    `@1` is the block of the first of them in the verbs that follow.
+    """
+    _both_or_none(by, value)
+    if bin is not None and bin > bins:
+        raise UsageError(f"There are {bins} steps, not {bin}.", way_out=f"--bin takes 1 to {bins}.")
+    found = session.memory.calibration.cases(
+        settled={"all": None, "settled": True, "open": False}[state],
+        in_bin=None if bin is None else (bin - 1, bins),
+        by=by,
+        value=value,
+        limit=limit,
+    )
+    session.listed = tuple(dict.fromkeys(case.outcome.block_id for case in found))
+    place = None if bin is None else (bin, bins)
+    return ForecastList(found, session.clock.now(), place, f"{by} {value}" if by else "")
+
+
+def _both_or_none(by: str | None, value: str | None) -> None:
     if (by is None) != (value is None):
         raise UsageError(
             "--by and --value belong together.", way_out="`calibration table --by frame --value SESSION`"
         )
-    return session.memory.reliability(bins, by=by, value=value)

@@ -31,7 +31,13 @@ def groups(session: Session) -> OutcomeGroups:
     return session.memory.calibration.groups()
 
 
-@verb("calibrate", summary="Recalibrate confidences by what came of the forecasts.", writes=True)
+@verb(
+    "calibrate",
+    summary="Recalibrate confidences by what came of the forecasts.",
+    pane="calibration",
+    writes=True,
+    keys=("c",),
+)
 def calibrate(
     session: Session,
     *,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Block,
         Centrality,
         ConsolidationPlan,
+        ForecastCase,
         FrameDefinition,
         Neighbourhood,
         Operation,
@@ -212,6 +213,18 @@ class FocusFeedback:
     @property
     def reinforced(self) -> tuple[str, ...]:
         return tuple(row.worth.source for row in self.rows if row.reinforce)
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastList:
+    """`calibration forecasts`: forecasts in full, the latest first. bin: place from 1 and number of bins, None for all
+    bins. of: the group they belong to, as `frame SESSION`, "" for all.
+    """
+
+    cases: tuple[ForecastCase, ...]
+    now: datetime
+    bin: tuple[int, int] | None = None
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

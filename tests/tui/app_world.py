@@ -11,6 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from amgs.calibration.recalibrate import Curve
+from amgs.calibration.results import (
+    Calibrated,
+    CalibrationPlan,
+    ConfidenceChange,
+    Fit,
+    OutcomeGroup,
+    OutcomeGroups,
+)
 from amgs.errors import InputError
 from amgs.lifecycle import revise
 from amgs.lifecycle.revise import Draft
@@ -25,6 +34,7 @@ from amgs.model import (
     Edge,
     Fate,
     Forecast,
+    ForecastCase,
     ForecastRow,
     Frame,
     FrameDefinition,
@@ -64,6 +74,7 @@ from amgs_tui.verbs.results import (
     BlockList,
     Bookmark,
     BookmarkList,
+    ForecastList,
     FrameList,
     Inbox,
     Layout,
@@ -237,7 +248,9 @@ class World:
         made = Operation(1, "consolidate", NOW, "consolidated 8 blocks", 8, 12)
         return OperationList((made,) if self.blocks else ())
 
-    def undo(self, **_: Any) -> Operation:
+    def undo(self, operation: int | None = None) -> Operation:
+        if operation == 9:
+            return Operation(9, "calibrate", NOW, "recalibrated", 3, 0, undone=True)
         self.raw, self.blocks = [replace(each, status="raw") for each in self.blocks], []
         return Operation(1, "consolidate", NOW, "consolidated 8 blocks", 8, 12, undone=True)
 
@@ -488,6 +501,36 @@ class World:
             ReliabilityBin(n / 10, n / 10 + 0.1, n, n / 10 + 0.05, n / 11, n / 20, n / 8) for n in range(10)
         )
         return Reliability(bins, 45, 14, 0.113, 0.02, 0.05, 0.14, 0.003, ((NOW, 0.113),))
+
+    def calibration_forecasts(
+        self, bin: int | None, bins: int, by: Any, value: Any, **_: Any
+    ) -> ForecastList:
+        """Forecast n lies in bin n // 3 and came true when n is odd; the last one is open."""
+        cases = []
+        for n, each in enumerate(self.blocks):
+            predicted, actual = (n // 3 + 0.5) / bins, float(n % 2) if n < 7 else None
+            brier = None if actual is None else (predicted - actual) ** 2
+            outcome = Outcome(f"p{n}", predicted, actual, brier, NOW, each.id, "SESSION", each.category)
+            if bin is None or (n // 3 + 1 == bin and actual is not None):
+                cases.append(ForecastCase(outcome, each.title, "why did it stall", (), NOW))
+        place = None if bin is None else (bin, bins)
+        return ForecastList(tuple(cases), NOW, place, f"{by} {value}" if by else "")
+
+    def calibration_groups(self) -> OutcomeGroups:
+        return OutcomeGroups(
+            (
+                OutcomeGroup("all", "", 8, 7, 0.2, 0.4, 0.25),
+                OutcomeGroup("frame", "SELF", 3, 2, 0.2, 0.5, 0.3),
+            )
+        )
+
+    def calibrate(self, dry_run: bool, **_: Any) -> CalibrationPlan | Calibrated:
+        moved = tuple(
+            ConfidenceChange(each.id, each.title, each.category, 0.5, 0.4) for each in self.blocks[:3]
+        )
+        fit = Fit("observation", 20, 0.2, 0.1, True, Curve((0.0, 1.0), (0.2, 0.8)))
+        plan = CalibrationPlan("isotonic", 20, fit, (fit,), moved, (), NOW, 3)
+        return plan if dry_run else Calibrated(plan, Operation(9, "calibrate", NOW, "recalibrated", 3, 0))
 
     def feedback(self, verdict: str, block: str) -> Outcome:
         return Outcome(

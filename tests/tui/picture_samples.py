@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from amgs.calibration.recalibrate import Curve
+from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
 from amgs.identity import block_id
 from amgs.lifecycle.revise import Draft, edited
 from amgs.model import (
@@ -17,10 +19,12 @@ from amgs.model import (
     Centrality,
     ConsolidationItem,
     ConsolidationPlan,
+    CoursePoint,
     DecayCurve,
     Edge,
     Fate,
     Forecast,
+    ForecastCase,
     ForecastRow,
     Frame,
     GraphStats,
@@ -419,7 +423,11 @@ def reliability() -> Reliability:
     history = tuple(
         (NOW - timedelta(days=60 - day), 0.24 - 0.002 * day + 0.02 * math.sin(day)) for day in range(60)
     )
-    return Reliability(tuple(bins), 412, 160, 0.1134, 0.0081, 0.0622, 0.1701, -0.0026, history)
+    course = tuple(
+        CoursePoint(at, 20, brier, 0.02 - 0.0002 * n, 0.04 + 0.0004 * n, 0.17, -0.0026)
+        for n, (at, brier) in enumerate(history)
+    )
+    return Reliability(tuple(bins), 412, 160, 0.1134, 0.0081, 0.0622, 0.1701, -0.0026, history, course)
 
 
 EMPTY_RELIABILITY = Reliability((), 12, 0, None, None, None, None, None)
@@ -443,6 +451,34 @@ def outcomes(number: int = 12) -> tuple[Outcome, ...]:
             )
         )
     return tuple(made)
+
+
+def cases(number: int = 12) -> tuple[ForecastCase, ...]:
+    return tuple(
+        ForecastCase(
+            one,
+            TITLES[one.block_id],
+            "why did the dome stall in May?",
+            ("related", "follows") if place % 3 == 0 else (),
+            one.at - timedelta(hours=1),
+        )
+        for place, one in enumerate(outcomes(number))
+    )
+
+
+def recalibration(blocks: int = 30, edges: int = 4) -> CalibrationPlan:
+    curve = Curve((0.2, 0.8), (0.3, 0.7))
+    fits = (Fit("person", 42, 0.21, 0.14, True, curve), Fit("", 31, 0.16, 0.18, False, curve))
+    moved = tuple(
+        ConfidenceChange(BLOCKS[n].id, TITLES[BLOCKS[n].id], NOTES[n % len(NOTES)][1], 0.5, 0.3 + 0.02 * n)
+        for n in range(blocks)
+    )
+    walked = tuple(
+        EdgeChange(Edge(BLOCKS[n].id, BLOCKS[n + 1].id, "related", 0.6, 0.7, NOW, NOW), 0.52, 1.0, 3)
+        for n in range(edges)
+    )
+    forecast = Fit("forecasts", 73, 0.19, 0.15, True, curve)
+    return CalibrationPlan("isotonic", 73, forecast, fits, moved, walked, NOW, 812)
 
 
 def status(raw: int = 37) -> StoreStatus:

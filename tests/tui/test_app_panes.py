@@ -460,7 +460,6 @@ async def test_keys_that_lead_to_the_command_line_leave_the_rest_to_be_typed() -
         for pane, key, begins in (
             ("4", "w", "decay preview "),
             ("3", "w", "graph path "),
-            ("5", "c", "calibrate --dry"),
         ):
             await driven.press(pane, key)
             assert driven.app.query_one("#prompt-input", Input).value.startswith(begins)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from amgs.model import COMPONENTS, Frame, LayerReport
-from amgs_tui.pictures import block, calibration, decay, frame, graph, inbox, overview, plan
+from amgs_tui.pictures import block, calibration, decay, frame, graph, inbox, overview, plan, recalibration
 from amgs_tui.pictures.candidates import PART_SIGNS
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.graph import relation_letters
@@ -24,7 +24,6 @@ def _line(plain: str, words: str) -> str:
 
 @pytest.mark.parametrize("canvas", SIZES, ids=lambda canvas: f"{canvas.width}x{canvas.height}")
 def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
-    titles = samples.TITLES
     drawn = {
         "37 raw blocks": inbox.inbox(samples.raw_blocks(12), canvas, now=samples.NOW, total=37),
         "+ 9 blocks": plan.plan(samples.plan(), canvas),
@@ -34,7 +33,7 @@ def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
         "23 neighbours": graph.neighbourhood(samples.neighbourhood(), canvas),
         "below .05 in 11 d": decay.decay(canvas, now=samples.NOW, curve=samples.curve()),
         "12 blocks will fall": decay.decay(canvas, now=samples.NOW, forecast=samples.forecast()),
-        "Brier .113": calibration.calibration(samples.reliability(), canvas, now=samples.NOW, titles=titles),
+        "Brier .113": calibration.calibration(samples.reliability(), canvas, now=samples.NOW),
         "160 outcomes": calibration.calibration(samples.reliability(), canvas, now=samples.NOW),
         "37 raw": overview.overview(samples.status(), canvas),
         "412 blocks": overview.overview(samples.status(), canvas),
@@ -252,13 +251,39 @@ def test_the_parts_of_the_brier_score_and_the_latest_outcomes_are_told() -> None
         samples.reliability(),
         Canvas(120, 40),
         now=samples.NOW,
-        outcomes=samples.outcomes(),
-        titles=samples.TITLES,
+        cases=samples.cases(),
     ).plain
     for words in ("reliability", ".008", "resolution", ".062", "uncertainty", ".170", "−.003", "1 open"):
         assert words in plain
-    assert "✓" in _line(plain, "→ useful") and "✗" in _line(plain, "→ useless")
+    assert "→ ✓" in plain and "→ ✗" in plain and "→ ·" in plain
     assert "40" in plain.split("\n")[-2]
+
+
+def test_each_part_of_the_brier_score_has_its_way_through_time() -> None:
+    plain = calibration.calibration(samples.reliability(), Canvas(140, 40), now=samples.NOW).plain
+    assert "its parts through time" in plain
+    for name, low, high in (("reliability", ".008", ".020"), ("resolution", ".040", ".064")):
+        line = _line(plain, name)
+        assert f"{low}–{high}" in line and any(sign in line for sign in "▁▂▃▄▅▆▇█")
+
+
+def test_a_chosen_bin_is_marked_and_its_forecasts_are_listed_with_who_and_what() -> None:
+    canvas = Canvas(200, 40)
+    plain = calibration.calibration(
+        samples.reliability(), canvas, now=samples.NOW, cases=samples.cases(), chosen=6, cursor=1
+    ).plain
+    assert "▸31" in plain and "forecast .60 to .70: .62 came true" in plain
+    row = _line(plain, "▸   3 h")
+    assert samples.cases()[1].title[:12] in row and "SESSION" in row and "→ ✗" in row
+
+
+def test_a_recalibration_says_which_curve_helps_and_what_each_confidence_becomes() -> None:
+    plain = recalibration.plan(samples.recalibration(), Canvas(110, 40)).plain
+    assert "proposal, nothing has happened yet" in plain
+    assert ".210 → .140" in _line(plain, "✓ person") and "left out" in _line(plain, "all others")
+    assert ".50 → .30 ▼" in plain and "1 of 3 verdicts useful" in plain
+    done = recalibration.plan(samples.recalibration(), Canvas(110, 40), operation=12).plain
+    assert "done as operation 12" in done
 
 
 # --- overview ---------------------------------------------------------------------------------------------

@@ -14,12 +14,14 @@ from amgs_tui.pictures import (
     calibration,
     decay,
     focus,
+    forecasts,
     frame,
     graph,
     header,
     inbox,
     overview,
     plan,
+    recalibration,
 )
 from amgs_tui.pictures.canvas import Canvas, Symbols
 from amgs_tui.themes import Palette
@@ -60,8 +62,20 @@ PICTURES: dict[str, Draw] = {
     ),
     "forecast": lambda c: decay.forecast(samples.forecast(), c),
     "calibration": lambda c: calibration.calibration(
-        samples.reliability(), c, now=samples.NOW, outcomes=samples.outcomes(), titles=samples.TITLES
+        samples.reliability(), c, now=samples.NOW, cases=samples.cases(), cursor=2
     ),
+    "calibration bin": lambda c: calibration.calibration(
+        samples.reliability(),
+        c,
+        now=samples.NOW,
+        cases=samples.cases(),
+        chosen=6,
+        of="frame SESSION",
+        every=30,
+    ),
+    "forecasts": lambda c: forecasts.forecasts(samples.cases(), c, now=samples.NOW, cursor=7),
+    "recalibration": lambda c: recalibration.plan(samples.recalibration(), c, cursor=20),
+    "recalibration of nothing": lambda c: recalibration.plan(samples.recalibration(0, 0), c),
     "focus": lambda c: focus.focus(
         VIEW, c, selected=17, why=samples.explanation(VIEW, 17), titles=samples.TITLES
     ),

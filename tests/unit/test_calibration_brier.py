@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.calibration.brier import brier_score, reliability, wilson_interval
+from amgs.calibration.brier import brier_score, course, reliability, wilson_interval
 from amgs.errors import UsageError
 from amgs.model import Outcome
 
@@ -61,6 +61,22 @@ def test_without_verdicts_there_is_no_score() -> None:
 def test_the_history_runs_from_the_oldest_verdict() -> None:
     history = reliability(outcomes([(0.2, 0.0), (0.9, 1.0)]), bins=5, forecasts=2).history
     assert [at for at, _ in history] == sorted(at for at, _ in history)
+
+
+@given(st.lists(st.tuples(probability, st.sampled_from([0.0, 1.0])), max_size=90), st.integers(1, 12))
+def test_the_parts_add_up_at_every_point_of_the_course(pairs: list[tuple[float, float]], points: int) -> None:
+    told = outcomes(pairs)
+    found = course(told, bins=10, points=points)
+    assert len(found) <= points and [p.at for p in found] == sorted(p.at for p in found)
+    assert bool(found) == bool(pairs)
+    for point in found:
+        total = point.reliability - point.resolution + point.uncertainty + point.within_bin
+        assert math.isclose(point.brier, total, abs_tol=1e-12)
+        assert point.outcomes == min(len(pairs), 20)
+    if found:
+        window = [brier_score(p, a) for p, a in pairs[:20]]
+        assert found[-1].at == told[0].at
+        assert math.isclose(found[-1].brier, sum(window) / len(window), abs_tol=1e-12)
 
 
 def test_wilson_agrees_with_the_published_value() -> None:

@@ -9,8 +9,12 @@ import math
 from collections.abc import Sequence
 
 from amgs.errors import UsageError
-from amgs.model import Outcome, Reliability, ReliabilityBin
+from amgs.model import CoursePoint, Outcome, Reliability, ReliabilityBin
 
+_COURSE_POINTS = 48
+"""Instants at which the course of the score is told."""
+_COURSE_LEAST = 20
+"""Verdicts that a point of the course looks back over at least: the parts of fewer are mostly chance."""
 _Z95 = 1.959963984540054
 
 
@@ -40,30 +44,67 @@ def reliability(outcomes: Sequence[Outcome], *, bins: int, forecasts: int) -> Re
     if bins < 1:
         raise UsageError(f"A reliability table needs at least one bin, got {bins}.", way_out="Ten is usual.")
     pairs = [(o.predicted, o.actual) for o in outcomes if o.actual is not None]
+    table, parts = _decomposed(pairs, bins)
+    if parts is None:
+        return Reliability(table, forecasts, 0, None, None, None, None, None)
+    return Reliability(
+        table,
+        forecasts,
+        len(pairs),
+        *parts,
+        history=tuple((o.at, o.brier) for o in reversed(outcomes) if o.brier is not None),
+        course=course(outcomes, bins=bins),
+    )
+
+
+def course(
+    outcomes: Sequence[Outcome], *, bins: int, points: int = _COURSE_POINTS
+) -> tuple[CoursePoint, ...]:
+    """The score and its parts at up to `points` instants, each over the verdicts that led up to it.
+
+    outcomes: the latest verdict first. A point looks back over an eighth of all verdicts, at least 20; so do the
+    first points, as soon as there are that many. The last point is the latest verdict.
+    """
+    decided = [o for o in reversed(outcomes) if o.actual is not None]
+    back = max(_COURSE_LEAST, len(decided) // 8)
+    ends = range(min(back, len(decided)), len(decided) + 1)
+    step = max(1, -(-len(ends) // points))
+    made = []
+    for end in sorted(range(len(decided), ends.start - 1, -step)):
+        window = decided[max(0, end - back) : end]
+        _, parts = _decomposed([(o.predicted, o.actual) for o in window if o.actual is not None], bins)
+        if parts is not None:
+            made.append(CoursePoint(window[-1].at, len(window), *parts))
+    return tuple(made)
+
+
+def bin_of(predicted: float, bins: int) -> int:
+    """The bin that a forecast falls into, from 0."""
+    return min(bins - 1, int(predicted * bins))
+
+
+_Parts = tuple[float, float, float, float, float]
+"""(Brier score, reliability, resolution, uncertainty, within-bin term)."""
+
+
+def _decomposed(
+    pairs: Sequence[tuple[float, float]], bins: int
+) -> tuple[tuple[ReliabilityBin, ...], _Parts | None]:
+    """The table of (forecast, outcome) pairs and the score's parts; None for no pairs."""
     members: list[list[tuple[float, float]]] = [[] for _ in range(bins)]
     for predicted, actual in pairs:
-        members[min(bins - 1, int(predicted * bins))].append((predicted, actual))
+        members[bin_of(predicted, bins)].append((predicted, actual))
     table = tuple(_bin(i, bins, inside) for i, inside in enumerate(members))
     n = len(pairs)
     if n == 0:
-        return Reliability(table, forecasts, 0, None, None, None, None, None)
+        return table, None
     base = math.fsum(a for _, a in pairs) / n
     rel = math.fsum(b.count * (b.mean_predicted - b.rate) ** 2 for b in table) / n
     res = math.fsum(b.count * (b.rate - base) ** 2 for b in table) / n
     # For outcomes of 0 and 1 this is base · (1 - base); for verdicts in between it is their variance.
     unc = math.fsum((a - base) ** 2 for _, a in pairs) / n
     total = math.fsum(brier_score(p, a) for p, a in pairs) / n
-    return Reliability(
-        bins=table,
-        forecasts=forecasts,
-        outcomes=n,
-        brier=total,
-        reliability=rel,
-        resolution=res,
-        uncertainty=unc,
-        within_bin=_within(members, table, n),
-        history=tuple((o.at, o.brier) for o in reversed(outcomes) if o.brier is not None),
-    )
+    return table, (total, rel, res, unc, _within(members, table, n))
 
 
 def _within(

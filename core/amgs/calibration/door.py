@@ -26,7 +26,7 @@ from amgs.errors import UsageError
 from amgs.frames import pipeline, registry
 from amgs.frames.assemble import Template
 from amgs.frames.cache import shift
-from amgs.model import FrameDefinition, Outcome, Progress, Reliability, Weights
+from amgs.model import ForecastCase, FrameDefinition, Outcome, Progress, Reliability, Weights
 from amgs.retrieval import waterfall
 from amgs.room import Room
 from amgs.store import assemblies as stored_assemblies
@@ -59,6 +59,36 @@ class Calibration:
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
         """The latest forecasts, with their outcome where there is one."""
         return calibration_log.latest(self._room.store, bounds.count("A limit", limit))
+
+    def cases(
+        self,
+        *,
+        settled: bool | None = None,
+        in_bin: tuple[int, int] | None = None,
+        by: calibration_log.By | None = None,
+        value: str | None = None,
+        limit: int = 2000,
+    ) -> tuple[ForecastCase, ...]:
+        """Forecasts in full, the latest first: of one bin of the reliability table (its place from 0 and how many
+        bins it has), of one frame, category or relation type; settled ones, those that wait for a verdict, or both.
+        """
+        limit = bounds.count("A limit", limit)
+        if in_bin is not None:
+            bins = bounds.count("The number of bins", in_bin[1], least=1, most=1000)
+            in_bin = bounds.count("A bin", in_bin[0], most=bins - 1), bins
+        store = self._room.store
+        found = calibration_log.cases(store, decided=settled, in_bin=in_bin, by=by, value=value, limit=limit)
+        blocks = stored_blocks.get(store, {outcome.block_id for outcome, *_ in found})
+        return tuple(
+            ForecastCase(
+                outcome,
+                blocks[outcome.block_id].title if outcome.block_id in blocks else "",
+                asked,
+                relations,
+                made_at,
+            )
+            for outcome, asked, relations, made_at in found
+        )
 
     def reliability(
         self, bins: int = 10, *, by: calibration_log.By | None = None, value: str | None = None

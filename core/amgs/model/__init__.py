@@ -7,7 +7,7 @@ One file per subject; everybody else imports the names from here.
 from __future__ import annotations
 
 from amgs.model.block import STATUSES, Block, Edge, Status, Vector
-from amgs.model.calibration import Outcome, Reliability, ReliabilityBin
+from amgs.model.calibration import CoursePoint, ForecastCase, Outcome, Reliability, ReliabilityBin
 from amgs.model.decay import DecayCurve, Forecast, ForecastRow
 from amgs.model.fall import Fall, LayerVerdict, Verdict, WeightChange
 from amgs.model.frame import (
@@ -51,12 +51,14 @@ __all__ = [
     "ChildFrame",
     "ConsolidationItem",
     "ConsolidationPlan",
+    "CoursePoint",
     "DecayCurve",
     "Edge",
     "Fall",
     "Fate",
     "Fault",
     "Forecast",
+    "ForecastCase",
     "ForecastRow",
     "Frame",
     "FrameDefinition",

@@ -34,10 +34,24 @@ class ReliabilityBin:
 
 
 @dataclass(frozen=True, slots=True)
+class CoursePoint:
+    """The Brier score and its parts over the `outcomes` verdicts that led up to an instant."""
+
+    at: datetime
+    outcomes: int
+    brier: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within_bin: float
+
+
+@dataclass(frozen=True, slots=True)
 class Reliability:
     """The reliability table and the Brier score with its Murphy decomposition.
 
     brier = reliability - resolution + uncertainty + within_bin, exactly; None where there are no outcomes.
+    course: the same through time, the oldest first.
     """
 
     bins: tuple[ReliabilityBin, ...]
@@ -49,3 +63,17 @@ class Reliability:
     uncertainty: float | None
     within_bin: float | None
     history: tuple[tuple[datetime, float], ...] = ()
+    course: tuple[CoursePoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastCase:
+    """One forecast in full. asked: the query of the assembly that made it. relations: the types of the edges that
+    were walked to the block. made_at: when it was logged; outcome.at is the instant of the verdict.
+    """
+
+    outcome: Outcome
+    title: str
+    asked: str
+    relations: tuple[str, ...]
+    made_at: datetime

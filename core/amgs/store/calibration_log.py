@@ -120,6 +120,42 @@ def decided(
     return tuple(_outcome(row) for row in found)
 
 
+CaseRow = tuple[Outcome, str, tuple[str, ...], datetime]
+"""(forecast, query of its assembly, types of the edges walked to its block, instant it was made)."""
+
+
+def cases(
+    store: Store,
+    *,
+    decided: bool | None,
+    in_bin: tuple[int, int] | None = None,
+    by: By | None = None,
+    value: str | None = None,
+    limit: int,
+) -> tuple[CaseRow, ...]:
+    """Forecasts in full, the latest verdict (else the latest forecast) first.
+
+    decided: with an outcome, still without one, or (None) both. in_bin: (bin from 0, number of bins) of the forecast.
+    """
+    conditions = ["true"] if decided is None else [f"c.actual IS {'NOT ' if decided else ''}NULL"]
+    values: list[Any] = []
+    if in_bin is not None:
+        conditions.append("least(? - 1, floor(predicted * ?)::BIGINT) = ?")
+        values += [in_bin[1], in_bin[1], in_bin[0]]
+    if by is not None and value is not None:
+        conditions.append(_CONDITIONS[by])
+        values.append(value)
+    found = store.rows(
+        "SELECT prediction_id, predicted, actual, brier_score, coalesce(decided_at, timestamp), block_id, "
+        "frame_name, category, coalesce((SELECT any_value(query) FROM assemblies a WHERE a.id = c.assembly_id), ''), "
+        "(SELECT list(DISTINCT relation_type ORDER BY relation_type) FROM edge_forecasts e "
+        "WHERE e.prediction_id = c.prediction_id), timestamp FROM calibration_log c "
+        f"WHERE {' AND '.join(conditions)} ORDER BY coalesce(decided_at, timestamp) DESC, serial DESC LIMIT ?",
+        [*values, limit],
+    )
+    return tuple((_outcome(row), str(row[8]), tuple(row[9] or ()), as_utc(row[10])) for row in found)
+
+
 def latest(store: Store, limit: int) -> tuple[Outcome, ...]:
     """The latest forecasts, decided or not, the newest first."""
     found = store.rows(f"SELECT {_COLUMNS} FROM calibration_log ORDER BY serial DESC LIMIT ?", [limit])

@@ -22,6 +22,9 @@ from amgs_focus.working_context import (
 
 Refusal = tuple[Reason, str]
 
+FORGOTTEN = "its detail was forgotten"
+"""Why a gist that was pruned may not be opened."""
+
 MOST_DOUBLED = 4  # flips in a row that lengthen the cooldown
 CALM_AFTER = 8  # refocuses that an action is remembered at the least
 
@@ -172,6 +175,8 @@ class Situation:
             if start >= self.context.tail_start:
                 return "protected_tail", "it is part of the tail"
             return "illegal_level", "it is made of tokens already"
+        if self.tree.is_sealed(unit.node):
+            return "illegal_level", FORGOTTEN
         if self.state.overrides.get(unit.node) == "forbid":
             return "superseded", "the operator forbade it"
         if unit.asked:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,6 +24,9 @@ MAGIC = 0x4D434354  # "MCCT"
 VERSION = 1
 HEADER_BYTES = 64
 UINT32, FP16, BF16 = 0, 1, 2
+FRESH = ".new"
+"""What is added to the name of a file that is written anew, until it takes the old one's place."""
+COPIED = 1 << 16  # rows copied at a time
 
 # magic, version, level, block, width, dtype, model; then the reserved bytes: count, gist version, CRC
 _LAYOUT = struct.Struct("<IHHHHH32sQII2x")
@@ -188,6 +192,59 @@ class CtxFile:
             self._set_count(before.count + len(stored))
         except OSError as error:
             self._header = before
+            raise unwritten(self._path, error) from error
+
+    def overwrite(self, start: int, rows: Rows) -> None:
+        """Put other rows in the place of some that are there. A crash leaves any of them old or new."""
+        self._require_writable()
+        stored = self._stored(rows)
+        if start < 0 or start + len(stored) > len(self):
+            raise CtxError(f"{self._path.name} has {len(self)} rows, and none at {start + len(stored)}.")
+        try:
+            self._write(HEADER_BYTES + start * self._header.row_bytes, stored.tobytes())
+        except OSError as error:
+            raise unwritten(self._path, error) from error
+
+    def say_version(self, gist_version: int) -> None:
+        """Say that another version of the encoder made every row."""
+        self._require_writable()
+        self._header = replace(self._header, gist_version=gist_version)
+        try:
+            self._write(0, self._header.pack())
+        except OSError as error:
+            raise unwritten(self._path, error) from error
+
+    def blank(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Make rows [start, stop) of each range zeros, for good, and give their room back where the file system
+        has sparse files.
+
+        The file is written anew beside its place and renamed: a crash leaves the old one or the new one.
+        """
+        self._require_writable()
+        fresh = self._path.with_name(self._path.name + FRESH)
+        size = self._header.row_bytes
+        try:
+            with fresh.open("wb") as out:
+                out.write(self._header.pack())
+                at = 0
+                for start, stop in (*ranges, (len(self), len(self))):
+                    while at < start:
+                        piece = self._mapped()[at : min(start, at + COPIED)]
+                        out.seek(HEADER_BYTES + at * size)
+                        out.write(piece.tobytes())
+                        at += len(piece)
+                    at = max(at, stop)
+                out.truncate(HEADER_BYTES + self._header.payload_bytes)
+                out.flush()
+                os.fsync(out.fileno())
+            self._map = None
+            self._handle.close()
+            fresh.replace(self._path)
+            self._handle = self._path.open("r+b", buffering=0)
+        except OSError as error:
+            fresh.unlink(missing_ok=True)
+            if self._handle.closed:
+                self._handle = self._path.open("r+b", buffering=0)
             raise unwritten(self._path, error) from error
 
     def truncate(self, count: int) -> None:

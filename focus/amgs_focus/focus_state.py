@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
 from amgs_focus.candidates import AllocatorState
+from amgs_focus.node_set import NOTHING, NodeSet
 from amgs_focus.records import Band, Keyframe, NodeRef, Refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.working_context import WorkingContext
@@ -26,7 +27,7 @@ class FocusState:
     since: tokens decoded after the last refocus. fresh: text came in since. residency: the refocus in which
     each entry took its present level. scores, parts: of each entry at the last refocus. answer: tokens
     decoded since the last text. answering: the model has the word. random: state of the generator, where
-    tokens are drawn.
+    tokens are drawn. sealed: gists whose detail was forgotten.
     """
 
     context: WorkingContext
@@ -47,6 +48,7 @@ class FocusState:
     answering: bool = False
     finished: bool = False
     random: torch.Tensor | None = None
+    sealed: NodeSet = NOTHING
 
     def digest(self, tokens: str) -> str:
         """16 hex digits of all that decides what comes next, given the hash of the lifetime's tokens."""
@@ -58,8 +60,16 @@ class FocusState:
         ]
         flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus, allocator.thresholds)
         settings = self.settings.model_dump_json()
-        whole = f"{flags}|{settings}|{marks}|{entries}|{tokens}"
+        sealed = f"|{self.sealed.runs}" if self.sealed.runs else ""
+        whole = f"{flags}|{settings}|{marks}|{entries}|{tokens}{sealed}"
         return hashlib.sha256(whole.encode()).hexdigest()[:16]
+
+    def without(self, sealed: NodeSet) -> FocusState:
+        """The state once exactly these gists are sealed: the window shows no more of what lies below them."""
+        context = self.context.without(sealed)
+        number = self.allocator.refocus
+        residency = {entry.node: self.residency.get(entry.node, number) for entry in context.entries()}
+        return replace(self, context=context, residency=residency, sealed=sealed)
 
     def keyframe(self, tokens: str) -> Keyframe:
         """The state as a trace keeps it from time to time, given the hash of the lifetime's tokens."""

@@ -5,6 +5,11 @@ from __future__ import annotations
 from amgs_focus.records import NodeRef
 
 
+def span_id(node: NodeRef) -> int:
+    """One number for a node, unique over all levels."""
+    return (node.level << 48) | node.index
+
+
 def parent_of(node: NodeRef, block_size: int) -> NodeRef:
     """The gist above a node: of its block alone at level 0, of K siblings above."""
     return NodeRef(node.level + 1, node.index if node.level == 0 else node.index // block_size)

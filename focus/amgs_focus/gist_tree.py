@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -19,13 +18,17 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.base_model import BaseModel
+from amgs_focus.catalogue import Catalogue, overlapping
 from amgs_focus.ctx_file import Rows
 from amgs_focus.errors import CtxError, FocusError
 from amgs_focus.gistnet import GistEncoder
-from amgs_focus.lifetime_files import FolderStore, LifetimeStore, MemoryStore, add_span, clip
+from amgs_focus.lifetime_files import FolderStore, LifetimeStore, MemoryStore
+from amgs_focus.node_set import NodeSet
 from amgs_focus.records import NodeRef, SpanKind, SpanSource
 from amgs_focus.records import Segment as Segment
+from amgs_focus.span_journal import add_span, clip
 from amgs_focus.token_hash import PIECE, TokenHash
+from amgs_focus.upkeep import BLANK, Act, SpanAbout
 
 BATCH = 64  # nodes encoded at a time: the unit of progress and of cancelling
 
@@ -36,26 +39,6 @@ class Progress(Protocol):
     """Told how far a long action is. Raising from it cancels the action, which then leaves nothing behind."""
 
     def __call__(self, done: int, total: int, doing: str) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class GistNode:
-    """A node and its place in the tree. MegaContext, "Suggested data structures"; ids as `span_id` makes
-    them.
-    """
-
-    span_id: int
-    level: str
-    start_token: int
-    end_token: int
-    parent_id: int | None
-    child_ids: tuple[int, ...]
-    embedding: torch.Tensor | None
-
-
-def span_id(node: NodeRef) -> int:
-    """One number for a node, unique over all levels."""
-    return (node.level << 48) | node.index
 
 
 class LifetimeTree:
@@ -77,6 +60,7 @@ class LifetimeTree:
         self._truncations: list[int] = []
         self._generation = 0
         self._hash = TokenHash()
+        self.catalogue = Catalogue(self._store, block_size)
         self._spans, self._open = self._recover()
         self._starts = [span.start for span in self._spans]
         self._hash.cut(len(self._store.level(0)), self._store.level(0))
@@ -157,7 +141,15 @@ class LifetimeTree:
 
     def is_stale(self, node: NodeRef) -> bool:
         """Whether the node's gist was made by another version of the encoder."""
-        return node.level > 0 and self._store.gist_version(node.level) != self._gist.version
+        return node.level > 0 and self.gist_version(node.level) != self._gist.version
+
+    def gist_version(self, level: int) -> int:
+        """Version of the encoder that made a level's gists."""
+        return self._store.gist_version(level)
+
+    def is_sealed(self, node: NodeRef) -> bool:
+        """Whether the node's detail was forgotten, so that it may not be expanded."""
+        return self.catalogue.is_sealed(node)
 
     def tokens(self, start: int, end: int) -> Tokens:
         """Token ids [start, end), a copy."""
@@ -172,7 +164,13 @@ class LifetimeTree:
         return torch.from_numpy(rows).view(-1, self.slots, self._width)
 
     def text(self, start: int, end: int) -> str:
-        return self._model.decode([int(token) for token in self.tokens(start, end)])
+        """Tokens [start, end) as text; what was purged is only named."""
+        pieces, at = [], start
+        for low, high in (*overlapping(self.catalogue.gone(0), start, end), (end, end)):
+            pieces.append(self._model.decode([int(token) for token in self.tokens(at, low)]))
+            pieces += [f"[{high - low} tokens purged]"] * (low < high)
+            at = high
+        return "".join(pieces)
 
     def sources(self, start: int, end: int) -> tuple[SpanSource, ...]:
         """Where tokens [start, end) came from: spans in order that tile it, clipped to it."""
@@ -189,23 +187,6 @@ class LifetimeTree:
     def spans(self) -> tuple[SpanSource, ...]:
         """Where the whole lifetime came from, in order."""
         return tuple(self._spans)
-
-    def node(self, ref: NodeRef) -> GistNode:
-        """The node as the specification draws it. Raises FocusError when it is not there."""
-        if not self.exists(ref):
-            raise FocusError(f"{ref} is not in the lifetime.", way_out="Name a node of the map.")
-        start, end = self.span(ref)
-        parent = NodeRef(ref.level + 1, ref.index if ref.level == 0 else ref.index // self._block_size)
-        children = self.children(ref)
-        return GistNode(
-            span_id=span_id(ref),
-            level=f"L{ref.level}",
-            start_token=start,
-            end_token=end,
-            parent_id=span_id(parent) if self.exists(parent) else None,
-            child_ids=tuple(span_id(child) for child in children),
-            embedding=self.gists(ref.level, ref.index, ref.index + 1)[0] if ref.level else None,
-        )
 
     def children(self, ref: NodeRef) -> tuple[NodeRef, ...]:
         """What an expansion puts in its place: one block for a level-1 gist, K gists for a higher one."""
@@ -227,6 +208,7 @@ class LifetimeTree:
         source: str | None = None,
         kind: SpanKind = "memory",
         label: str = "",
+        about: SpanAbout = BLANK,
         progress: Progress | None = None,
     ) -> None:
         """Add tokens at the end and roll up every gist that became complete.
@@ -244,17 +226,39 @@ class LifetimeTree:
             self._append_tokens(ids.astype(np.uint32))
             self.roll_up(progress)
             span = SpanSource(start, start + len(ids), source, kind, label)
-            self._store.record(span, self._open)
+            self._store.record(span, self._open, about)
         except BaseException:
             self._cut(start)
             raise
         add_span(self._spans, span)
+        self.catalogue.came(start, about)
         self._starts = self._starts if len(self._starts) == len(self._spans) else [*self._starts, start]
 
     def append_segment(self, segment: Segment, progress: Progress | None = None) -> None:
         """Encode one segment by itself, so that its boundary is exact, and append it."""
-        tokens = self._model.encode(segment.text)
-        self.append(tokens, source=segment.source, kind=segment.kind, label=segment.label, progress=progress)
+        self.append(
+            self._model.encode(segment.text),
+            source=segment.source,
+            kind=segment.kind,
+            label=segment.label,
+            about=SpanAbout.of(segment.meta),
+            progress=progress,
+        )
+
+    def act(self, act: Act) -> None:
+        """Forget, restore or purge what lies below some gists. Raises FocusError when that changes nothing."""
+        self.catalogue.act(act)
+        if act.kind == "restore":
+            self.catalogue.usage.restored(act.nodes, self.length)
+        if act.kind == "purge":
+            whole = len(self._store.level(0))
+            self._hash = TokenHash()
+            self._hash.cut(whole, self._store.level(0))
+            self._truncations.append(min((low for low, _ in self.catalogue.gone(0)), default=whole))
+
+    def seal(self, sealed: NodeSet) -> None:
+        """Have exactly these gists sealed, beside what was purged."""
+        self.catalogue.seal(sealed)
 
     def truncate(self, length: int) -> None:
         """Step back to the first `length` tokens; nodes that are no longer complete go."""
@@ -274,12 +278,25 @@ class LifetimeTree:
         self._gist = gist
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Make every gist anew with the present encoder."""
-        for level in sorted(self._store.levels(), reverse=True):
-            if level:
-                self._store.reset_level(level, self._gist.version)
+        """Make every gist anew with the present encoder, each in its place; what was purged stays as it is.
+
+        Stopped in between, the level is stale still, and every gist the old one or the new one.
+        """
+        total = sum(self.count(level) for level in self._store.levels() if level)
+        done = 0
         self._generation += 1
-        self.roll_up(progress)
+        for level in range(1, self.depth + 1):
+            first = 0
+            gone = self.catalogue.gone(level)
+            for low, high in (*gone, (self.count(level), self.count(level))):
+                for at in range(first, low, BATCH):
+                    if progress is not None:
+                        progress(done, total, "gists")
+                    stop = min(low, at + BATCH)
+                    self._store.level(level).overwrite(at, self._encode(level, at, stop))
+                    done += stop - at
+                first = high
+            self._store.say_version(level, self._gist.version)
 
     def roll_up(self, progress: Progress | None = None) -> None:
         """Encode every node whose children are complete, lowest level first."""
@@ -346,6 +363,7 @@ class LifetimeTree:
             self._store.level(level).truncate(keep)
         self._spans = clip(self._spans, length)
         self._starts = [span.start for span in self._spans]
+        self.catalogue.cut(length)
         self._truncations.append(length)
         self._hash.cut(whole, self._store.level(0))
 
@@ -358,7 +376,8 @@ class LifetimeTree:
 
     def _recover(self) -> tuple[list[SpanSource], list[int]]:
         """Bring rows and journal to one length after a crash between them, and fill in missing gists."""
-        spans, open_tokens = self._store.load()
+        told = self._store.load()
+        spans, open_tokens = told.spans, told.open
         length = spans[-1].end if spans else 0
         whole = length - length % self._block_size
         held = len(self._store.level(0))
@@ -373,9 +392,17 @@ class LifetimeTree:
                 f"L0.ctx holds tokens outside the vocabulary of {self._model.card.name}.",
                 way_out="Open it with the model that wrote it.",
             )
+        upkeep = told.upkeep.cut(length, self._block_size)
         for level in self._store.levels():
             if level:
                 self._store.level(level).truncate(length // self._block_size**level)
+        for run in upkeep.purged.runs:
+            if run.stop > self.count(run.level):
+                raise CtxError(
+                    f"L{run.level}.ctx has lost gists of spans that were purged.",
+                    way_out="Restore the file from a copy: nothing else holds what they stood for.",
+                )
+        self.catalogue.begin(upkeep)
         self._open = open_tokens
         self.roll_up()
         return spans, open_tokens

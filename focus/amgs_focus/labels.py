@@ -83,7 +83,7 @@ def candidates(context: WorkingContext, tree: TreeShape) -> tuple[Candidate, ...
     found = []
     keep = SINKS
     for place, entry in enumerate(context.entries()):
-        if entry.level:
+        if entry.level and not tree.is_sealed(entry.node):
             found.append(Candidate(entry.node, "expand", context.expand(place)[0], keep))
         parent = parent_of(entry.node, context.block_size)
         if _closable(context, tree, place, parent):

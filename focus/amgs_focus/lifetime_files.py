@@ -1,31 +1,30 @@
 """Where a lifetime's rows live: in memory, or in a folder of .ctx files beside a journal of where each span
 came from.
 
-The journal (`spans.jsonl`) holds one line an append, with the source and the tokens of the open block, and
-is written after the rows. What it does not know did not happen: opening a folder cuts the rows back to its
-last whole line.
+The journal is written after the rows, and what it does not know did not happen: opening a folder cuts the rows
+back to its last whole line.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import os
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from amgs_focus.ctx_file import FP16, HEADER_BYTES, UINT32, CtxFile, CtxHeader, Rows, repair, unwritten
+from amgs_focus.ctx_file import FP16, FRESH, HEADER_BYTES, UINT32, CtxFile, CtxHeader, Rows, repair
 from amgs_focus.errors import CtxError
 from amgs_focus.records import SpanSource
+from amgs_focus.span_journal import Journalled, SpanJournal
+from amgs_focus.upkeep import BLANK, SpanAbout
+from amgs_focus.usage import Usage
 
-JOURNAL = "spans.jsonl"
 LOCK = "lock"
-JOURNAL_FORMAT = "amgs-spans-1"
 
 
 class RowStore(Protocol):
@@ -36,6 +35,8 @@ class RowStore(Protocol):
     def rows(self, start: int, stop: int) -> Rows: ...
 
     def append(self, rows: Rows) -> None: ...
+
+    def overwrite(self, start: int, rows: Rows) -> None: ...
 
     def truncate(self, count: int) -> None: ...
 
@@ -64,6 +65,9 @@ class MemoryRows:
         self._rows[self._count : needed] = rows
         self._count = needed
 
+    def overwrite(self, start: int, rows: Rows) -> None:
+        self._rows[start : start + len(rows)] = rows
+
     def truncate(self, count: int) -> None:
         self._count = min(self._count, max(0, count))
 
@@ -81,20 +85,33 @@ class LifetimeStore(Protocol):
         """The levels that are there, lowest first."""
         ...
 
-    def load(self) -> tuple[list[SpanSource], list[int]]:
-        """The spans and the open block's tokens as last recorded."""
+    @property
+    def usage(self) -> Usage:
+        """How the lifetime was looked at."""
         ...
 
-    def record(self, span: SpanSource, open_tokens: list[int]) -> None: ...
+    def load(self) -> Journalled:
+        """The spans, the open block's tokens and the upkeep as last recorded."""
+        ...
+
+    def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None: ...
 
     def record_cut(self, length: int, open_tokens: list[int]) -> None: ...
+
+    def note(self, line: Mapping[str, Any]) -> None:
+        """Record a line of upkeep."""
+        ...
+
+    def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
+        """Make rows of a level zeros, for good."""
+        ...
 
     def gist_version(self, level: int) -> int:
         """Version of the encoder that made this level's gists."""
         ...
 
-    def reset_level(self, number: int, gist_version: int) -> None:
-        """Empty a gist level; what follows is made by another encoder."""
+    def say_version(self, level: int, gist_version: int) -> None:
+        """Say that another version of the encoder made this level's gists."""
         ...
 
     def close(self) -> None: ...
@@ -108,6 +125,7 @@ class MemoryStore:
         self._default = gist_version
         self._versions: dict[int, int] = {}
         self._levels: dict[int, MemoryRows] = {}
+        self.usage = Usage()
 
     def level(self, number: int) -> RowStore:
         if number not in self._levels:
@@ -117,21 +135,28 @@ class MemoryStore:
     def levels(self) -> tuple[int, ...]:
         return tuple(sorted(self._levels))
 
-    def load(self) -> tuple[list[SpanSource], list[int]]:
-        return [], []
+    def load(self) -> Journalled:
+        return Journalled()
 
-    def record(self, span: SpanSource, open_tokens: list[int]) -> None:
+    def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
         """Nothing to do: the tree itself is the record."""
 
     def record_cut(self, length: int, open_tokens: list[int]) -> None:
         """Nothing to do: the tree itself is the record."""
 
+    def note(self, line: Mapping[str, Any]) -> None:
+        """Nothing to do: the tree itself is the record."""
+
+    def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
+        rows = self.level(level)
+        for start, stop in ranges:
+            rows.overwrite(start, np.zeros_like(rows.rows(start, stop)))
+
     def gist_version(self, level: int) -> int:
         return self._versions.get(level, self._default)
 
-    def reset_level(self, number: int, gist_version: int) -> None:
-        self.level(number).truncate(0)
-        self._versions[number] = gist_version
+    def say_version(self, level: int, gist_version: int) -> None:
+        self._versions[level] = gist_version
 
     def close(self) -> None:
         self._levels.clear()
@@ -161,9 +186,12 @@ class FolderStore:
                 f"{folder} cannot be made ({error.strerror}).", way_out="Choose another folder."
             ) from error
         self._lock = _locked(folder)
-        self._journal = folder / JOURNAL
+        self._journal = SpanJournal(folder, model, block_size)
+        self.usage = Usage(folder)
         number = 0
         try:
+            for left in folder.glob(f"*.ctx{FRESH}"):
+                left.unlink()  # the process was killed before it took the old one's place
             while (path := self._path(number)).exists() or number == 0:
                 if number and path.stat().st_size < HEADER_BYTES and not self._path(number + 1).exists():
                     path.unlink()  # the process was killed while it began this level; its gists are made anew
@@ -182,54 +210,32 @@ class FolderStore:
     def levels(self) -> tuple[int, ...]:
         return tuple(sorted(self._files))
 
-    def load(self) -> tuple[list[SpanSource], list[int]]:
-        """Read the journal; a last line without its end is dropped, any other fault is a CtxError."""
-        if not self._journal.exists():
-            return self._begin_journal()
-        raw = self._journal.read_bytes()
-        if not raw.endswith(b"\n"):
-            raw = raw[: raw.rfind(b"\n") + 1]
-            with self._journal.open("r+b") as handle:
-                handle.truncate(len(raw))
-        spans: list[SpanSource] = []
-        open_tokens: list[int] = []
-        for number, line in enumerate(raw.splitlines(), start=1):
-            try:
-                entry = json.loads(line)
-                if number == 1:
-                    self._check_format(entry)
-                elif "cut" in entry:
-                    spans = clip(spans, int(entry["cut"]))
-                    open_tokens = [int(token) for token in entry["open"]]
-                else:
-                    open_tokens = [int(token) for token in entry.pop("open")]
-                    add_span(spans, SpanSource(**entry))
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise CtxError(
-                    f"Line {number} of {JOURNAL} cannot be read.",
-                    way_out="Restore the folder from a copy, or build the lifetime anew.",
-                ) from error
-        return (spans, open_tokens) if raw else self._begin_journal()
+    def load(self) -> Journalled:
+        return self._journal.load(len(self._open(0)))
 
-    def record(self, span: SpanSource, open_tokens: list[int]) -> None:
-        self._append({**asdict(span), "open": open_tokens})
+    def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
+        self._journal.appended(span, open_tokens, about)
 
     def record_cut(self, length: int, open_tokens: list[int]) -> None:
-        self._append({"cut": length, "open": open_tokens})
+        self._journal.cut(length, open_tokens)
+
+    def note(self, line: Mapping[str, Any]) -> None:
+        self._journal.write(line)
 
     def gist_version(self, level: int) -> int:
         return self._open(level).header.gist_version
 
-    def reset_level(self, number: int, gist_version: int) -> None:
-        self._open(number).close()
-        path = self._path(number)
-        path.unlink()
+    def say_version(self, level: int, gist_version: int) -> None:
         self._gist_version = gist_version
-        self._files[number] = CtxFile.create(path, self._header(number))
+        self._open(level).say_version(gist_version)
+
+    def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
+        self._open(level).blank(ranges)
 
     def close(self) -> None:
         for file in self._files.values():
             file.close()
+        self.usage.close()
         self._lock.close()
 
     def _open(self, number: int) -> CtxFile:
@@ -265,32 +271,6 @@ class FolderStore:
             gist_version=self._gist_version if number else 0,
         )
 
-    def _begin_journal(self) -> tuple[list[SpanSource], list[int]]:
-        """A new journal; tokens that are there without one (it was deleted) stay, from no known source."""
-        self._append({"format": JOURNAL_FORMAT, "model": self._model, "block_size": self._block_size})
-        spans: list[SpanSource] = []
-        add_span(spans, SpanSource(0, len(self._open(0)), None))
-        for span in spans:
-            self.record(span, [])
-        return spans, []
-
-    def _check_format(self, entry: dict[str, Any]) -> None:
-        if entry["format"] != JOURNAL_FORMAT or entry["block_size"] != self._block_size:
-            raise ValueError(entry["format"])
-
-    def _append(self, entry: dict[str, Any]) -> None:
-        """Add a line. Raises CtxError when the disk is full; the journal then holds what it held."""
-        held = self._journal.stat().st_size if self._journal.exists() else 0
-        try:
-            with self._journal.open("ab") as handle:
-                handle.write(json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n")
-                handle.flush()
-                os.fsync(handle.fileno())
-        except OSError as error:
-            if self._journal.exists():
-                os.truncate(self._journal, held)
-            raise unwritten(self._journal, error) from error
-
 
 def _locked(folder: Path) -> IO[str]:
     """The lock of a folder, held until it is closed or its holder dies; raises CtxError that names the holder.
@@ -322,26 +302,3 @@ def _locked(folder: Path) -> IO[str]:
     file.write(f"{os.getpid()}\n")
     file.flush()
     return file
-
-
-def add_span(spans: list[SpanSource], span: SpanSource) -> None:
-    """Append a span in place; one that only continues the last one lengthens it."""
-    if span.end <= span.start:
-        return
-    if spans:
-        last = spans[-1]
-        if (last.source, last.kind, last.label) == (span.source, span.kind, span.label) and (
-            span.kind == "generated"
-        ):
-            spans[-1] = SpanSource(last.start, span.end, span.source, span.kind, span.label)
-            return
-    spans.append(span)
-
-
-def clip(spans: list[SpanSource], length: int) -> list[SpanSource]:
-    """The spans of the first `length` tokens."""
-    kept = [span for span in spans if span.start < length]
-    if kept and kept[-1].end > length:
-        last = kept[-1]
-        kept[-1] = SpanSource(last.start, length, last.source, last.kind, last.label)
-    return kept

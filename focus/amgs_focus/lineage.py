@@ -12,6 +12,7 @@ from amgs_focus.records import Decision, NodeRef, Reason, Refocus, StepRecord
 from amgs_focus.replay import outcome
 from amgs_focus.trace import (
     NAMES,
+    Acted,
     Asked,
     Branched,
     Configured,
@@ -25,9 +26,9 @@ from amgs_focus.trace import (
     faulty,
 )
 
-Change = Literal["nothing", "text", "question", "override", "setting", "refocus", "token", "end"]
+Change = Literal["nothing", "text", "question", "override", "setting", "upkeep", "refocus", "token", "end"]
 
-_MOVES = (Ingested, Asked, Overridden, Configured, StepRecord)
+_MOVES = (Ingested, Asked, Overridden, Configured, Acted, StepRecord)
 
 
 @dataclass(slots=True)
@@ -262,6 +263,8 @@ def _alike(a: Record, b: Record) -> bool:
         return a.question == b.question
     if isinstance(a, Configured) and isinstance(b, Configured):
         return (a.key, a.value) == (b.key, b.value)
+    if isinstance(a, Acted) and isinstance(b, Acted):
+        return (a.kind, a.nodes) == (b.kind, b.nodes)
     return a == b
 
 
@@ -307,6 +310,7 @@ def _what(a: Record | None, b: Record | None) -> Change:
 _CHANGES: tuple[tuple[type[Record], Change], ...] = (
     (Overridden, "override"),
     (Configured, "setting"),
+    (Acted, "upkeep"),
     (Asked, "question"),
     (Ingested, "text"),
 )
@@ -324,6 +328,8 @@ def _told(move: Record | None) -> str:
         return f"sets {move.key} to {move.value}"
     if isinstance(move, Asked):
         return f"asks {move.question!r}"
+    if isinstance(move, Acted):
+        return f"{move.kind}s the detail of {len(move.act.nodes)} gists"
     if isinstance(move, Ingested):
         return f"reads {len(move.segments)} segments in"
     return "refocuses at the operator's word"

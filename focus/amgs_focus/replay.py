@@ -10,6 +10,7 @@ from amgs_focus.errors import TraceError
 from amgs_focus.plain_data import rounded
 from amgs_focus.records import Refocus, StepRecord
 from amgs_focus.trace import (
+    Acted,
     Asked,
     Branched,
     Configured,
@@ -116,6 +117,8 @@ def _replay_one(event: TraceEvent, runtime: FocusRuntime) -> None:
         runtime.back(record.steps)
     elif isinstance(record, Configured):
         runtime.configure(record.key, record.value)
+    elif isinstance(record, Acted):
+        runtime.act(record.act)
     elif isinstance(record, Switched):
         runtime.switch(record.name)
     elif isinstance(record, Branched) and record.chosen:

@@ -17,6 +17,7 @@ from amgs_focus.allocator import make_room
 from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import BudgetError, FocusError
 from amgs_focus.focus_state import FocusState
+from amgs_focus.forgetting import require_in_reach
 from amgs_focus.gist_tree import LifetimeTree, Progress, Segment
 from amgs_focus.gistnet import GistEncoder, for_model
 from amgs_focus.prefix import PerfClock, PrefixReader
@@ -37,8 +38,9 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.sink import TraceSink
 from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.timeline import Move, Timeline
+from amgs_focus.upkeep import Act
 from amgs_focus.utility import measure
-from amgs_focus.working_context import WorkingContext, assemble
+from amgs_focus.working_context import WorkingContext, assemble, tail_start
 
 KEYFRAMES = 64  # steps between two keyframes of the trace
 
@@ -82,10 +84,12 @@ class FocusRuntime:
                 title="The window is too large",
                 way_out=f"Set the window to {positions} or less, or choose another model.",
             )
+        require_in_reach(tree, tail_start(tree.length, tree.block_size, settings.tail_blocks))
         self._reader = PrefixReader(model, clock)
         self._generator = generator or torch.Generator().manual_seed(settings.seed)
         self._measured: dict[NodeRef, Measurement] = {}
-        self._state = FocusState(self._assembled(settings), settings, random=self._random_state(settings))
+        begun = FocusState(self._assembled(settings), settings, random=self._random_state(settings))
+        self._state = replace(begun, sealed=tree.catalogue.sealed)
         self._timeline = Timeline(self._tree, self._reader, self._state)
 
     @property
@@ -276,6 +280,20 @@ class FocusRuntime:
             self._trace.configured(key, value, self.state_hash())
         return self.snapshot()
 
+    def act(self, act: Act) -> FocusView:
+        """Forget what lies below some gists, restore it, or purge it for good; the window then shows no more of it.
+
+        Stepping back takes a forgetting or a restoring back too; before a purge nothing can be stepped back to.
+        Raises FocusError for an act that changes nothing.
+        """
+        self._tree.act(act)
+        self._take(Move(self._state.without(self._tree.catalogue.sealed)))
+        if act.kind == "purge":
+            self._timeline = Timeline(self._tree, self._reader, self._state)
+        if self._trace is not None:
+            self._trace.acted(act, self.state_hash())
+        return self.snapshot()
+
     def measure(self, entry: int | NodeRef, kind: Action | None = None) -> Measurement:
         """Counterfactual ΔNLL of expanding, or else collapsing, an entry over the lifetime's last H tokens.
 
@@ -285,6 +303,7 @@ class FocusRuntime:
         found = measure(self._state.context, self._tree, place, self.settings.horizon, self._clock, kind)
         found = replace(found, step=self._state.step)
         self._measured[self._state.context.entries()[place].node] = found
+        self._tree.catalogue.usage.measured(found)
         if self._trace is not None:
             self._trace.measured(found)
         return found
@@ -387,9 +406,12 @@ class FocusRuntime:
             self._trace.branched(forked, False, "")
 
     def _refocused(self, state: FocusState, *, forced: bool) -> tuple[FocusState, Refocus]:
-        return refocus(
+        after, record = refocus(
             state, self._tree, self._scorer, state.settings, self._reader, self._clock, forced=forced
         )
+        tau = after.allocator.thresholds.expand(state.settings)
+        self._tree.catalogue.usage.refocused(after.context, record, tau)
+        return after, record
 
     def _decode(self, progress: Progress | None) -> tuple[StepRecord, FocusState]:
         """Refocus if due, then one token. The lifetime has grown by it; the state after is only returned."""
@@ -459,6 +481,7 @@ class FocusRuntime:
     def _restore(self, shared: int | None = None) -> None:
         """Be where the timeline is. shared: the step up to which it is where it was; here, where None."""
         self._state = state = self._timeline.state
+        self._tree.seal(state.sealed)
         if state.random is not None:
             self._generator.set_state(state.random)
         known = state.step if shared is None else shared

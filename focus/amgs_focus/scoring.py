@@ -13,7 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs_focus.gist_tree import LifetimeTree, span_id
+from amgs_focus.geometry import span_id
+from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.records import Legality
 from amgs_focus.working_context import WorkingContext
 

@@ -15,6 +15,7 @@ from amgs_focus.records import (
     Segment,
     StepRecord,
 )
+from amgs_focus.upkeep import Act
 
 
 class TraceSink(Protocol):
@@ -42,3 +43,5 @@ class TraceSink(Protocol):
     def keyframed(self, keyframe: Keyframe) -> None: ...
 
     def switched(self, name: str, state_hash: str) -> None: ...
+
+    def acted(self, act: Act, state_hash: str) -> None: ...

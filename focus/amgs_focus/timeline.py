@@ -15,6 +15,7 @@ from amgs_focus.focus_state import FocusState
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.prefix import PrefixReader
 from amgs_focus.records import BranchView, SpanSource, StepRecord
+from amgs_focus.upkeep import BLANK, SpanAbout
 
 MAIN = "main"
 
@@ -25,6 +26,7 @@ class Piece:
 
     tokens: tuple[int, ...]
     span: SpanSource
+    about: SpanAbout = BLANK
 
 
 @dataclass(slots=True, eq=False)
@@ -93,7 +95,9 @@ class Timeline:
         move = self._line.moves[self._place]
         for piece in move.pieces or ():
             span = piece.span
-            self._tree.append(piece.tokens, source=span.source, kind=span.kind, label=span.label)
+            self._tree.append(
+                piece.tokens, source=span.source, kind=span.kind, label=span.label, about=piece.about
+            )
         self._place += 1
         return move
 
@@ -104,7 +108,11 @@ class Timeline:
         start, end = self.state.context.lifetime, move.after.context.lifetime
         if move.pieces is None:
             move.pieces = tuple(
-                Piece(tuple(int(token) for token in self._tree.tokens(span.start, span.end)), span)
+                Piece(
+                    tuple(int(token) for token in self._tree.tokens(span.start, span.end)),
+                    span,
+                    self._tree.catalogue.about(span.start),
+                )
                 for span in self._tree.sources(start, end)
             )
         if start < self._tree.length:
@@ -114,7 +122,7 @@ class Timeline:
 
     def back_steps(self, n: int) -> None:
         """Undo the last n decoded tokens and all that came between. Raises FocusError when there are fewer."""
-        known = self.steps
+        known = self.steps - self._start.step
         if not 0 < n <= known:
             raise FocusError(
                 f"{known} steps can be undone, not {n}.",
@@ -144,9 +152,9 @@ class Timeline:
 
         Raises FocusError when the branch has no such step.
         """
-        if not 0 <= step <= self.steps_known:
+        if not self._start.step <= step <= self.steps_known:
             raise FocusError(
-                f"The branch {self.name!r} has steps 0 to {self.steps_known}, not {step}.",
+                f"The branch {self.name!r} has steps {self._start.step} to {self.steps_known}, not {step}.",
                 title="There is no such step",
                 way_out="Name one of them.",
             )
@@ -196,9 +204,9 @@ class Timeline:
             name=line.name,
             parent=line.parent,
             at=line.at,
-            steps=len(steps),
+            steps=self._start.step + len(steps),
             active=line is self._line,
-            text="".join(record.text for record in steps[line.at :]),
+            text="".join(record.text for record in steps[max(0, line.at - self._start.step) :]),
             state_hash=steps[-1].state_hash if steps else "",
         )
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from amgs_focus.errors import TraceError
+from amgs_focus.node_set import NodeSet
 from amgs_focus.plain_data import build, rounded
 from amgs_focus.records import (
     BranchView,
@@ -29,6 +30,7 @@ from amgs_focus.records import (
     Segment,
     StepRecord,
 )
+from amgs_focus.upkeep import Act, ActKind
 
 FORMAT = "amgs-focus-trace-2"
 
@@ -115,6 +117,24 @@ class Switched:
 
 
 @dataclass(frozen=True, slots=True)
+class Acted:
+    """Spans were forgotten, restored or purged, and the state after it. nodes: runs (level, first, stop)."""
+
+    id: int
+    kind: ActKind
+    nodes: tuple[tuple[int, int, int], ...]
+    at: str
+    by: str
+    why: str
+    state_hash: str
+
+    @property
+    def act(self) -> Act:
+        """As it is done again; what the lifetime's own record held of it is not in the trace."""
+        return Act(self.id, self.kind, NodeSet.joined(self.nodes), self.at, self.by, self.why)
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The trace was closed in order. events: lines between the header and this one."""
 
@@ -131,6 +151,7 @@ Record = (
     | Configured
     | Branched
     | Switched
+    | Acted
     | Keyframe
     | Measurement
     | Ended
@@ -146,6 +167,7 @@ KINDS: dict[str, type[Any]] = {
     "setting": Configured,
     "branch": Branched,
     "switch": Switched,
+    "upkeep": Acted,
     "keyframe": Keyframe,
     "measure": Measurement,
     "end": Ended,
@@ -241,6 +263,21 @@ class TraceWriter:
 
     def switched(self, name: str, state_hash: str) -> None:
         self._record(Switched(name, state_hash))
+
+    def acted(self, act: Act, state_hash: str) -> None:
+        runs = tuple(tuple(run) for run in act.nodes.runs)
+        self._write(
+            "upkeep",
+            {
+                "id": act.id,
+                "kind": act.kind,
+                "nodes": runs,
+                "at": act.at,
+                "by": act.by,
+                "why": act.why,
+                "state_hash": state_hash,
+            },
+        )
 
     def keyframed(self, keyframe: Keyframe) -> None:
         self._record(keyframe)

@@ -33,6 +33,12 @@ def measure(
     entry = context.entries()[place]
     kind = kind or ("expand" if entry.level else "collapse")
     if kind == "expand":
+        if tree.is_sealed(entry.node):
+            raise FocusError(
+                f"What stood below {entry.node} was forgotten.",
+                title="Nothing to measure",
+                way_out="`focus restore` brings back what was not purged.",
+            )
         node, coarse = entry.node, context
         fine, _ = context.expand(place)
     else:

@@ -125,7 +125,7 @@ def _entry_view(runtime: FocusRuntime, place: int, decisions: Decisions) -> Entr
         reason=decision.reason if decision else "",
         rank=decision.rank if decision else 0,
         cooldown=max(0, *waits),
-        expandable=entry.level > 0,
+        expandable=entry.level > 0 and not tree.is_sealed(entry.node),
         collapsible=_collapsible(entry, context, tree),
         protected=entry.end > context.tail_start,
         pinned="pin" in overrides,

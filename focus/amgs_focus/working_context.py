@@ -8,7 +8,7 @@ one a slot.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from amgs_focus.errors import BudgetError, FocusError
 from amgs_focus.geometry import children_cost as children_cost
 from amgs_focus.geometry import parent_of as parent_of
+from amgs_focus.geometry import span_id
 from amgs_focus.geometry import tail_start as tail_start
-from amgs_focus.gist_tree import LifetimeTree, span_id
+from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.records import Band, NodeRef
 
 SINKS = 4
@@ -48,6 +49,8 @@ class TreeShape(Protocol):
     def count(self, level: int) -> int: ...
 
     def is_stale(self, node: NodeRef) -> bool: ...
+
+    def is_sealed(self, node: NodeRef) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +175,18 @@ class WorkingContext:
                 bands.append(Band(entry.start, entry.end, entry.level))
         return tuple(bands)
 
+    def standing(self) -> frozenset[NodeRef]:
+        """The complete gists whose detail stands in the window, outside the tail."""
+        found: set[NodeRef] = set()
+        for entry in self.items:
+            above = parent_of(entry.node, self.block_size)
+            while (
+                above not in found and gist_entry(above, self.block_size, self.slots).end <= self.tail_start
+            ):
+                found.add(above)
+                above = parent_of(above, self.block_size)
+        return frozenset(found)
+
     def codes(self) -> Codes:
         """(W,) what stands at each position: equal codes over one lifetime mean equal embeddings."""
         pieces = [np.arange(-SINKS, 0, dtype=np.int64)]
@@ -197,6 +212,18 @@ class WorkingContext:
         if first is None or self.items[first : first + len(children)] != children:
             raise FocusError(f"The children of {node} are not all in the working context.")
         return self.apply(Edit(first, children, (gist_entry(node, self.block_size, self.slots),)))
+
+    def without(self, sealed: Container[NodeRef]) -> WorkingContext:
+        """The same with the coarsest sealed gist, outside the tail, in the place of what stands below it."""
+        items: list[Entry] = []
+        for entry in self.items:
+            found, above = entry, parent_of(entry.node, self.block_size)
+            while (gist := gist_entry(above, self.block_size, self.slots)).end <= self.tail_start:
+                found = gist if above in sealed else found
+                above = parent_of(above, self.block_size)
+            if not items or items[-1] != found:
+                items.append(found)
+        return self._with(tuple(items), self.lifetime)
 
     def children(self, entry: Entry) -> tuple[Entry, ...]:
         """What stands for the same span one level finer."""
@@ -381,7 +408,8 @@ def spread(tree: TreeShape, window: int, tail_blocks: int, *, headroom: int = 0)
             step = children_cost(entry.node, tree.block_size, tree.slots) - entry.cost
             if context.free - headroom < step:
                 break
-            context, _ = context.expand(place)
+            if not tree.is_sealed(context.entries()[place].node):
+                context, _ = context.expand(place)
     context.check()
     return context
 

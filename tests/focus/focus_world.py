@@ -51,6 +51,7 @@ class Shape:
     block_size: int = 4
     slots: int = 1
     stale: set[NodeRef] = field(default_factory=set)
+    sealed: set[NodeRef] = field(default_factory=set)
 
     @property
     def depth(self) -> int:
@@ -64,6 +65,9 @@ class Shape:
 
     def is_stale(self, node: NodeRef) -> bool:
         return node in self.stale
+
+    def is_sealed(self, node: NodeRef) -> bool:
+        return node in self.sealed
 
 
 class Told:

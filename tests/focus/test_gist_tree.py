@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from amgs_focus.ctx_file import CtxFile
 from amgs_focus.errors import CtxError, FocusError
-from amgs_focus.gist_tree import LifetimeTree, Segment, span_id
+from amgs_focus.geometry import span_id
+from amgs_focus.gist_node import node_of
+from amgs_focus.gist_tree import LifetimeTree, Segment
 from amgs_focus.gistnet import PointerEncoder
 from amgs_focus.records import NodeRef, SpanSource
 from amgs_focus.tiny import TinyModel
@@ -113,16 +115,16 @@ def test_the_pointer_gist_of_a_level_is_a_token_below_it() -> None:
 
 def test_a_node_is_as_the_specification_draws_it() -> None:
     tree = small_tree(40)
-    node = tree.node(NodeRef(1, 2))
+    node = node_of(tree, NodeRef(1, 2))
     assert (node.level, node.start_token, node.end_token) == ("L1", 8, 12)
     assert node.parent_id == span_id(NodeRef(2, 0))
     assert node.child_ids == (span_id(NodeRef(0, 2)),)
     assert node.embedding is not None
     assert node.embedding.shape == (1, 64)
-    assert tree.node(NodeRef(2, 2 - 1)).child_ids == tuple(span_id(NodeRef(1, i)) for i in range(4, 8))
-    assert tree.node(NodeRef(1, 9)).parent_id is None
+    assert node_of(tree, NodeRef(2, 2 - 1)).child_ids == tuple(span_id(NodeRef(1, i)) for i in range(4, 8))
+    assert node_of(tree, NodeRef(1, 9)).parent_id is None
     with pytest.raises(FocusError, match="L3#4"):
-        tree.node(NodeRef(3, 4))
+        node_of(tree, NodeRef(3, 4))
 
 
 def test_cancelling_leaves_the_lifetime_as_it_was() -> None:

@@ -6,7 +6,9 @@ reach is that level's nearest one below. Every row that is read is counted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from amgs_focus.ctx_file import Rows
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.lifetime_files import MemoryRows, RowStore
 from amgs_focus.records import SpanSource
+from amgs_focus.span_journal import Journalled
+from amgs_focus.upkeep import BLANK, SpanAbout
+from amgs_focus.usage import Usage
 
 
 @dataclass
@@ -49,6 +54,10 @@ class TiledRows:
         """As any store's."""
         self._more.append(rows)
 
+    def overwrite(self, start: int, rows: Rows) -> None:
+        """As any store's; what is tiled stays."""
+        self._more.overwrite(start - self._tiled, rows)
+
     def truncate(self, count: int) -> None:
         """As any store's."""
         self._more.truncate(count - self._tiled)
@@ -63,6 +72,7 @@ class TiledStore:
 
     def __init__(self, real: LifetimeTree, length: int) -> None:
         self.reads = Reads()
+        self.usage = Usage()
         self._length = length
         self._version = real.gist.version
         self._levels: dict[int, RowStore] = {
@@ -87,11 +97,17 @@ class TiledStore:
         """As any store's."""
         return tuple(sorted(self._levels))
 
-    def load(self) -> tuple[list[SpanSource], list[int]]:
+    def load(self) -> Journalled:
         """One span from nowhere."""
-        return [SpanSource(0, self._length, None)], []
+        return Journalled([SpanSource(0, self._length, None)])
 
-    def record(self, span: SpanSource, open_tokens: list[int]) -> None:
+    def note(self, line: Mapping[str, Any]) -> None:
+        """Nothing outlives the measuring."""
+
+    def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
+        """Nothing is purged while it is measured."""
+
+    def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
         """Nothing outlives the measuring."""
 
     def record_cut(self, length: int, open_tokens: list[int]) -> None:
@@ -102,9 +118,9 @@ class TiledStore:
         del level
         return self._version
 
-    def reset_level(self, number: int, gist_version: int) -> None:
+    def say_version(self, level: int, gist_version: int) -> None:
         """As any store's."""
-        self.level(number).truncate(0)
+        del level
         self._version = gist_version
 
     def close(self) -> None:

@@ -1,0 +1,93 @@
+"""A set of gist-tree nodes as runs of neighbours: what is forgotten comes in long runs, whatever the lifetime's
+length.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from amgs_focus.records import NodeRef
+
+
+class Run(NamedTuple):
+    """Nodes [first, stop) of a level."""
+
+    level: int
+    first: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSet:
+    """Immutable; runs are in order, and neither touch nor overlap, so that equal sets are equal values."""
+
+    runs: tuple[Run, ...] = ()
+
+    @classmethod
+    def of(cls, nodes: Iterable[NodeRef]) -> NodeSet:
+        return cls.joined(Run(node.level, node.index, node.index + 1) for node in nodes)
+
+    @classmethod
+    def joined(cls, runs: Iterable[Sequence[int]]) -> NodeSet:
+        """Runs in any order, overlapping or not. Raises ValueError for one that is none."""
+        merged: list[Run] = []
+        for run in sorted(Run(*map(int, one)) for one in runs):
+            if run.level < 1 or run.first < 0:
+                raise ValueError(f"{run} is no run of gists")
+            if run.stop <= run.first:
+                continue
+            if merged and merged[-1].level == run.level and run.first <= merged[-1].stop:
+                last = merged.pop()
+                run = Run(run.level, last.first, max(last.stop, run.stop))
+            merged.append(run)
+        return cls(tuple(merged))
+
+    def __contains__(self, node: object) -> bool:
+        if not isinstance(node, NodeRef):
+            return False
+        at = bisect.bisect_right(self.runs, (node.level, node.index, float("inf"))) - 1
+        return at >= 0 and self.runs[at].level == node.level and node.index < self.runs[at].stop
+
+    def __iter__(self) -> Iterator[NodeRef]:
+        return (NodeRef(run.level, index) for run in self.runs for index in range(run.first, run.stop))
+
+    def __len__(self) -> int:
+        return sum(run.stop - run.first for run in self.runs)
+
+    def __or__(self, other: NodeSet) -> NodeSet:
+        return NodeSet.joined((*self.runs, *other.runs))
+
+    def __sub__(self, other: NodeSet) -> NodeSet:
+        kept: list[Run] = []
+        for run in self.runs:
+            first = run.first
+            for gone in other.runs:
+                if gone.level != run.level or gone.stop <= first or gone.first >= run.stop:
+                    continue
+                kept.append(Run(run.level, first, gone.first))
+                first = max(first, gone.stop)
+            kept.append(Run(run.level, first, run.stop))
+        return NodeSet.joined(kept)
+
+    def __and__(self, other: NodeSet) -> NodeSet:
+        return self - (self - other)
+
+    def within(self, length: int, block_size: int) -> NodeSet:
+        """The nodes that lie in the first `length` tokens."""
+        return NodeSet.joined(
+            (run.level, run.first, min(run.stop, length // block_size**run.level)) for run in self.runs
+        )
+
+    def levels(self) -> dict[int, int]:
+        """How many nodes of each level."""
+        return {
+            level: sum(run.stop - run.first for run in runs)
+            for level, runs in groupby(self.runs, key=lambda run: run.level)
+        }
+
+
+NOTHING = NodeSet()

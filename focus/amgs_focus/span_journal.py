@@ -1,0 +1,133 @@
+"""The journal of a lifetime (`spans.jsonl`): where each span came from, what is known of it, and what was forgotten.
+
+One line an append, a cut, or an act of upkeep, in order, each on the disk before it counts. What the journal does not
+know did not happen; a last line without its end is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from amgs_focus.ctx_file import unwritten
+from amgs_focus.errors import CtxError
+from amgs_focus.records import SpanSource
+from amgs_focus.upkeep import BLANK, EMPTY, SpanAbout, Upkeep, changed, line_of_span
+
+JOURNAL = "spans.jsonl"
+JOURNAL_FORMAT = "amgs-spans-1"
+
+
+@dataclass
+class Journalled:
+    """What a journal tells: spans in order, the open block's tokens, the upkeep."""
+
+    spans: list[SpanSource] = field(default_factory=list)
+    open: list[int] = field(default_factory=list)
+    upkeep: Upkeep = EMPTY
+
+
+class SpanJournal:
+    """The journal in a folder; `load` begins it where there is none."""
+
+    def __init__(self, folder: Path, model: str, block_size: int) -> None:
+        self._path = folder / JOURNAL
+        self._model = model
+        self._block_size = block_size
+
+    def load(self, tokens: int) -> Journalled:
+        """Read it. Raises CtxError for a line that is damaged, the last one's missing end apart.
+
+        tokens: in the rows; those that are there without a journal (it was deleted) stay, from no known source.
+        """
+        if not self._path.exists():
+            return self._begin(tokens)
+        raw = self._path.read_bytes()
+        if not raw.endswith(b"\n"):
+            raw = raw[: raw.rfind(b"\n") + 1]
+            os.truncate(self._path, len(raw))
+        told = Journalled()
+        for number, line in enumerate(raw.splitlines(), start=1):
+            try:
+                self._take(told, json.loads(line), number)
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                raise CtxError(
+                    f"Line {number} of {JOURNAL} cannot be read.",
+                    way_out="Restore the folder from a copy, or build the lifetime anew.",
+                ) from error
+        return told if raw else self._begin(tokens)
+
+    def appended(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
+        """A span came to the end; the tokens of the open block after it."""
+        self.write(line_of_span(span, open_tokens, about))
+
+    def cut(self, length: int, open_tokens: list[int]) -> None:
+        """Everything after `length` tokens went."""
+        self.write({"cut": length, "open": open_tokens})
+
+    def write(self, entry: Mapping[str, Any]) -> None:
+        """Add a line. Raises CtxError when the disk is full; the journal then holds what it held."""
+        held = self._path.stat().st_size if self._path.exists() else 0
+        try:
+            with self._path.open("ab") as handle:
+                handle.write(json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n")
+                handle.flush()
+                os.fsync(handle.fileno())
+        except OSError as error:
+            if self._path.exists():
+                os.truncate(self._path, held)
+            raise unwritten(self._path, error) from error
+
+    def _take(self, told: Journalled, line: dict[str, Any], number: int) -> None:
+        if number == 1:
+            if line["format"] != JOURNAL_FORMAT or line["block_size"] != self._block_size:
+                raise ValueError(line["format"])
+            return
+        upkeep = changed(told.upkeep, line, self._block_size)
+        if upkeep is not None:
+            told.upkeep = upkeep
+        if "open" in line:
+            told.open = [int(token) for token in line.pop("open")]
+        if "cut" in line:
+            told.spans = clip(told.spans, int(line["cut"]))
+        elif upkeep is None:
+            about = SpanAbout.of(line.pop("about", {}))
+            span = SpanSource(**line)
+            add_span(told.spans, span)
+            if about != BLANK:
+                told.upkeep = replace(told.upkeep, about={**told.upkeep.about, span.start: about})
+
+    def _begin(self, tokens: int) -> Journalled:
+        self.write({"format": JOURNAL_FORMAT, "model": self._model, "block_size": self._block_size})
+        told = Journalled()
+        add_span(told.spans, SpanSource(0, tokens, None))
+        for span in told.spans:
+            self.appended(span, [])
+        return told
+
+
+def add_span(spans: list[SpanSource], span: SpanSource) -> None:
+    """Append a span in place; one that only continues the last one lengthens it."""
+    if span.end <= span.start:
+        return
+    if spans:
+        last = spans[-1]
+        if (last.source, last.kind, last.label) == (span.source, span.kind, span.label) and (
+            span.kind == "generated"
+        ):
+            spans[-1] = SpanSource(last.start, span.end, span.source, span.kind, span.label)
+            return
+    spans.append(span)
+
+
+def clip(spans: list[SpanSource], length: int) -> list[SpanSource]:
+    """The spans of the first `length` tokens."""
+    kept = [span for span in spans if span.start < length]
+    if kept and kept[-1].end > length:
+        last = kept[-1]
+        kept[-1] = SpanSource(last.start, length, last.source, last.kind, last.label)
+    return kept

@@ -1,0 +1,198 @@
+"""What is known and was done about the spans of a lifetime after they were read in: metadata, tags, and what was
+forgotten, restored or purged.
+
+MegaContext, "Pruning lifetime context" and "Curating the core knowledge corpus". Frozen values, and the one
+function that says what each line of the journal changes. The gist over what is forgotten stays, so that the
+window still tiles the lifetime; what lies below it is not shown any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
+
+from amgs_focus.node_set import NOTHING, NodeSet
+from amgs_focus.records import SpanSource
+
+ActKind = Literal["forget", "restore", "purge"]
+ACTS: tuple[ActKind, ...] = ("forget", "restore", "purge")
+
+
+@dataclass(frozen=True, slots=True)
+class SpanAbout:
+    """What is known about one span's text, empty where nothing is.
+
+    time: ISO 8601, when the text was written. trust: in [0, 1]. version: of the document that `path` names;
+    bridges: the keys (`path#section`) of spans that it is related to.
+    """
+
+    domain: str = ""
+    path: str = ""
+    section: str = ""
+    language: str = ""
+    time: str = ""
+    trust: float | None = None
+    version: str = ""
+    bridges: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return f"{self.path}#{self.section}" if self.path else ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> SpanAbout:
+        """From plain data, other names passed over. Raises ValueError for a trust outside [0, 1]."""
+        known = {one.name: given[one.name] for one in fields(cls) if given.get(one.name) not in (None, "")}
+        if "trust" in known:
+            known["trust"] = float(known["trust"])
+            if not 0 <= known["trust"] <= 1:
+                raise ValueError(f"trust is in [0, 1], not {known['trust']}")
+        if "bridges" in known:
+            listed = known["bridges"]
+            known["bridges"] = tuple(listed.split("\n") if isinstance(listed, str) else map(str, listed))
+        return cls(**known)
+
+    def plain(self) -> dict[str, Any]:
+        """Only what is known."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, "", ())}
+
+
+BLANK = SpanAbout()
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A word on tokens [start, end): what lies under it is never forgotten by rule."""
+
+    start: int
+    end: int
+    word: str
+    at: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """What stays on record of a run of nodes whose detail was forgotten.
+
+    checksum: CRC-32 of the tokens, 8 hex digits. parent: id of the gist above the first node, −1 where none is.
+    strength, idle: the least kept and the longest unused of the run. sources: names of what it came from.
+    """
+
+    level: int
+    first: int
+    stop: int
+    start: int
+    end: int
+    checksum: str
+    parent: int
+    strength: float
+    idle: int
+    opened: int
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One change to what is shown: who, when, why and of what. id: from 1, in order."""
+
+    id: int
+    kind: ActKind
+    nodes: NodeSet
+    at: str = ""
+    by: str = ""
+    why: str = ""
+    record: tuple[Descriptor, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        return {**asdict(self), "nodes": [list(run) for run in self.nodes.runs]}
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Act:
+        """From plain data. Raises TypeError, KeyError or ValueError for what is no act."""
+        if given["kind"] not in ACTS:
+            raise ValueError(given["kind"])
+        record = tuple(
+            Descriptor(**{**one, "sources": tuple(one["sources"])}) for one in given.get("record", ())
+        )
+        return cls(**{**given, "nodes": NodeSet.joined(given["nodes"]), "record": record})
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """The whole of it. about: by the start of the span. sealed: gists whose detail is not shown; purged: those
+    of them whose detail is gone for good. blanked: every purge was carried out to its end.
+    """
+
+    about: Mapping[int, SpanAbout] = field(default_factory=dict)
+    tags: tuple[Tag, ...] = ()
+    acts: tuple[Act, ...] = ()
+    sealed: NodeSet = NOTHING
+    purged: NodeSet = NOTHING
+    blanked: bool = True
+
+    @property
+    def next_id(self) -> int:
+        return self.acts[-1].id + 1 if self.acts else 1
+
+    def in_force(self, act: Act) -> bool:
+        """Whether anything of a forgetting still is."""
+        return act.kind == "forget" and bool((act.nodes & self.sealed).runs)
+
+    def acted(self, act: Act) -> Upkeep:
+        """After an act; what is purged stays sealed."""
+        after = replace(self, acts=(*self.acts, act))
+        if act.kind == "forget":
+            return replace(after, sealed=self.sealed | act.nodes)
+        if act.kind == "restore":
+            return replace(after, sealed=self.sealed - (act.nodes - self.purged))
+        gone = act.nodes & self.sealed
+        return replace(after, purged=self.purged | gone, blanked=False)
+
+    def cut(self, length: int, block_size: int) -> Upkeep:
+        """Of the first `length` tokens; the acts stay on record."""
+        return replace(
+            self,
+            about={start: one for start, one in self.about.items() if start < length},
+            tags=tuple(replace(tag, end=min(tag.end, length)) for tag in self.tags if tag.start < length),
+            sealed=self.sealed.within(length, block_size),
+            purged=self.purged.within(length, block_size),
+        )
+
+    def tags_on(self, start: int, end: int) -> tuple[Tag, ...]:
+        """Tags on any of tokens [start, end)."""
+        return tuple(tag for tag in self.tags if tag.start < end and start < tag.end)
+
+
+EMPTY = Upkeep()
+
+
+def changed(upkeep: Upkeep, line: Mapping[str, Any], block_size: int) -> Upkeep | None:
+    """What a line of the journal makes of it, None for a line of another kind.
+
+    Raises TypeError, KeyError or ValueError for a line that is damaged.
+    """
+    if "act" in line:
+        return upkeep.acted(Act.of(line["act"]))
+    if "sealed" in line:
+        return replace(upkeep, sealed=NodeSet.joined(line["sealed"]) | upkeep.purged)
+    if "blanked" in line:
+        return replace(upkeep, blanked=True)
+    if "tag" in line:
+        return replace(upkeep, tags=(*upkeep.tags, Tag(**line["tag"])))
+    if "untag" in line:
+        gone = Tag(**line["untag"])
+        return replace(upkeep, tags=tuple(tag for tag in upkeep.tags if tag != gone))
+    if "about" in line and "start" not in line:
+        listed = {int(start): SpanAbout.of(one) for start, one in line["about"]}
+        return replace(upkeep, about={**upkeep.about, **listed})
+    if "cut" in line:
+        return upkeep.cut(int(line["cut"]), block_size)
+    return None
+
+
+def line_of_span(span: SpanSource, open_tokens: list[int], about: SpanAbout) -> dict[str, Any]:
+    """The journal's line for an append."""
+    line = {**asdict(span), "open": open_tokens}
+    return {**line, "about": about.plain()} if about != BLANK else line

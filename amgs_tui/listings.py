@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from amgs_tui.sifting import Listing, Row, Sift, places
 
 if TYPE_CHECKING:
-    from amgs.model import Block, Candidate, ForecastCase, Neighbourhood
+    from amgs.model import Block, Candidate, Forecast, ForecastCase, Neighbourhood
     from amgs_focus.records import EntryView
     from amgs_tui.verbs.registry import Pane
 
@@ -33,6 +33,11 @@ LISTINGS: dict[Pane, Listing] = {
         ("title", "asked", "frame", "category", "relation", "verdict"),
         ("forecast", "outcome", "brier"),
         ("forecast", "brier", "title", "frame", "category"),
+    ),
+    "decay": Listing(
+        ("title", "content", "category"),
+        ("now", "then", "days", "confidence"),
+        ("title", "category", "now", "then", "days"),
     ),
     "focus": Listing(
         ("title", "last", "reason", "state"),
@@ -120,6 +125,20 @@ def of_forecasts(cases: Sequence[ForecastCase]) -> list[Row]:
 def verdict_of(actual: float | None) -> str:
     """What came of a forecast, in a word."""
     return "open" if actual is None else "useful" if actual >= 0.5 else "useless"
+
+
+def of_falling(forecast: Forecast) -> list[Row]:
+    """The rows of a forecast. now, then: relevance. days: until it falls."""
+    return [
+        {
+            **_of_block(row.block),
+            "now": row.relevance_now,
+            "then": row.relevance_then,
+            "days": (row.falls_at - forecast.as_of).total_seconds() / 86400,
+            "confidence": row.block.confidence,
+        }
+        for row in forecast.rows
+    ]
 
 
 def of_entries(entries: Sequence[EntryView], titles: Mapping[str, str]) -> list[Row]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from amgs import model
 from amgs.calibration import results as learned
+from amgs.lifecycle.preview import DecayPreview
 from amgs.lifecycle.revise import Draft
 from amgs_focus import records
-from amgs_tui.listings import of_candidates, of_forecasts, shown, shown_neighbours
+from amgs_tui.listings import of_candidates, of_falling, of_forecasts, shown, shown_neighbours
 from amgs_tui.pictures import block as block_picture
 from amgs_tui.pictures import calibration, decay, focus, frame, graph, inbox, overview, plan, recalibration
 from amgs_tui.sifting import Row, Sift
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from amgs_tui.pictures.canvas import Canvas
     from amgs_tui.session import Session
     from amgs_tui.verbs.registry import Pane
+
+FALLING = 500
+"""Blocks that fade which a picture lists at most."""
+BESIDE = 4
+"""Curves of categories beside that of a block."""
 
 Draw = Callable[["Session", Any, "Canvas"], "Text"]
 
@@ -101,14 +107,34 @@ def _stats(session: Session, result: model.GraphStats, canvas: Canvas) -> Text:
 
 
 def _curve(session: Session, result: model.DecayCurve, canvas: Canvas) -> Text:
-    forecast = session.memory.forecast()
-    return decay.decay(
-        canvas, now=session.clock.now(), curve=result, forecast=forecast, selected=result.block.id
-    )
+    days = max(result.hours, default=0.0) / 24
+    lifecycle = session.memory.lifecycle
+    forecast = lifecycle.forecast(days=days, limit=FALLING)
+    beside = decay.series_of(lifecycle.category_curves(days=days), result.block.category, BESIDE)
+    return _fading(session, canvas, forecast, curve=result, categories=beside, selected=result.block.id)
+
+
+def _preview(session: Session, result: DecayPreview, canvas: Canvas) -> Text:
+    block, days = result.now.block.id, max(result.now.hours, default=0.0) / 24
+    supposed = model.Supposed(result.decay_lambda, block_id=block)
+    forecast = session.memory.lifecycle.forecast(days=days, supposed=supposed, limit=FALLING)
+    return _fading(session, canvas, forecast, curve=result.now, supposed=result.then, selected=block)
+
+
+def _categories(session: Session, result: model.CategoryCurves, canvas: Canvas) -> Text:
+    forecast = session.memory.lifecycle.forecast(days=result.days, limit=FALLING)
+    return _fading(session, canvas, forecast, categories=decay.series_of(result), selected=session.selection)
 
 
 def _forecast(session: Session, result: model.Forecast, canvas: Canvas) -> Text:
-    return decay.decay(canvas, now=session.clock.now(), forecast=result, selected=session.selection)
+    return _fading(session, canvas, result, selected=session.selection)
+
+
+def _fading(session: Session, canvas: Canvas, forecast: model.Forecast, **drawn: Any) -> Text:
+    listed = _places(session, "decay", of_falling(forecast))
+    return decay.decay(
+        canvas, now=session.clock.now(), forecast=forecast, shown=listed, at_days=forecast.days, **drawn
+    )
 
 
 def _reliability(session: Session, result: model.Reliability, canvas: Canvas) -> Text:
@@ -205,6 +231,8 @@ _PICTURES: tuple[tuple[type, Draw], ...] = (
     (model.GraphStats, _stats),
     (model.DecayCurve, _curve),
     (model.Forecast, _forecast),
+    (model.CategoryCurves, _categories),
+    (DecayPreview, _preview),
     (model.Reliability, _reliability),
     (results.ForecastList, _forecasts),
     (learned.CalibrationPlan, _calibration_plan),

@@ -319,9 +319,31 @@ def _(result: model.Forecast) -> Sheet:
         (row.block.id, row.block.title, row.falls_at, row.relevance_now, row.relevance_then)
         for row in result.rows
     ]
-    falling = f"{len(rows):,} blocks fall under {result.threshold:g} within {result.days:g} days"
+    falling = f"{result.falling:,} blocks fall under {result.threshold:g} within {result.days:g} days"
+    if result.supposed is not None:
+        falling += f" as supposed ({result.without:,} as it is)"
     title = f"{falling}; {result.already_below:,} are already under"
-    return sheet(title, "id:id title* falls:at now:score then:score", rows)
+    notes = [
+        f"{each.category}: {each.alive_now:,} → {each.alive_then:,} of {each.blocks:,} over it, "
+        f"mean {each.mean_now:.2f} → {each.mean_then:.2f}"
+        for each in result.categories
+    ]
+    return sheet(title, "id:id title* falls:at now:score then:score", rows, notes)
+
+
+@table_of.register
+def _(result: model.CategoryCurves) -> Sheet:
+    rows = [
+        (each.category, each.blocks, hour, value)
+        for each in result.curves
+        for hour, value in zip(each.hours, each.relevance, strict=True)
+    ]
+    title = f"{len(result.curves)} categories, {result.days:g} days back and ahead"
+    made = sheet(title, "category blocks:n hours:n relevance:score", rows)
+    wanted = {
+        (each.category, hour) for each in result.curves for hour in (*each.hours[:1], 0.0, *each.hours[-1:])
+    }
+    return replace(made, digest=tuple(row for row in made.rows if (row[0], row[2]) in wanted))
 
 
 # --- calibration ------------------------------------------------------------------------------------------

@@ -5,20 +5,32 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 
 from rich.text import Text
 
 from amgs.decay import profile_name
-from amgs.model import DecayCurve, Forecast
+from amgs.model import CategoryCurves, DecayCurve, Forecast
 from amgs_tui.pictures.canvas import Canvas, Region, Sheet, clean, cut, ink, width_of
-from amgs_tui.pictures.marks import Fact, bar, facts_line, histogram, scroll_note, window_of
+from amgs_tui.pictures.marks import Fact, facts_line
 from amgs_tui.pictures.notice import notice, notice_in
+from amgs_tui.pictures.outlook import outlook
 from amgs_tui.pictures.plot import Axes, Curve, Line, column_of, draw
-from amgs_tui.pictures.words import count, day, half_life, plural, share, span
+from amgs_tui.pictures.words import day, half_life, plural, share, span
+from amgs_tui.themes import Palette
 
 Series = tuple[Sequence[float], Sequence[float]]
 """Hours relative to now, and the relevance at each."""
+
+_PAST = 1.0
+"""Past that is drawn at most, in parts of what is to come."""
+
+_MONTH = 730.5
+"""Hours."""
+
+MOST_CATEGORIES = 8
+"""Curves of categories that one plot can hold apart."""
 
 
 def decay(
@@ -30,12 +42,16 @@ def decay(
     categories: Mapping[str, Series] | None = None,
     selected: str | None = None,
     offset: int = 0,
+    shown: Sequence[int] | None = None,
+    supposed: DecayCurve | None = None,
+    at_days: float | None = None,
 ) -> Text:
-    """The chosen block's curve above, the forecast and the histogram below (beside it when wide).
+    """The chosen block's curve above, the forecast and the categories below (beside it when wide).
 
-    categories: mean curves by category. selected, offset: in the forecast's table.
+    categories: mean curves by category. selected, offset, shown: in the forecast's table. supposed: the block's curve
+    with another decay. at_days: the instant ahead that the forecast tells of, marked in the plot.
     """
-    if curve is None and forecast is None:
+    if curve is None and forecast is None and not categories:
         return notice(
             canvas,
             "Nothing fades yet",
@@ -43,19 +59,26 @@ def decay(
             "A block's relevance halves at the pace of its profile; each use sets it back to 1.",
         )
     sheet = Sheet(canvas)
+    plot = _Plot(curve, categories or {}, supposed, at_days)
     if forecast is None:
-        _curve(sheet, curve, categories or {}, now)
+        _curve(sheet, plot, now)
     elif curve is None and not categories:
-        _forecast(sheet, forecast, selected, offset)
+        outlook(sheet, forecast, selected, offset, shown)
     elif sheet.width >= 116:
         left = sheet.width * 11 // 20
-        _curve(sheet.part(0, 0, left), curve, categories or {}, now)
-        _forecast(sheet.part(left + 2, 0), forecast, selected, offset)
+        _curve(sheet.part(0, 0, left), plot, now)
+        outlook(sheet.part(left + 2, 0), forecast, selected, offset, shown)
     else:
-        top = max(8, sheet.height * 11 // 20)
-        _curve(sheet.part(0, 0, None, top), curve, categories or {}, now)
-        _forecast(sheet.part(0, top), forecast, selected, offset)
+        top = max(8, sheet.height * (9 if sheet.height >= 18 else 11) // 20)
+        _curve(sheet.part(0, 0, None, top), plot, now)
+        outlook(sheet.part(0, top), forecast, selected, offset, shown)
     return sheet.render()
+
+
+def series_of(curves: CategoryCurves, own: str = "", most: int = MOST_CATEGORIES) -> dict[str, Series]:
+    """The curves of the largest categories, and of `own` among them, as a plot takes them."""
+    ranked = sorted(curves.curves, key=lambda each: each.category != own)[:most]
+    return {each.category: (each.hours, each.relevance) for each in ranked if each.hours}
 
 
 def forecast(
@@ -70,30 +93,39 @@ def forecast(
             "It names what will be forgotten, and when.",
         )
     sheet = Sheet(canvas)
-    _forecast(sheet, result, selected, offset)
+    outlook(sheet, result, selected, offset)
     return sheet.render()
 
 
 # --- the curve --------------------------------------------------------------------------------------------
 
 
-def _curve(region: Region, curve: DecayCurve | None, categories: Mapping[str, Series], now: datetime) -> None:
-    palette = region.palette
+@dataclass(frozen=True, slots=True)
+class _Plot:
+    """What stands in one plot; see `decay`."""
+
+    curve: DecayCurve | None
+    categories: Mapping[str, Series]
+    supposed: DecayCurve | None
+    at_days: float | None
+
+
+def _curve(region: Region, plot: _Plot, now: datetime) -> None:
+    palette, curve = region.palette, plot.curve
     muted, plain = ink(palette.muted), ink(palette.text)
     if curve is None or not curve.hours:
-        if not categories:
+        if not plot.categories:
             notice_in(region, "No block is selected", ("block find dome",), "Choose one to see its curve.")
             return
-        facts_line(
-            region, 0, [Fact(0, (("mean relevance by category", ink(palette.accent, bold=True)),))], x=1
-        )
-        _plot(region.part(0, 1), None, categories)
+        told = Fact(0, (("mean relevance by category", ink(palette.accent, bold=True)),))
+        facts_line(region, 0, [told], x=1)
+        _body(region.part(0, 1), plot)
         return
     block = curve.block
     here = _at(curve, 0.0)
     profile = profile_name(block.decay_lambda)
     facts = [
-        Fact(0, ((cut(clean(block.title), max(12, region.width * 2 // 5)), ink(palette.accent, bold=True)),)),
+        Fact(0, ((cut(clean(block.title), max(14, region.width - 46)), ink(palette.accent, bold=True)),)),
         Fact(1, (("now ", muted), (share(here), ink(palette.text, bold=True)))),
         Fact(
             3,
@@ -119,12 +151,12 @@ def _curve(region: Region, curve: DecayCurve | None, categories: Mapping[str, Se
         )
     facts.append(Fact(4, ((plural(len(curve.reinforced_hours), "reinforcement"), muted),)))
     facts_line(region, 0, facts, x=1)
-    _plot(region.part(0, 1), curve, categories)
+    _body(region.part(0, 1), plot)
 
 
 def _at(curve: DecayCurve, hour: float) -> float:
     """Relevance at an hour, straight between the two nearest samples."""
-    place = bisect.bisect_left(curve.hours, hour)
+    place = bisect.bisect_right(curve.hours, hour)  # a use at that very hour counts
     if place == 0:
         return curve.relevance[0]
     if place >= len(curve.hours):
@@ -133,214 +165,154 @@ def _at(curve: DecayCurve, hour: float) -> float:
     return y0 + (y1 - y0) * (hour - x0) / (x1 - x0) if x1 > x0 else y1
 
 
-def _plot(region: Region, curve: DecayCurve | None, categories: Mapping[str, Series]) -> None:
-    palette = region.palette
+def _body(region: Region, plot: _Plot) -> None:
+    """The legend where there is room for it, and the plot."""
+    legend = region.height >= 9
+    if legend:
+        _legend(region, plot)
+    _draw_plot(region.part(0, int(legend)), plot)
+
+
+def _draw_plot(region: Region, plot: _Plot) -> None:
+    palette, curve = region.palette, plot.curve
+    categories = dict(list(plot.categories.items())[:MOST_CATEGORIES])
     spread = [series[0] for series in categories.values() if series[0]] + ([curve.hours] if curve else [])
     low, high = min(min(hours) for hours in spread), max(max(hours) for hours in spread)
+    if curve is not None:  # what is to come needs room beside a long life
+        low = max(min(curve.hours), -_PAST * high)
     axes = Axes(
         (low, max(high, low + 1)),
         (0.0, 1.0),
         _hour_ticks(low, high, region.width),
         _relevance_ticks(region.height),
     )
-    colours = (
-        palette.part_centrality,
-        palette.good,
-        palette.part_reinforcement,
-        palette.relation("next"),
-        palette.muted,
-    )
-    names = sorted(categories)
-    curves = [
-        Curve(*categories[name], palette.fade(colours[at % len(colours)], 0.6), letter="abcdefgh"[at % 8])
-        for at, name in enumerate(names)
-    ]
+    inks = _inks(plot, palette)
+    names = list(inks)
+    curves = [Curve(*_from(categories[name], low), *inks[name]) for name in names]
     lines = [Line("upright", 0.0, palette.faint)] if low < 0 < high else []
+    if plot.at_days is not None and 0 < plot.at_days * 24 < high:
+        lines.append(Line("upright", plot.at_days * 24, palette.accent))
     if curve is not None:
         lines.append(Line("level", curve.threshold, palette.warn))
         split = bisect.bisect_right(curve.hours, 0.0)
-        curves.append(Curve(curve.hours[:split], curve.relevance[:split], palette.accent, "*"))
-        ahead = slice(max(0, split - 1), None, 2)
-        curves.append(Curve(curve.hours[ahead], curve.relevance[ahead], palette.heat_high, "+", dotted=True))
+        past = _from((curve.hours[:split], curve.relevance[:split]), low)
+        curves.append(Curve(*past, palette.accent, "*"))
+        curves.append(_ahead(curve, palette.heat_high, "+"))
+        if plot.supposed is not None:
+            curves.append(_ahead(plot.supposed, palette.good, "x"))
     draw(region, [one for one in curves if len(one.xs)], lines, axes)
     bottom = region.height - 2
     if curve is not None and bottom > 3:
         for hour in curve.reinforced_hours:
             if low <= hour <= high:
                 region.put(column_of(region, axes, hour), bottom, "▲", ink(palette.good, bold=True))
-    _plot_legend(
-        region,
-        curve,
-        [(name, colours[at % len(colours)], "abcdefgh"[at % 8]) for at, name in enumerate(names)],
+    if plot.at_days is not None and region.height >= 8:
+        _mark(region, axes, plot.at_days)
+
+
+def _from(series: Series, low: float) -> Series:
+    """The part of a series that begins at `low`."""
+    first = bisect.bisect_left(series[0], low)
+    return series[0][first:], series[1][first:]
+
+
+def _ahead(curve: DecayCurve, colour: str, letter: str) -> Curve:
+    """What is to come, dotted."""
+    split = max(0, bisect.bisect_right(curve.hours, 0.0) - 1)
+    ahead = slice(split, None, 2)
+    return Curve(curve.hours[ahead], curve.relevance[ahead], colour, letter, dotted=True)
+
+
+def _mark(region: Region, axes: Axes, days: float) -> None:
+    """The instant that the forecast tells of, at the upper edge of the plot."""
+    told = "now" if days == 0 else f"+{days:g} d"
+    x = column_of(region, axes, min(days * 24, axes.x[1]))
+    x = max(6, min(x - width_of(told) // 2, region.width - width_of(told)))
+    region.put(x, 0, told, ink(region.palette.accent, bold=True))
+
+
+def _inks(plot: _Plot, palette: Palette) -> dict[str, tuple[str, str]]:
+    """Colour and letter of each category, by name."""
+    ramp = (
+        palette.part_centrality,
+        palette.good,
+        palette.part_reinforcement,
+        palette.relation("next"),
+        palette.muted,
+        palette.relation("related"),
+        palette.heat_low,
+        palette.warn,
     )
+    faint = 0.6 if plot.curve is not None else 1.0
+    names = sorted(list(plot.categories)[:MOST_CATEGORIES])
+    return {name: (palette.fade(ramp[at], faint), "abcdefgh"[at]) for at, name in enumerate(names)}
 
 
-def _plot_legend(region: Region, curve: DecayCurve | None, names: Sequence[tuple[str, str, str]]) -> None:
-    """In the free upper right corner: what each line is."""
-    palette = region.palette
+def _legend(region: Region, plot: _Plot) -> None:
+    """What each line is, on one line as far as it goes."""
+    palette, curve = region.palette, plot.curve
     ascii_only = region.symbols == "ascii"
-    rows: list[tuple[str, str, str]] = []
+    told: list[tuple[str, str, str]] = []
     if curve is not None:
-        rows = [
+        told = [
             ("*" if ascii_only else "━", "so far", palette.accent),
             ("+" if ascii_only else "┄", "to come", palette.heat_high),
         ]
+        if plot.supposed is not None:
+            name = profile_name(plot.supposed.block.decay_lambda)
+            told.append(("x" if ascii_only else "┄", f"if {name}", palette.good))
         if curve.reinforced_hours:
-            rows.append(("▲", "reinforced", palette.good))
-        rows.append(("─", f"threshold {share(curve.threshold)}", palette.warn))
-    rows += [(letter if ascii_only else "━", clean(name), colour) for name, colour, letter in names]
-    wide = max((width_of(text) for _, text, _ in rows), default=0) + 4
-    if region.height < 10 or region.width < 3 * wide:
-        return
-    for row, (sign, text, colour) in enumerate(rows[: region.height // 2]):
-        x = region.width - wide
-        region.put(x, row, " " * wide)
-        region.put(x + 1, row, sign, ink(colour, bold=True))
-        region.put(x + 3, row, text, ink(palette.muted))
+            told.append(("▲", "used", palette.good))
+        told.append(("─", f"threshold {share(curve.threshold)}", palette.warn))
+    inks = _inks(plot, palette)
+    told += [(inks[name][1] if ascii_only else "━", clean(name), inks[name][0]) for name in inks]
+    x = 1
+    for sign, text, colour in told:
+        if x + 2 + width_of(text) >= region.width:
+            break
+        x = region.put(x, 0, sign, ink(colour, bold=True)) + 1
+        x = region.put(x, 0, text, ink(palette.muted)) + 2
 
 
 def _hour_ticks(low: float, high: float, width: int) -> list[tuple[float, str]]:
     """Whole days (or hours, weeks, months) around now, as many as can be read."""
     reach = max(high - low, 1.0)
-    steps = (1, 3, 6, 12, 24, 48, 120, 240, 360, 730, 1461, 2922, 8766, 17532, 87660)
+    steps = (
+        1,
+        3,
+        6,
+        12,
+        24,
+        48,
+        120,
+        240,
+        360,
+        _MONTH,
+        2 * _MONTH,
+        3 * _MONTH,
+        6 * _MONTH,
+        12 * _MONTH,
+        60 * _MONTH,
+    )
     step = next((size for size in steps if reach / size <= max(2, width // 11)), steps[-1])
-    first = math.ceil(low / step)
     ticks = []
-    for place in range(first, int(high // step) + 1):
+    for place in range(math.ceil(low / step), int(high // step) + 1):
         hour = place * step
-        label = "now" if hour == 0 else ("+" if hour > 0 else "") + span(hour * 3600)
-        ticks.append((float(hour), label))
+        ticks.append((float(hour), _tick(hour, step)))
     return ticks
+
+
+def _tick(hour: float, step: float) -> str:
+    """An instant of the axis in the unit of its steps."""
+    if hour == 0:
+        return "now"
+    unit, name = (1, "h") if step < 24 else (24, "d") if step < _MONTH else (_MONTH, "mo")
+    number = round(abs(hour) / unit)
+    if unit == _MONTH and step % (12 * _MONTH) == 0:
+        number, name = number // 12, "y"
+    return f"{'+' if hour > 0 else '−'}{number} {name}"
 
 
 def _relevance_ticks(height: int) -> list[tuple[float, str]]:
     parts = 4 if height >= 11 else 2
     return [(place / parts, f"{place / parts:.2f}") for place in range(parts + 1)]
-
-
-# --- the forecast -----------------------------------------------------------------------------------------
-
-
-def _forecast(region: Region, result: Forecast, selected: str | None, offset: int) -> None:
-    palette = region.palette
-    muted, plain = ink(palette.muted), ink(palette.text)
-    until = result.as_of + timedelta(days=result.days)
-    facts_line(
-        region,
-        0,
-        [
-            Fact(
-                0,
-                (
-                    (
-                        plural(len(result.rows), "block"),
-                        ink(palette.warn if result.rows else palette.good, bold=True),
-                    ),
-                    (
-                        f" will fall below {share(result.threshold)}" if region.width >= 70 else " will fall",
-                        plain,
-                    ),
-                ),
-            ),
-            Fact(1, ((f"in {result.days:g} d", plain),)),
-            Fact(3, ((f"until {day(until)}", muted),)),
-            Fact(2, ((f"{count(result.already_below)} below already", muted),)),
-        ],
-        x=1,
-    )
-    rows = region.height - 1
-    bins = len(result.histogram_now)
-    graph = 0
-    if bins and rows >= 7:
-        graph = min(20, max(rows - len(result.rows) - 1, rows // 4, 3), max(3, rows * 2 // 3))
-    table = min(rows - graph, max(len(result.rows) + 1, 3))
-    if result.rows:
-        _falling(region.part(0, 1, None, table), result, selected, offset)
-    elif rows - graph >= 2:
-        region.put(1, 2, "Nothing is forgotten in that time.", muted)
-    if graph:
-        _histograms(region.part(0, 1 + table, None, graph), result)
-
-
-def _falling(region: Region, result: Forecast, selected: str | None, offset: int) -> None:
-    palette = region.palette
-    muted, head = ink(palette.muted), ink(palette.faint)
-    place = next((at for at, row in enumerate(result.rows) if row.block.id == selected), None)
-    first = window_of(len(result.rows), region.height - 1, place, offset)
-    shown = result.rows[first : first + region.height - 1]
-    bar_w = min(20, region.width // 8) if region.width >= 58 else 0
-    tail = bar_w + 13 if bar_w else 11
-    title_w = region.width - 19 - tail
-    category_w = (
-        max((width_of(clean(row.block.category)) for row in shown), default=0) if title_w >= 40 else 0
-    )
-    region.put(1, 0, "falls", head)
-    region.put(13, 0, "in", head, width=4, align="right")
-    region.put(19, 0, "block", head)
-    note = scroll_note(first, len(shown), len(result.rows))
-    region.put(26, 0, note, head)
-    region.put(region.width - tail, 0, "now → then", head)
-    for at, row in enumerate(shown, start=1):
-        chosen = row.block.id == selected
-        left = (row.falls_at - result.as_of).total_seconds()
-        near = left < 3 * 86400
-        region.put(0, at, "▸" if chosen else " ", ink(palette.accent, bold=True))
-        region.put(1, at, day(row.falls_at), ink(palette.warn) if near else muted)
-        region.put(12, at, span(left), ink(palette.warn if near else palette.text), width=5, align="right")
-        region.put(
-            19, at, clean(row.block.title), ink(palette.text, bold=chosen), width=title_w - category_w - 2
-        )
-        if category_w:
-            region.put(19 + title_w - category_w - 1, at, clean(row.block.category), muted, width=category_w)
-        x = (
-            region.put(
-                region.width - tail, at, f"{share(row.relevance_now)} → {share(row.relevance_then)}", muted
-            )
-            + 2
-        )
-        region.fill(x, at, bar_w, "·", head)
-        region.put(x, at, bar(row.relevance_now, bar_w, region.symbols), ink(palette.heat_high))
-        if chosen:
-            region.shade(at, palette.selection)
-
-
-def _histograms(region: Region, result: Forecast) -> None:
-    """All blocks by relevance, now and at the end of the forecast, on one scale."""
-    palette = region.palette
-    beside = region.width >= 44 and region.height >= 4
-    top = max((*result.histogram_now, *result.histogram_then, 1))
-    region.rule(0, "blocks by relevance", f"tallest {count(top)}")
-    told = (
-        ("now", result.histogram_now, palette.accent),
-        (f"in {result.days:g} d", result.histogram_then, palette.heat_high),
-    )
-    for at, (name, counts, colour) in enumerate(told):
-        if beside:
-            half = region.width // 2
-            _histogram(region.part(at * half, 1, half - 1), name, counts, top, colour)
-        elif at + 1 < region.height:
-            x = region.put(1, at + 1, name, ink(palette.muted), width=8)
-            region.put(x, at + 1, "".join(_levels(counts, top)), ink(colour))
-
-
-def _levels(counts: Sequence[int], top: int) -> list[str]:
-    return list(histogram([*counts, top], 1)[0][:-1])
-
-
-def _histogram(region: Region, name: str, counts: Sequence[int], top: int, colour: str) -> None:
-    palette = region.palette
-    rows = region.height - 1
-    wide = max(1, (region.width - 2) // max(1, len(counts)))
-    lines = histogram([*counts, top], rows)
-    for row, line in enumerate(lines):
-        for place, sign in enumerate(line[:-1]):
-            region.fill(1 + place * wide, row, max(1, wide - (1 if wide > 2 else 0)), sign, ink(colour))
-    for place, number in enumerate(counts if wide > len(str(top)) else ()):
-        told = str(number)
-        height = next((row for row, line in enumerate(lines) if line[place] != " "), rows)
-        if number and height > 0:
-            region.put(1 + place * wide, height - 1, told, ink(palette.muted), width=wide - 1, align="centre")
-    left, right = "0", "1"
-    region.put(1, rows, left, ink(palette.faint))
-    region.put(wide * len(counts) - 1, rows, right, ink(palette.faint))
-    region.put(3, rows, name, ink(colour, bold=True), width=max(0, wide * len(counts) - 5), align="centre")

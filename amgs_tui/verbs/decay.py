@@ -1,4 +1,4 @@
-"""Forgetting: `decay curve`, `decay forecast`, `decay preview`."""
+"""Forgetting: `decay curve`, `decay categories`, `decay forecast`, `decay preview`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from amgs.errors import UsageError
-from amgs_tui.verbs.arguments import LambdaValue, Pin, Profile, Reference, read_lambda
-from amgs_tui.verbs.registry import verb
+from amgs_tui.verbs.arguments import LambdaValue, Limit, Pin, Profile, Reference, read_lambda
+from amgs_tui.verbs.registry import Takes, verb
 
 if TYPE_CHECKING:
     from amgs.lifecycle.preview import DecayPreview
-    from amgs.model import DecayCurve, Forecast
+    from amgs.model import CategoryCurves, DecayCurve, Forecast
     from amgs_tui.session import Session
 
 Days = Annotated[
@@ -26,7 +26,16 @@ def curve(session: Session, block: Reference = None, *, days: Days = 30) -> Deca
     return session.memory.decay_curve(session.block(block).id, days=days)
 
 
-@verb("decay forecast", summary="Show which blocks will fade, soonest first.", pane="decay")
+@verb("decay categories", summary="Show how each category faded and will fade.", pane="decay")
+def categories(session: Session, *, days: Days = 30) -> CategoryCurves:
+    """Show the mean relevance of each category from --days ago to --days ahead, with the uses there were.
+
+    Back then a block counts from its creation on; its category and its decay are taken as they are today.
+    """
+    return session.memory.lifecycle.category_curves(days=days)
+
+
+@verb("decay forecast", summary="Show the memory as it will look, and what fades on the way.", pane="decay")
 def forecast(
     session: Session,
     *,
@@ -35,14 +44,42 @@ def forecast(
         float | None,
         typer.Option("--threshold", metavar="X", min=0.0001, max=0.9999, help="Relevance; else the setting."),
     ] = None,
+    limit: Limit = 500,
+    block: Annotated[
+        str | None,
+        typer.Option("--block", metavar="ID", help="Suppose it of this block alone."),
+        Takes("block"),
+    ] = None,
+    category: Annotated[
+        str | None, typer.Option("--category", metavar="NAME", help="Suppose it of this category.")
+    ] = None,
+    profile: Profile = None,
+    decay_lambda: LambdaValue = None,
+    pin: Pin = False,
 ) -> Forecast:
-    """Show the blocks that fall under the threshold within --days, and all relevances now and then."""
-    result = session.memory.forecast(days=days, threshold=threshold)
+    """Show the whole memory --days ahead: each category now and then, and the blocks that fall under the threshold on
+    the way, the soonest --limit of them.
+
+    With --profile, --lambda or --pin it is the memory as if that were set, for a block, for a category, or for all:
+    nothing is changed.
+    """
+    wanted = read_lambda(profile, decay_lambda, pin=pin)
+    if block is not None and category is not None:
+        raise UsageError("--block and --category exclude each other.", way_out="Give one of them.")
+    if wanted is None and (block is not None or category is not None):
+        raise UsageError("Nothing is supposed of it.", way_out="Give --profile, --lambda or --pin.")
+    supposed = None
+    if wanted is not None:
+        from amgs.model import Supposed
+
+        supposed = Supposed(wanted, None if block is None else session.block(block).id, category)
+    lifecycle = session.memory.lifecycle
+    result = lifecycle.forecast(days=days, threshold=threshold, supposed=supposed, limit=limit)
     session.listed = tuple(row.block.id for row in result.rows)
     return result
 
 
-@verb("decay preview", summary="Show what another decay, or a pin, would do to a block.")
+@verb("decay preview", summary="Show what another decay, or a pin, would do to a block.", pane="decay")
 def preview(
     session: Session,
     block: Reference = None,

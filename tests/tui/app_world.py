@@ -22,11 +22,15 @@ from amgs.calibration.results import (
 )
 from amgs.errors import InputError
 from amgs.lifecycle import revise
+from amgs.lifecycle.preview import DecayPreview
 from amgs.lifecycle.revise import Draft
 from amgs.lifecycle.supersede import ReviewItem
 from amgs.model import (
     Block,
     Candidate,
+    CategoryCurve,
+    CategoryCurves,
+    CategoryOutlook,
     Centrality,
     ConsolidationItem,
     ConsolidationPlan,
@@ -53,6 +57,7 @@ from amgs.model import (
     ScoreParts,
     Span,
     StoreStatus,
+    Supposed,
     Weights,
 )
 from amgs_focus.records import (
@@ -145,6 +150,7 @@ class World:
         self.closed = False
         self.layout = Layout()
         self.draft: Draft | None = None
+        self.pinned: list[str] = []
         self.judged: list[int] = []
         self.said: list[tuple[str, str, bool]] = []
         self.branched = 0
@@ -490,11 +496,33 @@ class World:
         curve = tuple(0.5 ** (abs(h + 240) / 300) for h in hours)
         return DecayCurve(chosen, hours, curve, (-240.0,), NOW + timedelta(days=9), 0.05)
 
-    def decay_forecast(self, days: float, **_: Any) -> Forecast:
-        rows = tuple(ForecastRow(each, 0.4, 0.03, NOW + timedelta(days=3)) for each in self.blocks[:5])
-        return Forecast(
-            NOW, days, 0.05, rows, 1, (0, 1, 2, 3, 2, 1, 0, 0, 0, 0), (3, 2, 2, 1, 1, 0, 0, 0, 0, 0)
+    def decay_categories(self, days: float) -> CategoryCurves:
+        hours = (-24.0 * days, 0.0, 24.0 * days)
+        curves = tuple(CategoryCurve(n, 4, hours, (0.9, 0.6, 0.3)) for n in ("observation", "task"))
+        return CategoryCurves(NOW, days, 0.05, curves)
+
+    def decay_preview(
+        self, block: str, days: float, pin: bool, profile: str | None, **_: Any
+    ) -> DecayPreview:
+        curve = self.decay_curve(block, days)
+        pace = 0.0 if pin else {"core": 0.0001, "durable": 0.001}.get(profile or "", 0.05)
+        then = replace(curve, block=replace(curve.block, decay_lambda=pace))
+        return DecayPreview(curve, then, pace, 0.4, 0.9)
+
+    def decay_forecast(self, days: float, block: str | None, pin: bool, **_: Any) -> Forecast:
+        rows = tuple(
+            ForecastRow(each, 0.4, 0.03, NOW + timedelta(days=3 + n))
+            for n, each in enumerate(self.blocks[:5])
+            if 3 + n <= days and each.id != block
         )
+        kinds = (CategoryOutlook("observation", 5, 5, 5 - len(rows), 0.5, 0.2),)
+        now_, then = (0, 1, 2, 3, 2, 1, 0, 0, 0, 0), (3, 2, 2, 1, 1, 0, 0, 0, 0, 0)
+        supposed = None if block is None else Supposed(0.0 if pin else 0.001, block)
+        return Forecast(NOW, days, 0.05, rows, 1, now_, then, len(rows), kinds, supposed, 5)
+
+    def block_pin(self, block: str, **_: Any) -> Selected:
+        self.pinned.append(block)
+        return self.select(block)
 
     def calibration_table(self, **_: Any) -> Reliability:
         bins = tuple(

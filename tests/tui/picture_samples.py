@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from amgs.lifecycle.revise import Draft, edited
 from amgs.model import (
     Block,
     Candidate,
+    CategoryOutlook,
     Centrality,
     ConsolidationItem,
     ConsolidationPlan,
@@ -40,6 +42,7 @@ from amgs.model import (
     SearchResult,
     Span,
     StoreStatus,
+    Supposed,
     Weights,
 )
 from amgs_focus.records import (
@@ -391,7 +394,18 @@ def forecast(number: int = 12) -> Forecast:
         41,
         (22, 11, 9, 14, 20, 33, 41, 60, 80, 122),
         (88, 40, 22, 9, 12, 20, 31, 44, 60, 86),
+        number,
+        (
+            CategoryOutlook("observation", 210, 180, 140, 0.51, 0.32),
+            CategoryOutlook("people", 120, 120, 120, 0.83, 0.74),
+            CategoryOutlook("task", 82, 71, 66, 0.4, 0.11),
+        ),
     )
+
+
+def supposed() -> Forecast:
+    """The same if tasks were durable."""
+    return replace(forecast(9), supposed=Supposed(0.001, category="task"), without=12)
 
 
 def category_curves() -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]]:

@@ -287,6 +287,59 @@ async def test_brackets_change_how_far_decay_looks() -> None:
         assert world.calls[-1].arguments["days"] == 14.0
 
 
+async def test_the_scrubber_moves_through_the_days_and_the_curves_stay() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("4")
+        pane = driven.app.pane("decay")
+        assert isinstance(pane, DecayPane) and pane.rows == 5
+        before = world.verbs().count("decay categories")
+        await driven.press(*["left"] * 26)
+        assert pane.days == 4.0 and pane.rows == 2 and "2 blocks will fall" in driven.text
+        assert "in 4 d" in driven.text and "in 4 of 30 days" in driven.text
+        await driven.press(*["left"] * 9)
+        assert pane.days == 0.0 and "Nothing is forgotten in that time" in driven.text
+        await driven.press("right")
+        assert pane.days == 1.0 and world.verbs().count("decay categories") == before
+
+
+async def test_a_pin_is_supposed_and_asked_about_before_it_is_made_so() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("4", "down")
+        chosen = driven.app.selected
+        await driven.press("w")
+        assert "what if" in driven.text and "this block were pinned" in driven.text
+        assert "4 fall, not 5" in driven.text
+        pane = driven.app.pane("decay")
+        assert isinstance(pane, DecayPane) and pane.preview is not None
+        await driven.press("W")
+        assert "Make it so?" in driven.text and not world.pinned
+        await driven.press("y")
+        assert world.pinned == [chosen] and pane.supposed == "" and "what if  this" not in driven.text
+
+
+async def test_another_selection_ends_the_supposition() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("4", "down", "w", "w")
+        assert world.calls[-1].arguments["profile"] == "core"
+        await driven.press("down")
+        pane = driven.app.pane("decay")
+        assert isinstance(pane, DecayPane) and pane.supposed == "" and pane.preview is None
+        assert pane.forecast is not None and pane.forecast.supposed is None
+
+
+async def test_what_falls_is_filtered_and_sorted_like_any_list() -> None:
+    world = World(consolidated=8)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("4", "F")
+        await driven.type("days<=4", "enter")
+        pane = driven.app.pane("decay")
+        assert isinstance(pane, DecayPane) and pane.rows == 2 and "only days<=4" in driven.text
+        assert len(pane.copied().splitlines()) == 3
+
+
 # --- working context --------------------------------------------------------------------------------------
 
 

@@ -235,6 +235,31 @@ def test_the_forecast_lists_the_soonest_first_and_both_histograms() -> None:
     assert "now" in plain and "in 30 d" in plain
 
 
+def test_the_outlook_names_what_each_category_keeps_and_loses() -> None:
+    plain = decay.forecast(samples.forecast(), Canvas(100, 30)).plain
+    line = " ".join(_line(plain, " observation 180").split())
+    assert line.startswith("observation 180 → 140 −40") and line.endswith("mean .51 → .32")
+    assert "−" not in _line(plain, " people      120")
+    assert "326 still over it" in plain.split("\n")[0]
+
+
+def test_a_supposition_says_of_whom_what_and_what_it_changes() -> None:
+    plain = decay.forecast(samples.supposed(), Canvas(120, 30)).plain
+    assert "task were durable ½ 28.9 d: 9 fall, not 12" in plain
+
+
+def test_the_scrubbers_day_is_marked_in_the_plot() -> None:
+    curve, now = samples.curve(), samples.NOW
+    for days, told in ((12.0, "+12 d"), (0.0, "now")):
+        plain = decay.decay(Canvas(100, 24), now=now, curve=curve, at_days=days).plain
+        assert told in plain.split("\n")[2]
+
+
+def test_the_relevance_now_is_that_after_a_use_at_this_very_hour() -> None:
+    used = replace(samples.curve(), hours=(-48.0, 0.0, 0.0, 48.0), relevance=(1.0, 0.2, 1.0, 0.2))
+    assert "now 1.00" in decay.decay(Canvas(100, 24), now=samples.NOW, curve=used).plain
+
+
 def test_the_reliability_diagram_tells_over_from_under_confidence_by_shape() -> None:
     sure = samples.reliability()
     bins = list(sure.bins)

@@ -60,6 +60,18 @@ PICTURES: dict[str, Draw] = {
         forecast=samples.forecast(),
         categories=samples.category_curves(),
     ),
+    "decay supposed": lambda c: decay.decay(
+        c,
+        now=samples.NOW,
+        curve=samples.curve(),
+        forecast=samples.supposed(),
+        supposed=samples.curve(),
+        shown=(3, 1),
+        at_days=12.0,
+    ),
+    "decay categories": lambda c: decay.decay(
+        c, now=samples.NOW, forecast=samples.forecast(), categories=samples.category_curves()
+    ),
     "forecast": lambda c: decay.forecast(samples.forecast(), c),
     "calibration": lambda c: calibration.calibration(
         samples.reliability(), c, now=samples.NOW, cases=samples.cases(), cursor=2

@@ -26,7 +26,17 @@ from amgs.lifecycle.revise import Draft
 from amgs.lifecycle.selfhood import owner
 from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
 from amgs.lifecycle.trigger import Due
-from amgs.model import BlockFilter, ConsolidationPlan, DecayCurve, Forecast, Operation, Progress, Vector
+from amgs.model import (
+    BlockFilter,
+    CategoryCurves,
+    ConsolidationPlan,
+    DecayCurve,
+    Forecast,
+    Operation,
+    Progress,
+    Supposed,
+    Vector,
+)
 from amgs.room import Room
 from amgs.settings import PruningSettings
 from amgs.store import block_columns, reinforcement_log
@@ -334,9 +344,30 @@ class Lifecycle:
             threshold=self._room.settings.decay.threshold,
         )
 
-    def forecast(self, *, days: float = 30, threshold: float | None = None) -> Forecast:
-        """What will fall under the threshold within `days`, soonest first."""
-        limit = self._room.settings.decay.threshold if threshold is None else threshold
+    def forecast(
+        self,
+        *,
+        days: float = 30,
+        threshold: float | None = None,
+        supposed: Supposed | None = None,
+        limit: int | None = None,
+    ) -> Forecast:
+        """The memory `days` ahead: its categories then, and what falls under the threshold on the way, the soonest
+        `limit` of it. supposed: with another λ for some of it.
+        """
         return fading.forecast(
-            self._room.store, BlockFilter(), self._room.clock.now(), days=days, threshold=limit
+            self._room.store,
+            BlockFilter(),
+            self._room.clock.now(),
+            days=days,
+            threshold=self._room.settings.decay.threshold if threshold is None else threshold,
+            supposed=supposed,
+            limit=bounds.count("A limit", limit),
+        )
+
+    def category_curves(self, *, days: float = 30) -> CategoryCurves:
+        """Mean relevance of each category from `days` ago to `days` ahead."""
+        threshold = self._room.settings.decay.threshold
+        return fading.category_curves(
+            self._room.store, BlockFilter(), self._room.clock.now(), days=days, threshold=threshold
         )

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from amgs.model.block import STATUSES, Block, Edge, Status, Vector
 from amgs.model.calibration import CoursePoint, ForecastCase, Outcome, Reliability, ReliabilityBin
-from amgs.model.decay import DecayCurve, Forecast, ForecastRow
+from amgs.model.decay import (
+    CategoryCurve,
+    CategoryCurves,
+    CategoryOutlook,
+    DecayCurve,
+    Forecast,
+    ForecastRow,
+    Supposed,
+)
 from amgs.model.fall import Fall, LayerVerdict, Verdict, WeightChange
 from amgs.model.frame import (
     Assembly,
@@ -47,6 +55,9 @@ __all__ = [
     "BlockFilter",
     "BudgetStrategy",
     "Candidate",
+    "CategoryCurve",
+    "CategoryCurves",
+    "CategoryOutlook",
     "Centrality",
     "ChildFrame",
     "ConsolidationItem",
@@ -87,6 +98,7 @@ __all__ = [
     "Span",
     "Status",
     "StoreStatus",
+    "Supposed",
     "Vector",
     "Verdict",
     "Verification",

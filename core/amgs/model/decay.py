@@ -34,8 +34,34 @@ class ForecastRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Supposed:
+    """Another decay constant (per hour, 0 pins), supposed of one block, of a category, or of the whole memory."""
+
+    decay_lambda: float
+    block_id: str | None = None
+    category: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryOutlook:
+    """A category now and then: how many of its blocks are at or over the threshold, and their mean relevance."""
+
+    category: str
+    blocks: int
+    alive_now: int
+    alive_then: int
+    mean_now: float
+    mean_then: float
+
+
+@dataclass(frozen=True, slots=True)
 class Forecast:
-    """What falls under `threshold` between as_of and as_of + days, soonest first; already_below were under before."""
+    """The memory as it will look at as_of + days, if nothing is used until then.
+
+    rows: what falls under `threshold` on the way, soonest first, perhaps only the first of `falling`; already_below
+    were under before. categories: the largest first. supposed: what was supposed, and without: how many would fall
+    had it not been.
+    """
 
     as_of: datetime
     days: float
@@ -44,3 +70,29 @@ class Forecast:
     already_below: int
     histogram_now: tuple[int, ...]
     histogram_then: tuple[int, ...]
+    falling: int = 0
+    categories: tuple[CategoryOutlook, ...] = ()
+    supposed: Supposed | None = None
+    without: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryCurve:
+    """Mean relevance of a category's blocks over time. hours: (n,) relative to now, from where it has a block.
+    relevance: (n,) in [0, 1].
+    """
+
+    category: str
+    blocks: int
+    hours: tuple[float, ...]
+    relevance: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryCurves:
+    """How each category faded and will fade, the largest first."""
+
+    as_of: datetime
+    days: float
+    threshold: float
+    curves: tuple[CategoryCurve, ...]

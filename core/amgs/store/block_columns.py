@@ -99,6 +99,43 @@ def scoring(store: Store) -> Scoring:
     )
 
 
+@dataclass(frozen=True)
+class Fading:
+    """What forgetting needs of n blocks in rising number. names: the categories, by name; category: (n,) places in
+    them. Instants are microseconds since 1970.
+    """
+
+    numbers: NDArray[np.int64]
+    created: NDArray[np.int64]
+    reinforced: NDArray[np.int64]
+    decay_lambda: NDArray[np.float64]
+    category: NDArray[np.int64]
+    names: tuple[str, ...]
+
+
+def fading(store: Store, wanted: BlockFilter) -> Fading:
+    """The clocks, decay constants and categories of the blocks that pass the filter."""
+    condition, parameters = where(wanted)
+    found = store.rows(
+        f"SELECT DISTINCT category FROM memory_blocks WHERE {condition} ORDER BY 1", parameters
+    )
+    names = [str(row[0]) for row in found]
+    c = store.columns(
+        "SELECT number, epoch_us(created_at) AS created, epoch_us(last_reinforced_at) AS reinforced, "
+        "decay_lambda, list_position(?::VARCHAR[], category) - 1 AS category "
+        f"FROM memory_blocks WHERE {condition} ORDER BY number",
+        [names, *parameters],
+    )
+    return Fading(
+        numbers=np.asarray(c["number"], dtype=np.int64),
+        created=np.asarray(c["created"], dtype=np.int64),
+        reinforced=np.asarray(c["reinforced"], dtype=np.int64),
+        decay_lambda=np.asarray(c["decay_lambda"], dtype=np.float64),
+        category=np.asarray(c["category"], dtype=np.int64),
+        names=tuple(names),
+    )
+
+
 def clocks(store: Store, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """When every block was last reinforced (microseconds since 1970) and how often: (n,) each. numbers: (n,) of
     all blocks, rising. What of the scoring columns changes without a change of structure.

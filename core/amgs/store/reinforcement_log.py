@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+import numpy as np
+from numpy.typing import NDArray
+
 from amgs.clock import as_utc
 from amgs.model import ReinforcementEvent
 from amgs.store.connection import Store, stored
@@ -30,6 +33,15 @@ def of(store: Store, block_id: str) -> tuple[ReinforcementEvent, ...]:
         [block_id],
     )
     return tuple(ReinforcementEvent(str(b), str(e), as_utc(t), str(s)) for b, e, t, s in found)
+
+
+def instants(store: Store) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Running number of the block and microseconds since 1970 of every event, the oldest first: (n,) each."""
+    c = store.columns(
+        "SELECT b.number AS number, epoch_us(l.timestamp) AS at FROM reinforcement_log l "
+        "JOIN memory_blocks b ON b.id = l.block_id ORDER BY l.timestamp, b.number"
+    )
+    return np.asarray(c["number"], dtype=np.int64), np.asarray(c["at"], dtype=np.int64)
 
 
 def counts(store: Store, ids: Iterable[str] | None = None) -> dict[str, int]:

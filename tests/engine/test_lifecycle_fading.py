@@ -1,0 +1,128 @@
+"""The memory as it will look: the fast sums agree with one block after the other, and a supposition with the doing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import pytest
+
+from amgs.clock import FixedClock
+from amgs.decay import relevance_at
+from amgs.errors import UsageError
+from amgs.memory import Memory
+from amgs.model import BlockFilter, Supposed
+from tests.engine.lifecycle_world import lively
+from tests.engine.memory_world import NOW
+
+DAYS = 40.0
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    """Seven blocks of several categories and paces, two of them used a while ago."""
+    with lively() as opened:
+        ids = [block.id for block in opened.blocks(BlockFilter(), order="id")]
+        for place, block in enumerate(ids):
+            opened.set_metadata(
+                block, category=("fact", "task")[place % 2], decay_lambda=(0.001, 0.01, 0.1, 0.0)[place % 4]
+            )
+        for days in (9, 4):
+            opened.clock = FixedClock(NOW - timedelta(days=days))
+            opened.reinforce(ids[:2], event_type="resident", source="test")
+        opened.clock = FixedClock(NOW)
+        yield opened
+
+
+def at(memory: Memory, block_id: str, instant: datetime) -> float | None:
+    """Relevance of a block at an instant by its own curve's rule: since its last use before then; None before it."""
+    block = memory.block(block_id)
+    resets = (
+        [NOW - timedelta(days=days) for days in (9, 4)] if block.last_reinforced_at > block.created_at else []
+    )
+    before = [reset for reset in (block.created_at, *resets) if reset <= instant]
+    return relevance_at(block.decay_lambda, max(before), instant) if before else None
+
+
+def test_the_outlook_of_each_category_agrees_with_its_blocks_one_by_one(memory: Memory) -> None:
+    blocks = memory.blocks(BlockFilter())
+    for days in (0.0, 3.0, DAYS, 4000.0):
+        forecast = memory.lifecycle.forecast(days=days)
+        then = NOW + timedelta(days=days)
+        assert sum(each.blocks for each in forecast.categories) == len(blocks)
+        for each in forecast.categories:
+            own = [block.id for block in blocks if block.category == each.category]
+            now_, then_ = ([at(memory, i, t) or 0.0 for i in own] for t in (NOW, then))
+            assert (each.alive_now, each.alive_then) == (
+                sum(r >= forecast.threshold for r in now_),
+                sum(r >= forecast.threshold for r in then_),
+            )
+            assert each.mean_now == pytest.approx(sum(now_) / len(own))
+            assert each.mean_then == pytest.approx(sum(then_) / len(own))
+        lost = sum(each.alive_now - each.alive_then for each in forecast.categories)
+        assert lost == forecast.falling == len(forecast.rows)
+
+
+def test_the_curves_of_categories_are_the_means_of_their_blocks_curves(memory: Memory) -> None:
+    found = memory.lifecycle.category_curves(days=DAYS)
+    blocks = memory.blocks(BlockFilter())
+    assert {each.category for each in found.curves} == {"fact", "task"}
+    for each in found.curves:
+        own = [block.id for block in blocks if block.category == each.category]
+        assert each.hours[-1] == DAYS * 24 and 0.0 in each.hours and each.hours[0] < 0
+        for hour, mean in zip(each.hours, each.relevance, strict=True):
+            values = [at(memory, i, NOW + timedelta(hours=hour)) for i in own]
+            alive = [value for value in values if value is not None]
+            assert mean == pytest.approx(sum(alive) / len(alive), abs=1e-6)
+
+
+def test_a_reinforcement_lifts_the_curve_of_its_category(memory: Memory) -> None:
+    block = next(b for b in memory.blocks(BlockFilter()) if b.decay_lambda == 0.1)
+    before = memory.lifecycle.category_curves(days=1)
+    memory.reinforce([block.id], event_type="resident", source="test")
+    after = memory.lifecycle.category_curves(days=1)
+    for first, second in zip(before.curves, after.curves, strict=True):
+        value = [dict(zip(c.hours, c.relevance, strict=True))[0.0] for c in (first, second)]
+        assert (value[1] > value[0]) is (first.category == block.category)
+
+
+@pytest.mark.parametrize("wanted", [0.0, 0.0001, 0.1])
+def test_what_is_supposed_of_a_block_is_what_setting_it_brings(memory: Memory, wanted: float) -> None:
+    plain = memory.lifecycle.forecast(days=DAYS)
+    block = plain.rows[0].block.id
+    supposed = memory.lifecycle.forecast(days=DAYS, supposed=Supposed(wanted, block_id=block))
+    assert supposed.falling < plain.falling == supposed.without
+    assert memory.block(block).decay_lambda != wanted
+    memory.set_metadata(block, decay_lambda=wanted)
+    done = memory.lifecycle.forecast(days=DAYS)
+    assert [(r.block.id, r.falls_at) for r in done.rows] == [(r.block.id, r.falls_at) for r in supposed.rows]
+    assert (done.categories, done.histogram_then) == (supposed.categories, supposed.histogram_then)
+
+
+def test_a_category_or_the_whole_can_be_supposed_otherwise(memory: Memory) -> None:
+    everything = memory.lifecycle.forecast(days=DAYS, supposed=Supposed(0.0))
+    assert everything.falling == everything.already_below == 0 < everything.without
+    tasks = memory.lifecycle.forecast(days=DAYS, supposed=Supposed(0.0, category="task"))
+    kept = {each.category: each.alive_then == each.blocks for each in tasks.categories}
+    assert kept == {"task": True, "fact": False}
+
+
+def test_a_limit_keeps_the_soonest_and_counts_all(memory: Memory) -> None:
+    whole, few = memory.lifecycle.forecast(days=400), memory.lifecycle.forecast(days=400, limit=1)
+    assert whole.falling > 1
+    assert few.rows == whole.rows[:1] and few.falling == whole.falling
+
+
+def test_what_cannot_be_supposed_is_refused(memory: Memory) -> None:
+    with pytest.raises(UsageError, match="category 'owls'"):
+        memory.lifecycle.forecast(supposed=Supposed(0.1, category="owls"))
+    with pytest.raises(UsageError, match="decay constant"):
+        memory.lifecycle.forecast(supposed=Supposed(-1.0))
+
+
+def test_an_empty_memory_has_no_curves_and_nothing_falls() -> None:
+    with lively() as memory:
+        for block in memory.blocks(BlockFilter()):
+            memory.set_metadata(block.id, status="archived")
+        assert memory.lifecycle.category_curves().curves == ()
+        assert memory.lifecycle.forecast().categories == ()

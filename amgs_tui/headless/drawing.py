@@ -205,6 +205,12 @@ def _places(session: Session, pane: Pane, rows: Sequence[Row]) -> Sequence[int] 
     return shown(pane, rows, sift) if sift else None
 
 
+def _tokens(session: Session, result: records.TokenSpan, canvas: Canvas) -> Text:
+    view = session.focus.snapshot()
+    zoom = max(1.0, view.lifetime / max(1, len(result.texts)))
+    return focus.focus(view, canvas, zoom=zoom, offset=result.start, titles=_titles(session), tokens=result)
+
+
 def _titles(session: Session) -> dict[str, str]:
     """The title of every block, by id."""
     everything = model.BlockFilter(statuses=model.STATUSES)
@@ -240,4 +246,5 @@ _PICTURES: tuple[tuple[type, Draw], ...] = (
     (model.Outcome, _outcome),
     (records.FocusView, _view),
     (records.EntryExplanation, _why),
+    (records.TokenSpan, _tokens),
 )

@@ -41,6 +41,15 @@ def _(result: records.FocusView) -> Sheet:
 
 
 @table_of.register
+def _(result: records.TokenSpan) -> Sheet:
+    rows = [
+        (place, text, next((s.source for s in result.sources if s.start <= place < s.end), None))
+        for place, text in enumerate(result.texts, start=result.start)
+    ]
+    return sheet(f"Tokens {result.start:,} to {result.end:,}", "token:n text source:id", rows)
+
+
+@table_of.register
 def _(result: results.Opened) -> Sheet:
     view = result.view
     pairs = [

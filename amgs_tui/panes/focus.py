@@ -19,15 +19,16 @@ from amgs_tui.pictures.notice import notice
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs_focus.records import EntryExplanation
+    from amgs_focus.records import EntryExplanation, TokenSpan
     from amgs_tui.messages import Failed
     from amgs_tui.sifting import Row
 
 Axis = Literal["lifetime", "log", "context"]
 AXES: tuple[Axis, ...] = ("lifetime", "log", "context")
-NEEDS_VIEW = frozenset({"step", "to_refocus", "refocus", "back", "play", "why", "axis", "zoom", "source"})
+NEEDS_VIEW = frozenset(
+    {"step", "to_refocus", "refocus", "back", "play", "why", "axis", "zoom", "pan", "source"}
+)
 WHY_LINES = 16
-ZOOM_STEP, MOST_ZOOM = 2.0, 4096.0
 
 
 class FocusPane(SteeringPane):
@@ -43,6 +44,7 @@ class FocusPane(SteeringPane):
             "focus back",
             "focus view",
             "focus why",
+            "focus tokens",
             "focus pin",
             "focus forbid",
             "focus force",
@@ -69,9 +71,16 @@ what is done in the past begins a branch, and two branches can be compared. Open
         shown("space", "play", "play", "focus.play", "Decode on and on, until space or esc"),
         shown("a", "axis", "axis", "focus.axis", "Lifetime, logarithm from the end, one column an entry"),
         shown(
-            "plus,equals_sign", "zoom(1)", "zoom", "focus.zoom_in", "Fewer tokens a column", key_display="+"
+            "plus,equals_sign",
+            "zoom(1)",
+            "zoom",
+            "focus.zoom_in",
+            "A level deeper: 32 times fewer tokens, the last time with their text",
+            key_display="+",
         ),
-        shown("minus", "zoom(-1)", "zoom", "focus.zoom_out", "More tokens a column"),
+        shown("minus", "zoom(-1)", "zoom", "focus.zoom_out", "A level out: 32 times more tokens"),
+        quiet("left_curly_bracket", "pan(-1)", "pan", "focus.pan_left", "Half a map towards the beginning"),
+        quiet("right_curly_bracket", "pan(1)", "pan", "focus.pan_right", "Half a map towards the end"),
         shown("o", "open", "open", "focus.open", "Open the frame assembled last, or ask for one"),
         *SteeringPane.BINDINGS,
         quiet("left", "walk(-1)", "entry", "focus.left", "The entry before"),
@@ -86,12 +95,17 @@ what is done in the past begins a branch, and two branches can be compared. Open
         self.why: EntryExplanation | None = None
         self.axis: Axis = "lifetime"
         self.zoom = 1.0
+        self.pan = 0
+        self.tokens: TokenSpan | None = None
         self.playing = False
 
     def asks(self) -> Iterable[Ask]:
         return [("focus view", {})] if self.view is not None else ()
 
     def take(self, verb: str, result: Any) -> None:
+        if verb == "focus tokens":
+            self.tokens = result
+            return
         if verb == "focus why":
             self.why = result
             self.cursor = result.entry.position
@@ -104,9 +118,10 @@ what is done in the past begins a branch, and two branches can be compared. Open
         self.cursor = self._entry_holding(start)
         self.why = None
         if fresh:
-            self.zoom, self.playing = 1.0, False
+            self.zoom, self.pan, self.playing = 1.0, 0, False
         if self.has_place:
             self._ask_why()
+            self._ask_tokens()
         if self.playing and verb == "focus step":
             self._play_on()
 
@@ -129,7 +144,42 @@ what is done in the past begins a branch, and two branches can be compared. Open
             return ""
         if self.playing:
             return "playing · space or esc stops"
-        return "the answer is finished" if self.view.finished else f"{self.axis} axis · zoom {self.zoom:g}×"
+        told = f"{self.axis} axis · zoom {self.zoom:,.0f}×"
+        return f"{told} · the answer is finished" if self.view.finished else told
+
+    @property
+    def left_edge(self) -> int:
+        """The lifetime token at the left edge of the map."""
+        if self.view is None:
+            return 0
+        from amgs_tui.pictures.focus_columns import offset_for
+
+        middle = offset_for(self.view, self.cursor, self.axis, self.zoom)
+        return max(0, min(middle + self.pan, self.view.lifetime - 1))
+
+    def _ask_tokens(self) -> None:
+        """Read the tokens in sight once they are few."""
+        from amgs_tui.pictures.focus_columns import window
+        from amgs_tui.pictures.focus_tokens import is_read
+
+        start, end = (
+            window(self.view, self.axis, self.zoom, self.left_edge) if self.view is not None else (0, 0)
+        )
+        if is_read(start, end):
+            self.ask("focus tokens", origin="screen", start=start, count=end - start)
+        else:
+            self.tokens = None
+
+    def selection_changed(self, block_id: str | None) -> None:
+        """The cursor goes to the first entry that holds the block, if it is not on one already."""
+        if self.view is None or block_id is None:
+            return
+        spans = [span for span in self.view.sources if span.source == block_id]
+        here = self.entry
+        if not spans or (here and any(s.start < here.end and s.end > here.start for s in spans)):
+            return
+        self.pan = 0
+        self.move_to(self._entry_holding(spans[0].start))
 
     def draw(self, canvas: Canvas) -> Text:
         if self.view is None:
@@ -141,17 +191,18 @@ what is done in the past begins a branch, and two branches can be compared. Open
                 "An assembled frame becomes what the language model remembers; "
                 "here you see how much of it is held in detail.",
             )
-        from amgs_tui.pictures import focus, focus_columns
+        from amgs_tui.pictures import focus
 
         return focus.focus(
             self.view,
             canvas,
             axis=self.axis,
             zoom=self.zoom,
-            offset=focus_columns.offset_for(self.view, self.cursor, self.axis, self.zoom),
+            offset=self.left_edge,
             selected=self.cursor,
             why=self.why,
             titles=self.workstation.titles,
+            tokens=self.tokens,
         )
 
     def failed(self, failure: Failed) -> None:
@@ -232,7 +283,12 @@ what is done in the past begins a branch, and two branches can be compared. Open
         if self.view is None or not self.view.entries:
             return
         self.cursor = max(0, min(place, len(self.view.entries) - 1))
-        self._ask_why()
+        self.pan = 0
+        if self.has_place:
+            self._ask_why()
+            self._ask_tokens()
+        else:
+            self.stale = True
         self.refresh()
 
     def action_walk(self, by: int) -> None:
@@ -264,12 +320,31 @@ what is done in the past begins a branch, and two branches can be compared. Open
 
     def action_axis(self) -> None:
         self.axis = AXES[(AXES.index(self.axis) + 1) % len(AXES)]
-        self._say()
-        self.refresh()
+        self.zoom, self.pan = 1.0, 0
+        self._looked()
 
     def action_zoom(self, direction: int) -> None:
-        factor = ZOOM_STEP if direction > 0 else 1 / ZOOM_STEP
-        self.zoom = min(MOST_ZOOM, max(1.0, self.zoom * factor))
+        """One level of the tree deeper, or out."""
+        if self.view is not None:
+            from amgs_tui.pictures.focus_columns import zooms
+
+            steps = zooms(self.view, self.axis)
+            place = max(n for n, each in enumerate(steps) if each <= max(1.0, self.zoom))
+            self.zoom = steps[max(0, min(place + direction, len(steps) - 1))]
+            self._looked()
+
+    def action_pan(self, direction: int) -> None:
+        """Half of what is in sight to the side, without moving the cursor."""
+        if self.view is not None:
+            from amgs_tui.pictures.focus_columns import window
+
+            start, end = window(self.view, self.axis, self.zoom, self.left_edge)
+            self.pan += direction * max(1, (end - start) // 2)
+            self._looked()
+
+    def _looked(self) -> None:
+        """Another part of the map is in sight."""
+        self._ask_tokens()
         self._say()
         self.refresh()
 
@@ -284,11 +359,10 @@ what is done in the past begins a branch, and two branches can be compared. Open
         offset = event.get_content_offset(self)
         if offset is None or self.view is None:
             return
-        from amgs_tui.pictures import focus, focus_columns
+        from amgs_tui.pictures import focus
 
-        begins = focus_columns.offset_for(self.view, self.cursor, self.axis, self.zoom)
         place = focus.entry_at(
-            self.view, self.canvas(), offset.x, axis=self.axis, zoom=self.zoom, offset=begins
+            self.view, self.canvas(), offset.x, axis=self.axis, zoom=self.zoom, offset=self.left_edge
         )
         if place is not None:
             self.move_to(place)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from rich.text import Text
 
-from amgs_focus.records import REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView
+from amgs_focus.records import REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView, TokenSpan
 from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, cut, ink, width_of
 from amgs_tui.pictures.focus_columns import Axis, columns, offset_for
 from amgs_tui.pictures.focus_map import GUTTER, column_note, draw_map, plan_rows
+from amgs_tui.pictures.focus_tokens import draw_tokens, token_lines
 from amgs_tui.pictures.marks import Fact, facts_line, gauge_pieces, wrap
 from amgs_tui.pictures.notice import notice, notice_in
 from amgs_tui.pictures.words import count, milliseconds, plural, share, short_id, signed
@@ -40,11 +41,12 @@ def focus(
     selected: int | None = None,
     why: EntryExplanation | None = None,
     titles: Mapping[str, str] | None = None,
+    tokens: TokenSpan | None = None,
 ) -> Text:
     """Header, map, and below it the inspector beside the decoded text.
 
     selected: index into view.entries. zoom: from 1. offset: see offset_for. titles:
-    by block id.
+    by block id. tokens: the text of those in sight, once they are few.
     """
     if view is None or not view.entries:
         return notice(canvas, *_EMPTY)
@@ -53,18 +55,23 @@ def focus(
     _head(sheet, view)
     top = 1
     below = _below(sheet.height)
-    rows = plan_rows(view, sheet.height - top - 1 - below)
+    room = sheet.height - top - 1 - below
+    lines = token_lines(sheet, view, tokens, selected) if tokens is not None else []
+    read = min(len(lines), max(0, room - 4))
+    rows = plan_rows(view, room - read)
     field = sheet.part(0, top + 1, None, rows.total)
     cut_up = draw_map(
         field, view, axis=axis, zoom=zoom, offset=offset, selected=selected, titles=names, rows=rows
     )
-    zoomed = f" · {zoom:g}×" if zoom > 1 else ""
+    zoomed = f" · zoom {zoom:,.0f}×" if zoom > 1 else ""
     question = (
         f"“{clean(view.question)}”" if view.question else f"{plural(len(view.entries), 'entry', 'entries')}"
     )
     note = f"{axis} · {column_note(cut_up, axis)}{zoomed}"
     sheet.rule(top, cut(question, sheet.width - width_of(note) - 12) if sheet.width >= 60 else question, note)
-    bottom = sheet.part(0, top + 1 + rows.total)
+    if read:
+        draw_tokens(sheet.part(0, top + 1 + rows.total, None, read), lines)
+    bottom = sheet.part(0, top + 1 + rows.total + read)
     if bottom.height >= 2:
         _bottom(bottom, view, why, selected, names)
     return sheet.render()

@@ -26,6 +26,13 @@ NOTHING = -1
 LOG_START = 64.0
 """Tokens behind the cursor up to which the logarithmic axis is nearly linear."""
 
+ZOOM_FACTOR = 32.0
+"""A gist of the tree stands for so many of the level below: a zoom goes one level deeper."""
+LEAST_SHOWN = 32
+"""Tokens that the nearest zoom shows."""
+MOST_READ = 64
+"""So many tokens in sight are shown with their text."""
+
 Mark = Literal["", "expand", "collapse", "pinned", "forbidden", "refused", "protected"]
 _MARKS: tuple[Mark, ...] = ("", "protected", "refused", "forbidden", "pinned", "collapse", "expand")
 
@@ -76,6 +83,28 @@ def columns(view: FocusView, width: int, axis: Axis, zoom: float, offset: int) -
         reason=reasons,
         gain=gains,
     )
+
+
+def window(view: FocusView, axis: Axis, zoom: float, offset: int) -> tuple[int, int]:
+    """The lifetime tokens [start, end) that the map shows."""
+    if not view.entries:
+        return 0, 0
+    table = _kept(view.entries, lambda: _rows(view.entries))
+    low, high = _bounds(view, table[:, 0], table[:, 1], 1, axis, zoom, offset)
+    return int(low[0]), int(np.ceil(high[-1]))
+
+
+def zooms(view: FocusView, axis: Axis) -> tuple[float, ...]:
+    """The zooms from the whole lifetime inwards, each thirty-two times the one before; the last shows tokens."""
+    most = {
+        "lifetime": view.lifetime / LEAST_SHOWN,
+        "context": float(len(view.entries)),
+        "log": ZOOM_FACTOR**2,
+    }[axis]
+    found = [1.0]
+    while found[-1] * ZOOM_FACTOR < most:
+        found.append(found[-1] * ZOOM_FACTOR)
+    return (*found, most) if most > 1 else tuple(found)
 
 
 def offset_for(view: FocusView, selected: int, axis: Axis, zoom: float) -> int:

@@ -1,4 +1,4 @@
-"""The working context: `focus open`, `step`, `refocus`, `back`, `why`, `view`."""
+"""The working context: `focus open`, `step`, `refocus`, `back`, `why`, `view`, `tokens`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from amgs_tui.verbs.results import Opened, Stepped
 
 if TYPE_CHECKING:
     from amgs.model import Progress
-    from amgs_focus.records import EntryExplanation, FocusView, Refocus
+    from amgs_focus.records import EntryExplanation, FocusView, Refocus, TokenSpan
     from amgs_tui.session import Session
 
 Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many tokens."), Takes("number")]
@@ -133,3 +133,17 @@ def view(session: Session) -> FocusView:
     level.
     """
     return session.focus.snapshot()
+
+
+@verb("focus tokens", summary="Read tokens of the lifetime, one by one.", pane="focus", keys=("plus",))
+def tokens(
+    session: Session,
+    start: Annotated[
+        int, typer.Argument(metavar="START", min=0, help="Their first place in the lifetime, from 0.")
+    ],
+    count: Annotated[
+        int, typer.Argument(metavar="N", min=1, max=4096, help="How many tokens."), Takes("number")
+    ] = 32,
+) -> TokenSpan:
+    """Read N tokens of the lifetime from START on, each with its text: what the map shows at its last zoom."""
+    return session.focus.tokens(start, start + count)

@@ -26,6 +26,8 @@ SIGNS: Final = {
     "greater_than_sign": ">",
     "left_square_bracket": "[",
     "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
     "asterisk": "*",
     "apostrophe": "'",
     "plus": "+",

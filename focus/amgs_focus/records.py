@@ -99,6 +99,19 @@ class SpanSource:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenSpan:
+    """Lifetime tokens from `start` on, each with its text: joined they read as the span does. sources tile the span."""
+
+    start: int
+    texts: tuple[str, ...]
+    sources: tuple[SpanSource, ...]
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCard:
     """What must match before files or checkpoints made with a model are used with it.
 

@@ -31,6 +31,7 @@ from amgs_focus.records import (
     Override,
     Refocus,
     StepRecord,
+    TokenSpan,
 )
 from amgs_focus.refocusing import refocus
 from amgs_focus.scoring import FocusScorer
@@ -314,6 +315,10 @@ class FocusRuntime:
         Raises FocusError when it is not in the working context.
         """
         return view.explain(self, self.place(entry))
+
+    def tokens(self, start: int, end: int) -> TokenSpan:
+        """The lifetime's tokens [start, end) with their texts, as far as there are any."""
+        return view.tokens(self, start, end)
 
     def snapshot(self) -> FocusView:
         """All that a screen draws, as one frozen value."""

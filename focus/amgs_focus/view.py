@@ -18,12 +18,16 @@ from amgs_focus.records import (
     FocusView,
     Legality,
     NodeRef,
+    TokenSpan,
 )
 from amgs_focus.settings import FocusSettings
 from amgs_focus.working_context import SINKS, Entry, WorkingContext, parent_of
 
 if TYPE_CHECKING:
     from amgs_focus.runtime import FocusRuntime
+
+_HALF = "�"
+"""What an incomplete character at the end of a text is decoded as."""
 
 Decisions = Mapping[tuple[NodeRef, Action], Decision]
 
@@ -98,6 +102,23 @@ def explain(runtime: FocusRuntime, place: int) -> EntryExplanation:
         would=_would(shown, decision, state, settings),
         measurement=runtime.measurements.get(entry.node),
     )
+
+
+def tokens(runtime: FocusRuntime, start: int, end: int) -> TokenSpan:
+    """The lifetime's tokens [start, end), clipped to what there is, each with its text.
+
+    A character that several tokens make up stands with the last of them.
+    """
+    tree = runtime.tree
+    start, end = max(0, min(start, tree.length)), max(0, min(end, tree.length))
+    ids = [int(token) for token in tree.tokens(start, end)] if start < end else []
+    texts, before = [], ""
+    for place in range(1, len(ids) + 1):
+        whole = runtime.model.decode(ids[:place])
+        now = whole.rstrip(_HALF) if place < len(ids) else whole
+        texts.append(now.removeprefix(before))
+        before = now
+    return TokenSpan(start, tuple(texts), tree.sources(start, end))
 
 
 def _entry_view(runtime: FocusRuntime, place: int, decisions: Decisions) -> EntryView:

@@ -197,3 +197,22 @@ def test_text_is_what_was_said_since_the_question() -> None:
     assert runtime.snapshot().text == record.text
     runtime.ingest([Segment("new")])
     assert (runtime.snapshot().text, runtime.snapshot().question) == ("", "")
+
+
+def test_tokens_are_read_one_by_one_and_join_to_the_text() -> None:
+    runtime = running()
+    runtime.decode(5)
+    length = runtime.tree.length
+    read = runtime.tokens(length - 40, length + 99)
+    assert (read.start, read.end) == (length - 40, length)
+    assert "".join(read.texts) == runtime.tree.text(length - 40, length)
+    assert read.sources == runtime.tree.sources(length - 40, length)
+    assert runtime.tokens(length + 5, length + 9).texts == ()
+
+
+def test_a_character_of_several_tokens_stands_with_the_last_of_them() -> None:
+    runtime = small_runtime(None, SMALL)
+    runtime.ingest([Segment("é€ü" * 20, "a")])
+    read = runtime.tokens(0, 7)
+    assert "".join(read.texts) == runtime.tree.text(0, 7) == "é€ü"
+    assert [text for text in read.texts if text] == ["é", "€", "ü"]

@@ -68,6 +68,8 @@ from amgs_focus.records import (
     FocusView,
     Measurement,
     NodeRef,
+    SpanSource,
+    TokenSpan,
 )
 from amgs_tui.engine_worker import Execute
 from amgs_tui.messages import Answer, Request
@@ -387,6 +389,10 @@ class World:
     def focus_view(self) -> FocusView:
         return self.view()
 
+    def focus_tokens(self, start: int, count: int) -> TokenSpan:
+        texts = tuple(f" w{place}" for place in range(start, min(start + count, 1216)))
+        return TokenSpan(start, texts, (SpanSource(start, start + len(texts), self.blocks[0].id),))
+
     def focus_why(self, entry: int) -> EntryExplanation:
         seen = self.view().entries[entry]
         decision = Decision(seen.level, seen.index, "expand", seen.score, "applied", 31, 1, 9)
@@ -464,6 +470,7 @@ class World:
             tau_expand=0.2,
             tau_collapse=0.2,
             question="why did the dome stall?",
+            sources=(SpanSource(0, 64, block(0).id), SpanSource(64, 96, block(3).id)),
             text="the motor " * self.step,
             finished=False,
             position=self.step,

@@ -393,7 +393,33 @@ async def test_axis_and_zoom_change_the_map_only() -> None:
         pane = await opened(driven)
         before = len(world.calls)
         await driven.press("a", "plus", "plus", "minus")
-        assert (pane.axis, pane.zoom) == ("log", 2.0) and len(world.calls) == before
+        assert (pane.axis, pane.zoom) == ("log", 32.0)
+        assert {call.verb for call in world.calls[before:]} <= {"focus tokens"}
+
+
+async def test_zooming_goes_by_32_down_to_tokens_with_their_text_and_back() -> None:
+    async with drive(World(consolidated=8), (120, 40)) as driven:
+        pane = await opened(driven)
+        await driven.press("home", "right", "plus")
+        assert pane.zoom == 32.0 and pane.tokens is not None
+        assert pane.tokens.start == 29 and pane.tokens.end == 67  # the second entry in the middle
+        assert "▸L1 32 (gist)  w32│ w33│" in driven.text and "L1 29 (gist)  w29│" in driven.text
+        await driven.press("plus")
+        assert pane.tokens.start == 32 and len(pane.tokens.texts) == 32
+        await driven.press("right_curly_bracket")
+        assert pane.tokens.start == 48 and pane.cursor == 1
+        await driven.press("minus", "minus")
+        assert pane.zoom == 1.0 and "w32│" not in driven.text
+
+
+async def test_a_block_that_is_picked_elsewhere_is_found_in_the_lifetime() -> None:
+    world = World(raw=8)
+    async with drive(world, (200, 60)) as driven:
+        pane = await opened(driven)
+        await driven.press("end", "1")
+        await driven.press("home", "down", "down", "down")
+        assert driven.app.selected == world.raw[3].id
+        assert pane.cursor == 2 and pane.why is not None and pane.why.entry.position == 2
 
 
 async def test_space_plays_until_space() -> None:

@@ -16,6 +16,7 @@ from amgs_focus.lineage import TraceDiff
 from amgs_focus.records import REASON_SENTENCES, FocusView, NodeRef
 from amgs_tui.headless.drawing import draw
 from amgs_tui.headless.output import write
+from amgs_tui.headless.tables import table_of
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.session import Options, Session
 from amgs_tui.verbs.registry import standard
@@ -258,3 +259,11 @@ def test_a_setting_before_and_after(desk: Desk) -> None:
     assert isinstance(changed, SettingChanged)
     assert (changed.before, changed.after) == ("greedy", "exact")
     assert desk("focus step 2").records
+
+
+def test_tokens_are_read_with_their_text_and_where_they_come_from(desk: Desk) -> None:
+    read = desk("focus tokens 4 12")
+    assert "".join(read.texts) == TEXT[4:16] and read.start == 4
+    sheet = table_of(read)
+    assert len(sheet.rows) == 12 and sheet.rows[0][:2] == (4, TEXT[4])
+    assert f"L{desk('focus view').entries[0].level} 4" in draw(desk.session, read, Canvas(100, 30)).plain

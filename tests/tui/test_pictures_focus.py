@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import pairwise
 from typing import get_args
 
 import numpy as np
@@ -11,10 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs_focus.records import REASON_LETTERS, Band, EntryView, FocusView, Reason
+from amgs_focus.records import REASON_LETTERS, Band, EntryView, FocusView, Reason, TokenSpan
 from amgs_tui.pictures import focus
 from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.pictures.focus_columns import NOTHING, Axis, columns, past_levels
+from amgs_tui.pictures.focus_columns import (
+    LEAST_SHOWN,
+    NOTHING,
+    ZOOM_FACTOR,
+    Axis,
+    columns,
+    offset_for,
+    past_levels,
+    window,
+    zooms,
+)
 from amgs_tui.pictures.focus_map import GUTTER, plan_rows
 from amgs_tui.themes import Palette
 from tests.tui import picture_samples as samples
@@ -251,3 +262,44 @@ def test_the_narrowest_header_keeps_window_lifetime_and_whether_it_is_live() -> 
     line = focus.focus(VIEW, Canvas(60, 15)).plain.split("\n")[0]
     assert "413/512" in line
     assert "● live" in line
+
+
+# --- the zoom -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lifetime", [96, 24_000, 1_000_000])
+def test_each_zoom_shows_32_times_fewer_tokens_and_the_last_32_of_them(lifetime: int) -> None:
+    view = samples.focus_view(lifetime)
+    found = zooms(view, "lifetime")
+    assert found[0] == 1.0 and all(b / a <= ZOOM_FACTOR for a, b in pairwise(found))
+    assert all(b / a == ZOOM_FACTOR for a, b in pairwise(found[:-1]))
+    start, end = window(
+        view, "lifetime", found[-1], offset_for(view, len(view.entries) // 2, "lifetime", found[-1])
+    )
+    assert LEAST_SHOWN <= end - start <= LEAST_SHOWN + 1
+
+
+@given(views(), st.integers(0, 59), st.sampled_from(AXES), st.integers(0, 3))
+@settings(max_examples=80, deadline=None)
+def test_what_is_in_sight_is_what_the_columns_show(
+    view: FocusView, place: int, axis: Axis, deep: int
+) -> None:
+    steps = zooms(view, axis)
+    zoom = steps[min(deep, len(steps) - 1)]
+    offset = offset_for(view, min(place, len(view.entries) - 1), axis, zoom)
+    start, end = window(view, axis, zoom, offset)
+    cut = columns(view, 60, axis, zoom, offset)
+    assert start == int(cut.starts[0]) and end == int(np.ceil(cut.ends[-1]))
+
+
+def test_tokens_in_sight_are_read_entry_by_entry_the_held_ones_apart_from_the_gists() -> None:
+    entries = (_entry(0, 0, 32, 0), _entry(1, 32, 64, 1))
+    view = replace(VIEW, entries=entries, lifetime=64, sources=(), history=())
+    texts = tuple(" dome" if n % 2 else "\n" for n in range(32))
+    plain = focus.focus(
+        view, Canvas(90, 30), zoom=2, offset=16, selected=1, tokens=TokenSpan(16, texts, ())
+    ).plain
+    held = next(line for line in plain.split("\n") if line.startswith("text"))
+    gist = next(line for line in plain.split("\n") if "(gist)" in line)
+    assert " L0 16 \\n│ dome│" in held and "▸L1 32 (gist) \\n│ dome│" in gist
+    assert plain.count("dome│") == 16

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events, work
 from textual.app import SystemCommand
+from textual.content import Content
 from textual.screen import Screen
 
 from amgs_tui.desk import Desk
@@ -27,6 +28,7 @@ from amgs_tui.widgets.prompt import LineInput, Prompt
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from amgs_tui.headless.pipes import Pipe
     from amgs_tui.screens.finder import Finder
     from amgs_tui.verbs.registry import Registry
 
@@ -71,6 +73,7 @@ class Workstation(Desk, inherit_bindings=False):
     ) -> None:
         super().__init__(open_session, execute, **stage)
         self._finder: Finder | None = None
+        self._pipes: dict[int, Pipe] = {}
 
     def begin(self) -> None:
         """After the first picture: the line to type into, then the engine."""
@@ -86,7 +89,10 @@ class Workstation(Desk, inherit_bindings=False):
     def take(self, event: Finished) -> None:
         """Results that concern the whole screen, or that no pane shows."""
         super().take(event)
-        if event.verb == "block find" and self._finder is not None:
+        pipe = self._pipes.pop(event.request.id, None)
+        if pipe is not None:
+            self._read_as(event.request.title, event.result, pipe)
+        elif event.verb == "block find" and self._finder is not None:
             self._finder.found(event.result.blocks)
         elif event.request.origin == "operator" and not any(True for _ in self.panes_of(event.verb)):
             self._read(event.verb, event.result)
@@ -104,6 +110,15 @@ class Workstation(Desk, inherit_bindings=False):
             return page(result, self.canvas(width, 1), self.now())
 
         self.push_screen(Reader(title, draw))
+
+    def _read_as(self, title: str, result: Any, pipe: Pipe) -> None:
+        """Show a result on a page of its own, in the form that its line was piped into."""
+        from amgs_tui.headless.encode import to_json
+        from amgs_tui.headless.output import as_text
+        from amgs_tui.screens.reader import Reader
+
+        words = to_json(result) if pipe.form == "json" else as_text(result, pipe.form or "table")
+        self.push_screen(Reader(title, Content(words)))
 
     # --- the command line ---------------------------------------------------------------------------------
 
@@ -138,13 +153,28 @@ class Workstation(Desk, inherit_bindings=False):
     def on_prompt_answered(self, event: Prompt.Answered) -> None:
         self._prompt_closed()
         if event.topic == "command":
-            self.submit(line=event.line)
+            self._carry_out(event.line)
         elif event.topic == "record":
             self.submit("save", {"file": Path(event.line)})
         elif event.topic in PANES:
             self.pane(event.topic).answered(event.line)
         elif isinstance(pane := self.pane(event.topic.removesuffix(FILTER)), SiftedPane):
             pane.filtered(event.line)
+
+    def _carry_out(self, line: str) -> None:
+        """A typed line: its pipe says how the result is seen, the rest is a call."""
+        from amgs_tui.headless.pipes import AS_CHOSEN, piped
+        from amgs_tui.verbs.line import LineError
+
+        try:
+            rest, pipe = piped(line)
+        except LineError as error:
+            words = f"{error.message} {error.way_out}"
+            self.notify(words, title=error.title, severity="error", timeout=12, markup=False)
+            return
+        request = self.submit(line=rest)
+        if request is not None and pipe != AS_CHOSEN:
+            self._pipes[request.id] = pipe
 
     def _prompt_closed(self) -> None:
         self.floor.remove_class("-asking")

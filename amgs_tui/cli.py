@@ -375,7 +375,7 @@ def run_script(
             steps,
             str(script),
             before=lambda step: _say(f"{script.name}:{step.number}  {step.call.line()}"),
-            after=lambda _, result: write(result, form),
+            after=lambda step, result: step.pipe.write(result, form),
             progress=progress,
         )
     return 0

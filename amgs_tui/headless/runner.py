@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.errors import AmgsError, Cancelled, ExpectationError, InputError, UsageError
 from amgs_tui.headless.output import intended
+from amgs_tui.headless.pipes import AS_CHOSEN, Pipe, piped
 from amgs_tui.verbs.line import LineError
 from amgs_tui.verbs.registry import Call, Registry
 
@@ -39,11 +40,12 @@ class ScriptError(AmgsError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A line of a script that asks for something."""
+    """A line of a script that asks for something, and how its result is seen."""
 
     number: int
     line: str
     call: Call
+    pipe: Pipe = AS_CHOSEN
 
 
 def read_script(path: Path) -> str:
@@ -74,10 +76,11 @@ def parse_script(registry: Registry, text: str, name: str) -> tuple[Step, ...]:
 def parse_step(registry: Registry, line: str, name: str, number: int) -> Step | None:
     """The call of one line, None for a blank or a comment; raises ScriptError."""
     try:
-        call = registry.parse(line)
+        rest, pipe = piped(line)
+        call = registry.parse(rest)
     except LineError as error:
         raise ScriptError(error, script=name, number=number, line=line, column=error.column) from error
-    return None if call is None else Step(number, line, call)
+    return None if call is None else Step(number, line, call, pipe)
 
 
 def run_step(

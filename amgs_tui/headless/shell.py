@@ -10,10 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING
 
-from amgs.errors import UsageError
-from amgs_tui.headless.output import Format, as_text, check_format, complain, intended, progress_on, write
-from amgs_tui.headless.runner import ScriptError, parse_step, run_step
-from amgs_tui.verbs.line import LineError, split
+from amgs_tui.headless.output import Format, complain, intended, progress_on
+from amgs_tui.headless.runner import parse_step, run_step
 from amgs_tui.verbs.registry import Registry
 
 if TYPE_CHECKING:
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from amgs_tui.session import Session
 
 LEAVE = frozenset({"exit", "quit"})
-PAGER = "less"
 _WELCOME = (
     "`help` lists the verbs; tab completes; ` | json`, ` | csv` or ` | less` after a line says how to see it;"
     " ctrl-d leaves."
@@ -44,30 +41,6 @@ def run_shell(session: Session, registry: Registry, form: Format = "table") -> i
             break
         _run_line(session, registry, line, form)
     return 0
-
-
-def output_of(line: str, form: Format) -> tuple[str, Format, bool]:
-    """The line without its last ` | json`, `| csv`, `| table` or `| less`; the format asked for; whether it
-    is paged.
-
-    Raises LineError for a pipe into anything else.
-    """
-    words = split(line)
-    if len(words) < 2 or line[words[-2].column - 1 :].split(maxsplit=1)[0] != "|":
-        return line, form, False
-    target = words[-1]
-    rest = line[: words[-2].column - 1]
-    if target == PAGER:
-        return rest, form, True
-    try:
-        return rest, check_format(target), False
-    except UsageError as error:
-        raise LineError(
-            f"Nothing can be piped into `{target}`.",
-            line=line,
-            column=target.column,
-            way_out="Use json, csv, table or less.",
-        ) from error
 
 
 def _run_piped(session: Session, registry: Registry, lines: IO[str], form: Format) -> int:
@@ -97,25 +70,12 @@ def _run_line(session: Session, registry: Registry, line: str, form: Format) -> 
 
 
 def _carry_out(session: Session, registry: Registry, line: str, form: Format, name: str, number: int) -> None:
-    try:
-        rest, chosen, paged = output_of(line, form)
-    except LineError as error:
-        raise ScriptError(error, script=name, number=number, line=line, column=error.column) from error
-    step = parse_step(registry, rest, name, number)
+    step = parse_step(registry, line, name, number)
     if step is None:
         return
     with progress_on() if step.call.verb.wants_progress else nullcontext() as progress:
         result = run_step(session, registry, step, name, progress)
-    if paged and sys.stdout.isatty():
-        _page(as_text(result, chosen))
-    else:
-        write(result, chosen)
-
-
-def _page(text: str) -> None:
-    import pydoc
-
-    pydoc.pager(text)
+    step.pipe.write(result, form)
 
 
 def _prompted(session: Session, registry: Registry) -> Iterator[str]:

@@ -86,14 +86,23 @@ def expect(
     focus.window, focus.used, focus.entries, focus.levels, focus.step, focus.refocuses, focus.swap_rate,
     focus.residency, focus.dirty, focus.branches: of the working context. focus.loss_at_h, focus.latency_ms,
     focus.utilization, focus.mean_residency, focus.alarms: of its telemetry. forecasts, outcomes, brier: of
-    the calibration.
+    the calibration. Where only one metric ends so, the end will do: swap_rate is focus.swap_rate.
     """
-    if metric not in METRICS:
-        raise UsageError(f"There is no metric {metric!r}.", way_out=f"There are: {', '.join(METRICS)}.")
+    metric = _named(metric)
     found = float(METRICS[metric](session))
     if not _COMPARE[operator](found, value):
         raise ExpectationError(f"{metric} is {found:g}, expected {operator} {value:g}.")
     return Expectation(metric, operator, value, found)
+
+
+def _named(metric: str) -> str:
+    """The metric that a word names: in full, or by the end that only it has. Raises UsageError."""
+    fitting = [metric] if metric in METRICS else [name for name in METRICS if name.endswith(f".{metric}")]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise UsageError(f"{metric} may be {' or '.join(fitting)}.", way_out="Name one in full.")
+    raise UsageError(f"There is no metric {metric!r}.", way_out=f"There are: {', '.join(METRICS)}.")
 
 
 def _frame(session: Session) -> Frame:

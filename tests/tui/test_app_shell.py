@@ -208,6 +208,16 @@ async def test_a_result_without_a_pane_is_shown_to_read() -> None:
         assert isinstance(driven.app.screen, Reader) and "Dome motor log" in driven.text
 
 
+async def test_a_pipe_behind_a_typed_line_shows_the_result_in_that_form() -> None:
+    async with drive(World(consolidated=4), (120, 40)) as driven:
+        await driven.press("colon")
+        await driven.type("graph stats | json", "enter")
+        assert isinstance(driven.app.screen, Reader) and '"nodes": 4' in driven.text
+        await driven.press("escape", "colon")
+        await driven.type("graph stats | xml", "enter")
+        assert not isinstance(driven.app.screen, Reader) and "Use json, csv, table or less" in driven.text
+
+
 async def test_the_palette_lists_the_verbs_and_runs_one() -> None:
     world = World(consolidated=3)
     async with drive(world, (120, 40)) as driven:

@@ -11,7 +11,9 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from amgs_tui.headless.shell import output_of
+from amgs_tui.headless.output import Format
+from amgs_tui.headless.pipes import Pipe
+from amgs_tui.headless.pipes import piped as piped_line
 from amgs_tui.verbs.line import LineError
 from tests.tui.headless_world import Amgs, make, prepare
 
@@ -79,19 +81,21 @@ def test_the_prompt_completes_and_remembers(amgs: Amgs, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("line", "rest", "form", "paged"),
     [
-        ("search dome", "search dome", "table", False),
+        ("search dome", "search dome", None, False),
         ("search dome | json", "search dome ", "json", False),
         ("search dome |  csv", "search dome ", "csv", False),
-        ("search dome | less", "search dome ", "table", True),
-        ("search '| json'", "search '| json'", "table", False),
-        ("search '|' json", "search '|' json", "table", False),
+        ("search dome | less", "search dome ", None, True),
+        ("search '| json'", "search '| json'", None, False),
+        ("search '|' json", "search '|' json", None, False),
     ],
 )
-def test_a_pipe_at_the_end_says_how_a_result_is_seen(line: str, rest: str, form: str, paged: bool) -> None:
-    assert output_of(line, "table") == (rest, form, paged)
+def test_a_pipe_at_the_end_says_how_a_result_is_seen(
+    line: str, rest: str, form: Format | None, paged: bool
+) -> None:
+    assert piped_line(line) == (rest, Pipe(form, paged))
 
 
 def test_nothing_else_can_be_piped_into() -> None:
     with pytest.raises(LineError) as caught:
-        output_of("search dome | xml", "table")
+        piped_line("search dome | xml")
     assert caught.value.column == 15

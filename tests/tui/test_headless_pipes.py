@@ -1,0 +1,95 @@
+"""Whatever a verb gives can be seen as a table, as CSV and as JSON, in the shell and in scripts."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+import sys
+import types
+import typing
+from pathlib import Path
+
+import pytest
+
+from amgs_tui.headless.encode import to_json
+from amgs_tui.headless.output import as_text
+from amgs_tui.headless.tables import table_of
+from amgs_tui.verbs.registry import Verb, standard
+from tests.tui import picture_samples as samples
+from tests.tui.headless_world import Amgs, make, prepare
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepare(tmp_path_factory.mktemp("prepared"))
+
+
+@pytest.fixture
+def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
+    return make(tmp_path, capsys, prepared)
+
+
+def results_of(verb: Verb) -> tuple[type, ...]:
+    """The types that a verb's signature promises, imported from where the checker finds them."""
+    module = sys.modules[verb.function.__module__]
+    space = dict(vars(module))
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            exec(compile(ast.Module(node.body, []), str(module.__file__), "exec"), space)
+    found = eval(verb.function.__annotations__["return"], space)
+    return typing.get_args(found) if isinstance(found, types.UnionType) else (found,)
+
+
+@pytest.mark.parametrize("verb", standard(), ids=lambda verb: verb.name)
+def test_the_result_of_every_verb_has_a_table(verb: Verb) -> None:
+    with pytest.raises(TypeError, match="has no table"):
+        table_of(object())  # teaches it the tables that are loaded late
+    for kind in results_of(verb):
+        assert table_of.dispatch(kind) is not table_of.dispatch(object), kind.__name__
+
+
+@pytest.mark.parametrize(
+    "result",
+    [samples.frame(), samples.search(), samples.plan(), samples.neighbourhood(), samples.recalibration()],
+    ids=lambda result: type(result).__name__,
+)
+def test_what_is_piped_is_whole_and_can_be_read_back(result: object) -> None:
+    rows = list(csv.reader(io.StringIO(as_text(result, "csv"))))
+    made = table_of(result)
+    assert rows[0] == [column.name for column in made.columns] and len(rows) == len(made.rows) + 1
+    assert {len(row) for row in rows} == {len(made.columns)}
+    assert isinstance(json.loads(to_json(result)), dict)
+
+
+def test_a_script_sends_single_results_elsewhere(amgs: Amgs, tmp_path: Path) -> None:
+    script = tmp_path / "pipes.amgs"
+    script.write_text("search dome | csv\nexpect hits >= 1 | json\ngraph stats | less\n", encoding="utf-8")
+    assert amgs("run", str(script)) == 0
+    table, _, rest = amgs.out.partition("{")
+    assert table.startswith("#,id,title,")
+    said, end = json.JSONDecoder().raw_decode("{" + rest)
+    assert said["metric"] == "hits" and "relation" in ("{" + rest)[end:]
+
+
+def test_a_pipe_into_something_else_is_said_before_anything_is_done(amgs: Amgs, tmp_path: Path) -> None:
+    script = tmp_path / "pipes.amgs"
+    script.write_text("ingest 'a thought'\nsearch dome | xml\n", encoding="utf-8")
+    assert amgs("run", str(script)) == 2
+    assert "pipes.amgs:2:15" in amgs.err and "ingest" not in amgs.err.splitlines()[0]
+    amgs("status", "--format", "json")
+    assert json.loads(amgs.out)["store"]["blocks"].get("raw", 0) == 0
+
+
+def test_an_expectation_knows_a_metric_by_its_end_and_stops_with_1(amgs: Amgs, tmp_path: Path) -> None:
+    script = tmp_path / "expect.amgs"
+    script.write_text(
+        "focus open\nfocus step 8\nexpect swap_rate <= 1\nexpect swap_rate > 1\nstatus\n", encoding="utf-8"
+    )
+    assert amgs("run", str(script)) == 1
+    assert "expect.amgs:4:1" in amgs.err and "focus.swap_rate is" in amgs.err
+    assert "schema" not in amgs.out
+    script.write_text("expect swaps <= 1\n", encoding="utf-8")
+    assert amgs("run", str(script)) == 2 and "There are: " in amgs.err

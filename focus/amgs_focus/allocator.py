@@ -2,9 +2,10 @@
 is not.
 
 MegaContext, "Focus allocator". At most N_diff actions a pass. The policy `greedy` expands while there is
-room; when there is none, collapses and expands alternate; what nobody needs room for is not collapsed. The
-policy `exact` takes the set of actions whose scores have the greatest sum within the budget. Both have the
-same candidates, thresholds and reasons.
+room; when there is none, collapses and expands alternate; what nobody needs room for is not collapsed. What
+does not ask for less detail by itself still gives way to an expansion whose score is higher by both thresholds
+together, which is how far apart any expansion and any collapse are. The policy `exact` takes the set of actions
+whose scores have the greatest sum within the budget. Both have the same candidates, thresholds and reasons.
 """
 
 from __future__ import annotations
@@ -72,10 +73,12 @@ class _Pass:
         for queue in queues.values():
             self.sort(queue)
             self.ranks |= {(unit.node, unit.kind): (at, len(queue)) for at, unit in enumerate(queue, 1)}
+        spare = self.now.spare(self.scores)
+        self.sort(spare)
         if self.now.settings.policy == "exact":
-            self.apply_exactly(queues["expand"], queues["collapse"])
+            self.apply_exactly(queues["expand"], queues["collapse"], spare)
         else:
-            self.apply_greedily(queues["expand"], queues["collapse"])
+            self.apply_greedily(queues["expand"], queues["collapse"], spare)
 
     def sort(self, queue: list[Unit]) -> None:
         """Most urgent first; of equals the nearest to the cursor expands, the farthest collapses."""
@@ -98,24 +101,27 @@ class _Pass:
         place = self.now.place(unit)
         return None if place is None else self.prices.front(self.now.context, place, unit.cost)
 
-    def apply_greedily(self, expands: list[Unit], collapses: list[Unit]) -> None:
-        """Two queues, most urgent first; see the module's docstring for the order."""
+    def apply_greedily(self, expands: list[Unit], collapses: list[Unit], spare: list[Unit]) -> None:
+        """Two queues, most urgent first, and what may give way; see the module's docstring for the order."""
         applied, most = 0, self.now.settings.n_diff
         while applied < most:
             for queue in (expands, collapses):
                 if applied and self.now.settings.order == "score_per_ms":
                     self.sort(queue)  # what lies behind the last change has become cheap
                 self.drop_superseded(queue)
+            spare = [unit for unit in spare if self.now.valid(unit)]
             if collapses and (collapses[0].asked or self.now.free < 0):
                 self.act(collapses.pop(0))
             elif expands and expands[0].cost <= (self.now.free if expands[0].asked else self.now.room):
                 self.act(expands.pop(0))
-            elif expands and not self.affordable(expands[0], collapses, most - applied):
+            elif expands and not self.affordable(expands[0], [*collapses, *spare], most - applied):
                 unit = expands.pop(0)
                 self.decide(unit, "budget", f"it needs {unit.cost}, {max(0, self.now.room)} are free")
                 continue
-            elif expands:
+            elif expands and collapses:
                 self.act(collapses.pop(0))
+            elif expands:
+                self.act(spare.pop(0), f"it gave way to {expands[0].node} at {expands[0].score:+.2f}")
             else:
                 break
             applied += 1
@@ -127,18 +133,25 @@ class _Pass:
             else:
                 self.decide(unit, "budget", "nothing needs its room")
 
-    def affordable(self, unit: Unit, collapses: Sequence[Unit], left: int) -> bool:
-        """Whether the collapses that still fit into this pass would make room for an expand."""
-        refunds = sum(-collapse.cost for collapse in collapses[: left - 1])
+    def affordable(self, unit: Unit, payers: Sequence[Unit], left: int) -> bool:
+        """Whether the collapses that still fit into this pass, and that it is worth, make room for an expand."""
+        worth = [payer for payer in payers if unit.asked or unit.score - payer.score > self.margin]
+        refunds = sum(-payer.cost for payer in worth[: left - 1])
         return (self.now.free if unit.asked else self.now.room) + refunds >= unit.cost
+
+    @property
+    def margin(self) -> float:
+        """How much more an expansion is wanted than what is collapsed for it."""
+        thresholds, settings = self.now.state.thresholds, self.now.settings
+        return thresholds.expand(settings) + thresholds.collapse(settings)
 
     def drop_superseded(self, queue: list[Unit]) -> None:
         while queue and not self.now.valid(queue[0]):
             self.decide(queue.pop(0), "superseded", "another action changed its span first")
 
-    def apply_exactly(self, expands: list[Unit], collapses: list[Unit]) -> None:
+    def apply_exactly(self, expands: list[Unit], collapses: list[Unit], spare: list[Unit]) -> None:
         """The set of candidates with the greatest sum that the budget and N_diff allow."""
-        candidates = [*collapses, *expands]
+        candidates = [*collapses, *spare, *expands]
         gates = self.gates(candidates)
         limit = self.now.settings.n_diff
         chosen = self.best(gates, limit)
@@ -147,7 +160,7 @@ class _Pass:
                 self.act(unit)
         unlimited = self.best(gates, None)
         for unit in candidates:
-            if (unit.node, unit.kind) in self.decisions:
+            if (unit.node, unit.kind) in self.decisions:  # applied, or below its threshold and not needed
                 continue
             if not self.now.valid(unit):
                 self.decide(unit, "superseded", "another action changed its span first")
@@ -168,7 +181,9 @@ class _Pass:
         """What the unit's node is worth open."""
         if unit.asked:
             return ASKED if unit.kind == "expand" else -ASKED
-        return self.appeal(unit) if unit.kind == "expand" else KEPT * (1 + unit.score)
+        if unit.kind == "expand":
+            return self.appeal(unit)
+        return max(KEPT * (1 + unit.score), unit.score + self.margin)
 
     def best(self, gates: tuple[Gate, ...], n_diff: int | None) -> frozenset[NodeRef]:
         """The nodes to have open. Where nothing fits, those that are: room is made afterwards."""

@@ -108,6 +108,22 @@ class Situation:
             groups.setdefault(parent_of(entry.node, self.context.block_size), []).append(entry)
         return groups
 
+    def spare(self, scores: Mapping[NodeRef, float]) -> list[Unit]:
+        """Groups that do not ask for less detail but may be closed for what is wanted more; the score of each
+        is that of the member that is wanted most.
+        """
+        tree, units = self.tree, []
+        for parent, members in self.groups().items():
+            values = [scores[entry.node] for entry in members]
+            cost = self.context.slots - sum(entry.cost for entry in members)
+            unit = Unit(parent, "collapse", max(values), cost)
+            wanted = sum(values) / len(values) >= -self.state.thresholds.collapse(self.settings)
+            legal = parent.index < tree.count(parent.level) and self.span(parent)[1] <= self.context.tail_start
+            kept = self.pinned(parent) or tree.is_stale(parent) or self.cooling(unit) is not None
+            if cost < 0 and wanted and legal and not kept and self.closable(parent):
+                units.append(unit)
+        return units
+
     def refusal(self, unit: Unit) -> Refusal | None:
         """Why a unit is no candidate, or None when it is one."""
         return self._expand_refusal(unit) if unit.kind == "expand" else self._collapse_refusal(unit)

@@ -30,8 +30,8 @@ def refocus(
 ) -> tuple[FocusState, Refocus]:
     """The state after a refocus and its record; nothing else changes.
 
-    After new text there are `question_passes` passes, else `refinement_passes`; they end early when one
-    applies nothing. Raises FocusError for scores that are none, BudgetError as `allocate` does.
+    After new text there are `question_passes` passes of at most `question_n_diff` actions, else
+    `refinement_passes` of at most `n_diff`; they end early when one applies nothing. Raises FocusError for scores that are none, BudgetError as `allocate` does.
     """
     began = clock.perf()
     number = state.allocator.refocus + 1
@@ -40,7 +40,11 @@ def refocus(
     decisions: dict[tuple[NodeRef, Action], Decision] = {}
     scores: Mapping[NodeRef, float] = {}
     parts: dict[NodeRef, Parts] = {}
-    for done in range(1, 1 + (settings.question_passes if state.fresh else settings.refinement_passes)):
+    passes = settings.refinement_passes
+    if state.fresh:
+        passes = settings.question_passes
+        settings = settings.model_copy(update={"n_diff": settings.question_n_diff})
+    for done in range(1, passes + 1):
         found = scorer.score(LensView(context, tree, state.question_tokens))
         _require_scores(found, context, scorer)
         parts |= _parts(found, context)

@@ -16,6 +16,7 @@ CHANGEABLE = (
     "n_diff",
     "order",
     "policy",
+    "question_n_diff",
     "question_passes",
     "refinement_passes",
     "tau_collapse",
@@ -75,7 +76,13 @@ class FocusSettings(BaseModel):
         default=1, ge=1, le=8, description="Score-and-allocate passes in a refocus."
     )
     question_passes: int = Field(
-        default=3, ge=1, le=8, description="The same for the first refocus after a question."
+        default=6, ge=1, le=8, description="The same for the first refocus after a question."
+    )
+    question_n_diff: int = Field(
+        default=2,
+        ge=0,
+        description="At most this many actions in each of those passes, so that the best is followed down to "
+        "its tokens before the next is begun.",
     )
     horizon: int = Field(default=32, gt=0, description="H: tokens over which a counterfactual is measured.")
     temperature: float = Field(

@@ -9,6 +9,7 @@ blocks, with the greatest 2^k that the lifetime holds, and everything is weighed
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,8 @@ CHUNK = 2048  # blocks read at a time
 STORED = 3  # level from which sums are kept
 CACHED = 4096  # sums of finer nodes that are remembered
 LONGEST_EPOCH = 1 << 15
+LOOKED_AT = 32  # best blocks of a search whose edges are looked at
+ACROSS = 0.95  # what words beside an edge count for the block on the other side
 
 Vectors = NDArray[np.float64]
 
@@ -92,14 +95,38 @@ class SpanIndex:
         return cosines
 
     def lexical(self, query: Query, nodes: Sequence[NodeRef]) -> Vectors:
-        """(nodes,) in [0, 1]: the share of the query's words, by idf, in the best block of each node."""
+        """(nodes,) in [0, 1]: the share of the query's words, by idf, in the best block of each node.
+
+        What is said does not end with a block: of the blocks that hold most, those beside them have nearly
+        what stands in the half block on each side of their common edge.
+        """
         if not query.total:
             return np.zeros(len(nodes))
         blocks, found = self._postings.search(query.words)
+        beside, shared = self._across(query, blocks, found)
+        blocks, found = np.concatenate([blocks, beside]), np.concatenate([found, shared])
+        order = np.argsort(blocks, kind="stable")
+        blocks, found = blocks[order], found[order]
         ranges = np.array([self._block_range(node) for node in nodes], np.int64).reshape(-1, 2)
         cuts = np.searchsorted(blocks, ranges)
         best = [found[low:high].max(initial=0.0) for low, high in cuts]
         return np.array(best) / query.total
+
+    def _across(self, query: Query, blocks: Numbers, found: Vectors) -> tuple[Numbers, Vectors]:
+        """(m,) blocks and (m,) the summed weight of the query's words around one of their edges, for the
+        edges of the blocks that hold most.
+        """
+        size, total = self.tree.block_size, self._postings.blocks
+        best = blocks[np.lexsort((-blocks, -found))[:LOOKED_AT]]
+        edges = np.unique(np.concatenate([best, best + 1]))
+        edges = edges[(edges > 0) & (edges < total)]
+        shared = np.zeros(len(edges))
+        for place, edge in enumerate(edges.tolist()):
+            around = self.tree.tokens(edge * size - size // 2, edge * size + size // 2)
+            words = set(self._postings.words_of(np.asarray(around, np.int64)).tolist())
+            # exact, because word numbers, and so their order, depend on what came first
+            shared[place] = ACROSS * math.fsum(query.words.get(word, 0.0) for word in words)
+        return np.concatenate([edges - 1, edges]), np.concatenate([shared, shared])
 
     def words_of(self, tokens: Sequence[int]) -> list[int]:
         """Word numbers; 0 for what is only space. Numbers are arbitrary, nothing depends on their order."""

@@ -157,6 +157,22 @@ def test_an_expansion_that_its_pass_could_not_pay_for_collapses_nothing() -> Non
     assert decision(allocation, L3, "expand").reason == "budget"
 
 
+@pytest.mark.parametrize("policy", ["greedy", "exact"])
+def test_detail_nobody_asks_to_close_gives_way_to_what_is_wanted_far_more(policy: str) -> None:
+    context = opened(coarsest(Shape(100), 200, 2), L1, NodeRef(1, 21))
+    context = replace(context, window=context.used)
+    settings = SMALL.model_copy(update={"policy": policy})
+    scores = {L2: 0.35, NodeRef(0, 20): -0.04, NodeRef(0, 21): -0.06}
+    found = run(scores, context=context, shape=Shape(100), settings=settings)
+    assert decision(found, L2, "expand").reason == "applied"
+    assert decision(found, NodeRef(1, 21), "collapse").reason == "applied"  # 0.41 apart, 0.4 are needed
+    assert decision(found, L1, "collapse").reason == "below_threshold"
+    nearer = {**scores, L2: 0.33}
+    kept = run(nearer, context=context, shape=Shape(100), settings=settings)
+    assert decision(kept, L2, "expand").reason == "budget"
+    assert not kept.edits
+
+
 def test_the_opposite_action_is_masked_for_the_cooldown_and_free_afterwards() -> None:
     _, shape = context_of()
     first = run({L1: 0.9})

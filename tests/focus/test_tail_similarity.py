@@ -57,6 +57,22 @@ def test_the_span_that_holds_the_question_s_words_scores_highest_at_every_level(
     assert max(others) < values.max()
 
 
+def test_the_block_behind_the_words_asked_for_counts_nearly_as_they_do() -> None:
+    """Blocks have four tokens: in the second text the word stands right before the edge, so what is said of it
+    stands behind.
+    """
+    for text, beside in (("ababzbabab", False), ("ababbabzab", True)):
+        tree = tree_of("abab" * 5, text + "ab", "abab" * 5)
+        index = SpanIndex(tree)
+        index.sync()
+        query = index.query(MODEL.encode("z"), [1.0])
+        nodes = [NodeRef(1, block) for block in range(tree.count(1))]
+        found = dict(zip(nodes, index.lexical(query, nodes).tolist(), strict=True))
+        held = 5 + text.index("z") // 4
+        assert found[NodeRef(1, held)] == 1.0
+        assert found[NodeRef(1, held + 1)] == (0.95 if beside else 0.0)
+
+
 @pytest.mark.parametrize("text", ["", "a", "aaaa" * 40, "ab" * 60])
 def test_where_all_is_alike_nothing_is_asked(text: str) -> None:
     _, values = scored(tree_of(text), "ab")

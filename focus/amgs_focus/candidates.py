@@ -118,7 +118,9 @@ class Situation:
             cost = self.context.slots - sum(entry.cost for entry in members)
             unit = Unit(parent, "collapse", max(values), cost)
             wanted = sum(values) / len(values) >= -self.state.thresholds.collapse(self.settings)
-            legal = parent.index < tree.count(parent.level) and self.span(parent)[1] <= self.context.tail_start
+            legal = (
+                parent.index < tree.count(parent.level) and self.span(parent)[1] <= self.context.tail_start
+            )
             kept = self.pinned(parent) or tree.is_stale(parent) or self.cooling(unit) is not None
             if cost < 0 and wanted and legal and not kept and self.closable(parent):
                 units.append(unit)

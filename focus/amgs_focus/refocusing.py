@@ -31,7 +31,8 @@ def refocus(
     """The state after a refocus and its record; nothing else changes.
 
     After new text there are `question_passes` passes of at most `question_n_diff` actions, else
-    `refinement_passes` of at most `n_diff`; they end early when one applies nothing. Raises FocusError for scores that are none, BudgetError as `allocate` does.
+    `refinement_passes` of at most `n_diff`; they end early when one applies nothing. Raises FocusError for
+    scores that are none, BudgetError as `allocate` does.
     """
     began = clock.perf()
     number = state.allocator.refocus + 1

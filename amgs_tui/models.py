@@ -73,13 +73,15 @@ def load_base_model(
 def gist_encoder(model: BaseModel, settings: ModelSettings) -> GistEncoder:
     """The gists that the settings name, else those that ship for the model.
 
-    Raises CheckpointError for a file that is none or was trained for embeddings of another width.
+    Raises CheckpointError for a file that is none, was trained for embeddings of another width, or cannot give
+    the number of gists a block that is asked for. `model.slots` 1 takes a file as it was trained.
     """
     from amgs_focus.gistnet import for_model, load_checkpoint
 
-    if settings.gists:
-        return load_checkpoint(Path(settings.gists).expanduser(), width=model.card.width)
-    return for_model(model.card, settings.slots)
+    if not settings.gists:
+        return for_model(model.card, settings.slots)
+    named = load_checkpoint(Path(settings.gists).expanduser(), width=model.card.width)
+    return named if settings.slots == 1 else named.with_slots(settings.slots)
 
 
 def focus_runtime(

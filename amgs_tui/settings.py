@@ -52,7 +52,8 @@ class ModelSettings(Section):
         description="A gist checkpoint that `focus train gistnet` wrote; empty for the one that ships for the model.",
     )
     slots: Literal[1, 2, 4, 8] = Field(
-        default=1, description="Gists a block; where none were trained, copies of real tokens stand for them."
+        default=1,
+        description="Gists a block; where one was trained, the block's last tokens stand beside it for the others.",
     )
     embedder: str = Field(
         default="",

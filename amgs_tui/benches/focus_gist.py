@@ -16,7 +16,7 @@ import torch
 from amgs.model import Progress
 from amgs_focus.base_model import BaseModel
 from amgs_focus.evaluation.gist import VARIANTS, GistReport, draw_windows, variant_nll
-from amgs_focus.gistnet import BLOCK, SLOTS, GistEncoder, PointerEncoder, for_model
+from amgs_focus.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder, for_model
 from amgs_tui.benches.focus_texts import Corpus
 from amgs_tui.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_tui.benches.ledger import Ledger
@@ -58,7 +58,8 @@ class Condition:
 MAIN = (Condition(2, 0, 32), Condition(4, 1, 64), Condition(6, 2, 64))
 _HIGHER = ("drop", "pointer", "recent", "gist")  # the full 1,024 tokens would take most of the time
 HIGHER = (Condition(1, 0, 32, 2, _HIGHER), Condition(1, 1, 64, 2, _HIGHER))
-CURVE = Condition(2, 0, 32, 1, ("full", "drop", "recent", "gist"))
+_FEWER = ("full", "drop", "recent", "gist")
+CURVE = (Condition(2, 0, 32, 1, _FEWER), Condition(4, 1, 64, 1, _FEWER))
 
 
 def run(
@@ -85,9 +86,9 @@ def run(
         "seed": SEED,
     }
     ledger = Ledger(out, "focus-gist", settings)
-    curve = [for_model(model.card, slots) for slots in SLOTS]
+    curve = [_with_slots(model, encoder, slots) for slots in SLOTS]
     plan = [(corpus, c, encoder) for corpus in corpora for c in (*MAIN, *HIGHER)]
-    plan += [(corpora[0], CURVE, other) for other in curve if other.slots != encoder.slots]
+    plan += [(corpora[0], c, other) for c in CURVE for other in curve if other.slots != encoder.slots]
     reports: dict[tuple[str, str, int], GistReport] = {}
     for place, (corpus, condition, gist) in enumerate(plan):
         told = _share(progress, place * windows, len(plan) * windows)
@@ -96,10 +97,19 @@ def run(
             reports[corpus.name, condition.name, gist.slots] = found
     metrics = _metrics(corpora, reports, encoder.slots)
     tables = [_table(corpus, reports, encoder) for corpus in corpora]
-    tables.append(_curve(corpora[0], reports, encoder, curve))
+    tables.append(_curve(corpora[0], reports, curve))
     goals = {name: goal for name, goal in GOALS.items() if name in metrics}
     shown = {**settings, "windows": windows, "rows": str(ledger.path)}
     return result("focus-gist", settings=shown, metrics=metrics, goals=goals, tables=tuple(tables))
+
+
+def _with_slots(model: BaseModel, encoder: GistEncoder, slots: int) -> GistEncoder:
+    """The measured gists with so many a block, where they can be had; else what ships."""
+    if slots == encoder.slots:
+        return encoder
+    if isinstance(encoder, GistNetEncoder) and encoder.trained_slots == 1:
+        return encoder.with_slots(slots)
+    return for_model(model.card, slots)
 
 
 def _share(progress: Progress | None, before: int, total: int) -> Callable[[int, int, str], None]:
@@ -205,25 +215,29 @@ def _table(
 
 
 def _curve(
-    corpus: Corpus,
-    reports: Mapping[tuple[str, str, int], GistReport],
-    encoder: GistEncoder,
-    curve: Sequence[GistEncoder],
+    corpus: Corpus, reports: Mapping[tuple[str, str, int], GistReport], curve: Sequence[GistEncoder]
 ) -> BenchTable:
-    """Recovered share by slots a block; what no checkpoint was trained for is named as untrained."""
+    """Recovered share by slots a block, beside as many raw tokens; what no net was trained for says so."""
     rows = []
-    for gist in sorted([encoder, *(g for g in curve if g.slots != encoder.slots)], key=lambda g: g.slots):
-        name = (MAIN[0] if gist is encoder else CURVE).name
-        if (report := reports.get((corpus.name, name, gist.slots))) is not None:
-            share, recent = report.recovered(), report.recovered("recent")
-            trained = "pointer, untrained" if isinstance(gist, PointerEncoder) else gist.name
-            rows.append(
-                (
-                    str(gist.slots),
-                    trained,
-                    share.said(1, 100) if share else "no gap",
-                    recent.said(1, 100) if recent else "no gap",
-                )
-            )
-    columns = ("slots a block", "encoder", "recovered %", "as many recent raw tokens %")
-    return BenchTable("2 blocks, no tail, 32 tokens, by slots", columns, tuple(rows))
+    for gist in curve:
+        found = [reports.get((corpus.name, condition.name, gist.slots)) for condition in CURVE]
+        shares = [
+            (share.said(1, 100) if (share := report.recovered(variant)) else "no gap") if report else ""
+            for report in found
+            for variant in ("gist", "recent")
+        ]
+        rows.append((str(gist.slots), _made(gist), *shares))
+    named = [f"{c.blocks} / {c.tail} / {c.horizon}" for c in CURVE]
+    columns = (
+        "slots a block",
+        "made of",
+        *(f"{c}, {v} %" for c in named for v in ("gists", "recent tokens")),
+    )
+    return BenchTable("Recovered by slots a block, blocks / tail / horizon", columns, tuple(rows))
+
+
+def _made(gist: GistEncoder) -> str:
+    if not isinstance(gist, GistNetEncoder):
+        return "pointer, untrained"
+    kept = gist.slots - gist.trained_slots
+    return f"{gist.name} and {kept} raw" if kept else gist.name

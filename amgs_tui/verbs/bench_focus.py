@@ -26,7 +26,7 @@ TextFiles = Annotated[
 ]
 GistFile = Annotated[
     Path | None,
-    typer.Option("--gist", metavar="FILE", help="A gist checkpoint; else the one that ships for the model."),
+    typer.Option("--gist", metavar="FILE", help="A gist checkpoint; else what the setting model.gists says."),
 ]
 LensFile = Annotated[
     Path | None,
@@ -69,7 +69,7 @@ def bench_gist(
     corpora = [read_texts(model, text, "focus-gist")]
     if code:
         corpora.append(held_out_code(model))
-    encoder = encoder_of(model, gist)
+    encoder = encoder_of(session, model, gist)
     return focus_gist.run(
         model, encoder, corpora, _folder(session, out), windows=windows, quick=quick, progress=progress
     )
@@ -101,7 +101,7 @@ def bench_policy(
     del as_json
     model = session.load_model(progress)
     corpus = read_texts(model, text, "focus-policy")
-    encoder = encoder_of(model, gist)
+    encoder = encoder_of(session, model, gist)
     return focus_policy.run(
         model,
         encoder,
@@ -147,7 +147,7 @@ def bench_passkey(
         raise UsageError(f"There is no size {unknown[0]}.", way_out=f"Sizes are {', '.join(known)}.")
     model = session.load_model(progress)
     corpus = read_texts(model, text, "focus-passkey")
-    encoder = encoder_of(model, gist)
+    encoder = encoder_of(session, model, gist)
     return focus_passkey.run(
         model,
         encoder,
@@ -189,7 +189,7 @@ def bench_budget(
     del as_json
     model = session.load_model(progress)
     corpus = read_texts(model, text, "focus-budget")
-    encoder = encoder_of(model, gist)
+    encoder = encoder_of(session, model, gist)
     return focus_budget.run(
         model,
         encoder,
@@ -230,7 +230,7 @@ def bench_latency(
     corpus = read_texts(model, text, "focus-latency")
     return focus_latency.run(
         model,
-        encoder_of(model, gist),
+        encoder_of(session, model, gist),
         scorers_of(session, model, lens)[0],
         corpus,
         _folder(session, out),
@@ -267,7 +267,7 @@ def bench_scale(
     corpus = read_texts(model, text, "focus-scale")
     return focus_scale.run(
         model,
-        encoder_of(model, gist),
+        encoder_of(session, model, gist),
         scorers_of(session, model, lens),
         corpus,
         _folder(session, out),
@@ -304,7 +304,7 @@ def bench_ablation(
     corpus = read_texts(model, text, "focus-ablation")
     return focus_ablation.run(
         model,
-        encoder_of(model, gist),
+        encoder_of(session, model, gist),
         scorers_of(session, model, lens)[0],
         corpus,
         _folder(session, out),
@@ -348,7 +348,7 @@ def bench_longbench(
     model = session.load_model(progress)
     return focus_longbench.run(
         model,
-        encoder_of(model, gist),
+        encoder_of(session, model, gist),
         scorers_of(session, model, lens)[0],
         data,
         _folder(session, out),
@@ -367,11 +367,12 @@ def scorers_of(session: Session, model: BaseModel, lens: Path | None = None) -> 
     return [own] if own.name == TailSimilarity.name else [own, TailSimilarity()]
 
 
-def encoder_of(model: BaseModel, gist: Path | None) -> GistEncoder:
-    """The checkpoint that was named, or what ships for the model; raises CheckpointError."""
-    from amgs_focus.gistnet import for_model, load_checkpoint
+def encoder_of(session: Session, model: BaseModel, gist: Path | None) -> GistEncoder:
+    """The checkpoint that was named, else what the settings say; raises CheckpointError."""
+    from amgs_tui.models import gist_encoder
 
-    return for_model(model.card) if gist is None else load_checkpoint(gist, width=model.card.width)
+    told = session.settings.model
+    return gist_encoder(model, told if gist is None else told.model_copy(update={"gists": str(gist)}))
 
 
 def _folder(session: Session, out: Path | None) -> Path:

@@ -53,7 +53,7 @@ def bench_c1c2(
     model = session.load_model(progress)
     return focus_c1c2.run(
         model,
-        encoder_of(model, gist),
+        encoder_of(session, model, gist),
         scorers_of(session, model, lens),
         read_texts(model, text, "focus-c1c2"),
         _folder(session, out),

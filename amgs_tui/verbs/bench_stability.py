@@ -34,5 +34,5 @@ def bench_stability(
     del as_json
     model = session.load_model(progress)
     corpus = read_texts(model, text, "focus-stability")
-    encoder, scorers = encoder_of(model, gist), scorers_of(session, model, lens)
+    encoder, scorers = encoder_of(session, model, gist), scorers_of(session, model, lens)
     return focus_stability.run(model, encoder, scorers, corpus, quick=quick, progress=progress)

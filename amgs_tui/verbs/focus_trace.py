@@ -94,12 +94,13 @@ def replay(session: Session, path: TracePath, *, progress: Progress | None = Non
     from amgs_focus.replay import replay as again
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace import read
-    from amgs_tui.models import focus_runtime
+    from amgs_tui.models import focus_runtime, gist_encoder
 
     told = read(path, allow_incomplete=True)
     settings = FocusSettings.model_validate(dict(told.header.settings))
     model = session.load_model(progress)
-    runtime, _ = focus_runtime(model, settings, settings.seed, session.clock)
+    gist = gist_encoder(model, session.settings.model)
+    runtime, _ = focus_runtime(model, settings, settings.seed, session.clock, gist=gist)
     steps = again(told, runtime, progress)
     return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)
 

@@ -58,10 +58,10 @@ def label(
     One Parquet file a snapshot; a run that was stopped goes on with those that are missing. Snapshot N is the
     same whenever it is drawn with the same seed.
     """
-    from amgs_focus.gistnet import for_model
     from amgs_focus.lens_checkpoint import for_model as lens_for
     from amgs_focus.training.lens_labels import label_runs
     from amgs_focus.training.lens_runs import LensRuns
+    from amgs_tui.models import gist_encoder
 
     model = session.load_model(progress)
     runs = LensRuns(
@@ -75,7 +75,7 @@ def label(
         _read(model, texts),
         runs,
         model,
-        for_model(model.card),
+        gist_encoder(model, session.settings.model),
         lens_for(model.card, session.settings.focus.lens),
         snapshots=snapshots,
         exact=exact,
@@ -116,11 +116,11 @@ def train_lensnet(
     Writes the checkpoint and its card into the folder; `[focus] lens = "PATH"` in the settings uses it. Stopping
     keeps the last saved step.
     """
-    from amgs_focus.gistnet import for_model
     from amgs_focus.lensnet import LensShape
     from amgs_focus.training.lens_run import LensJob, train_lensnet
     from amgs_focus.training.lens_runs import LensRuns
     from amgs_focus.training.lensnet import LensTraining
+    from amgs_tui.models import gist_encoder
 
     model = session.load_model(progress)
     guessed = warm_steps if warm else 0
@@ -136,9 +136,8 @@ def train_lensnet(
         warm=warm,
         runs=LensRuns(seed=session.seed, blocks=(30, 90)),
     )
-    return train_lensnet(
-        job, settings, model, for_model(model.card), clock=session.clock, progress=progress, resume=resume
-    )
+    gist = gist_encoder(model, session.settings.model)
+    return train_lensnet(job, settings, model, gist, clock=session.clock, progress=progress, resume=resume)
 
 
 def _read(model: BaseModel, named: list[Path]) -> list[LensText]:

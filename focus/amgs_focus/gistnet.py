@@ -226,26 +226,61 @@ class GistNet(nn.Module):
 
 
 class GistNetEncoder:
-    """A trained pair of nets, one for tokens and one for gists, as a GistEncoder."""
+    """A trained pair of nets, one for tokens and one for gists, as a GistEncoder.
 
-    def __init__(self, tokens: GistNet, gists: GistNet, *, name: str, version: int) -> None:
+    slots: gists a block, where that is more than the one that the nets were trained for. The last `slots` − 1
+    entries then stand as they are, behind the gist of those before them; of what lies below a higher level, only
+    the gists are entries.
+    """
+
+    def __init__(
+        self, tokens: GistNet, gists: GistNet, *, name: str, version: int, slots: int | None = None
+    ) -> None:
         self.token_net = tokens.eval()
         self.gist_net = gists.eval()
         self.name = name
-        self.version = version
+        self.slots = slots or tokens.shape.slots
+        self._trained = version
 
     @property
-    def slots(self) -> int:
+    def trained_slots(self) -> int:
+        """Gists a block that the nets make themselves."""
         return self.token_net.shape.slots
+
+    @property
+    def version(self) -> int:
+        """The checkpoint's own, and another one for every way of reading it."""
+        if self.slots == self.trained_slots:
+            return self._trained
+        return zlib.crc32(f"{self.slots} slots".encode(), self._trained) or 1
+
+    def with_slots(self, slots: int) -> GistNetEncoder:
+        """The same nets with so many gists a block. Raises CheckpointError for nets that make several."""
+        if slots not in (self.trained_slots, *(SLOTS if self.trained_slots == 1 else ())):
+            raise CheckpointError(
+                f"{self.name} was trained for {self.trained_slots} gists a block, not {slots}.",
+                way_out=f"Use `model.slots` {self.trained_slots}, or gists that were trained for one a block.",
+            )
+        return GistNetEncoder(
+            self.token_net, self.gist_net, name=self.name, version=self._trained, slots=slots
+        )
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """(B, 32, d), (B, 32) -> (B, slots, d), in the embeddings' precision."""
         del tokens
-        return _apply(self.token_net, embeddings)
+        return self._read(self.token_net, embeddings)
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
         """(B, n, d) -> (B, slots, d), in the gists' precision."""
-        return _apply(self.gist_net, gists)
+        made_alone = self.slots == self.trained_slots
+        return self._read(self.gist_net, gists if made_alone else gists[:, :: self.slots])
+
+    def _read(self, net: GistNet, entries: torch.Tensor) -> torch.Tensor:
+        """(B, n, d) -> (B, slots, d): what the net makes of the first entries, and behind it the others."""
+        kept, length = self.slots - self.trained_slots, entries.shape[1]
+        cut = max(1, length - kept)
+        places = torch.arange(length - kept, length).clamp(min=min(cut, length - 1))
+        return torch.cat([_apply(net, entries[:, :cut]), entries[:, places]], dim=1)
 
 
 def save_checkpoint(path: Path, tokens: GistNet, gists: GistNet, *, model: str, note: str = "") -> None:
@@ -304,15 +339,15 @@ def load_checkpoint(path: Path, *, width: int) -> GistNetEncoder:
 
 
 def for_model(card: ModelCard, slots: int = 1) -> GistEncoder:
-    """The shipped encoder trained for this model and slot count, or pointer gists when there is none."""
+    """The encoder that ships for this model, with so many gists a block; pointer gists when there is none."""
     for path in sorted(SHIPPED.glob("*.safetensors")):
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
         if metadata.get("format") != FORMAT or metadata.get("model", "").casefold() != card.name.casefold():
             continue
         shape = json.loads(metadata["tokens"])
-        if shape["width"] == card.width and shape["slots"] == slots:
-            return load_checkpoint(path, width=card.width)
+        if shape["width"] == card.width and shape["slots"] in (1, slots):
+            return load_checkpoint(path, width=card.width).with_slots(slots)
     return PointerEncoder(slots)
 
 

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
+from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError, TextError
 from amgs_focus.evaluation.gist import draw_offsets, gap_recovered, span_gists
+from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import (
     BLOCK,
     SHIPPED,
@@ -171,6 +175,53 @@ def test_gists_keep_the_precision_of_their_entries() -> None:
     entries = torch.randn(1, BLOCK, 64, dtype=torch.bfloat16)
     assert encoder.encode_tokens(entries, torch.zeros(1, BLOCK, dtype=torch.int64)).dtype == torch.bfloat16
     assert encoder.encode_gists(entries.double()).dtype == torch.float64
+
+
+@pytest.mark.parametrize("slots", [2, 4, 8])
+def test_more_slots_put_the_last_tokens_behind_the_gist_of_the_others(slots: int) -> None:
+    one = GistNetEncoder(filled(SHAPE, 1), filled(SHAPE, 2), name="n", version=7)
+    more = one.with_slots(slots)
+    entries, ids = torch.randn(3, BLOCK, 64), torch.zeros(3, BLOCK, dtype=torch.int64)
+    found = more.encode_tokens(entries, ids)
+    front = BLOCK - slots + 1
+    assert found.shape == (3, slots, 64)
+    torch.testing.assert_close(found[:, :1], one.encode_tokens(entries[:, :front], ids))
+    assert torch.equal(found[:, 1:], entries[:, front:])
+    children = torch.randn(2, BLOCK * slots, 64)
+    upper, gists = more.encode_gists(children), children[:, ::slots]
+    torch.testing.assert_close(upper[:, :1], one.encode_gists(gists[:, :front]))
+    assert torch.equal(upper[:, 1:], gists[:, front:])
+    for length in (1, 3):
+        assert more.encode_tokens(entries[:, :length], ids).shape == (3, slots, 64)
+    versions = {one.with_slots(count).version for count in SLOTS}
+    assert one.with_slots(1).version == more.with_slots(1).version == 7 and len(versions) == len(SLOTS)
+
+
+def test_nets_for_several_gists_are_read_as_they_were_trained() -> None:
+    two = GistNet(replace(SHAPE, slots=2))
+    encoder = GistNetEncoder(two, two, name="n", version=7)
+    assert encoder.with_slots(2).version == 7
+    with pytest.raises(CheckpointError, match="2 gists a block, not 4") as refused:
+        encoder.with_slots(4)
+    assert "model.slots" in (refused.value.way_out or "")
+
+
+@settings_of_hypothesis(max_examples=25, deadline=None)
+@given(slots=st.sampled_from(SLOTS), size=st.integers(2, 9), blocks=st.integers(1, 40))
+def test_a_lifetime_of_any_shape_takes_any_slots(slots: int, size: int, blocks: int) -> None:
+    model = TinyModel(seed=7)
+    net = GistNet(SHAPE)
+    tree = LifetimeTree(
+        model, GistNetEncoder(net, net, name="n", version=7).with_slots(slots), block_size=size
+    )
+    tree.append([token % 200 for token in range(size * blocks)])
+    for level in range(1, tree.depth + 1):
+        assert tree.gists(level, 0, tree.count(level)).shape == (blocks // size ** (level - 1), slots, 64)
+    ends = torch.from_numpy(tree.tokens(0, tree.length).astype("int64"))[size - 1 :: size]
+    # an untrained net is its pointer: a block's last entry is its last token with any slots
+    torch.testing.assert_close(
+        tree.gists(1, 0, blocks)[:, -1], model.embed(ends).float(), atol=1e-3, rtol=1e-3
+    )
 
 
 def test_divergence_agrees_with_the_plain_formulas() -> None:

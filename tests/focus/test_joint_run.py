@@ -197,6 +197,14 @@ def test_a_situation_is_what_the_runtime_would_read(llama: Path) -> None:
     torch.testing.assert_close(beside[0], alone[0])
 
 
+def test_b1_refuses_gists_that_its_net_only_makes_a_part_of() -> None:
+    encoder = GistNetEncoder(net(), net(1), name="mine", version=1)
+    assert context_phase.GistTrainee(encoder).encoder().slots == 1
+    with pytest.raises(CheckpointError, match="Of 4 gists a block the net of mine makes 1") as refused:
+        context_phase.GistTrainee(encoder.with_slots(4))
+    assert "gistnet.slots" in (refused.value.way_out or "")
+
+
 def test_tokens_beside_an_edge_count_more(llama: Path) -> None:
     model = load(llama)
     case = situation(

@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from pydantic import BaseModel
 
 from amgs_focus.adapter import AdapterShape, attach
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist_tree import Segment
-from amgs_focus.gistnet import GistNet, GistShape, save_checkpoint
+from amgs_focus.gistnet import GistNet, GistShape, load_checkpoint, save_checkpoint
 from amgs_focus.pretrained import load
 from amgs_focus.training.run_config import GistConfig, RunConfig, parse_config
 from amgs_tui import cli
+from amgs_tui.models import gist_encoder
 from amgs_tui.session import Options, Session
+from amgs_tui.verbs.bench_focus import encoder_of
 from tests.focus.model_world import write_model
 from tests.focus.training_world import LAMPS
 
@@ -111,9 +114,29 @@ def test_what_was_trained_is_used_where_the_settings_name_it(tmp_path: Path) -> 
         assert header.model.adapter.startswith("small@")
 
 
+def test_benches_and_runs_read_the_gists_of_the_settings(tmp_path: Path) -> None:
+    shape = GistShape(width=64, hidden=16, heads=2)
+    torch.manual_seed(0)
+    mine = GistNet(shape)
+    torch.nn.init.normal_(mine.write.weight, std=0.1)
+    save_checkpoint(tmp_path / "mine.safetensors", mine, mine, model="tiny-7")
+    told = tmp_path / "settings.toml"
+    told.write_text(f'[model]\ngists = "{tmp_path}/mine.safetensors"\nslots = 4\n', encoding="utf-8")
+    with Session(Options(store=":memory:", model="tiny", settings=told)) as session:
+        model = session.load_model()
+        of_run, of_bench = gist_encoder(model, session.settings.model), encoder_of(session, model, None)
+        assert (of_run.name, of_run.slots) == (of_bench.name, of_bench.slots) == ("mine", 4)
+        assert of_run.version == of_bench.version
+        assert of_run.version != load_checkpoint(tmp_path / "mine.safetensors", width=64).version
+        save_checkpoint(tmp_path / "other.safetensors", mine, mine, model="tiny-7")
+        other = encoder_of(session, model, tmp_path / "other.safetensors")
+        assert (other.name, other.slots) == ("other", 4)
+
+
 @pytest.mark.parametrize(
     ("line", "error"),
     [
+        ('gists = "two.safetensors"\nslots = 4', "2 gists a block, not 4"),
         ('gists = "wide.safetensors"', "width 64; this model has 16"),
         ('adapter = "none.safetensors"', "cannot be read"),
     ],
@@ -122,6 +145,8 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path, line: str, error: s
     llama = write_model(tmp_path / "llama")
     wide = GistNet(GistShape(width=64, hidden=16, heads=2))
     save_checkpoint(tmp_path / "wide.safetensors", wide, wide, model="tiny-7")
+    two = GistNet(GistShape(width=16, hidden=16, heads=2, slots=2))
+    save_checkpoint(tmp_path / "two.safetensors", two, two, model="llama")
     told = tmp_path / "settings.toml"
     told.write_text(f"[model]\n{line}\n".replace('= "', f'= "{tmp_path}/'), encoding="utf-8")
     with (

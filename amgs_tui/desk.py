@@ -68,6 +68,7 @@ class Desk(Stage):
         self.unanswered.add(0)
         self.engine.start()
         self.submit("status", slot="status", origin="screen")
+        self.submit("frame last", slot="frame last", origin="screen")
 
     # --- out ----------------------------------------------------------------------------------------------
 
@@ -210,6 +211,8 @@ class Desk(Stage):
                     self._welcome()
             case "frame assemble":
                 self.last_frame = event.result
+            case "frame last":
+                self.last_frame = self.last_frame or event.result.frame
             case "select":
                 self.selected = event.result.block.id
             case "theme":

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from amgs_tui.sifting import Listing, Row, Sift, places
 
 if TYPE_CHECKING:
-    from amgs.model import Block, Candidate, Forecast, ForecastCase, Neighbourhood
+    from datetime import datetime
+
+    from amgs.model import Block, Candidate, Forecast, ForecastCase, Neighbourhood, Operation
     from amgs_focus.records import EntryView
     from amgs_tui.verbs.registry import Pane
 
@@ -38,6 +40,11 @@ LISTINGS: dict[Pane, Listing] = {
         ("title", "content", "category"),
         ("now", "then", "days", "confidence"),
         ("title", "category", "now", "then", "days"),
+    ),
+    "overview": Listing(
+        ("kind", "summary", "state"),
+        ("id", "blocks", "edges", "days"),
+        ("kind", "blocks", "edges"),
     ),
     "focus": Listing(
         ("title", "last", "reason", "state"),
@@ -125,6 +132,22 @@ def of_forecasts(cases: Sequence[ForecastCase]) -> list[Row]:
 def verdict_of(actual: float | None) -> str:
     """What came of a forecast, in a word."""
     return "open" if actual is None else "useful" if actual >= 0.5 else "useless"
+
+
+def of_operations(operations: Sequence[Operation], now: datetime) -> list[Row]:
+    """The rows of the journal. state: stands or undone. days: since it was done."""
+    return [
+        {
+            "kind": each.kind,
+            "summary": each.summary,
+            "state": "undone" if each.undone else "stands",
+            "id": each.id,
+            "blocks": each.blocks,
+            "edges": each.edges,
+            "days": (now - each.at).total_seconds() / 86400,
+        }
+        for each in operations
+    ]
 
 
 def of_falling(forecast: Forecast) -> list[Row]:

@@ -12,7 +12,7 @@ from amgs.calibration import results as learned
 from amgs.lifecycle.preview import DecayPreview
 from amgs.lifecycle.revise import Draft
 from amgs_focus import records
-from amgs_tui.listings import of_candidates, of_falling, of_forecasts, shown, shown_neighbours
+from amgs_tui.listings import of_candidates, of_falling, of_forecasts, of_operations, shown, shown_neighbours
 from amgs_tui.pictures import block as block_picture
 from amgs_tui.pictures import calibration, decay, focus, frame, graph, inbox, overview, plan, recalibration
 from amgs_tui.sifting import Row, Sift
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from amgs_tui.session import Session
     from amgs_tui.verbs.registry import Pane
 
+OPERATIONS = 100
+"""Entries of the journal which a picture lists at most."""
 FALLING = 500
 """Blocks that fade which a picture lists at most."""
 BESIDE = 4
@@ -45,13 +47,29 @@ def draw(session: Session, result: Any, canvas: Canvas) -> Text:
 
 
 def _overview(session: Session, result: results.Overview, canvas: Canvas) -> Text:
+    operations = session.memory.operations(OPERATIONS)
     return overview.overview(
         result.store,
         canvas,
-        operations=session.memory.operations(10),
+        operations=operations,
+        shown=_places(session, "overview", of_operations(operations, session.clock.now())),
+        health=session.memory.health(),
         frame=session.last_frame,
         focus=result.focus,
     )
+
+
+def _health(session: Session, result: model.Health, canvas: Canvas) -> Text:
+    from amgs_tui.verbs.general import status
+
+    del result
+    return _overview(session, status.function(session), canvas)
+
+
+def _last_frame(session: Session, result: results.LastFrame, canvas: Canvas) -> Text:
+    if result.frame is None:
+        return frame.frame(None, canvas)
+    return _frame(session, result.frame, canvas)
 
 
 def _inbox(session: Session, result: results.Inbox, canvas: Canvas) -> Text:
@@ -219,6 +237,8 @@ def _titles(session: Session) -> dict[str, str]:
 
 _PICTURES: tuple[tuple[type, Draw], ...] = (
     (results.Overview, _overview),
+    (model.Health, _health),
+    (results.LastFrame, _last_frame),
     (results.Inbox, _inbox),
     (results.Consolidated, _consolidated),
     (results.BlockDetail, _block),

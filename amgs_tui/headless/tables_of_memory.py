@@ -148,6 +148,12 @@ def _(result: model.Operation) -> Sheet:
 
 
 @table_of.register
+def _(result: model.Health) -> Sheet:
+    rows = [(line.side, line.standing, line.told, line.verb) for line in result.lines]
+    return sheet("Health", "side standing told* verb*", rows)
+
+
+@table_of.register
 def _(result: model.Verification) -> Sheet:
     said = "no faults" if result.ok else f"{len(result.faults)} faults"
     rows = [(fault.where, fault.what, fault.repairable) for fault in result.faults]
@@ -329,6 +335,11 @@ def _(result: model.Forecast) -> Sheet:
         for each in result.categories
     ]
     return sheet(title, "id:id title* falls:at now:score then:score", rows, notes)
+
+
+@table_of.register
+def _(result: results.LastFrame) -> Sheet:
+    return table_of(result.frame) if result.frame is not None else sheet("No frame yet", "frame", ())
 
 
 @table_of.register

@@ -31,7 +31,7 @@ class FramePane(ListPane):
     """The frame assembled last, or the hits of the last search."""
 
     NAME = "frame"
-    SHOWS = frozenset({"frame assemble", "search", "frame list"})
+    SHOWS = frozenset({"frame assemble", "frame last", "search", "frame list"})
     PURPOSE = """\
 A frame is the text that a question gets: what memory holds on it, chosen by a score of five parts within a
 budget of tokens. The waterfall says how many candidates each layer brought; each row says what a block's
@@ -79,6 +79,12 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
     def take(self, verb: str, result: Any) -> None:
         if verb == "frame list":
             self.frames = result
+            return
+        if verb == "frame last":
+            if (
+                result.frame is not None and self.frame is None
+            ):  # as the last session left it; nothing is selected
+                self.frame, self.chosen = result.frame, result.frame.name
             return
         self.cursor = self.text_offset = 0
         if verb == "frame assemble":

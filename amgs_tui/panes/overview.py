@@ -1,4 +1,4 @@
-"""7 Overview: the health of the memory, the whole loop with its counts, and what was done last."""
+"""7 Overview: the loop with its counts, how each side of the memory stands, and the journal."""
 
 from __future__ import annotations
 
@@ -7,76 +7,143 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 
 from amgs_tui.keys import shown
-from amgs_tui.panes.base import Ask, Pane
+from amgs_tui.listings import of_operations
+from amgs_tui.panes.base import Ask, ListPane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from amgs.model import Operation
+    from amgs.model import Health, Operation
+    from amgs_tui.sifting import Row
     from amgs_tui.verbs.results import OperationList, Overview
 
+JOURNAL = 500
+"""Entries of the journal that the pane holds at most."""
 
-class OverviewPane(Pane):
-    """Status and journal."""
+
+class OverviewPane(ListPane):
+    """Status, health and journal; the cursor walks through the journal."""
 
     NAME = "overview"
-    SHOWS = frozenset({"status", "operations", "undo"})
+    SHOWS = frozenset({"status", "health", "operations", "undo"})
     PURPOSE = """\
-One look at everything: how many blocks are in which state, the loop from notes to decoded tokens and back
-with its counts, and the journal of changes. U takes the latest change back that still stands."""
+One look at everything: the loop from notes to decoded tokens and back with its counts and the step that comes next,
+how each side of the memory stands (✓ well, ◆ worth a look, ✗ to be seen to) with the verb for it, and the journal of
+changes. U takes the change under the cursor back, after a question; changes that stand on it have to go first."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("U", "undo", "undo", "overview.undo", "Take back the latest change that still stands"),
+        shown("U", "undo", "undo", "overview.undo", "Take back the change under the cursor"),
+        shown("n", "next", "next step", "overview.next", "Type the verb that the picture names as next"),
         shown("m", "metrics", "metrics", "overview.metrics", "How good the memory is, by six measures"),
         shown("d", "drift", "drift", "overview.drift", "What has drifted: centrality, entropy, attention"),
         shown("V", "verify", "verify", "overview.verify", "Check the store from end to end"),
+        *ListPane.BINDINGS,
     ]
 
     def __init__(self) -> None:
         super().__init__()
         self.overview: Overview | None = None
+        self.health: Health | None = None
         self.journal: OperationList | None = None
 
     def asks(self) -> Iterable[Ask]:
-        return [("operations", {})]
+        return [("operations", {"limit": JOURNAL}), ("health", {})]
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "status":
             self.overview = result
+        elif verb == "health":
+            self.health = result
         elif verb == "operations":
             self.journal = result
+            standing = next((n for n, each in enumerate(self.listed) if not each.undone), 0)
+            self.cursor = max(0, min(standing, self.rows - 1))
+
+    # --- the journal ----------------------------------------------------------------------------------------
+
+    def all_rows(self) -> Sequence[Row]:
+        return of_operations(self.operations, self.workstation.now())
 
     @property
-    def undoable(self) -> Operation | None:
-        """The latest change that still stands."""
-        journal = self.journal.operations if self.journal is not None else ()
-        return next((each for each in journal if not each.undone), None)
+    def operations(self) -> Sequence[Operation]:
+        return self.journal.operations if self.journal is not None else ()
+
+    @property
+    def listed(self) -> Sequence[Operation]:
+        """The journal as the filter leaves it."""
+        return [self.operations[place] for place in self.places] if self.sift else self.operations
+
+    def sifted(self) -> None:
+        self.cursor = 0
+
+    @property
+    def rows(self) -> int:
+        return len(self.listed)
+
+    @property
+    def chosen(self) -> Operation | None:
+        """The change under the cursor."""
+        return self.listed[self.cursor] if self.cursor < self.rows else None
+
+    def moved(self) -> None:
+        self.refresh_bindings()
 
     def subtitle(self) -> str:
-        last = self.undoable
-        return f"U undoes #{last.id} {last.kind}" if last is not None else ""
+        chosen = self.chosen
+        if chosen is None:
+            return ""
+        return f"#{chosen.id} is undone" if chosen.undone else f"U undoes #{chosen.id} {chosen.kind}"
+
+    # --- drawing --------------------------------------------------------------------------------------------
 
     def draw(self, canvas: Canvas) -> Text:
         if self.overview is None:
             return notice(canvas, "Overview", (), "Waiting for the memory …")
         from amgs_tui.pictures import overview
 
-        frame = self.workstation.last_frame
         return overview.overview(
             self.overview.store,
             canvas,
-            operations=self.journal.operations if self.journal is not None else (),
-            frame=frame,
+            operations=self.operations,
+            shown=self.places if self.sift else None,
+            cursor=self.cursor if self.rows else None,
+            health=self.health,
+            frame=self.workstation.last_frame,
             focus=self.workstation.lifetime,
         )
 
+    # --- what the keys do -----------------------------------------------------------------------------------
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        return self.undoable is not None if action == "undo" else True
+        return self.chosen is not None and not self.chosen.undone if action == "undo" else True
 
     def action_undo(self) -> None:
-        self.ask("undo")
+        """Ask, then take the change under the cursor back."""
+        from amgs_tui.screens.dialog import Confirm
+
+        chosen = self.chosen
+        if chosen is None or chosen.undone:
+            return
+        blocks, edges = f"{chosen.blocks:,} blocks", f"{chosen.edges:,} edges"
+        words = (
+            f"#{chosen.id} {chosen.kind}: {chosen.summary}. {blocks} and {edges} go back to what they were."
+        )
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.ask("undo", operation=chosen.id)
+
+        self.workstation.push_screen(Confirm("Undo this change?", words), answered)
+
+    def action_next(self) -> None:
+        """The next step of the loop into the command line, to be changed or entered."""
+        if self.overview is not None:
+            from amgs_tui.pictures.overview import next_step
+
+            line = next_step(self.overview.store, self.workstation.last_frame, self.workstation.lifetime)
+            self.workstation.action_command(line)
 
     def action_metrics(self) -> None:
         self.workstation.action_command("metrics ")

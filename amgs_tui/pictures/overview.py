@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from rich.text import Text
 
-from amgs.model import Frame, Operation, StoreStatus
+from amgs.model import Frame, Health, Operation, StoreStatus
+from amgs.model.health import Standing
 from amgs_focus.records import FocusView
 from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, cut, cut_middle, ink, width_of
 from amgs_tui.pictures.focus_map import draw_map, plan_rows
-from amgs_tui.pictures.marks import Fact, bar, facts_line, gauge_pieces
+from amgs_tui.pictures.marks import Fact, bar, facts_line, gauge_pieces, scroll_note, window_of
 from amgs_tui.pictures.notice import notice
 from amgs_tui.pictures.words import age, ago, count, optional, plural, share
+from amgs_tui.themes import Palette
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +40,14 @@ def overview(
     raw_oldest: datetime | None = None,
     frame: Frame | None = None,
     focus: FocusView | None = None,
+    health: Health | None = None,
+    cursor: int | None = None,
+    shown: Sequence[int] | None = None,
 ) -> Text:
-    """The loop with live counts, the next step, the memory by category, and the latest operations.
+    """The loop with live counts, the next step, how each side of the memory stands, and the journal.
 
-    raw_oldest: when the oldest raw block was made. frame, focus: the last ones of the session.
+    raw_oldest: when the oldest raw block was made. frame, focus: the last ones of the session. cursor: the
+    operation that is chosen, among those `shown` (places in their order; None for all).
     """
     if status is None:
         return notice(
@@ -76,16 +83,21 @@ def overview(
             live.part(0, 1), focus, axis="lifetime", zoom=1.0, offset=0, selected=None, titles={}, rows=rows
         )
         rest = rest.part(0, 0, None, rest.height - rows.total - 1)
+    listed = operations if shown is None else [operations[place] for place in shown]
+    journal = _Journal(listed, len(operations), status.now, cursor)
     if rest.width >= 76:
         left = rest.width * 9 // 20
-        _health(rest.part(0, 0, left), status)
-        _operations(rest.part(left + 2, 0), operations, status.now)
+        _sides(rest.part(0, 0, left), status, health)
+        _operations(rest.part(left + 2, 0), journal)
     elif rest.height >= 9:
-        half = rest.height // 2
-        _health(rest.part(0, 0, None, half), status)
-        _operations(rest.part(0, half), operations, status.now)
+        half = min(rest.height // 2 + 1, 8)
+        _sides(rest.part(0, 0, None, half), status, health)
+        _operations(rest.part(0, half), journal)
+    elif rest.height >= 5 and health is not None:
+        _compact(rest.part(0, 0, None, rest.height - 3), health)
+        _operations(rest.part(0, rest.height - 3), journal)
     else:
-        _operations(rest, operations, status.now)
+        _operations(rest, journal)
     return sheet.render()
 
 
@@ -165,6 +177,11 @@ def _next(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> 
     return 3, "frame assemble SESSION --query “…”", "ask the next question"
 
 
+def next_step(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> str:
+    """The beginning of the line that the picture names as next, ready to be finished."""
+    return re.sub(r"(“…”|DIR|ID)$", "", _next(status, frame, focus)[1])
+
+
 # --- the loop ---------------------------------------------------------------------------------------------
 
 
@@ -222,7 +239,66 @@ def _box(region: Region, station: _Station, *, due: bool) -> None:
 # --- below ------------------------------------------------------------------------------------------------
 
 
-def _health(region: Region, status: StoreStatus) -> None:
+@dataclass(frozen=True, slots=True)
+class _Journal:
+    """The operations that are listed, of how many, the present instant, and the one that is chosen."""
+
+    listed: Sequence[Operation]
+    total: int
+    now: datetime
+    cursor: int | None
+
+
+_SIGNS: Mapping[Standing, str] = {"well": "✓", "watch": "◆", "act": "✗", "unknown": "·"}
+
+
+def _colour(standing: Standing, palette: Palette) -> str:
+    return {
+        "well": palette.good,
+        "watch": palette.warn,
+        "act": palette.bad,
+        "unknown": palette.muted,
+    }[standing]
+
+
+def _sides(region: Region, status: StoreStatus, health: Health | None) -> None:
+    """How each side stands; below it, where there is room, the memory by category."""
+    if health is None:
+        _categories(region, status)
+        return
+    palette = region.palette
+    troubles = sum(line.standing == "act" for line in health.lines)
+    told = f"{plural(troubles, 'side')} to see to" if troubles else "nothing is urgent"
+    region.rule(0, "health", told)
+    name_w = max(width_of(line.side) for line in health.lines)
+    for row, line in enumerate(health.lines[: region.height - 1], start=1):
+        colour = _colour(line.standing, palette)
+        region.put(1, row, _SIGNS[line.standing], ink(colour, bold=True))
+        region.put(3, row, line.side, ink(palette.text), width=name_w)
+        verb = line.verb if line.standing in ("act", "watch") and region.width >= 80 else ""
+        x, end = 5 + name_w, region.width - 1 - (width_of(verb) + 2 if verb else 0)
+        quiet = line.standing in ("well", "unknown")
+        region.put(x, row, line.told, ink(palette.muted if quiet else palette.text), width=end - x)
+        region.put(end + 2, row, verb, ink(palette.accent))
+    below = region.part(0, len(health.lines) + 1)
+    if below.height >= 3:
+        _categories(below, status)
+
+
+def _compact(region: Region, health: Health) -> None:
+    """The sides in two columns, those to see to first, as many as there is room for."""
+    palette = region.palette
+    order = {"act": 0, "watch": 1, "unknown": 2, "well": 3}
+    ranked = sorted(health.lines, key=lambda line: order[line.standing])
+    wide = region.width // 2
+    for place, line in enumerate(ranked[: 2 * region.height]):
+        part = region.part((place % 2) * wide, place // 2, wide - 1, 1)
+        part.put(1, 0, _SIGNS[line.standing], ink(_colour(line.standing, palette), bold=True))
+        x = part.put(3, 0, line.side, ink(palette.text)) + 1
+        part.put(x, 0, line.told, ink(palette.muted), width=part.width - x)
+
+
+def _categories(region: Region, status: StoreStatus) -> None:
     """The store's facts, then the memory by category."""
     palette = region.palette
     muted, plain = ink(palette.muted), ink(palette.text)
@@ -248,22 +324,28 @@ def _health(region: Region, status: StoreStatus) -> None:
         region.put(x, row, bar(number / most, region.width - x - 1, region.symbols), ink(palette.accent))
 
 
-def _operations(region: Region, operations: Sequence[Operation], now: datetime) -> None:
+def _operations(region: Region, journal: _Journal) -> None:
+    """The journal, the newest first; the chosen one lies on the selection."""
     palette = region.palette
     muted = ink(palette.muted)
-    region.rule(
-        0, "latest operations", "undo takes the first back" if operations and region.width >= 52 else ""
-    )
-    if not operations:
-        region.put(1, 1, "Nothing was changed yet.", muted)
-    for row, one in enumerate(operations[: region.height - 1], start=1):
-        x = region.put(0, row, str(one.id), muted, width=5, align="right") + 1
-        x = region.put(x, row, age(one.at, now), muted, width=6, align="right") + 2
+    rows = region.height - 1
+    first = window_of(len(journal.listed), rows, journal.cursor, 0)
+    shown = journal.listed[first : first + rows]
+    region.rule(0, "journal", scroll_note(first, len(shown), len(journal.listed)))
+    if not journal.listed:
+        words = "No row passes the filter." if journal.total else "Nothing was changed yet."
+        region.put(1, 1, words, muted)
+    for row, one in enumerate(shown, start=1):
+        chosen = first + row - 1 == journal.cursor
+        region.put(0, row, "▸" if chosen else " ", ink(palette.accent, bold=True))
+        x = region.put(1, row, str(one.id), muted, width=4, align="right") + 1
+        x = region.put(x, row, age(one.at, journal.now), muted, width=6, align="right") + 2
         if one.undone:
             x = region.put(x, row, "undone ", ink(palette.warn))
         summary = clean(one.summary) or clean(one.kind)
         if not summary.startswith(clean(one.kind)):
             x = region.put(x, row, f"{clean(one.kind)} ", ink(palette.accent))
-        region.put(
-            x, row, summary, ink(palette.muted if one.undone else palette.text), width=region.width - x
-        )
+        line = ink(palette.muted if one.undone else palette.text, bold=chosen)
+        region.put(x, row, summary, line, width=region.width - x)
+        if chosen:
+            region.shade(row, palette.selection)

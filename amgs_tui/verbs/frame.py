@@ -1,4 +1,4 @@
-"""Frames: `frame list`, `frame assemble`, `frame open`."""
+"""Frames: `frame list`, `frame assemble`, `frame last`, `frame open`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from amgs.errors import UsageError
 from amgs_tui.verbs.arguments import WeightsText, read_weights
 from amgs_tui.verbs.registry import Takes, verb
-from amgs_tui.verbs.results import FrameList, Opened
+from amgs_tui.verbs.results import FrameList, LastFrame, Opened
 
 if TYPE_CHECKING:
     from amgs.model import Frame, Progress
@@ -63,7 +63,23 @@ def assemble(
     )
     session.last_frame = frame
     session.listed = tuple(candidate.block.id for candidate in frame.candidates)
+    if not look:
+        session.memory.frames.remember(frame)
     return frame
+
+
+@verb("frame last", summary="Show the frame assembled last, in this session or the one before.", pane="frame")
+def last(session: Session) -> LastFrame:
+    """Show the frame assembled last, as it was then; the store remembers it, so that the next session begins with it.
+
+    Nothing is assembled, reinforced or forecast by it. `frame open` goes on from it.
+    """
+    if session.last_frame is None:
+        session.last_frame = session.memory.frames.last()
+    frame = session.last_frame
+    if frame is not None:
+        session.listed = tuple(candidate.block.id for candidate in frame.candidates)
+    return LastFrame(frame)
 
 
 @verb(

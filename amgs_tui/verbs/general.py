@@ -11,6 +11,7 @@ from amgs_tui.verbs.registry import Call, Pane, Takes, Verb, standard, verb
 from amgs_tui.verbs.results import HelpList, Overview, PaneState, SettingsList, Shown, ThemeSet, VerbHelp
 
 if TYPE_CHECKING:
+    from amgs.model import Health
     from amgs_tui.session import Session
 
 
@@ -28,6 +29,14 @@ def status(session: Session) -> Overview:
     )
 
 
+@verb("health", summary="Say how each side of the memory stands, and what to do.", pane="overview")
+def health(session: Session) -> Health:
+    """Say of inbox, consolidation, graph, decay, review queue, calibration and budget whether they are well, want a
+    look or something done, and name the verb for it.
+    """
+    return session.memory.health()
+
+
 @verb("show", summary="Show a pane, brought up to date.")
 def show(
     session: Session,
@@ -40,6 +49,9 @@ def show(
     call = _call_of(session, pane)
     if call is not None:
         session.panes[pane] = PaneState(call.line(), call.verb.function(session, **call.arguments))
+    elif pane not in session.panes and session.memory.frames.last() is not None:
+        last = standard().call("frame last")
+        session.panes[pane] = PaneState(last.line(), last.verb.function(session))
     elif pane not in session.panes:
         raise UsageError(
             "No frame was assembled and nothing searched yet.", way_out="`frame assemble SESSION` first."

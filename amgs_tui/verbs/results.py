@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Centrality,
         ConsolidationPlan,
         ForecastCase,
+        Frame,
         FrameDefinition,
         Neighbourhood,
         Operation,
@@ -152,6 +153,13 @@ class FrameList:
 
     definitions: tuple[FrameDefinition, ...]
     origins: tuple[Origin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LastFrame:
+    """`frame last`: the frame assembled last; None where the store remembers none."""
+
+    frame: Frame | None
 
 
 @dataclass(frozen=True, slots=True)

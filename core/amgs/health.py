@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from amgs.calibration.metrics import BRIER_GOAL
 from amgs.frames import registry
-from amgs.lifecycle import consolidate
+from amgs.lifecycle import consolidate, fading
 from amgs.lifecycle import verify as sound
-from amgs.model import Fault, Progress, StoreStatus, Verification
+from amgs.lifecycle.door import Lifecycle
+from amgs.lifecycle.trigger import Due
+from amgs.model import (
+    BlockFilter,
+    Fault,
+    Forecast,
+    Health,
+    HealthLine,
+    Progress,
+    StoreStatus,
+    Verification,
+)
+from amgs.model.health import Standing
 from amgs.room import Room
+from amgs.store import assemblies as stored_assemblies
 from amgs.store import blocks as stored_blocks
 from amgs.store import calibration_log
 from amgs.store import edges as stored_edges
 from amgs.store import frames as stored_frames
 from amgs.store import journal as stored_journal
+from amgs.store import reviews as stored_reviews
+from amgs.store.assemblies import Assembly
 from amgs.store.connection import Store
+
+_DAYS = 7.0
+"""How far ahead the health of decay looks."""
+_FULL = 0.95
+"""Share of its budget from which a frame counts as full."""
+_SPLIT = 0.25
+"""Share of lone blocks, or of faded edges, from which the graph wants a look."""
 
 
 def status(room: Room) -> StoreStatus:
@@ -33,6 +58,98 @@ def status(room: Room) -> StoreStatus:
         outcomes=outcomes,
         now=now,
     )
+
+
+def health(room: Room) -> Health:
+    """How each side of the memory stands: inbox, consolidation, graph, decay, review, calibration, budget."""
+    now, store, threshold = room.clock.now(), room.store, room.settings.decay.threshold
+    due = Lifecycle(room).due()
+    _, outcomes, score = calibration_log.counts(store)
+    ahead = fading.forecast(store, BlockFilter(), now, days=_DAYS, threshold=threshold, limit=0)
+    kept = stored_blocks.by_status(store).get("consolidated", 0)
+    last = stored_assemblies.latest(store, 1)
+    lines = (
+        of_inbox(due),
+        of_consolidation(due, now),
+        of_graph(
+            kept,
+            stored_edges.count(store),
+            stored_edges.alone(store),
+            stored_edges.faded(store, now, threshold),
+        ),
+        of_decay(ahead, kept),
+        of_review(stored_reviews.waiting(store)),
+        of_calibration(score, outcomes),
+        of_budget(last[0] if last else None),
+    )
+    return Health(now, lines)
+
+
+def of_inbox(due: Due) -> HealthLine:
+    """Whether something waits, and whether it has waited too long."""
+    standing: Standing = "act" if due.due else "watch" if due.waiting else "well"
+    told = f"{due.waiting:,} raw: {due.because}" if due.waiting else "empty"
+    return HealthLine("inbox", standing, told, "consolidate plan" if due.waiting else "ingest")
+
+
+def of_consolidation(due: Due, now: datetime) -> HealthLine:
+    """When the inbox was worked on last."""
+    if due.last is None:
+        return HealthLine("consolidation", "act" if due.waiting else "unknown", "never", "consolidate")
+    days = (now - due.last).total_seconds() / 86400
+    told = "today" if days < 1 else f"{days:.0f} days ago"
+    return HealthLine("consolidation", "watch" if due.due else "well", told, "operations")
+
+
+def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
+    """Whether blocks hang together: those that no edge touches, and the edges too weak to lead anywhere."""
+    if not blocks:
+        return HealthLine("graph", "unknown", "no blocks yet", "consolidate")
+    if not edges:
+        return HealthLine("graph", "act", f"{blocks:,} blocks and no edge", "enhance --dry-run")
+    loose = alone / blocks >= _SPLIT or faded / edges >= _SPLIT
+    told = f"{edges:,} edges, {faded / edges:.0%} faded, {alone:,} blocks alone"
+    return HealthLine(
+        "graph", "watch" if loose else "well", told, "enhance --dry-run" if loose else "graph stats"
+    )
+
+
+def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
+    """How much is still over the threshold, and what falls next."""
+    if not blocks:
+        return HealthLine("decay", "unknown", "no blocks yet", "consolidate")
+    alive = blocks - ahead.already_below
+    told = f"{alive:,} of {blocks:,} alive, {ahead.falling:,} fall in {ahead.days:g} days"
+    return HealthLine(
+        "decay", "watch" if ahead.falling else "well", told, f"decay forecast --days {ahead.days:g}"
+    )
+
+
+def of_review(waiting: int) -> HealthLine:
+    """Findings that wait for a verdict."""
+    if not waiting:
+        return HealthLine("review", "well", "no finding waits", "review scan")
+    return HealthLine("review", "watch", f"{waiting:,} findings wait", "review list")
+
+
+def of_calibration(score: float | None, outcomes: int) -> HealthLine:
+    """Whether forecasts come true, by the Brier score and its goal."""
+    if score is None:
+        return HealthLine("calibration", "unknown", "no verdict yet", "feedback useful")
+    told = f"Brier {score:.3f} of {outcomes:,} verdicts, goal {BRIER_GOAL:g}"
+    standing: Standing = "well" if score < BRIER_GOAL else "act"
+    return HealthLine(
+        "calibration", standing, told, "calibration table" if score < BRIER_GOAL else "calibrate --dry-run"
+    )
+
+
+def of_budget(last: Assembly | None) -> HealthLine:
+    """How full the frame assembled last was."""
+    if last is None:
+        return HealthLine("budget", "unknown", "no frame yet", "frame assemble SESSION")
+    share = last.tokens / max(1, last.budget)
+    told = f"{last.name} {last.tokens:,} of {last.budget:,} tok, {len(last.selected):,} blocks"
+    return HealthLine("budget", "watch" if share >= _FULL else "well", told, "frame history")
 
 
 def verify(room: Room, progress: Progress | None = None) -> Verification:

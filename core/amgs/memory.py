@@ -38,6 +38,7 @@ from amgs.model import (
     Frame,
     FrameDefinition,
     GraphStats,
+    Health,
     IngestReport,
     Neighbourhood,
     Operation,
@@ -429,6 +430,10 @@ class Memory:
     def status(self) -> StoreStatus:
         """One look at the whole memory."""
         return health.status(self._room())
+
+    def health(self) -> Health:
+        """How each side of the memory stands, and what looks closer or mends it."""
+        return health.health(self._room())
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Re-hash every block, follow every reference, compare the indexes; names each fault."""

@@ -43,6 +43,8 @@ from amgs.model import (
     Frame,
     FrameDefinition,
     GraphStats,
+    Health,
+    HealthLine,
     IngestReport,
     LayerReport,
     LedgerEntry,
@@ -60,6 +62,7 @@ from amgs.model import (
     Supposed,
     Weights,
 )
+from amgs.model.health import Standing
 from amgs_focus.records import (
     BranchView,
     Decision,
@@ -84,6 +87,7 @@ from amgs_tui.verbs.results import (
     ForecastList,
     FrameList,
     Inbox,
+    LastFrame,
     Layout,
     Measured,
     Opened,
@@ -152,6 +156,8 @@ class World:
         self.closed = False
         self.layout = Layout()
         self.draft: Draft | None = None
+        self.last_frame: Frame | None = None
+        self.undone: list[int | None] = []
         self.pinned: list[str] = []
         self.judged: list[int] = []
         self.said: list[tuple[str, str, bool]] = []
@@ -254,9 +260,11 @@ class World:
 
     def operations(self, **_: Any) -> OperationList:
         made = Operation(1, "consolidate", NOW, "consolidated 8 blocks", 8, 12)
-        return OperationList((made,) if self.blocks else ())
+        set_ = (Operation(2 + n, "edit", NOW, f"{b[:8]}: pinned", 1, 0) for n, b in enumerate(self.pinned))
+        return OperationList((*reversed(tuple(set_)), made) if self.blocks else ())
 
     def undo(self, operation: int | None = None) -> Operation:
+        self.undone.append(operation)
         if operation == 9:
             return Operation(9, "calibrate", NOW, "recalibrated", 3, 0, undone=True)
         self.raw, self.blocks = [replace(each, status="raw") for each in self.blocks], []
@@ -322,6 +330,18 @@ class World:
         weights = Weights(0.3, 0.1, 0.1, 0.4, 0.1)
         names = ("INBOX", "ATTENTION", "SELF", "SESSION")
         return FrameList(tuple(FrameDefinition(name, f"what {name} is for", weights) for name in names))
+
+    def frame_last(self) -> LastFrame:
+        return LastFrame(self.last_frame)
+
+    def health(self) -> Health:
+        standing: Standing = "act" if self.raw else "well"
+        lines = (
+            HealthLine("inbox", standing, f"{len(self.raw)} raw", "consolidate plan"),
+            HealthLine("decay", "watch", "5 fall in 7 days", "decay forecast --days 7"),
+            HealthLine("calibration", "unknown", "no verdict yet", "feedback useful"),
+        )
+        return Health(NOW, lines)
 
     def frame_assemble(self, name: str, query: str, weights: str | None = None, **_: Any) -> Frame:
         given = read_weights(weights) or Weights(0.3, 0.1, 0.1, 0.4, 0.1)

@@ -30,6 +30,8 @@ from amgs.model import (
     ForecastRow,
     Frame,
     GraphStats,
+    Health,
+    HealthLine,
     LayerReport,
     LedgerEntry,
     LiveEdge,
@@ -510,6 +512,19 @@ def status(raw: int = 37) -> StoreStatus:
         outcomes=160,
         now=NOW,
     )
+
+
+def health() -> Health:
+    lines = (
+        HealthLine("inbox", "act", "37 raw: 61 minutes have passed, the interval is 15", "consolidate plan"),
+        HealthLine("consolidation", "watch", "3 days ago", "operations"),
+        HealthLine("graph", "well", "2,016 edges, 4% faded, 12 blocks alone", "graph stats"),
+        HealthLine("decay", "watch", "371 of 412 alive, 12 fall in 7 days", "decay forecast --days 7"),
+        HealthLine("review", "well", "no finding waits", "review scan"),
+        HealthLine("calibration", "well", "Brier 0.113 of 160 verdicts, goal 0.15", "calibration table"),
+        HealthLine("budget", "unknown", "no frame yet", "frame assemble SESSION"),
+    )
+    return Health(NOW, lines)
 
 
 def operations(number: int = 6) -> tuple[Operation, ...]:

@@ -446,13 +446,49 @@ async def test_n_decodes_to_the_next_refocus() -> None:
 # --- overview ---------------------------------------------------------------------------------------------
 
 
-async def test_undo_takes_the_last_change_back() -> None:
+async def test_undo_asks_and_takes_the_change_under_the_cursor_back() -> None:
     world = World()
     async with drive(world, (120, 40)) as driven:
         await driven.press("c", "7")
         assert "U undoes #1" in driven.text
         await driven.press("U")
-        assert len(world.raw) == 8 and "8 raw" in driven.lines[0]
+        assert "Undo this change?" in driven.text and "8 blocks" in driven.text
+        await driven.press("n")
+        assert not world.undone
+        await driven.press("U")
+        await driven.press("y")
+        assert world.undone == [1] and len(world.raw) == 8 and "8 raw" in driven.lines[0]
+
+
+async def test_any_change_of_the_journal_can_be_undone() -> None:
+    world = World(consolidated=4)
+    world.pinned = [world.blocks[0].id, world.blocks[1].id]
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("7")
+        assert "U undoes #3" in driven.text
+        await driven.press("down", "U")
+        await driven.press("y")
+        assert world.undone == [2]
+
+
+async def test_the_overview_says_how_each_side_stands_and_types_the_next_step() -> None:
+    async with drive(World(consolidated=4), (120, 40)) as driven:
+        await driven.press("7")
+        assert "✗ inbox" in driven.text and "◆ decay" in driven.text and "1 side to see to" in driven.text
+        await driven.press("n")
+        line = driven.app.screen.focused
+        assert isinstance(line, Input) and line.value.startswith("frame assemble SESSION --query ")
+
+
+async def test_the_last_sessions_frame_is_there_at_the_start() -> None:
+    world = World(consolidated=8)
+    world.last_frame = world.frame_assemble("ATTENTION", "who wrote the log?")
+    async with drive(world, (80, 24)) as driven:
+        assert driven.app.selected is None
+        await driven.press("2")
+        assert "who wrote the log?" in driven.text and "frame assemble" not in world.verbs()
+        await driven.press("7")
+        assert "160 tok" in driven.text
 
 
 # --- traffic ----------------------------------------------------------------------------------------------
@@ -537,7 +573,7 @@ async def test_keys_that_lead_to_the_command_line_leave_the_rest_to_be_typed() -
         await driven.press("slash")
         await driven.type("dome", "enter")
         for pane, key, begins in (
-            ("4", "w", "decay preview "),
+            ("1", "i", "ingest "),
             ("3", "w", "graph path "),
         ):
             await driven.press(pane, key)

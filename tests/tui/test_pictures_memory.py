@@ -327,3 +327,20 @@ def test_the_overview_names_the_next_step_through_the_whole_loop() -> None:
     assert "next  frame open" in overview.overview(samples.status(), canvas, frame=FRAME).plain
     assert "next  focus step" in overview.overview(samples.status(), canvas, frame=FRAME, focus=view).plain
     assert "next  feedback" in overview.overview(status, canvas, frame=FRAME, focus=done).plain
+
+
+@pytest.mark.parametrize("size", [(118, 24), (78, 17), (56, 18)])
+def test_what_is_to_be_seen_to_stays_in_the_overview_at_every_size(size: tuple[int, int]) -> None:
+    plain = overview.overview(
+        samples.status(), Canvas(*size), operations=samples.operations(), health=samples.health(), cursor=0
+    ).plain
+    for words in ("✗ inbox", "◆ consolidation", "◆ decay", "journal", "▸  91"):
+        assert words in plain, words
+
+
+def test_the_journal_keeps_the_chosen_change_in_view_and_shows_what_is_undone() -> None:
+    made = samples.operations(60)
+    plain = overview.overview(samples.status(), Canvas(118, 24), operations=made, cursor=50).plain
+    assert f"▸  {made[50].id}" in plain and f" {made[0].id} " not in plain
+    few = overview.overview(samples.status(), Canvas(118, 24), operations=made, shown=(3,)).plain
+    assert "undone undo 34 blocks" in few and "consolidate 37" not in few

@@ -99,6 +99,9 @@ PICTURES: dict[str, Draw] = {
     "overview": lambda c: overview.overview(
         samples.status(), c, operations=samples.operations(), frame=FRAME, focus=VIEW
     ),
+    "overview health": lambda c: overview.overview(
+        samples.status(), c, operations=samples.operations(), health=samples.health(), cursor=2, frame=FRAME
+    ),
     "overview early": lambda c: overview.overview(samples.status(0), c),
 }
 EMPTY: dict[str, Draw] = {

@@ -157,3 +157,32 @@ def test_a_drafted_consolidation_is_corrected_and_applied_by_verbs(session: Sess
     assert len(do(session, "consolidate plan").proposed.items) == 1  # what was left out is proposed again
     do(session, "undo")
     assert session.memory.status().blocks["raw"] == 2
+
+
+def test_the_frame_assembled_last_is_there_in_the_next_session(session: Session) -> None:
+    assert do(session, "frame last").frame is None
+    frame = do(session, "frame assemble ATTENTION --query owl")
+    do(session, "frame assemble SESSION --query owl --look")  # a look leaves no trace
+    session.close()
+    with Session(Options(store=str(session.store_path), model="tiny", now=NOW)) as later:
+        found = do(later, "frame last").frame
+        assert (found.name, found.query, found.text, found.ledger) == (
+            "ATTENTION",
+            "owl",
+            frame.text,
+            frame.ledger,
+        )
+        assert [(c.block.id, c.fate) for c in found.candidates] == [
+            (c.block.id, c.fate) for c in frame.candidates
+        ]
+        assert later.last_frame is found and later.listed == tuple(c.block.id for c in frame.candidates)
+        assert do(later, "show frame").result.frame is found
+        assert {line.side for line in do(later, "health").lines} > {"inbox", "decay", "budget"}
+
+
+def test_a_remembered_frame_whose_block_has_left_is_none(session: Session) -> None:
+    frame = do(session, "frame assemble ATTENTION --query owl")
+    gone = frame.candidates[0].block.id
+    do(session, f"block set {gone[:12]} --status pruned")
+    do(session, "prune --hard --yes")
+    assert session.memory.frames.last() is None

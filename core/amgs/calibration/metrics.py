@@ -18,6 +18,8 @@ from amgs.store.assemblies import Assembly
 from amgs.store.connection import Store
 
 K = 10
+BRIER_GOAL = 0.15
+"""The mean Brier score that forecasts are to stay under (AMGS §13.1)."""
 _RECENT = 50
 CYCLES = ("enhance", "consolidate")
 """Operations between which the graph is compared, the first kind that there is."""
@@ -100,8 +102,8 @@ def graph_stability(store: Store) -> Metric:
 
 def calibration(brier: float | None, outcomes: int) -> Metric:
     """The mean Brier score of all verdicts."""
-    met = None if brier is None else brier < 0.15
-    return Metric("Brier", brier, "< 0.15", met, f"{outcomes} outcomes")
+    met = None if brier is None else brier < BRIER_GOAL
+    return Metric("Brier", brier, f"< {BRIER_GOAL:g}", met, f"{outcomes} outcomes")
 
 
 def attention_stability(assemblies: Sequence[Assembly], frame: str | None = None) -> Metric:

@@ -103,8 +103,8 @@ def stale(
 # --- a frame as JSON --------------------------------------------------------------------------------------
 
 
-def encode(frame: Frame) -> str:
-    """A frame without its rejected candidates; blocks by their ids alone."""
+def encode(frame: Frame, *, whole: bool = False) -> str:
+    """A frame without its rejected candidates, unless `whole`; blocks by their ids alone."""
     plain: dict[str, Any] = {
         name: getattr(frame, name)
         for name in ("id", "name", "query", "budget", "tokens", "text", "entropy_bits", "milliseconds")
@@ -115,7 +115,7 @@ def encode(frame: Frame) -> str:
     plain["spans"] = [_values(one) for one in frame.spans]
     plain["ledger"] = [_values(one) for one in frame.ledger]
     plain["layers"] = [_values(one) for one in frame.layers]
-    plain["candidates"] = [candidate_out(one) for one in frame.selected]
+    plain["candidates"] = [candidate_out(one) for one in (frame.candidates if whole else frame.selected)]
     return json.dumps(plain, ensure_ascii=False)
 
 

@@ -25,10 +25,12 @@ from amgs.store import assemblies as stored_assemblies
 from amgs.store import blocks as stored_blocks
 from amgs.store import frame_cache
 from amgs.store import frames as stored_frames
+from amgs.store import meta as stored_meta
 from amgs.store.assemblies import Assembly
 from amgs.store.connection import Store
 
 _SHORTEST_PREFIX = 4
+_LAST = "frame:last"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,24 @@ class Frames:
         except StoreCorruptError:
             return None
         return frame if all(c.block.status in statuses for c in frame.selected) else None
+
+    def remember(self, frame: Frame) -> None:
+        """Keep a frame, with the candidates that did not get in, as the one assembled last; nothing in a memory
+        opened for reading only.
+        """
+        if not self._room.store.read_only:
+            with self._room.store.transaction():
+                stored_meta.keep(self._room.store, _LAST, cache.encode(frame, whole=True))
+
+    def last(self) -> Frame | None:
+        """The frame that was remembered; None where there is none, or where one of its blocks has left."""
+        text = stored_meta.kept(self._room.store, _LAST).get(_LAST)
+        if text is None:
+            return None
+        try:
+            return cache.decode(text, lambda ids: stored_blocks.get(self._room.store, ids))
+        except StoreCorruptError:
+            return None
 
     # --- definitions ------------------------------------------------------------------------------------
 

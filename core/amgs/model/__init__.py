@@ -32,7 +32,7 @@ from amgs.model.frame import (
     Span,
 )
 from amgs.model.graph import Centrality, GraphStats, LiveEdge, Neighbourhood
-from amgs.model.health import Fault, StoreStatus, Verification
+from amgs.model.health import Fault, Health, HealthLine, StoreStatus, Verification
 from amgs.model.lifecycle import (
     ConsolidationItem,
     ConsolidationPlan,
@@ -75,6 +75,8 @@ __all__ = [
     "FrameDefinition",
     "Gather",
     "GraphStats",
+    "Health",
+    "HealthLine",
     "IngestReport",
     "LayerReport",
     "LayerVerdict",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,27 @@ class StoreStatus:
     brier: float | None
     outcomes: int
     now: datetime
+
+
+Standing = Literal["well", "watch", "act", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class HealthLine:
+    """How one side of the memory stands. told: in a few words. verb: what looks closer, or mends it."""
+
+    side: str
+    standing: Standing
+    told: str
+    verb: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the memory stands, side by side, at an instant."""
+
+    as_of: datetime
+    lines: tuple[HealthLine, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,27 @@ def count(store: Store) -> int:
     return int(store.value("SELECT count(*) FROM edges"))
 
 
+def faded(store: Store, now: datetime, below: float) -> int:
+    """How many edges have a strength (weight × confidence × decay) under a value."""
+    return int(
+        store.value(
+            "SELECT count(*) FROM edges WHERE weight * confidence * exp(-decay_lambda * greatest(0, "
+            "epoch_us(?::TIMESTAMP) - epoch_us(last_reinforced_at)) / 3.6e9) < ?",
+            [stored(now), below],
+        )
+    )
+
+
+def alone(store: Store) -> int:
+    """How many consolidated blocks no edge touches."""
+    return int(
+        store.value(
+            "SELECT count(*) FROM memory_blocks WHERE status = 'consolidated' AND id NOT IN "
+            "(SELECT source_id FROM edges UNION SELECT target_id FROM edges)"
+        )
+    )
+
+
 def dangling(store: Store) -> tuple[tuple[Key, str], ...]:
     """Edges that end at a block that is missing or pruned, each with what is wrong.
 

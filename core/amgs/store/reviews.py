@@ -45,6 +45,11 @@ def next_id(store: Store) -> int:
     return int(store.value("SELECT coalesce(max(id), 0) + 1 FROM reviews"))
 
 
+def waiting(store: Store) -> int:
+    """How many findings are open."""
+    return int(store.value(f"SELECT count(*) FROM ({_STANDING}) WHERE state = 'open'"))
+
+
 def everything(store: Store) -> tuple[Review, ...]:
     """The findings that stand, open ones first, the surest first."""
     found = store.rows(f"{_STANDING} ORDER BY state <> 'open', r.confidence DESC, r.id")

@@ -10,6 +10,7 @@ from amgs_tui.sifting import Listing, Row, Sift, places
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from amgs.lifecycle.revise import Draft
     from amgs.model import Block, Candidate, Forecast, ForecastCase, Neighbourhood, Operation
     from amgs_focus.records import EntryView
     from amgs_tui.verbs.registry import Pane
@@ -21,6 +22,11 @@ MEASURES = ("degree", "pagerank", "eigenvector", "betweenness")
 """The centralities of a block."""
 
 LISTINGS: dict[Pane, Listing] = {
+    "inbox": Listing(
+        ("title", "content", "source", "category", "entities", "state"),
+        ("words", "days", "sure", "belief", "edges"),
+        ("title", "source", "words", "days", "category", "sure", "edges"),
+    ),
     "frame": Listing(
         ("title", "content", "category", "fate", "child", "layer", "why"),
         ("score", "tokens", *PARTS),
@@ -53,6 +59,44 @@ LISTINGS: dict[Pane, Listing] = {
     ),
 }
 """The panes that hold a list, and the fields of its rows."""
+
+
+def of_raw(blocks: Sequence[Block], now: datetime) -> list[Row]:
+    """The rows of the inbox. days: since the block was made. What a draft says of blocks they do not have."""
+    return [_of_raw(block, now) for block in blocks]
+
+
+def of_draft(draft: Draft, now: datetime) -> list[Row]:
+    """The rows of a drafted consolidation, as corrected. sure: of the category. state: edited, out."""
+    planned = {item.block.id: item for item in draft.plan.items}
+    edited, out = {edit.block_id for edit in draft.edits}, draft.left_out
+    rows: list[Row] = []
+    for proposed in draft.proposed.items:
+        block = proposed.block
+        item = planned.get(block.id, proposed)
+        state = "out" if block.id in out else "edited" if block.id in edited else "proposed"
+        rows.append(
+            {
+                **_of_raw(block, now),
+                "category": item.category,
+                "entities": " ".join(item.entities),
+                "state": state,
+                "sure": item.category_confidence,
+                "belief": item.confidence,
+                "edges": len(item.edges) if state != "out" else 0,
+            }
+        )
+    return rows
+
+
+def _of_raw(block: Block, now: datetime) -> Row:
+    return {
+        "title": block.title,
+        "content": block.content,
+        "source": str(block.meta.get("source", "")),
+        "words": len(block.content.split()),
+        "days": (now - block.created_at).total_seconds() / 86400,
+    }
 
 
 def of_candidates(candidates: Sequence[Candidate]) -> list[Row]:

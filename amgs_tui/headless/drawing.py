@@ -12,7 +12,15 @@ from amgs.calibration import results as learned
 from amgs.lifecycle.preview import DecayPreview
 from amgs.lifecycle.revise import Draft
 from amgs_focus import records
-from amgs_tui.listings import of_candidates, of_falling, of_forecasts, of_operations, shown, shown_neighbours
+from amgs_tui.listings import (
+    of_candidates,
+    of_draft,
+    of_falling,
+    of_forecasts,
+    of_operations,
+    shown,
+    shown_neighbours,
+)
 from amgs_tui.pictures import block as block_picture
 from amgs_tui.pictures import calibration, decay, focus, frame, graph, inbox, overview, plan, recalibration
 from amgs_tui.sifting import Row, Sift
@@ -85,7 +93,9 @@ def _inbox(session: Session, result: results.Inbox, canvas: Canvas) -> Text:
 
 
 def _plan(session: Session, result: model.ConsolidationPlan | Draft, canvas: Canvas) -> Text:
-    return plan.plan(result, canvas, selected=session.selection, titles=_titles(session))
+    draft = Draft(result) if isinstance(result, model.ConsolidationPlan) else result
+    listed = _places(session, "inbox", of_draft(draft, session.clock.now()))
+    return plan.plan(draft, canvas, selected=session.selection, titles=_titles(session), shown=listed)
 
 
 def _consolidated(session: Session, result: results.Consolidated, canvas: Canvas) -> Text:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 
 from amgs_tui.keys import quiet, shown
+from amgs_tui.listings import of_draft, of_raw
 from amgs_tui.panes.base import Ask, ListPane
+from amgs_tui.panes.reviewing import Reviewing
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
 from amgs_tui.pictures.words import plural
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from amgs.lifecycle.revise import Draft
-    from amgs.lifecycle.supersede import ReviewItem
     from amgs.model import ConsolidationItem
+    from amgs_tui.sifting import Row
     from amgs_tui.verbs.results import Inbox
 
 PAGE = 400
@@ -33,7 +35,7 @@ OWN = "(own)"
 """The choice of a category that is typed."""
 
 
-class InboxPane(ListPane):
+class InboxPane(Reviewing, ListPane):
     """Raw blocks, or the draft of what consolidation would make of them."""
 
     NAME = "inbox"
@@ -100,13 +102,7 @@ proposed). c carries it out in one transaction, which the overview can undo."""
             "0", "as_proposed", "as proposed", "inbox.as_proposed", "Take the corrections to this block back"
         ),
         shown("i", "ingest", "ingest", "inbox.ingest", "Take in a file, a folder or a text"),
-        shown(
-            "v",
-            "review",
-            "review",
-            "inbox.review",
-            "What may be superseded or contradicted, for your verdict",
-        ),
+        *Reviewing.BINDINGS,
         shown("enter", "read", "read", "inbox.read", "Select this block and read it"),
         *ListPane.BINDINGS,
     ]
@@ -120,7 +116,9 @@ proposed). c carries it out in one transaction, which the overview can undo."""
         self._owed = False  # the cursor went where no block was fetched yet; it is picked when it comes
 
     def asks(self) -> Iterable[Ask]:
-        return [("inbox list", {"limit": PAGE, "offset": max(0, self.cursor - PAGE // 2)})]
+        sift = self.sift
+        wanted = {"only": list(sift.terms) or None, "by": sift.order, "reverse": sift.reverse} if sift else {}
+        return [("inbox list", {"limit": PAGE, "offset": max(0, self._place - PAGE // 2)} | wanted)]
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "inbox list":
@@ -138,28 +136,58 @@ proposed). c carries it out in one transaction, which the overview can undo."""
             elif self._owed and self.block_at_cursor() is not None:
                 self.moved()
 
+    # --- the rows -----------------------------------------------------------------------------------------
+
+    def all_rows(self) -> Sequence[Row]:
+        """What the draft holds; of a long inbox the part that is here."""
+        now = self.workstation.now()
+        if self.draft is not None:
+            return of_draft(self.draft, now)
+        return of_raw(self.inbox.blocks, now) if self.inbox is not None else ()
+
+    def sifted(self) -> None:
+        """A draft is here as a whole; the inbox is filtered and sorted where it lies."""
+        self.cursor, self.edge = 0, None
+        if self.draft is None:
+            self.look()
+        else:
+            self.moved()
+
+    @property
+    def items(self) -> Sequence[ConsolidationItem]:
+        """The blocks of the draft that the filter leaves, as proposed, in its order."""
+        every = self.draft.proposed.items if self.draft is not None else ()
+        return [every[place] for place in self.places] if self.sift else every
+
+    @property
+    def _place(self) -> int:
+        """Where the list of raw blocks is read: a draft has a cursor of its own."""
+        return self.cursor if self.draft is None else 0
+
     @property
     def rows(self) -> int:
         if self.draft is not None:
-            return len(self.draft.proposed.items)
+            return len(self.items)
         return self.inbox.total if self.inbox is not None else 0
 
     def subtitle(self) -> str:
         if self.draft is not None:
-            waiting = self.inbox.total if self.inbox is not None else 0
-            blocks = plural(self.rows - len(self.draft.left_out), "block")
-            of = f" of {waiting:,}" if waiting > self.rows else ""
+            waiting = self.inbox.waiting if self.inbox is not None else 0
+            drafted = len(self.draft.proposed.items)
+            blocks = plural(drafted - len(self.draft.left_out), "block")
+            of = f" of {waiting:,}" if waiting > drafted else ""
             return f"draft for {blocks}{of} · c applies it · d back"
         if self.inbox is None or not self.inbox.total:
             return ""
-        return f"{self.inbox.total:,} raw · press c to consolidate"
+        of = f" of {self.inbox.waiting:,}" if self.sift else ""
+        return f"{self.inbox.total:,}{of} raw · press c to consolidate"
 
     def block_at_cursor(self) -> str | None:
         """The block under the cursor."""
         if not self.rows:
             return None
         if self.draft is not None:
-            return self.draft.proposed.items[self.cursor].block.id
+            return self.items[self.cursor].block.id
         here = self.inbox.blocks if self.inbox is not None else ()
         place = self.cursor - self.inbox.offset if self.inbox is not None else 0
         return here[place].id if 0 <= place < len(here) else None
@@ -179,7 +207,7 @@ proposed). c carries it out in one transaction, which the overview can undo."""
 
     def selection_changed(self, block_id: str | None) -> None:
         if self.draft is not None:
-            items = enumerate(self.draft.proposed.items)
+            items = enumerate(self.items)
             place = next((place for place, item in items if item.block.id == block_id), self.cursor)
             self.edge = self.edge if place == self.cursor else None
             self.cursor = place
@@ -193,7 +221,8 @@ proposed). c carries it out in one transaction, which the overview can undo."""
             from amgs_tui.pictures.plan import plan
 
             chosen, titles = self.block_at_cursor(), self.workstation.titles
-            return plan(self.draft, canvas, selected=chosen, edge=self.edge, titles=titles)
+            shown_ = self.places if self.sift else None
+            return plan(self.draft, canvas, selected=chosen, edge=self.edge, titles=titles, shown=shown_)
         if self.inbox is None:
             return notice(
                 canvas, "Opening the memory", (), "The store is opened in the background; keys work already."
@@ -216,6 +245,9 @@ proposed). c carries it out in one transaction, which the overview can undo."""
     def _nothing(self, canvas: Canvas) -> Text:
         """An empty inbox, in an empty store or in one that is all consolidated."""
         overview = self.workstation.overview
+        if self.sift and self.inbox is not None and self.inbox.waiting:
+            words = f"{plural(self.inbox.waiting, 'block')} wait, none of them passes the filter."
+            return notice(canvas, "No row passes the filter", ["F  another filter, or none"], words)
         if overview is None or not sum(overview.store.blocks.values()):
             sentence = "Notes come in here first; nothing is done to them yet."
             return notice(canvas, "The memory is empty", ["i  take in a file, a folder or a text"], sentence)
@@ -236,7 +268,8 @@ proposed). c carries it out in one transaction, which the overview can undo."""
 
     def action_plan(self) -> None:
         if self.draft is None:
-            self.ask("consolidate plan", limit=DRAFTED if self.rows > DRAFTED else None)
+            waiting = self.inbox.waiting if self.inbox is not None else 0
+            self.ask("consolidate plan", limit=DRAFTED if waiting > DRAFTED else None)
             return
         self.draft, self.edge = None, None
         self.selection_changed(self.workstation.selected)
@@ -250,7 +283,7 @@ proposed). c carries it out in one transaction, which the overview can undo."""
     @property
     def _item(self) -> ConsolidationItem | None:
         """What the draft proposes for the block under the cursor."""
-        return self.draft.proposed.items[self.cursor] if self.draft is not None and self.rows else None
+        return self.items[self.cursor] if self.draft is not None and self.rows else None
 
     def _correct(self, **what: Any) -> None:
         item = self._item
@@ -320,57 +353,6 @@ proposed). c carries it out in one transaction, which the overview can undo."""
 
     def action_ingest(self) -> None:
         self.workstation.action_command("ingest ")
-
-    # --- review -------------------------------------------------------------------------------------------
-
-    def action_review(self) -> None:
-        self.ask("review list")
-
-    def shown_to_operator(self, verb: str, result: Any) -> None:
-        """The queue is a list to choose from; each finding is shown with both texts before a verdict."""
-        if not verb.startswith("review"):
-            return
-        items = getattr(result, "items", ())
-        waiting = [each for each in items if each.review.state == "open"]
-        if waiting:
-            self._choose(waiting)
-        elif verb == "review list":
-            from amgs_tui.screens.dialog import Confirm
-
-            words = "Nothing waits for a verdict. Hold all blocks of one subject against each other now?"
-            self.workstation.push_screen(Confirm("Look for conflicts?", words), self._scan)
-
-    def _scan(self, yes: bool | None) -> None:
-        if yes:
-            self.ask("review scan")
-
-    def _choose(self, waiting: Sequence[ReviewItem]) -> None:
-        from amgs_tui.screens.chooser import Choice, Chooser
-
-        choices = [
-            Choice(
-                str(each.review.id),
-                f"{each.review.kind}  {each.review.confidence:.2f}  {each.older.title} · {each.newer.title}",
-                each.review.because,
-            )
-            for each in waiting
-        ]
-        by_id = {str(each.review.id): each for each in waiting}
-
-        def chose(name: str | None) -> None:
-            if name is not None:
-                self._judge(by_id[name])
-
-        self.workstation.push_screen(Chooser(f"{plural(len(waiting), 'finding')}", choices), chose)
-
-    def _judge(self, item: ReviewItem) -> None:
-        from amgs_tui.screens.verdict import Verdict
-
-        def judged(verdict: str | None) -> None:
-            if verdict is not None:
-                self.ask(f"review {verdict}", review=item.review.id)
-
-        self.workstation.push_screen(Verdict(item), judged)
 
     def action_read(self) -> None:
         chosen = self.block_at_cursor()

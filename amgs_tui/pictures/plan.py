@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.text import Text
@@ -49,12 +49,14 @@ def plan(
     edge: int | None = None,
     offset: int = 0,
     titles: Mapping[str, str] | None = None,
+    shown: Sequence[int] | None = None,
 ) -> Text:
     """A consolidation plan as a difference: what each raw block becomes, with how sure and because of what; of a
     draft also what was corrected in it.
 
     selected: the id of a block of the plan; edge: the number (from 0) of its edge that is chosen. offset: in
-    blocks. titles: by block id, for the far ends of edges.
+    blocks. titles: by block id, for the far ends of edges. shown: the places of the items that are listed, in their
+    order; None for all.
     """
     draft = Draft(result) if isinstance(result, ConsolidationPlan) else result
     if draft is None or not draft.proposed.items:
@@ -68,7 +70,11 @@ def plan(
     items = draft.proposed.items
     names = {item.block.id: clean(item.block.title) for item in items} | dict(titles or {})
     _head(sheet, draft)
-    rows = _rows(draft, selected, edge, sheet)
+    rows = _rows(draft, selected, edge, sheet, range(len(items)) if shown is None else shown)
+    if not rows:
+        sheet.rule(1, "draft")
+        sheet.put(1, 2, "No row passes the filter.", ink(sheet.palette.muted))
+        return sheet.render()
     place = next((at for at, row in enumerate(rows) if row.chosen), None)
     room = sheet.height - 2
     heights = [row.height(_columns(sheet.width)) for row in rows]
@@ -93,12 +99,14 @@ def plan(
     return sheet.render()
 
 
-def _rows(draft: Draft, selected: str | None, edge: int | None, sheet: Sheet) -> list[_Row]:
+def _rows(
+    draft: Draft, selected: str | None, edge: int | None, sheet: Sheet, shown: Sequence[int]
+) -> list[_Row]:
     planned, out = {item.block.id: item for item in draft.plan.items}, draft.left_out
     edits = {edit.block_id: edit for edit in draft.edits}
     lines = _PREVIEW if sheet.height >= 14 else 0
     rows = []
-    for proposed in draft.proposed.items:
+    for proposed in (draft.proposed.items[place] for place in shown):
         block = proposed.block
         chosen = block.id == selected
         preview = tuple(wrap(block.content.strip(), sheet.width - 8, lines)) if chosen and lines else ()

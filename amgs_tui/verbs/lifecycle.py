@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from amgs.errors import UsageError
+from amgs_tui.listings import of_raw, shown
+from amgs_tui.sifting import Sift
 from amgs_tui.verbs.arguments import Limit, Offset
 from amgs_tui.verbs.registry import Takes, verb
 from amgs_tui.verbs.results import Consolidated, Inbox, OperationList, Untouched, consolidated
@@ -52,17 +54,41 @@ def ingest(
 
 
 @verb("inbox list", summary="List what waits to be consolidated.", pane="inbox")
-def inbox(session: Session, *, limit: Limit = 200, offset: Offset = 0) -> Inbox:
-    """List raw blocks, the newest first."""
+def inbox(
+    session: Session,
+    *,
+    limit: Limit = 200,
+    offset: Offset = 0,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="TERM", help="A word, source:notes, words>100, !word; repeat, all must hold."
+        ),
+    ] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by", metavar="FIELD", help="Order: title, source, words or days; else the newest first."
+        ),
+    ] = "",
+    reverse: Annotated[bool, typer.Option("--reverse", help="Turn the order round.")] = False,
+) -> Inbox:
+    """List raw blocks, the newest first, or those that pass --only, or in the order of --by."""
     from amgs.model import BlockFilter
 
     raw = BlockFilter(statuses=("raw",))
-    total = session.memory.status().blocks.get("raw", 0)
-    blocks = session.memory.blocks(raw, limit=limit, offset=offset)
-    last = session.memory.blocks(raw, limit=1, offset=total - 1) if total else ()
+    waiting = session.memory.status().blocks.get("raw", 0)
+    last = session.memory.blocks(raw, limit=1, offset=waiting - 1) if waiting else ()
+    now = session.clock.now()
+    sift = Sift(tuple(only or ()), by, reverse)
+    if sift:
+        every = session.memory.blocks(raw)
+        places = shown("inbox", of_raw(every, now), sift)
+        blocks, total = tuple(every[place] for place in places[offset : offset + limit]), len(places)
+    else:
+        blocks, total = session.memory.blocks(raw, limit=limit, offset=offset), waiting
     session.listed = tuple(block.id for block in blocks)
-    oldest = last[0].created_at if last else None
-    return Inbox(blocks, total, session.clock.now(), offset, oldest)
+    return Inbox(blocks, total, now, offset, last[0].created_at if last else None, waiting)
 
 
 @verb("inbox due", summary="Say whether the inbox should be consolidated now, and why.")

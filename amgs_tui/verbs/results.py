@@ -68,9 +68,9 @@ class SettingsList:
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """`inbox list`: raw blocks, the newest first, from the `offset`-th on; total counts all, shown or not.
+    """`inbox list`: raw blocks, the newest first, from the `offset`-th on; total counts all that pass, shown or not.
 
-    oldest: when the oldest of all was made.
+    oldest: when the oldest of all was made. waiting: how many there are, whether they pass or not.
     """
 
     blocks: tuple[Block, ...]
@@ -78,6 +78,7 @@ class Inbox:
     now: datetime
     offset: int = 0
     oldest: datetime | None = None
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ from amgs_focus.records import (
     TokenSpan,
 )
 from amgs_tui.engine_worker import Execute
+from amgs_tui.listings import of_raw, shown
 from amgs_tui.messages import Answer, Request
 from amgs_tui.sifting import Sift
 from amgs_tui.verbs.arguments import read_weights
@@ -219,9 +220,13 @@ class World:
         self.raw += new
         return IngestReport(tuple(each.id for each in new), ())
 
-    def inbox_list(self, limit: int = 200, offset: int = 0) -> Inbox:
-        shown = tuple(self.raw[offset : offset + limit])
-        return Inbox(shown, len(self.raw), NOW, offset, self.raw[-1].created_at if self.raw else None)
+    def inbox_list(
+        self, limit: int = 200, offset: int = 0, only: list[str] | None = None, by: str = "", **_: Any
+    ) -> Inbox:
+        places = shown("inbox", of_raw(self.raw, NOW), Sift(tuple(only or ()), by))
+        found = tuple(self.raw[place] for place in places[offset : offset + limit])
+        oldest = self.raw[-1].created_at if self.raw else None
+        return Inbox(found, len(places), NOW, offset, oldest, len(self.raw))
 
     def consolidate(self, **_: Any) -> Operation:
         self.blocks += [replace(each, status="consolidated") for each in self.raw]

@@ -197,6 +197,35 @@ async def test_d_goes_back_to_the_list_and_the_draft_is_kept() -> None:
         assert "1 left out" in driven.text
 
 
+async def test_the_inbox_is_filtered_and_sorted_where_it_lies_and_the_draft_on_the_screen() -> None:
+    world = World()
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("F")
+        await driven.type("supplier", "enter")
+        pane = driven.app.pane("inbox")
+        assert isinstance(pane, InboxPane) and 0 < pane.rows < 8
+        assert f"{pane.rows} of 8 raw" in driven.text and "only supplier" in driven.text
+        asked = [call.arguments for call in world.calls if call.verb == "inbox list"][-1]
+        assert asked["only"] == ["supplier"]
+        await driven.press("d")
+        assert pane.draft is not None and len(pane.draft.proposed.items) == 8
+        assert all("supplier" in item.block.content.lower() for item in pane.items) and pane.rows < 8
+        await driven.press("x")
+        assert pane.draft.left_out == {pane.items[0].block.id}
+        await driven.press("F")
+        await driven.type(" ", "enter")
+        await driven.press("d")
+
+
+async def test_a_filter_that_leaves_nothing_says_so() -> None:
+    async with drive(World(), (120, 40)) as driven:
+        await driven.press("F")
+        await driven.type("zeppelin", "enter")
+        assert "No row passes the filter" in driven.text and "8 blocks wait" in driven.text
+        await driven.press("d")
+        assert "No row passes the filter" in driven.text
+
+
 # --- frame ------------------------------------------------------------------------------------------------
 
 

@@ -186,3 +186,18 @@ def test_a_remembered_frame_whose_block_has_left_is_none(session: Session) -> No
     do(session, f"block set {gone[:12]} --status pruned")
     do(session, "prune --hard --yes")
     assert session.memory.frames.last() is None
+
+
+def test_the_inbox_is_listed_in_part_and_in_another_order(session: Session) -> None:
+    for text in (
+        "The kiln was fired with beech.",
+        "The bus to the coast leaves at noon.",
+        "Beech and larch.",
+    ):
+        do(session, f'ingest "{text}"')
+    found = do(session, "inbox list --only beech --by words")
+    assert [len(block.content.split()) for block in found.blocks] == [6, 3]
+    assert (found.total, found.waiting) == (2, 3) and session.listed == tuple(b.id for b in found.blocks)
+    assert do(session, "inbox list --only beech --by words --limit 1 --offset 1").blocks == found.blocks[1:]
+    with pytest.raises(UsageError, match="no 'smell'"):
+        do(session, "inbox list --by smell")

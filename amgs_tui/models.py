@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from amgs.text.entities import EntityRecogniser
     from amgs.text.tokens import CountTokens
     from amgs_focus.base_model import BaseModel
-    from amgs_focus.gist_tree import Segment
+    from amgs_focus.gist_tree import LifetimeTree, Segment
     from amgs_focus.gistnet import GistEncoder
     from amgs_focus.runtime import FocusRuntime
     from amgs_focus.settings import FocusSettings
@@ -92,20 +92,24 @@ def focus_runtime(
     trace: Path | None = None,
     *,
     gist: GistEncoder | None = None,
+    tree: LifetimeTree | None = None,
 ) -> tuple[FocusRuntime, TraceWriter]:
     """An empty focus engine over the model, with the gists and the scorer that ship for it.
 
-    gist: other gists. trace: the file its events are written to as they happen, None to keep them in memory; the
-    caller closes the writer. Raises TraceError.
+    gist: other gists. tree: a lifetime to go on with, which has its own gists. trace: the file its events are written
+    to as they happen, None to keep them in memory; the caller closes the writer. Raises TraceError.
     """
     from amgs_focus import gistnet, lens_checkpoint
+    from amgs_focus.bridges import BridgedScorer
     from amgs_focus.replay import header_of
     from amgs_focus.runtime import FocusRuntime
     from amgs_focus.trace import TraceWriter
 
     chosen = settings.model_copy(update={"seed": seed})
-    scorer = lens_checkpoint.for_model(model.card, chosen.lens)
-    silent = FocusRuntime(model, gist or gistnet.for_model(model.card), scorer, chosen, clock=clock)
+    scorer = BridgedScorer(lens_checkpoint.for_model(model.card, chosen.lens))
+    silent = FocusRuntime(
+        model, gist or gistnet.for_model(model.card), scorer, chosen, clock=clock, tree=tree
+    )
     writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat()))
     told = FocusRuntime(model, silent.tree.gist, scorer, chosen, writer, clock=clock, tree=silent.tree)
     return told, writer
@@ -115,12 +119,12 @@ def segments_of_frame(frame: Frame) -> tuple[Segment, ...]:
     """The frame's text span by span, each with its block; together they are the whole text."""
     from amgs_focus.gist_tree import Segment
 
-    titles = {candidate.block.id: candidate.block.title for candidate in frame.candidates}
+    known = {candidate.block.id: candidate.block for candidate in frame.candidates}
     return tuple(
         Segment(
             frame.text[span.start : span.end],
             source=span.block_id,
-            meta={"label": titles.get(span.block_id or "", "")},
+            meta=_about(known.get(span.block_id or "")),
         )
         for span in frame.spans
         if span.end > span.start
@@ -131,16 +135,38 @@ def segments_of_blocks(blocks: Iterable[Block]) -> tuple[Segment, ...]:
     """Blocks as a lifetime, one paragraph each."""
     from amgs_focus.gist_tree import Segment
 
-    return tuple(
-        Segment(f"{block.content}\n\n", source=block.id, meta={"label": block.title}) for block in blocks
-    )
+    return tuple(Segment(f"{block.content}\n\n", source=block.id, meta=_about(block)) for block in blocks)
+
+
+def _about(block: Block | None) -> dict[str, str]:
+    """What the lifetime is told of a block: its title, category, source, age and how far it is believed."""
+    if block is None:
+        return {"label": ""}
+    return {
+        "label": block.title,
+        "domain": block.category or "",
+        "path": str(block.meta.get("source", "")),
+        "time": block.created_at.isoformat(),
+        "trust": f"{block.confidence:g}",
+    }
 
 
 def segments_of_files(files: Sequence[Path]) -> tuple[Segment, ...]:
     """Text files as a lifetime; raises InputError for one that cannot be read."""
+    from amgs_focus.corpus_plan import LANGUAGES
     from amgs_focus.gist_tree import Segment
 
-    return tuple(Segment(f"{text_of(file)}\n\n", meta={"label": file.name}) for file in files)
+    return tuple(
+        Segment(
+            f"{text_of(file)}\n\n",
+            meta={
+                "label": file.name,
+                "path": str(file),
+                "language": LANGUAGES.get(file.suffix.lower(), "text"),
+            },
+        )
+        for file in files
+    )
 
 
 def text_of(file: Path) -> str:

@@ -110,6 +110,7 @@ class Session:
         self._model: BaseModel | None = None
         self._focus: FocusRuntime | None = None
         self._trace: TraceWriter | None = None
+        self._kept: Path | None = None
         self._theme = options.theme
 
     # --- what it was told -----------------------------------------------------------------------------
@@ -229,31 +230,55 @@ class Session:
             return self._model
 
     def open_focus(
-        self, segments: Sequence[Any], question: str = "", progress: Progress | None = None
+        self,
+        segments: Sequence[Any],
+        question: str = "",
+        progress: Progress | None = None,
+        *,
+        folder: Path | None = None,
     ) -> FocusRuntime:
-        """A new focus engine whose lifetime context is the segments; replaces the one before."""
+        """A new focus engine whose lifetime context is the segments; replaces the one before.
+
+        folder: where the lifetime is kept; what it holds already comes before the segments. Raises FocusError
+        (CtxError) for one that is damaged, in use, or was made with another model.
+        """
+        from amgs_focus.gist_tree import LifetimeTree
         from amgs_tui.models import focus_runtime, gist_encoder
 
         model = self.load_model(progress)
         gist = gist_encoder(model, self.settings.model)
+        tree = None
+        if folder is not None:
+            if self._kept == folder.resolve() and self._focus is not None:
+                self._let_go()  # it holds the folder that is opened anew
+                self._focus = None
+            tree = LifetimeTree.open(folder, model, gist, block_size=self.settings.focus.block_size)
         path = self.trace_path
         # Under another name until the new context stands: a cancelled opening leaves the old trace alone.
         fresh = None if path is None else path.with_name(f"{path.name}.new")
-        runtime, writer = focus_runtime(model, self.settings.focus, self.seed, self.clock, fresh, gist=gist)
+        writer = None
         try:
-            runtime.ingest(segments, progress)
+            runtime, writer = focus_runtime(
+                model, self.settings.focus, self.seed, self.clock, fresh, gist=gist, tree=tree
+            )
+            if segments:
+                runtime.ingest(segments, progress)
             if question:
                 runtime.question(question, progress)
         except BaseException:
-            writer.close()
+            if writer is not None:
+                writer.close()
+            if tree is not None:
+                tree.close()
             if fresh is not None:
                 fresh.unlink(missing_ok=True)
             raise
-        self._end_trace()
+        self._let_go()
         if path is not None and fresh is not None:
             fresh.replace(path)
             writer.moved(path)
         self._focus, self._trace = runtime, writer
+        self._kept = folder.resolve() if folder is not None else None
         return runtime
 
     def focus_trace(self) -> Trace:
@@ -267,7 +292,7 @@ class Session:
     def close(self) -> None:
         """Close the store and the trace; the session can still say what it showed."""
         with self._lock:
-            self._end_trace()
+            self._let_go()
             if self._memory is not None:
                 self._memory.close()
                 self._memory = None
@@ -329,11 +354,16 @@ class Session:
             way_out="Assemble a frame and open it: `frame assemble SESSION`, then `frame open`.",
         )
 
-    def _end_trace(self) -> None:
-        """Close the trace of the lifetime context that ends here; what it was can still be seen."""
+    def _let_go(self) -> None:
+        """Close the trace of the lifetime context that ends here, and its files where it has any; what it was can
+        still be seen.
+        """
         if self._trace is not None:
             self._trace.close()
             self._trace = None
+        if self._kept is not None and self._focus is not None:
+            self._focus.close()
+            self._kept = None
 
     def _open_memory(self) -> Memory:
         from amgs.memory import Memory

@@ -23,7 +23,7 @@ from pydantic_settings import (
 
 from amgs.errors import UsageError
 from amgs.settings import Section, Settings
-from amgs_focus.settings import FocusSettings
+from amgs_focus.settings import FocusSettings, ForgetRules
 
 _PREFIX, _DELIMITER = "AMGS_", "__"
 _SHORT = MappingProxyType({"AMGS_DATA": "data", "AMGS_CACHE": "cache"})
@@ -103,6 +103,7 @@ class WorkstationSettings(BaseSettings):
 
     memory: Settings = Settings()
     focus: FocusSettings = FocusSettings()
+    forgetting: ForgetRules = ForgetRules()
     model: ModelSettings = ModelSettings()
     paths: PathSettings = PathSettings()
     screen: ScreenSettings = ScreenSettings()

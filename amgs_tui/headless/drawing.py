@@ -25,6 +25,7 @@ from amgs_tui.pictures import block as block_picture
 from amgs_tui.pictures import calibration, decay, focus, frame, graph, inbox, overview, plan, recalibration
 from amgs_tui.sifting import Row, Sift
 from amgs_tui.verbs import results
+from amgs_tui.verbs import results_of_lifetime as of_lifetime
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -213,7 +214,7 @@ def _outcome(session: Session, result: model.Outcome, canvas: Canvas) -> Text:
     return _reliability(session, session.memory.reliability(), canvas)
 
 
-def _view(session: Session, result: records.FocusView, canvas: Canvas) -> Text:
+def _view(session: Session, result: records.FocusView | None, canvas: Canvas) -> Text:
     return focus.focus(result, canvas, titles=_titles(session))
 
 
@@ -259,6 +260,11 @@ _PICTURES: tuple[tuple[type, Draw], ...] = (
     (results.Measured, _with_view),
     (results.SettingChanged, _with_view),
     (results.BranchList, _with_view),
+    (of_lifetime.Forgotten, _with_view),
+    (of_lifetime.Brought, _with_view),
+    (of_lifetime.Purged, _with_view),
+    (of_lifetime.Rebuilt, _with_view),
+    (of_lifetime.CorpusRead, _with_view),
     (model.ConsolidationPlan, _plan),
     (Draft, _plan),
     (model.Frame, _frame),

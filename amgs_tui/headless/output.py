@@ -90,10 +90,8 @@ def intended(error: BaseException) -> bool:
 
 
 def exit_code_of(result: Any) -> int:
-    """0, or 4 for a verification that found faults."""
-    from amgs.model import Verification
-
-    return 4 if isinstance(result, Verification) and not result.ok else 0
+    """0, or 4 for a check that found faults: a result that says it is not `ok`."""
+    return 0 if getattr(result, "ok", True) else 4
 
 
 @contextmanager

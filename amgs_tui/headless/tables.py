@@ -8,13 +8,20 @@ from typing import Any
 
 from amgs_focus import records
 from amgs_tui.benches.frame import BenchResult, BenchTable, cell
-from amgs_tui.headless import tables_of_focus, tables_of_frames, tables_of_learning, tables_of_training
+from amgs_tui.headless import (
+    tables_of_focus,
+    tables_of_frames,
+    tables_of_learning,
+    tables_of_lifetime,
+    tables_of_training,
+)
 from amgs_tui.headless.sheet import Sheet, facts, sheet
+from amgs_tui.headless.tables_of_lifetime import kept_rows
 from amgs_tui.headless.tables_of_memory import table_of
 from amgs_tui.sifting import said
 from amgs_tui.verbs import results
 
-TEACHERS = (tables_of_focus, tables_of_frames, tables_of_learning, tables_of_training)
+TEACHERS = (tables_of_focus, tables_of_frames, tables_of_learning, tables_of_lifetime, tables_of_training)
 """Modules that register more types with `table_of`; importing them is all it takes."""
 
 __all__ = ["TEACHERS", "table_of"]
@@ -104,6 +111,7 @@ def _(result: records.EntryExplanation) -> Sheet:
         ("expand / collapse", f"{result.expand_cost} / {result.collapse_cost} tokens"),
         ("cooldown", result.cooldown),
         ("would", result.would),
+        *(kept_rows(result.keeping) if result.keeping is not None else ()),
     ]
     return facts("Why", pairs)
 

@@ -53,6 +53,11 @@ class FocusPane(SteeringPane):
             "focus branch",
             "focus branches",
             "focus switch",
+            "focus forget",
+            "focus restore",
+            "focus purge",
+            "focus rebuild",
+            "focus corpus",
         }
     )
     PURPOSE = """\
@@ -110,7 +115,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
             self.why = result
             self.cursor = result.entry.position
             return
-        fresh = verb in ("frame open", "focus open")
+        fresh = verb in ("frame open", "focus open", "focus corpus")
         start = (
             self.view.entries[self.cursor].start if self.view and self.view.entries and not fresh else None
         )

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from amgs_focus.records import EntryExplanation, FocusView, Refocus, TokenSpan
     from amgs_tui.session import Session
 
+Lifetime = Annotated[
+    Path | None,
+    typer.Option("--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or go on with it."),
+    Takes("folder"),
+]
 Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many tokens."), Takes("number")]
 
 
@@ -37,14 +42,19 @@ def open_context(
     question: Annotated[
         str, typer.Option("--question", metavar="TEXT", help="What the model is asked.")
     ] = "",
+    lifetime: Lifetime = None,
     progress: Progress | None = None,
 ) -> Opened:
     """Open text files, or every consolidated block in the order of creation, as the lifetime context.
 
-    `frame open` opens the frame assembled last instead.
+    With --lifetime it is kept in a folder: made if it is not there, else gone on with, the files after what it holds;
+    without files it is opened as it is. `frame open` opens the frame assembled last instead.
     """
     from amgs_tui.models import segments_of_blocks, segments_of_files
 
+    if lifetime is not None and not files and (lifetime / "spans.jsonl").exists():
+        runtime = session.open_focus((), question, progress, folder=lifetime)
+        return Opened(str(lifetime), question, 0, runtime.snapshot())
     if files:
         segments = segments_of_files(files)
         source = ", ".join(file.name for file in files)
@@ -55,7 +65,7 @@ def open_context(
         source = "all consolidated blocks"
     if not segments:
         raise UsageError("There is nothing to open.", way_out="`consolidate` the inbox first, or name files.")
-    runtime = session.open_focus(segments, question, progress)
+    runtime = session.open_focus(segments, question, progress, folder=lifetime)
     return Opened(source, question, len(segments), runtime.snapshot())
 
 

@@ -10,74 +10,25 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
 
 from amgs_focus.errors import FocusError
 from amgs_focus.geometry import parent_of, span_id
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.node_set import NodeSet, Run
 from amgs_focus.records import NodeRef
+from amgs_focus.settings import ForgetRules as ForgetRules
 from amgs_focus.span_index import SpanIndex
-from amgs_focus.upkeep import Act, ActKind, Descriptor
-
-Fate = Literal[
-    "weak", "forgotten", "recent", "tagged", "pinned", "in_window", "worth", "asked", "finer_first", "strong"
-]
-
-FATES: Mapping[Fate, str] = {
-    "weak": "nobody looked at it for long, and nothing speaks for it",
-    "forgotten": "it is forgotten already",
-    "recent": "it is among the last tokens",
-    "tagged": "there is a tag on it",
-    "pinned": "the operator pinned it",
-    "in_window": "its detail stands in the window",
-    "worth": "its detail was measured to be worth something",
-    "asked": "it has the words of a recent question",
-    "finer_first": "the detail of what lies below it goes first",
-    "strong": "it is not weak yet",
-}
+from amgs_focus.upkeep import FATES as FATES
+from amgs_focus.upkeep import Act, ActKind, Descriptor, Fate
 
 MOST_LENGTHENED = 4  # openings that double a half-life
 
 Floats = NDArray[np.float64]
-
-
-class ForgetRules(BaseModel):
-    """When detail counts as weak. Ages are in tokens of the lifetime, so that a plan depends on nothing else."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    half_life: int = Field(
-        default=65_536,
-        gt=0,
-        description="Tokens of the lifetime after which a span that nobody opens counts half.",
-    )
-    half_lives: dict[str, int] = Field(
-        default_factory=dict,
-        description='The same by domain: "log" = 8192 fades fast, "spec" = 1048576 slowly.',
-    )
-    level_factor: float = Field(
-        default=4.0, ge=1, description="How much longer the half-life is at each coarser level."
-    )
-    floor: float = Field(
-        default=0.25, gt=0, lt=1, description="Strength under which detail may be forgotten."
-    )
-    recent: int = Field(default=4096, ge=0, description="The last tokens, whose detail is never forgotten.")
-    worth: float = Field(
-        default=0.02,
-        ge=0,
-        description="Measured nats a token from which detail stays; below, it fades twice as fast.",
-    )
-    asked: float = Field(
-        default=0.5, gt=0, le=1, description="Share of a recent question's words from which a block stays."
-    )
-    questions: int = Field(default=8, ge=0, description="How many of the last questions count as recent.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,11 +270,8 @@ def _lives(
     spans = tree.spans()
     if not len(starts) or not spans:
         return np.full(len(starts), float(rules.half_life)), np.zeros(len(starts), bool)
-    latest: dict[str, str] = {}
+    latest = tree.catalogue.upkeep.versions()
     about = [tree.catalogue.about(span.start) for span in spans]
-    for one in about:
-        if one.path and one.version:
-            latest[one.path] = one.version  # what was read in last is the current version
     lives = np.empty(len(spans))
     current = np.empty(len(spans), bool)
     for at, one in enumerate(about):

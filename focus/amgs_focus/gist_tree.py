@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -174,15 +175,16 @@ class LifetimeTree:
 
     def sources(self, start: int, end: int) -> tuple[SpanSource, ...]:
         """Where tokens [start, end) came from: spans in order that tile it, clipped to it."""
+        return tuple(
+            replace(span, start=max(start, span.start), end=min(end, span.end))
+            for span in self.sources_whole(start, end)
+        )
+
+    def sources_whole(self, start: int, end: int) -> tuple[SpanSource, ...]:
+        """The same spans as they lie in the lifetime, not clipped."""
         first = max(0, bisect.bisect_right(self._starts, start) - 1)
-        found = []
-        for span in self._spans[first:]:
-            if span.start >= end:
-                break
-            low, high = max(start, span.start), min(end, span.end)
-            if low < high:
-                found.append(SpanSource(low, high, span.source, span.kind, span.label))
-        return tuple(found)
+        last = bisect.bisect_left(self._starts, end) if start < end else first
+        return tuple(span for span in self._spans[first:last] if span.end > start)
 
     def spans(self) -> tuple[SpanSource, ...]:
         """Where the whole lifetime came from, in order."""

@@ -185,7 +185,7 @@ class FolderStore:
             raise CtxError(
                 f"{folder} cannot be made ({error.strerror}).", way_out="Choose another folder."
             ) from error
-        self._lock = _locked(folder)
+        self._lock = locked(folder)
         self._journal = SpanJournal(folder, model, block_size)
         self.usage = Usage(folder)
         number = 0
@@ -272,7 +272,7 @@ class FolderStore:
         )
 
 
-def _locked(folder: Path) -> IO[str]:
+def locked(folder: Path) -> IO[str]:
     """The lock of a folder, held until it is closed or its holder dies; raises CtxError that names the holder.
 
     Where the system has no such locks (Windows) nobody is kept out.

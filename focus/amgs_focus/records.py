@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from amgs_focus.keeping import Keeping
 
 Action = Literal["expand", "collapse"]
 Override = Literal["expand", "collapse", "pin", "forbid"]
@@ -370,6 +373,8 @@ class EntryExplanation:
     """Everything behind one entry: what it is, where it came from, what was decided and what would change
     that.
 
+    keeping: where it came from, how it was used, whether it was forgotten.
+
     would: one sentence, what would make the opposite or the refused action apply. expand_cost and
     collapse_cost: change in tokens, None where illegal. expand_ms: predicted time to recompute after
     expanding.
@@ -391,6 +396,7 @@ class EntryExplanation:
     reason_text: str
     would: str
     measurement: Measurement | None = None
+    keeping: Keeping | None = None
 
 
 @dataclass(frozen=True, slots=True)

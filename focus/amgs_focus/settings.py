@@ -110,3 +110,35 @@ class FocusSettings(BaseModel):
             raise SettingError(
                 f"{key} = {value!r}: {error.errors()[0]['msg']}.", way_out=str(field.description)
             ) from error
+
+
+class ForgetRules(BaseModel):
+    """When detail counts as weak. Ages are in tokens of the lifetime, so that a plan depends on nothing else."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    half_life: int = Field(
+        default=65_536,
+        gt=0,
+        description="Tokens of the lifetime after which a span that nobody opens counts half.",
+    )
+    half_lives: dict[str, int] = Field(
+        default_factory=dict,
+        description='The same by domain: "log" = 8192 fades fast, "spec" = 1048576 slowly.',
+    )
+    level_factor: float = Field(
+        default=4.0, ge=1, description="How much longer the half-life is at each coarser level."
+    )
+    floor: float = Field(
+        default=0.25, gt=0, lt=1, description="Strength under which detail may be forgotten."
+    )
+    recent: int = Field(default=4096, ge=0, description="The last tokens, whose detail is never forgotten.")
+    worth: float = Field(
+        default=0.02,
+        ge=0,
+        description="Measured nats a token from which detail stays; below, it fades twice as fast.",
+    )
+    asked: float = Field(
+        default=0.5, gt=0, le=1, description="Share of a recent question's words from which a block stays."
+    )
+    questions: int = Field(default=8, ge=0, description="How many of the last questions count as recent.")

@@ -46,10 +46,21 @@ class SpanJournal:
         """
         if not self._path.exists():
             return self._begin(tokens)
-        raw = self._path.read_bytes()
-        if not raw.endswith(b"\n"):
-            raw = raw[: raw.rfind(b"\n") + 1]
+        raw = self._whole()
+        if self._path.stat().st_size > len(raw):
             os.truncate(self._path, len(raw))
+        return self._read(raw) if raw else self._begin(tokens)
+
+    def read(self) -> Journalled:
+        """The same and nothing is changed; nothing is told where there is no journal."""
+        return self._read(self._whole()) if self._path.exists() else Journalled()
+
+    def _whole(self) -> bytes:
+        """Its lines, without a last one that has no end."""
+        raw = self._path.read_bytes()
+        return raw[: raw.rfind(b"\n") + 1]
+
+    def _read(self, raw: bytes) -> Journalled:
         told = Journalled()
         for number, line in enumerate(raw.splitlines(), start=1):
             try:
@@ -59,7 +70,7 @@ class SpanJournal:
                     f"Line {number} of {JOURNAL} cannot be read.",
                     way_out="Restore the folder from a copy, or build the lifetime anew.",
                 ) from error
-        return told if raw else self._begin(tokens)
+        return told
 
     def appended(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
         """A span came to the end; the tokens of the open block after it."""

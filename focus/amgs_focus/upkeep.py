@@ -17,6 +17,23 @@ from amgs_focus.records import SpanSource
 
 ActKind = Literal["forget", "restore", "purge"]
 ACTS: tuple[ActKind, ...] = ("forget", "restore", "purge")
+Fate = Literal[
+    "weak", "forgotten", "recent", "tagged", "pinned", "in_window", "worth", "asked", "finer_first", "strong"
+]
+
+FATES: Mapping[Fate, str] = {
+    "weak": "nobody looked at it for long, and nothing speaks for it",
+    "forgotten": "it is forgotten already",
+    "recent": "it is among the last tokens",
+    "tagged": "there is a tag on it",
+    "pinned": "the operator pinned it",
+    "in_window": "its detail stands in the window",
+    "worth": "its detail was measured to be worth something",
+    "asked": "it has the words of a recent question",
+    "finer_first": "the detail of what lies below it goes first",
+    "strong": "it is not weak yet",
+}
+"""What a plan says of a gist's detail, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +156,14 @@ class Upkeep:
     def in_force(self, act: Act) -> bool:
         """Whether anything of a forgetting still is."""
         return act.kind == "forget" and bool((act.nodes & self.sealed).runs)
+
+    def versions(self) -> dict[str, str]:
+        """The version of each path that was read in last."""
+        found = {}
+        for _, one in sorted(self.about.items()):
+            if one.path and (one.version or one.path not in found):
+                found[one.path] = one.version
+        return found
 
     def acted(self, act: Act) -> Upkeep:
         """After an act; what is purged stays sealed."""

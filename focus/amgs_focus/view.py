@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from amgs_focus.candidates import cooldown_left, expand_cost, reserve
+from amgs_focus.candidates import FORGOTTEN, cooldown_left, expand_cost, reserve
 from amgs_focus.focus_state import FocusState, mean_residency
 from amgs_focus.gist_tree import LifetimeTree
+from amgs_focus.keeping import keeping_of
 from amgs_focus.records import (
     REASON_SENTENCES,
     Action,
@@ -101,6 +102,7 @@ def explain(runtime: FocusRuntime, place: int) -> EntryExplanation:
         reason_text=_sentence(decision),
         would=_would(shown, decision, state, settings),
         measurement=runtime.measurements.get(entry.node),
+        keeping=keeping_of(tree, entry.node),
     )
 
 
@@ -232,6 +234,8 @@ def _would(shown: EntryView, decision: Decision | None, state: FocusState, setti
         steps.append(f"would {decision.kind} at the next refocus, if it still ranks")
     elif decision is not None and decision.reason == "mixed_siblings":
         steps.append("would collapse once all its siblings are at its level")
+    elif decision is not None and decision.detail == FORGOTTEN:
+        steps.append("would expand once what lies below it is restored")
     elif decision is not None and decision.reason == "stale_gist":
         steps.append("would collapse once its gist is made anew")
     else:

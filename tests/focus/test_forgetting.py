@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CtxError, FocusError
-from amgs_focus.forgetting import Fate, ForgetRules, Situation, act_of, by_hand, plan, weigh
+from amgs_focus.forgetting import ForgetRules, Situation, act_of, by_hand, plan, weigh
 from amgs_focus.gist_tree import LifetimeTree, Segment
 from amgs_focus.gistnet import PointerEncoder
 from amgs_focus.lineage import lineage, summary
@@ -25,7 +25,7 @@ from amgs_focus.records import Measurement, NodeRef
 from amgs_focus.replay import header_of, replay
 from amgs_focus.runtime import FocusRuntime
 from amgs_focus.trace import Acted, TraceWriter, read
-from amgs_focus.upkeep import Act, SpanAbout, Tag
+from amgs_focus.upkeep import Act, Fate, SpanAbout, Tag
 from tests.focus.focus_world import MODEL, SMALL, StillClock, Told, notes, small_runtime, small_tree
 
 EAGER = ForgetRules(half_life=8, recent=12, questions=0)

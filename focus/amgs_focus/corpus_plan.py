@@ -1,0 +1,326 @@
+"""A folder of documents as a lifetime: in which order, in which sections, what is left out, and which sections belong
+together across documents.
+
+MegaContext, "Curating the core knowledge corpus". Documents of one domain stay together and follow the chain README →
+design notes → other prose → source → tests, so that coarse gists stand for one theme. A bridge links a section that
+defines a name with sections of other documents that speak of it. Entries of the window tile the lifetime, so a bridge
+is a link between spans and no gist of its own. Nothing is read or written here.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from amgs_focus.records import Segment
+
+LANGUAGES: Mapping[str, str] = {
+    ".md": "markdown",
+    ".rst": "restructuredtext",
+    ".txt": "text",
+    ".py": "python",
+    ".js": "javascript",
+    ".ts": "typescript",
+    ".tsx": "typescript",
+    ".go": "go",
+    ".rs": "rust",
+    ".java": "java",
+    ".c": "c",
+    ".h": "c",
+    ".cpp": "c++",
+    ".rb": "ruby",
+    ".sh": "shell",
+    ".sql": "sql",
+    ".toml": "toml",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+}
+"""Files that are read, by their suffix."""
+PROSE = frozenset({"markdown", "restructuredtext", "text"})
+
+LONGEST = 4000  # characters of a section without a heading of its own
+SHINGLE = 4  # words
+LEAST_WORDS = 12  # of a section that is held against others
+ALIKE = 0.9  # share of a section's shingles that another has
+SHORTEST_NAME = 4  # characters
+MOST_MENTIONS = 8  # sections that mention a name; what is mentioned more often tells nothing
+MOST_BRIDGES = 8  # of one section
+
+_DESIGN = re.compile(r"design|architect|spec|rfc|adr|concept", re.I)
+_TESTS = re.compile(r"(^|[/_.-])tests?([/_.-]|$)", re.I)
+_DEFINED = re.compile(r"^\s*(?:export\s+)?(?:def|class|func|fn|function|struct|interface|type)\s+(\w+)", re.M)
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text and where it lies, with `/` between folders; time: ISO 8601 of its last change, or empty."""
+
+    path: str
+    text: str
+    time: str = ""
+
+    @property
+    def language(self) -> str:
+        return LANGUAGES.get(PurePosixPath(self.path).suffix.lower(), "text")
+
+    @property
+    def version(self) -> str:
+        """8 hex digits of the text."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of a document; all sections of one are its whole text. bridges: keys of related sections."""
+
+    path: str
+    name: str
+    text: str
+    domain: str
+    language: str
+    version: str
+    time: str = ""
+    bridges: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return f"{self.path}#{self.name}"
+
+    @property
+    def segment(self) -> Segment:
+        """As the lifetime takes it in."""
+        meta = {
+            "label": f"{self.path} § {self.name}",
+            "path": self.path,
+            "section": self.name,
+            "domain": self.domain,
+            "language": self.language,
+            "version": self.version,
+            "time": self.time,
+            "bridges": "\n".join(self.bridges),
+        }
+        return Segment(self.text, meta={name: value for name, value in meta.items() if value})
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A section that is left out because another says nearly the same. share: of its runs of words."""
+
+    key: str
+    like: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """Two sections of different documents, and the names that one defines and the other mentions."""
+
+    source: str
+    target: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusPlan:
+    """What would be read in, in this order. unchanged: paths that the lifetime holds as they are; replaced: paths of
+    which it holds an older version, which stays and counts as superseded.
+    """
+
+    sections: tuple[Section, ...]
+    bridges: tuple[Bridge, ...]
+    dropped: tuple[Dropped, ...]
+    unchanged: tuple[str, ...]
+    replaced: tuple[str, ...]
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        return tuple(section.segment for section in self.sections)
+
+
+def plan_corpus(
+    documents: Iterable[Document],
+    *,
+    name: str = "",
+    known: Mapping[str, str] | None = None,
+    bridges: bool = True,
+) -> CorpusPlan:
+    """Order, cut, thin out and link documents.
+
+    name: the domain of what has no domain of its own (a top folder with a README is one). known: versions that the
+    lifetime holds already, by path.
+    """
+    held = known or {}
+    given = [one for one in documents if one.text.strip()]
+    fresh = [one for one in given if held.get(one.path) != one.version]
+    domains = _domains(given, name)
+    ordered = sorted(
+        fresh, key=lambda one: (domains[one.path] != name, domains[one.path], _rank(one), one.path)
+    )
+    sections = [section for one in ordered for section in _sections(one, domains[one.path])]
+    sections, dropped = _thinned(sections)
+    found = _bridges(sections) if bridges else ()
+    linked: defaultdict[str, list[str]] = defaultdict(list)
+    for bridge in found:
+        linked[bridge.source].append(bridge.target)
+        linked[bridge.target].append(bridge.source)
+    return CorpusPlan(
+        sections=tuple(replace(one, bridges=tuple(linked[one.key][:MOST_BRIDGES])) for one in sections),
+        bridges=found,
+        dropped=dropped,
+        unchanged=tuple(sorted(one.path for one in given if held.get(one.path) == one.version)),
+        replaced=tuple(one.path for one in ordered if one.path in held),
+    )
+
+
+def _domains(documents: Sequence[Document], name: str) -> dict[str, str]:
+    """Each document's domain: its top folder, where that has a README, else the corpus's name."""
+    own = {
+        PurePosixPath(one.path).parts[0]
+        for one in documents
+        if len(PurePosixPath(one.path).parts) == 2 and _rank(one) == 0
+    }
+    return {one.path: top if (top := PurePosixPath(one.path).parts[0]) in own else name for one in documents}
+
+
+def _rank(document: Document) -> int:
+    """The document's place in the chain from README to tests."""
+    if PurePosixPath(document.path).stem.lower() == "readme":
+        return 0
+    if _TESTS.search(document.path):
+        return 4
+    if document.language not in PROSE:
+        return 3
+    return 1 if _DESIGN.search(document.path) else 2
+
+
+def _sections(document: Document, domain: str) -> list[Section]:
+    """The document cut at its headings or definitions."""
+    if document.language == "python":
+        cuts = _python_cuts(document.text)
+    elif document.language == "markdown":
+        cuts = _heading_cuts(document.text)
+    else:
+        cuts = []
+    cuts = _evened(document.text, cuts)
+    ends = [*(at for at, _ in cuts[1:]), len(document.text)]
+    taken: Counter[str] = Counter()
+    made = []
+    for (start, title), end in zip(cuts, ends, strict=True):
+        taken[title] += 1
+        name = title if taken[title] == 1 else f"{title} ({taken[title]})"
+        text = document.text[start:end]
+        if end == len(document.text) and not text.endswith("\n\n"):
+            text = text.rstrip("\n") + "\n\n"
+        made.append(
+            Section(document.path, name, text, domain, document.language, document.version, document.time)
+        )
+    return made
+
+
+def _python_cuts(text: str) -> list[tuple[int, str]]:
+    """Where each top-level function or class begins; nothing for a file that does not parse."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return []
+    lines = [0]
+    for line in text.split("\n"):
+        lines.append(lines[-1] + len(line) + 1)
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            found.append((lines[first - 1], node.name))
+    return found
+
+
+def _heading_cuts(text: str) -> list[tuple[int, str]]:
+    """Where each heading of the first three levels begins, those inside code apart."""
+    found, at, fenced = [], 0, False
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        heading = re.match(r"#{1,3} +(.+)", line)
+        if heading and not fenced:
+            found.append((at, heading[1].strip()))
+        at += len(line)
+    return found
+
+
+def _evened(text: str, cuts: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The cuts with a beginning, and with long stretches cut again between paragraphs."""
+    if not cuts or cuts[0][0] > 0:
+        cuts = [(0, "beginning"), *cuts]
+    made = []
+    ends = [*(at for at, _ in cuts[1:]), len(text)]
+    for (start, title), end in zip(cuts, ends, strict=True):
+        if end <= start:
+            continue
+        made.append((start, title))
+        while end - start > LONGEST:
+            gap = text.rfind("\n\n", start + LONGEST // 2, start + LONGEST)
+            start = gap + 2 if gap > 0 else start + LONGEST
+            if start < end:
+                made.append((start, title))
+    return made or [(0, "beginning")]
+
+
+def _thinned(sections: Sequence[Section]) -> tuple[list[Section], tuple[Dropped, ...]]:
+    """The sections without those that an earlier one says nearly word for word."""
+    holders: defaultdict[int, list[int]] = defaultdict(list)
+    kept: list[Section] = []
+    dropped = []
+    for section in sections:
+        words = _WORD.findall(section.text.lower())
+        runs = {
+            zlib.crc32(" ".join(words[at : at + SHINGLE]).encode()) for at in range(len(words) - SHINGLE + 1)
+        }
+        shared = Counter(place for run in runs for place in holders.get(run, ()))
+        place, count = shared.most_common(1)[0] if shared else (0, 0)
+        if len(words) >= LEAST_WORDS and count >= ALIKE * len(runs):
+            dropped.append(Dropped(section.key, kept[place].key, count / len(runs)))
+            continue
+        for run in runs:
+            holders[run].append(len(kept))
+        kept.append(section)
+    return kept, tuple(dropped)
+
+
+def _bridges(sections: Sequence[Section]) -> tuple[Bridge, ...]:
+    """Definitions and the sections of other documents that mention them by name, prose first."""
+    defined: defaultdict[str, set[int]] = defaultdict(set)
+    mentions: defaultdict[str, set[int]] = defaultdict(set)
+    for at, section in enumerate(sections):
+        if section.language not in PROSE:
+            for name in _DEFINED.findall(section.text):
+                if len(name) >= SHORTEST_NAME:
+                    defined[name].add(at)
+    for at, section in enumerate(sections):
+        for word in set(_WORD.findall(section.text)) & defined.keys():
+            mentions[word].add(at)
+    shared: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
+    for name, homes in defined.items():
+        home = next(iter(homes))
+        others = [at for at in mentions[name] if sections[at].path != sections[home].path]
+        if len(homes) == 1 and len(others) <= MOST_MENTIONS:
+            for at in others:
+                shared[at, home].append(name)
+    order = sorted(
+        shared, key=lambda pair: (sections[pair[0]].language not in PROSE, -len(shared[pair]), pair)
+    )
+    used: Counter[int] = Counter()
+    found = []
+    for source, target in order:
+        if used[source] < MOST_BRIDGES and used[target] < MOST_BRIDGES:
+            used[source] += 1
+            used[target] += 1
+            names = tuple(sorted(shared[source, target]))
+            found.append(Bridge(sections[source].key, sections[target].key, names))
+    return tuple(found)

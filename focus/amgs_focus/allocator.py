@@ -318,15 +318,22 @@ def allocate(
 ) -> Allocation:
     """One pass. The context must be within its window, and the result is, headroom included.
 
+    Where the tokens to come need room, more than they need is made, `slack` of the window: each collapse far
+    up makes the base model read what stands behind it anew, and several at once cost no more than one.
     prices: what is cached and how fast the model reads; None for nothing cached. Raises BudgetError when the
     window cannot hold the lifetime's coarsest form and the headroom.
     """
     values = aggregate(context, scores.values)
     by_node = {entry.node: float(value) for entry, value in zip(context.entries(), values, strict=True)}
-    work = _Pass(Situation(context, tree, settings, state), by_node, prices or Prices(0))
+    headroom = state.headroom
+    if context.free < headroom:
+        headroom += int(settings.slack * context.window)
+    now = Situation(context, tree, settings, replace(state, headroom=headroom))
+    work = _Pass(now, by_node, prices or Prices(0))
     work.run()
-    work.make_room(context.window - state.headroom, "to make room for the tokens to come")
-    return work.outcome()
+    work.make_room(context.window - headroom, "to make room for the tokens to come")
+    found = work.outcome()
+    return replace(found, state=replace(found.state, headroom=state.headroom))
 
 
 def make_room(

@@ -19,6 +19,7 @@ CHANGEABLE = (
     "question_n_diff",
     "question_passes",
     "refinement_passes",
+    "slack",
     "tau_collapse",
     "tau_expand",
     "temperature",
@@ -42,6 +43,13 @@ class FocusSettings(BaseModel):
     cadence: int = Field(default=32, gt=0, description="Tokens decoded between two refocuses.")
     focus_share: float = Field(
         default=0.0, ge=0, lt=1, description="Part of the window that a new layout leaves free for the focus."
+    )
+    slack: float = Field(
+        default=0.125,
+        ge=0,
+        lt=1,
+        description="Part of the window that is freed at once when it is full: with more of it the model reads less "
+        "anew, and sees fewer of the latest tokens.",
     )
     tail_blocks: int = Field(default=2, ge=0, description="Whole blocks at the end that always stay tokens.")
     tau_expand: float = Field(default=0.2, ge=0, le=1, description="A score above this asks for more detail.")

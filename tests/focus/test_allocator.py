@@ -295,6 +295,19 @@ def test_room_for_tokens_to_come_is_made_by_what_asks_for_less_detail_first() ->
     assert (made.reason, made.rank, made.detail) == ("applied", 1, "")
 
 
+def test_room_is_made_for_several_cadences_at_once_and_only_when_it_is_short() -> None:
+    shape = Shape(100)
+    context = assemble(shape, 80, 2)
+    settings = SMALL.model_copy(update={"slack": 0.2, "n_diff": 0})
+    for headroom, made in ((context.window - context.used, False), (context.window - context.used + 1, True)):
+        state = AllocatorState(refocus=1, headroom=headroom)
+        found = run({}, context=context, shape=shape, settings=settings, state=state)
+        assert bool(found.edits) is made
+        assert found.state.headroom == headroom
+        if made:
+            assert headroom + 16 <= found.context.free < headroom + 16 + SMALL.block_size
+
+
 def test_headroom_is_kept_free_where_it_can_be() -> None:
     base, shape = context_of()
     context = replace(opened(base, L1), window=base.used + 3)

@@ -10,7 +10,7 @@ from rich.text import Text
 from amgs_tui.keys import quiet, shown
 from amgs_tui.listings import of_draft, of_raw
 from amgs_tui.panes.base import Ask, ListPane
-from amgs_tui.panes.reviewing import Reviewing
+from amgs_tui.panes.reviewing import REVIEW, Reviewing
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
 from amgs_tui.pictures.words import plural
@@ -102,7 +102,7 @@ proposed). c carries it out in one transaction, which the overview can undo."""
             "0", "as_proposed", "as proposed", "inbox.as_proposed", "Take the corrections to this block back"
         ),
         shown("i", "ingest", "ingest", "inbox.ingest", "Take in a file, a folder or a text"),
-        *Reviewing.BINDINGS,
+        REVIEW,
         shown("enter", "read", "read", "inbox.read", "Select this block and read it"),
         *ListPane.BINDINGS,
     ]

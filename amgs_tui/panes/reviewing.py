@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from amgs_tui.keys import shown
 from amgs_tui.panes.base import Pane
@@ -14,18 +14,17 @@ if TYPE_CHECKING:
     from amgs.lifecycle.supersede import ReviewItem
 
 
+REVIEW = shown(
+    "v",
+    "review",
+    "review",
+    "inbox.review",
+    "What may be superseded or contradicted, for your verdict",
+)
+
+
 class Reviewing(Pane):
     """A pane from which the queue is opened."""
-
-    BINDINGS: ClassVar[list[Any]] = [
-        shown(
-            "v",
-            "review",
-            "review",
-            "inbox.review",
-            "What may be superseded or contradicted, for your verdict",
-        ),
-    ]
 
     def action_review(self) -> None:
         self.ask("review list")

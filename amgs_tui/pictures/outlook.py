@@ -41,7 +41,7 @@ def outlook(
     kinds = kinds if kinds >= 3 else 0
     table = min(table, free - kinds)
     graph = free - kinds - table
-    if graph < 4 and table >= 10 and free >= 18:
+    if graph < 4 and table >= 12 and free >= 26:
         table, graph = table - (5 - graph), 5
     graph = min(graph, 20) if graph >= 3 else 0
     if rows:

@@ -74,6 +74,8 @@ def overview(
         y += 1
     rest = sheet.part(0, y)
     if rest.height < 3:
+        if health is not None:
+            _compact(rest, health)
         return sheet.render()
     if focus is not None and focus.entries and rest.height >= 18:
         rows = plan_rows(focus, min(rest.height - 9, 24))
@@ -86,7 +88,7 @@ def overview(
     listed = operations if shown is None else [operations[place] for place in shown]
     journal = _Journal(listed, len(operations), status.now, cursor)
     if rest.width >= 76:
-        left = rest.width * 9 // 20
+        left = rest.width // 2 - 1
         _sides(rest.part(0, 0, left), status, health)
         _operations(rest.part(left + 2, 0), journal)
     elif rest.height >= 9:

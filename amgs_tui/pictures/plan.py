@@ -149,7 +149,7 @@ def _item(region: Region, row: _Row, names: Mapping[str, str]) -> None:
     sign = "▸" if row.chosen else "✗" if row.out else "~" if corrected else "+"
     region.put(0, 0, sign, ink(palette.accent if row.chosen or corrected else palette.good, bold=True))
     title_w = min(60, max(10, region.width // 3))
-    title = ink(palette.faint if row.out else palette.text, bold=not row.out)
+    title = ink(palette.muted if row.out else palette.text, bold=not row.out)
     region.put(2, 0, clean(item.block.title), title, width=title_w)
     _becomes(region, row, title_w)
     if row.chosen:
@@ -205,7 +205,7 @@ def _becomes(region: Region, row: _Row, title_w: int) -> None:
     tail.append((lasts, ink(palette.muted)))
     tail_w = sum(width_of(text) for text, _ in tail)
     room = region.width - title_w - 3
-    wide = room - tail_w - 2 >= 26
+    wide = room - tail_w - 2 >= 44
     if not wide and changed:
         pieces.insert(2, (f" {belief}", believed))
     region.pieces(title_w + 3, 0, pieces, width=room - (tail_w + 2 if wide else 0))
@@ -230,8 +230,9 @@ def _edge(region: Region, row: _Row, number: int, edge: Edge, names: Mapping[str
     told_w = sum(width_of(text) for text, _ in told)
     lead = f"{number + 1}" if row.chosen else "✗" if dropped else "─"
     name = names.get(far, short_id(far))
+    mark = ink(palette.accent, bold=True) if row.chosen else ink(palette.warn if dropped else palette.faint)
     line: list[Piece] = [
-        (f"{lead} ", ink(palette.accent, bold=True) if row.chosen else ink(palette.faint)),
+        (f"{lead} ", mark),
         (
             f"{clean(edge.relation_type)} ",
             ink(palette.faint) if gone else ink(palette.relation(edge.relation_type)),
@@ -239,7 +240,7 @@ def _edge(region: Region, row: _Row, number: int, edge: Edge, names: Mapping[str
         ("▸ " if outward else "◂ ", ink(palette.muted)),
         (name, ink(palette.faint if gone else palette.text)),
     ]
-    if dropped:
+    if dropped and row.chosen:
         line.insert(1, ("✗ ", ink(palette.warn, bold=True)))
     region.pieces(0, 0, line, width=region.width - told_w - 1)
     region.pieces(region.width - told_w, 0, told)

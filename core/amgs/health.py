@@ -136,7 +136,7 @@ def of_calibration(score: float | None, outcomes: int) -> HealthLine:
     """Whether forecasts come true, by the Brier score and its goal."""
     if score is None:
         return HealthLine("calibration", "unknown", "no verdict yet", "feedback useful")
-    told = f"Brier {score:.3f} of {outcomes:,} verdicts, goal {BRIER_GOAL:g}"
+    told = f"Brier {score:.3f} of {outcomes:,}, goal {BRIER_GOAL:g}"
     standing: Standing = "well" if score < BRIER_GOAL else "act"
     return HealthLine(
         "calibration", standing, told, "calibration table" if score < BRIER_GOAL else "calibrate --dry-run"

@@ -116,6 +116,12 @@ def telemetry(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Also write a JSON object an iteration.")
     ] = None,
+    wandb: Annotated[
+        str,
+        typer.Option(
+            "--wandb", metavar="PROJECT", help="Also send them to Weights & Biases, where installed."
+        ),
+    ] = "",
 ) -> Telemetry:
     """Show loss_at_h, swap_rate, mean_residency, latency_ms and token_budget_utilization, and what rang.
 
@@ -131,6 +137,10 @@ def telemetry(
             out.write_text(to_jsonl(found), encoding="utf-8")
         except OSError as error:
             raise InputError(f"{out}: {error.strerror}.", way_out="Choose another path.") from error
+    if wandb:
+        from amgs_focus.weights_and_biases import send
+
+        send(found, wandb, f"{told.header.model.name}-{found.branch}-{told.header.settings['seed']}")
     return found
 
 

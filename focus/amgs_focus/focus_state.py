@@ -67,6 +67,7 @@ class FocusState:
     def without(self, sealed: NodeSet) -> FocusState:
         """The state once exactly these gists are sealed: the window shows no more of what lies below them."""
         context = self.context.without(sealed)
+        context.check()
         number = self.allocator.refocus
         residency = {entry.node: self.residency.get(entry.node, number) for entry in context.entries()}
         return replace(self, context=context, residency=residency, sealed=sealed)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs_focus.ctx_file import unwritten
 from amgs_focus.node_set import NodeSet
 from amgs_focus.records import Measurement, NodeRef, Refocus
 
@@ -35,7 +34,7 @@ ROW = np.dtype(
         ("spare", "<u4"),
     ]
 )
-GROWTH = 4096  # rows
+PAGE = 1024  # rows
 
 Rows = NDArray[Any]
 
@@ -53,19 +52,20 @@ class Use:
 
 
 class UseTable:
-    """The rows of one level, on the disk where there is a path. What was not written yet reads as zeros."""
+    """The rows of one level in pages of 1,024, of which only those that were written take room: mapped from the file
+    where there is a path, else in memory. What was not written yet reads as zeros.
+
+    A page is on the disk before it is mapped, as a mapped page that a full disk cannot take ends the process. Where
+    there is no room the page is counted in memory and lost with the process: no work is held up by it.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._rows: Rows = np.zeros(0, ROW)
-        if path is not None and path.exists():
-            self._grow(path.stat().st_size // ROW.itemsize)
+        self._pages: dict[int, Rows] = {}
 
     def row(self, index: int) -> Use:
         """What is known of a node."""
-        if index >= len(self._rows):
-            return Use()
-        row = self._rows[index]
+        row = self.rows(index, index + 1)[0]
         measured = int(row["measured"])
         return Use(
             opened=int(row["opened"]),
@@ -77,54 +77,79 @@ class UseTable:
         )
 
     def rows(self, start: int, stop: int) -> Rows:
-        """Rows [start, stop) as a structured array."""
-        held = self._rows[start:stop]
-        return np.concatenate([held, np.zeros(stop - start - len(held), ROW)])
+        """Rows [start, stop) as a structured array, a copy."""
+        found = np.zeros(max(0, stop - start), ROW)
+        if self._path is not None and self._path.exists():
+            held = np.fromfile(self._path, ROW, max(0, stop - start), offset=start * ROW.itemsize)
+            found[: len(held)] = held
+        for number, page in self._pages.items():
+            low, high = max(start, number * PAGE), min(stop, (number + 1) * PAGE)
+            if low < high:
+                found[low - start : high - start] = page[low - number * PAGE : high - number * PAGE]
+        return found
 
     def add(self, indexes: Iterable[int], name: str, last: int | None = None) -> None:
         """One more of a count for each node; last: the lifetime's length, where this was a look."""
-        places = np.fromiter(indexes, np.int64)
-        if not len(places):
-            return
-        self._grow(int(places.max()) + 1)
-        self._rows[name][places] += 1
-        if last is not None:
-            self._rows["last"][places] = last
+        for index in indexes:
+            row = self._at(index)
+            row[name] += 1
+            if last is not None:
+                row["last"] = last
 
     def look(self, first: int, stop: int, last: int) -> None:
         """Nodes [first, stop) were looked at when the lifetime had so many tokens, and are wanted no more."""
-        self._grow(stop)
-        self._rows["last"][first:stop] = last
-        self._rows["wanted"][first:stop] = 0
+        for index in range(first, stop):
+            row = self._at(index)
+            row["last"], row["wanted"] = last, 0
 
     def measure(self, index: int, gain: float) -> None:
         """Take in a measured worth."""
-        self._grow(index + 1)
-        row = self._rows[index : index + 1]
+        row = self._at(index)
         row["measured"] += 1
         row["gain"] += (gain - row["gain"]) / row["measured"]
 
     def forget(self, start: int) -> None:
         """Nodes from `start` on are gone."""
-        self._rows[start:] = np.zeros((), ROW)
+        last = start // PAGE
+        self._pages = {number: page for number, page in self._pages.items() if number <= last}
+        if self._path is not None and self._path.exists():
+            held = self._path.stat().st_size
+            if held > last * PAGE * ROW.itemsize:
+                self._page(last)
+            os.truncate(self._path, min(held, (last + 1) * PAGE * ROW.itemsize))
+        if last in self._pages:
+            self._pages[last][start % PAGE :] = np.zeros((), ROW)
 
     def close(self) -> None:
         """Let go of the file."""
-        self._rows = np.zeros(0, ROW)
+        self._pages.clear()
 
-    def _grow(self, rows: int) -> None:
-        if rows <= len(self._rows):
-            return
-        size = -(-rows // GROWTH) * GROWTH
-        if self._path is None:
-            self._rows = np.concatenate([self._rows, np.zeros(size - len(self._rows), ROW)])
-            return
+    def _at(self, index: int) -> Any:
+        """A node's row, to be changed."""
+        return self._page(index // PAGE)[index % PAGE : index % PAGE + 1]
+
+    def _page(self, number: int) -> Rows:
+        if number not in self._pages:
+            self._pages[number] = (
+                np.zeros(PAGE, ROW) if self._path is None else self._mapped(self._path, number)
+            )
+        return self._pages[number]
+
+    def _mapped(self, path: Path, number: int) -> Rows:
+        """A page of the file, written before it is mapped; in memory where the disk does not take it."""
+        offset = number * PAGE * ROW.itemsize
         try:
-            with self._path.open("ab"):
-                os.truncate(self._path, size * ROW.itemsize)
-            self._rows = np.memmap(self._path, ROW, "r+", 0, (size,))
-        except OSError as error:
-            raise unwritten(self._path, error) from error
+            with path.open("r+b" if path.exists() else "w+b", buffering=0) as file:
+                file.seek(offset)
+                held = file.read(PAGE * ROW.itemsize)
+                whole = held.ljust(PAGE * ROW.itemsize, b"\0")
+                file.seek(offset)
+                if file.write(whole) != len(whole):
+                    raise OSError("the disk is full")
+                os.fsync(file.fileno())
+            return np.memmap(path, ROW, "r+", offset, (PAGE,))
+        except OSError:
+            return np.zeros(PAGE, ROW)
 
 
 class Usage:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any, Self
 
 from amgs_focus.errors import ConfigurationError
 from amgs_focus.training.run_config import RunConfig
+from amgs_focus.weights_and_biases import begin
 
 Values = Mapping[str, float]
 
@@ -94,14 +93,9 @@ def _keep_until(path: Path, part: str, step: int) -> None:
 
 
 def _wandb_run(config: RunConfig, part: str) -> Any:
-    if importlib.util.find_spec("wandb") is None:
-        raise ConfigurationError(
-            "logging.wandb asks for Weights & Biases, and the wandb package is not installed.",
-            way_out="Install it (pip install wandb), or leave logging.wandb out: log.jsonl has everything.",
-        )
-    wandb = importlib.import_module("wandb")
-    return wandb.init(
-        project=config.logging.wandb,
+    return begin(
+        config.logging.wandb,
+        "logging.wandb",
         name=f"{config.name}-{part}",
         id=f"{config.name}-{part}-{config.seed}",
         resume="allow",

@@ -1,0 +1,197 @@
+"""What the focus can be given wrong, through the program: one sentence, a way out, and nothing is lost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from amgs.errors import UsageError
+from amgs_focus.errors import BudgetError, CheckpointError, ConfigurationError, CtxError, TraceError
+from amgs_focus.gist_tree import LifetimeTree
+from amgs_focus.gistnet import GistNet, GistShape, PointerEncoder, save_checkpoint
+from amgs_focus.records import ModelCard
+from amgs_focus.tiny import TinyModel
+from amgs_tui.session import Options, Session
+from amgs_tui.verbs.registry import standard
+
+TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night. " * 30
+
+
+class Desk:
+    """A session on the tiny model, spoken to in lines; DIR is its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "night.txt").write_text(TEXT, encoding="utf-8")
+        self.session = Session(Options(store=str(folder / "x.duckdb"), model="tiny"))
+
+    def __call__(self, line: str) -> Any:
+        call = standard().parse(line.replace("DIR", str(self.folder)))
+        assert call is not None
+        return standard().run(self.session, call)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path)
+    yield made
+    made.session.close()
+
+
+@pytest.mark.parametrize("text", ["", "x", "\n", "aaaaaaaa" * 60, "\x00\x1b[31m" * 40, "שלום \u202e"])
+def test_a_text_of_nothing_of_one_token_or_of_one_token_repeated_goes_all_the_way(
+    desk: Desk, text: str
+) -> None:
+    (desk.folder / "odd.txt").write_text(text, encoding="utf-8")
+    desk("focus open DIR/odd.txt --lifetime DIR/life --question why")
+    desk("focus step 5")
+    view = desk("focus view")
+    assert view.entries[0].start == 0 and view.entries[-1].end == view.lifetime
+    desk("focus why 0")
+    desk("focus spans")
+    desk("focus forget --dry-run")
+    desk("focus telemetry")
+    desk("focus back 5")
+    desk("focus open --lifetime DIR/life")
+    assert not desk("focus corpus DIR --dry-run").plan.bridges
+
+
+@pytest.mark.parametrize("window", ["1", "5", "60", "68"])
+def test_a_window_too_small_for_sinks_and_tail_is_refused_and_the_lifetime_open_before_stays(
+    desk: Desk, window: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk("focus open DIR/night.txt")
+    before = desk("focus view")
+    with pytest.raises(BudgetError):
+        desk(f"focus set window {window}")
+    assert desk("focus view") == before
+    monkeypatch.setenv("AMGS_FOCUS__WINDOW", window)
+    small = Session(Options(store=str(desk.folder / "y.duckdb"), model="tiny"))
+    call = standard().parse(f"focus open {desk.folder / 'night.txt'} --lifetime {desk.folder / 'life'}")
+    assert call is not None
+    with pytest.raises(BudgetError) as refused:
+        standard().run(small, call)
+    assert refused.value.way_out and refused.value.exit_code == 2
+    small.close()
+    desk("focus check DIR/life")  # what was begun is whole, and nobody holds it
+
+
+class OtherVocabulary(TinyModel):
+    """The same name and width, and fewer tokens."""
+
+    @property
+    def card(self) -> ModelCard:
+        from dataclasses import replace
+
+        return replace(super().card, vocabulary=100)
+
+
+def test_tokens_that_the_model_does_not_have_are_named_with_the_file(tmp_path: Path) -> None:
+    tree = LifetimeTree.open(tmp_path, TinyModel(), PointerEncoder())
+    tree.append([120] * 64)
+    tree.close()
+    with pytest.raises(CtxError, match=r"L0.ctx holds tokens outside the vocabulary"):
+        LifetimeTree.open(tmp_path, OtherVocabulary(), PointerEncoder())
+    again = LifetimeTree.open(tmp_path, TinyModel(), PointerEncoder())
+    assert again.length == 64
+    again.close()
+
+
+def test_gists_of_another_width_are_refused_and_nothing_is_begun(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = GistNet(GistShape(width=48, hidden=32, heads=4))
+    save_checkpoint(desk.folder / "wide.safetensors", net, net, model="other")
+    monkeypatch.setenv("AMGS_MODEL__GISTS", str(desk.folder / "wide.safetensors"))
+    with pytest.raises(CheckpointError, match="width 48"):
+        desk("focus open DIR/night.txt --lifetime DIR/life")
+    assert not desk.session.focus_is_open and not (desk.folder / "life").exists()
+
+
+@pytest.mark.parametrize("damage", ["cut", "edited", "swapped", "empty"])
+def test_a_trace_that_was_cut_or_edited_is_read_as_far_as_it_is_whole_or_named(
+    desk: Desk, damage: str
+) -> None:
+    desk("focus open DIR/night.txt")
+    desk("focus step 4")
+    desk("focus forget L1#1")
+    desk("focus step 2")
+    lines = (desk.folder / "x.duckdb.trace").read_bytes().splitlines(keepends=True)
+    told = desk.folder / "told.trace"
+    if damage == "cut":
+        told.write_bytes(b"".join(lines)[:-7])
+        assert not desk(f"focus trace {told}").complete
+        assert desk(f"focus replay {told}").steps >= 4
+        return
+    if damage == "edited":
+        lines[-2] = (
+            lines[-2].replace(b'"kind":"forget"', b'"kind":"purge"', 1).replace(b"decode", b"decodf", 1)
+        )
+    elif damage == "swapped":
+        lines[3], lines[4] = lines[4], lines[3]
+    told.write_bytes(b"" if damage == "empty" else b"".join(lines))
+    with pytest.raises(TraceError) as named:
+        desk(f"focus trace {told}")
+    assert "line" in named.value.message.lower() and named.value.way_out
+
+
+def test_a_damaged_journal_or_a_damaged_act_in_it_is_named_by_its_line(desk: Desk) -> None:
+    desk("focus open DIR/night.txt --lifetime DIR/life")
+    desk("focus forget L1#1")
+    desk.session.close()
+    journal = desk.folder / "life" / "spans.jsonl"
+    whole = journal.read_text(encoding="utf-8")
+    for old, new in (('"kind": "forget"', '"kind": "sell"'), ("[1, 1, 2]", "[0, 1, 2]"), ('"act"', '"fact"')):
+        assert old in whole
+        journal.write_text(whole.replace(old, new), encoding="utf-8")
+        again = Session(Options(store=str(desk.folder / "x.duckdb"), model="tiny"))
+        call = standard().parse(f"focus open --lifetime {desk.folder / 'life'}")
+        assert call is not None
+        with pytest.raises(CtxError, match=r"Line 3 of spans\.jsonl"):
+            standard().run(again, call)
+        again.close()
+
+
+def test_a_lifetime_folder_that_cannot_be_made_is_named(desk: Desk) -> None:
+    (desk.folder / "file").write_text("no folder")
+    with pytest.raises(CtxError, match="file"):
+        desk("focus open DIR/night.txt --lifetime DIR/file")
+    with pytest.raises(UsageError, match="nothing to open"):
+        desk("focus open --lifetime DIR/empty")
+    assert not (desk.folder / "empty").exists()
+
+
+def test_weights_and_biases_is_refused_where_it_is_missing_and_gets_the_telemetry_where_it_is_not(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk("focus open DIR/night.txt")
+    desk("focus step 3")
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(ConfigurationError, match="wandb package is not installed"):
+        desk("focus telemetry --wandb dome")
+    told: list[dict[str, float]] = []
+
+    class Recorder(ModuleType):
+        def init(self, **said: Any) -> Recorder:
+            assert said["project"] == "dome"
+            return self
+
+        def log(self, values: dict[str, float], step: int | None = None) -> None:
+            del step
+            told.append(values)
+
+        def finish(self) -> None: ...
+
+    recorder = Recorder("wandb")
+    recorder.__spec__ = ModuleSpec("wandb", None)
+    monkeypatch.setitem(sys.modules, "wandb", recorder)
+    desk("focus telemetry --wandb dome")
+    assert {"loss_at_h", "swap_rate", "mean_residency", "latency_ms", "token_budget_utilization"} <= set(
+        told[0]
+    )

@@ -26,9 +26,9 @@ from amgs_focus.evaluation.needles import CHANCE, Planted, facts, plant
 from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import GistEncoder
+from amgs_focus.layout import assemble
 from amgs_focus.scoring import FocusScorer, LensView
 from amgs_focus.settings import FocusSettings
-from amgs_focus.working_context import assemble
 from amgs_tui.benches.focus_texts import Corpus, Stopwatch
 from amgs_tui.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_tui.benches.ledger import Ledger, Row

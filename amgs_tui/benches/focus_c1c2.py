@@ -19,9 +19,10 @@ from amgs_focus.base_model import BaseModel
 from amgs_focus.evaluation.bootstrap import resampled
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import GistEncoder
+from amgs_focus.layout import coarsest
 from amgs_focus.lensnet import LensNetScorer
 from amgs_focus.scoring import FocusScorer, LensView, Values, aggregate
-from amgs_focus.working_context import WorkingContext, coarsest
+from amgs_focus.working_context import WorkingContext
 from amgs_tui.benches.focus_texts import Corpus
 from amgs_tui.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_tui.benches.ledger import Ledger, Row

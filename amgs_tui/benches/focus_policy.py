@@ -33,9 +33,9 @@ from amgs_focus.evaluation.policy import (
     spearman,
 )
 from amgs_focus.gistnet import GistEncoder
+from amgs_focus.layout import assemble
 from amgs_focus.scoring import FocusScorer, LensView, Values
 from amgs_focus.settings import FocusSettings
-from amgs_focus.working_context import assemble
 from amgs_tui.benches.focus_texts import Corpus
 from amgs_tui.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_tui.benches.ledger import Ledger, Row

@@ -23,9 +23,9 @@ from amgs_focus.candidates import AllocatorState
 from amgs_focus.evaluation.tiled import TiledStore
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import GistEncoder
+from amgs_focus.layout import lay_out
 from amgs_focus.scoring import FocusScorer, LensView
 from amgs_focus.settings import FocusSettings
-from amgs_focus.working_context import assemble
 from amgs_tui.benches.focus_lifetimes import Lifetimes
 from amgs_tui.benches.focus_texts import Corpus, Stopwatch
 from amgs_tui.benches.frame import BenchResult, BenchTable, Operator, result
@@ -138,13 +138,7 @@ def _refocuses(
         rows_before, visited = store.reads.rows, _visited(scorer)
         worked = time.process_time()
         marks = [clock.perf()]
-        context = assemble(
-            tree,
-            settings.window,
-            settings.tail_blocks,
-            headroom=settings.cadence,
-            focus_share=settings.focus_share,
-        )
+        context = lay_out(tree, settings)
         marks.append(clock.perf())
         scores = scorer.score(LensView(context, tree))
         marks.append(clock.perf())

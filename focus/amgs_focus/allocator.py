@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from amgs_focus.candidates import AllocatorState, Situation, Unit, remembered
 from amgs_focus.errors import BudgetError
 from amgs_focus.fronts import Prices
+from amgs_focus.layout import too_small
 from amgs_focus.oracle import Gate, gates_of, solve
 from amgs_focus.records import Action, Decision, Front, NodeRef, Reason
 from amgs_focus.scoring import Scores, aggregate
 from amgs_focus.settings import FocusSettings
-from amgs_focus.working_context import Edit, TreeShape, WorkingContext, too_small
+from amgs_focus.working_context import Edit, TreeShape, WorkingContext
 
 ASKED = 10.0  # what an operator's word is worth to the exact policy, beside scores of at most 1
 KEPT = 1e-6  # what detail that nobody asks for is worth to it, so that it is closed only for room

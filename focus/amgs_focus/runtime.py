@@ -15,11 +15,13 @@ import torch
 from amgs_focus import view
 from amgs_focus.allocator import make_room
 from amgs_focus.base_model import BaseModel
+from amgs_focus.decoding import decode_token
 from amgs_focus.errors import BudgetError, FocusError
 from amgs_focus.focus_state import FocusState
 from amgs_focus.forgetting import require_in_reach
 from amgs_focus.gist_tree import LifetimeTree, Progress, Segment
 from amgs_focus.gistnet import GistEncoder, for_model
+from amgs_focus.layout import lay_out
 from amgs_focus.prefix import PerfClock, PrefixReader
 from amgs_focus.records import (
     Action,
@@ -41,7 +43,7 @@ from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.timeline import Move, Timeline
 from amgs_focus.upkeep import Act
 from amgs_focus.utility import measure
-from amgs_focus.working_context import WorkingContext, assemble, tail_start
+from amgs_focus.working_context import WorkingContext, tail_start
 
 KEYFRAMES = 64  # steps between two keyframes of the trace
 
@@ -89,7 +91,7 @@ class FocusRuntime:
         self._reader = PrefixReader(model, clock)
         self._generator = generator or torch.Generator().manual_seed(settings.seed)
         self._measured: dict[NodeRef, Measurement] = {}
-        begun = FocusState(self._assembled(settings), settings, random=self._random_state(settings))
+        begun = FocusState(lay_out(self._tree, settings), settings, random=self._random_state(settings))
         self._state = replace(begun, sealed=tree.catalogue.sealed)
         self._timeline = Timeline(self._tree, self._reader, self._state)
 
@@ -356,19 +358,10 @@ class FocusRuntime:
         state, settings = self._state, self.settings
         known = state.context.lifetime
         if known == 0 or self._tree.length - known > settings.window:
-            return self._assembled(settings)
+            return lay_out(self._tree, settings)
         allocator = replace(state.allocator, headroom=0)
         grown = state.context.extended(self._tree.length)
         return make_room(grown, state.scores, self._tree, settings, allocator).context
-
-    def _assembled(self, settings: FocusSettings) -> WorkingContext:
-        return assemble(
-            self._tree,
-            settings.window,
-            settings.tail_blocks,
-            headroom=settings.cadence,
-            focus_share=settings.focus_share,
-        )
 
     def _text_came(self, segments: Sequence[Segment], question: str, progress: Progress | None) -> None:
         """Append text, a question's or other, and begin anew from it; the lifetime is as it was if it fails.
@@ -424,61 +417,15 @@ class FocusRuntime:
         state, refocused = self._state, None
         if self._due():
             state, refocused = self._refocused(state, forced=False)
-        if state.context.free < 1:
-            state = replace(state, context=self._room_for_one(state))
-        reading = self._reader.read(state.context, self._tree, progress)
-        token, nll = self._choose(reading.logits)
-        context = state.context.extended(self._tree.length + 1)
-        context.check()
-        self._tree.append([token], kind="generated")
-        answer = (*state.answer, token)
-        ended = bool(state.question) and len(answer) >= self.settings.answer_tokens
-        after = replace(
-            state,
-            context=context,
-            step=state.step + 1,
-            since=state.since + 1,
-            answer=answer,
-            finished=token in self._model.stops or ended,
-            random=self._random_state(self.settings),
-        )
-        record = StepRecord(
-            step=after.step,
-            token=token,
-            text="" if token in self._model.stops else self._model.decode([token]),
-            nll=nll,
-            finished=after.finished,
-            lifetime=self._tree.length,
-            used=context.used,
-            window=context.window,
-            dirty=reading.dirty,
+        record, after = decode_token(state, self._tree, self._reader, self._generator, progress)
+        after = replace(after, random=self._random_state(self.settings))
+        record = replace(
+            record,
             milliseconds=(self._clock.perf() - began) * 1000,
             state_hash=after.digest(self._tree.digest()),
             refocus=refocused,
         )
         return record, after
-
-    def _room_for_one(self, state: FocusState) -> WorkingContext:
-        """Room for one token, where the cadence is longer than the window could promise."""
-        allocator = replace(state.allocator, headroom=1)
-        context = make_room(state.context, state.scores, self._tree, self.settings, allocator).context
-        if context.free < 1:
-            raise BudgetError(
-                f"{context.window} positions are full and nothing more can be collapsed.",
-                way_out="Use a larger window, or a shorter tail.",
-            )
-        return context
-
-    def _choose(self, logits: torch.Tensor) -> tuple[int, float]:
-        """The next token and its NLL in nats under the model itself, whatever the temperature."""
-        log_probabilities = torch.log_softmax(logits.double(), dim=-1)
-        temperature = self.settings.temperature
-        if temperature == 0:
-            token = int(logits.argmax())
-        else:
-            weights = torch.softmax(logits.double() / temperature, dim=-1)
-            token = int(torch.multinomial(weights, 1, generator=self._generator))
-        return token, -float(log_probabilities[token])
 
     def _random_state(self, settings: FocusSettings) -> torch.Tensor | None:
         return self._generator.get_state() if settings.temperature > 0 else None

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from amgs_focus.errors import BudgetError, FocusError
+from amgs_focus.errors import FocusError
 from amgs_focus.geometry import children_cost as children_cost
 from amgs_focus.geometry import parent_of as parent_of
 from amgs_focus.geometry import span_id
@@ -341,86 +341,6 @@ def token_entries(start: int, end: int, block_size: int) -> list[Entry]:
         Entry(0, low // block_size, low, min(low + block_size, end), min(low + block_size, end) - low)
         for low in range(start, end, block_size)
     ]
-
-
-def coarsest(tree: TreeShape, window: int, tail_blocks: int) -> WorkingContext:
-    """The cover of the whole lifetime by the fewest entries, then the tail in tokens.
-
-    Raises BudgetError when even that does not fit the window.
-    """
-    size = tree.block_size
-    boundary = tail_start(tree.length, size, tail_blocks)
-    items: list[Entry] = []
-    place = 0
-    while place < boundary:
-        level = max(
-            level
-            for level in range(1, max(1, tree.depth) + 1)
-            if place % size**level == 0 and place + size**level <= boundary
-        )
-        items.append(gist_entry(NodeRef(level, place // size**level), size, tree.slots))
-        place += size**level
-    items.extend(token_entries(boundary, tree.length, size))
-    context = WorkingContext(tuple(items), tree.length, window, size, tree.slots, tail_blocks)
-    if context.used > window:
-        raise too_small(context)
-    return context
-
-
-def assemble(
-    tree: TreeShape, window: int, tail_blocks: int, *, headroom: int = 0, focus_share: float = 0.0
-) -> WorkingContext:
-    """The first working context: the coarsest cover, then detail from the end backwards while there is room.
-
-    The latest tokens tell most about the next ones, so what room there is goes to them first, and what stands
-    before them keeps the coarsest gists. headroom: positions kept free for tokens to come. focus_share: part
-    of the window that is left free besides, for the focus to spend, unless everything fits as tokens. Raises
-    BudgetError like `coarsest`.
-    """
-    context = coarsest(tree, window, tail_blocks)
-    everything = SINKS + tree.length + headroom <= window
-    reserve = headroom if everything else headroom + int(focus_share * window)
-    place = len(context.items) - 1
-    while place >= 0:
-        entry = context.items[place]
-        step = children_cost(entry.node, tree.block_size, tree.slots) - entry.cost
-        if entry.level and context.free - reserve >= step:
-            before = len(context.items)
-            context, _ = context.expand(place)
-            place += len(context.items) - before  # its children are next, from the last one on
-        else:
-            place -= 1
-    context.check()
-    return context
-
-
-def spread(tree: TreeShape, window: int, tail_blocks: int, *, headroom: int = 0) -> WorkingContext:
-    """Detail for the coarsest first, then for the latest: as much of the lifetime as fits at one level.
-
-    A layout in which every block's worth can be measured; nothing is decided in it yet. headroom and errors
-    as in `assemble`.
-    """
-    context = coarsest(tree, window, tail_blocks)
-    for level in range(max((entry.level for entry in context.items), default=0), 0, -1):
-        # latest first, so that the places still to come do not shift
-        for place in reversed([at for at, entry in enumerate(context.items) if entry.level == level]):
-            entry = context.items[place]
-            step = children_cost(entry.node, tree.block_size, tree.slots) - entry.cost
-            if context.free - headroom < step:
-                break
-            if not tree.is_sealed(context.entries()[place].node):
-                context, _ = context.expand(place)
-    context.check()
-    return context
-
-
-def too_small(context: WorkingContext) -> BudgetError:
-    """The error for a window that cannot hold the sinks, the coarsest cover and the tail."""
-    return BudgetError(
-        f"{context.window} positions cannot hold {context.lifetime} tokens: even their coarsest form, with "
-        f"the tail, takes {context.used}.",
-        way_out=f"Set the window to {context.used} or more, or shorten the tail.",
-    )
 
 
 def _runs(items: Sequence[Entry]) -> list[tuple[Entry, ...]]:

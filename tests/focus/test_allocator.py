@@ -13,10 +13,11 @@ from amgs_focus.allocator import Allocation, allocate, make_room
 from amgs_focus.candidates import AllocatorState, cooldown_left, wait_of
 from amgs_focus.errors import BudgetError
 from amgs_focus.fronts import Prices
+from amgs_focus.layout import assemble, coarsest
 from amgs_focus.records import Action, Decision, Front, NodeRef, Override
 from amgs_focus.settings import FocusSettings
 from amgs_focus.thresholds import Thresholds
-from amgs_focus.working_context import WorkingContext, assemble, coarsest
+from amgs_focus.working_context import WorkingContext
 from tests.focus.focus_world import SMALL, Shape, told
 
 

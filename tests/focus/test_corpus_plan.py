@@ -11,9 +11,10 @@ from amgs_focus.bridges import SHARE, BridgedScorer
 from amgs_focus.corpus_plan import Document, plan_corpus
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.layout import coarsest
 from amgs_focus.records import NodeRef
 from amgs_focus.scoring import LensView, aggregate
-from amgs_focus.working_context import WorkingContext, coarsest
+from amgs_focus.working_context import WorkingContext
 from tests.focus.focus_world import MODEL, Told
 
 GUARD = "import time\n\n@once\ndef stall_guard(motor):\n    motor.stop()\n\n\nclass Watch:\n    pass\n"

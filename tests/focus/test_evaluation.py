@@ -23,11 +23,12 @@ from amgs_focus.evaluation.tiled import TiledStore
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import PointerEncoder
 from amgs_focus.labels import Snapshot
+from amgs_focus.layout import coarsest
 from amgs_focus.records import Action, NodeRef
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import TinyModel
-from amgs_focus.working_context import WorkingContext, coarsest
+from amgs_focus.working_context import WorkingContext
 
 torch.set_num_threads(1)
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist_tree import LifetimeTree, Segment
 from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.layout import assemble, coarsest
 from amgs_focus.lens_checkpoint import for_model, load_checkpoint, save_checkpoint
 from amgs_focus.lens_features import AHEAD, NAMES, LensFeatures
 from amgs_focus.lensnet import LensReader, TailGistCache
 from amgs_focus.replay import header_of
 from amgs_focus.scoring import LensView, aggregate
 from amgs_focus.tail_similarity import TailSimilarity
-from amgs_focus.working_context import assemble, coarsest
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
 from tests.focus.lens_samples import SURPRISAL, net, scorer
 

@@ -8,8 +8,9 @@ import torch
 from amgs_focus.base_model import GatedModel
 from amgs_focus.errors import FocusError
 from amgs_focus.labels import Snapshot, candidates
+from amgs_focus.layout import coarsest
 from amgs_focus.screening import gated_loss, screen
-from amgs_focus.working_context import WorkingContext, coarsest
+from amgs_focus.working_context import WorkingContext
 from tests.focus.focus_world import MODEL, small_tree
 
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from amgs_focus.gist_tree import LifetimeTree, Segment
 from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.layout import coarsest
 from amgs_focus.records import NodeRef
 from amgs_focus.scoring import LensView, Values, aggregate, focus_scores
 from amgs_focus.span_index import SpanIndex
 from amgs_focus.tail_similarity import TailSimilarity
-from amgs_focus.working_context import WorkingContext, coarsest
+from amgs_focus.working_context import WorkingContext
 from tests.focus.focus_world import MODEL, small_tree, told
 
 

@@ -7,9 +7,10 @@ import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.gist_tree import LifetimeTree
+from amgs_focus.layout import coarsest
 from amgs_focus.records import NodeRef
 from amgs_focus.utility import measure
-from amgs_focus.working_context import WorkingContext, coarsest
+from amgs_focus.working_context import WorkingContext
 from tests.focus.focus_world import MODEL, StillClock, notes, small_runtime, small_tree
 
 

@@ -16,12 +16,13 @@ from amgs_focus.base_model import BaseModel
 from amgs_focus.evaluation.gist import horizon_nll
 from amgs_focus.focus_state import FocusState
 from amgs_focus.gist_tree import LifetimeTree
+from amgs_focus.layout import lay_out
 from amgs_focus.prefix import PerfClock, PrefixReader
 from amgs_focus.records import Action, NodeRef, Refocus
 from amgs_focus.refocusing import refocus
 from amgs_focus.scoring import FocusScorer
 from amgs_focus.settings import FocusSettings
-from amgs_focus.working_context import SINKS, Codes, WorkingContext, assemble
+from amgs_focus.working_context import SINKS, Codes, WorkingContext
 
 Ranking = Callable[[Sequence[Sequence[int]], Sequence[int]], Sequence[float]]
 """Chunks of tokens and the tokens of a query -> a score for each chunk."""
@@ -64,13 +65,7 @@ def focused(
     """
     length = tree.length
     reader = PrefixReader(tree.model, clock)  # never read with: what it would have cached is counted below
-    context = assemble(
-        tree,
-        settings.window,
-        settings.tail_blocks,
-        headroom=settings.cadence,
-        focus_share=settings.focus_share,
-    )
+    context = lay_out(tree, settings)
     state = FocusState(context, settings)
     known = np.empty(0, np.int64)
     found: list[tuple[float, int, int]] = []

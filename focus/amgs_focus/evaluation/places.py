@@ -8,8 +8,8 @@ from amgs_focus.base_model import BaseModel
 from amgs_focus.gist_tree import LifetimeTree, Progress
 from amgs_focus.gistnet import GistEncoder
 from amgs_focus.labels import Snapshot
+from amgs_focus.layout import spread
 from amgs_focus.settings import FocusSettings
-from amgs_focus.working_context import spread
 
 
 def lifetime_of(

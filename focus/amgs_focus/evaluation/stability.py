@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from amgs_focus.focus_state import FocusState
 from amgs_focus.gist_tree import LifetimeTree
+from amgs_focus.layout import lay_out
 from amgs_focus.prefix import PerfClock, PrefixReader
 from amgs_focus.records import NodeRef, Refocus
 from amgs_focus.refocusing import refocus
 from amgs_focus.scoring import FocusScorer, LensView, Scores
 from amgs_focus.settings import FocusSettings
 from amgs_focus.telemetry import oscillations, ping_pongs, stays
-from amgs_focus.working_context import WorkingContext, assemble
+from amgs_focus.working_context import WorkingContext
 
 Shake = Literal["chance", "in turn", "contrary", "undoing"]
 SHAKES: tuple[Shake, ...] = ("chance", "in turn", "contrary", "undoing")
@@ -55,13 +56,7 @@ def stream(
     """Refocus, let a cadence of the future join the lifetime, and so on; the lifetime is then cut back."""
     length = tree.length
     reader = PrefixReader(tree.model, clock)  # never read with
-    context = assemble(
-        tree,
-        settings.window,
-        settings.tail_blocks,
-        headroom=settings.cadence,
-        focus_share=settings.focus_share,
-    )
+    context = lay_out(tree, settings)
     state = FocusState(context, settings)
     records = []
     try:

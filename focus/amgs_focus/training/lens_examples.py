@@ -20,12 +20,13 @@ from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import BudgetError
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import GistEncoder
+from amgs_focus.layout import assemble
 from amgs_focus.lens_features import COMMON
 from amgs_focus.lensnet import LensInput, LensReader
 from amgs_focus.scoring import LensView
 from amgs_focus.training.lens_labels import LabelledSnapshot
 from amgs_focus.training.lens_runs import LensRuns, LensText, excerpt, fact_lifetime, stirred, text_of
-from amgs_focus.working_context import WorkingContext, assemble, children_cost
+from amgs_focus.working_context import WorkingContext, children_cost
 
 UNIT = 0.05  # nats a position
 TOLD = 0.6  # utility of a block that holds all of the fact asked about, in the warm start

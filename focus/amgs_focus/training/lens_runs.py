@@ -17,12 +17,13 @@ from amgs_focus.focus_state import FocusState
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import GistEncoder
 from amgs_focus.labels import Snapshot, candidates
+from amgs_focus.layout import assemble
 from amgs_focus.prefix import PrefixReader
 from amgs_focus.refocusing import refocus
 from amgs_focus.scoring import FocusScorer
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.facts import fact_text
-from amgs_focus.working_context import WorkingContext, assemble
+from amgs_focus.working_context import WorkingContext
 
 PARAGRAPH = 96  # tokens of a filler paragraph at most
 

@@ -19,7 +19,7 @@ REVIEW = shown(
     "review",
     "review",
     "inbox.review",
-    "What may be superseded or contradicted, for your verdict",
+    "What may be superseded, contradicted or merged, for your verdict",
 )
 
 

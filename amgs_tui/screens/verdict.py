@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MEANING = {
     "supersedes": "If you accept, the older block stays and is marked with its successor and the instant.",
     "contradicts": "If you accept, an edge says that the two contradict each other; both stay as they are.",
+    "merges": "If you accept, one new block says what both say; both are archived, and their edges go over to it.",
 }
 
 

@@ -137,7 +137,9 @@ def prune(
     return lifecycle.apply_pruning(plan, ledger=ledger)
 
 
-@verb("review scan", summary="Look for what may be superseded or contradicted.", long=True, writes=True)
+@verb(
+    "review scan", summary="Look for what may be superseded, contradicted or merged.", long=True, writes=True
+)
 def scan(
     session: Session, *, dry_run: DryRun = False, progress: Progress | None = None
 ) -> ReviewPlan | ReviewList:
@@ -167,12 +169,15 @@ def queue(
 
 
 @verb(
-    "review accept", summary="Accept a finding: mark what is superseded, link what contradicts.", writes=True
+    "review accept",
+    summary="Accept a finding: mark what is superseded, link what contradicts, merge copies.",
+    writes=True,
 )
 def accept(session: Session, review: ReviewId) -> Operation:
     """Carry a finding out.
 
-    The superseded block stays, marked with its successor and the instant; a contradiction becomes an edge.
+    The superseded block stays, marked with its successor and the instant; a contradiction becomes an edge; of two
+    that say the same one is made, and both are archived.
     """
     return session.memory.lifecycle.accept(review)
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from amgs.errors import UsageError
 from amgs.lifecycle.ingest import Draft
 from amgs.memory import Memory
-from tests.engine.lifecycle_world import content
+from amgs.model import BlockFilter
+from tests.engine.lifecycle_world import OWL, OWL_COPY, content, lively
 from tests.engine.memory_world import open_memory
 
 OLD_RENT = "# Rent of the boat house\n\nThe rent of the boat house is 120 crowns a month, due on the first."
@@ -149,3 +150,55 @@ def test_of_a_pruned_block_there_is_nothing_to_decide_until_it_is_back() -> None
             memory.lifecycle.accept(item.review.id)
         memory.undo(memory.operations(1)[0].id)
         memory.lifecycle.accept(item.review.id)
+
+
+# --- merges -----------------------------------------------------------------------------------------------
+
+
+def test_copies_wait_in_the_same_queue_and_are_merged_by_a_verdict() -> None:
+    with lively() as memory:
+        door = memory.lifecycle
+        before = content(memory)
+        door.apply_review(door.plan_review())
+        item = next(i for i in door.reviews() if i.review.kind == "merges")
+        assert {item.older.content, item.newer.content} == {OWL, OWL_COPY}
+        done = door.accept(item.review.id)
+        states = {memory.block(b.id).status for b in (item.older, item.newer)}
+        kept = [
+            b for b in memory.blocks(BlockFilter()) if "four times" in b.content and "fly off" in b.content
+        ]
+        assert "archived" in states and len(kept) == 1
+        assert memory.verify().ok
+        memory.undo(done.id)
+        assert content(memory) == before
+        assert item.review.id in {i.review.id for i in door.reviews()}
+
+
+def test_alike_events_of_different_weeks_are_not_merged() -> None:
+    with open_memory() as memory:
+        for days in (0, 7):
+            at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=days)
+            more = "" if not days else " All was still."
+            memory.ingest_many([Draft(OWL + more, at, {"source": f"{days}.md", "tags": ["observation"]})])
+        memory.apply_consolidation(memory.plan_consolidation())
+        assert not memory.lifecycle.plan_review().found
+
+
+def test_a_rejected_merge_is_not_proposed_again() -> None:
+    with lively() as memory:
+        door = memory.lifecycle
+        door.apply_review(door.plan_review())
+        item = next(i for i in door.reviews() if i.review.kind == "merges")
+        door.reject(item.review.id)
+        assert not door.plan_review().found
+
+
+def test_a_merge_of_what_was_archived_is_refused_with_a_way_out() -> None:
+    with lively() as memory:
+        door = memory.lifecycle
+        door.apply_review(door.plan_review())
+        item = next(i for i in door.reviews() if i.review.kind == "merges")
+        memory.set_metadata(item.older.id, status="archived")
+        with pytest.raises(UsageError, match="nothing to merge") as refused:
+            door.accept(item.review.id)
+        assert "review reject" in refused.value.way_out

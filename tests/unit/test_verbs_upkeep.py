@@ -78,11 +78,15 @@ def test_a_finding_is_shown_and_decided(session: Session) -> None:
     assert do(session, "inbox due").due is False
     assert do(session, "consolidate --if-due").due.waiting == 0
     do(session, "review scan --dry-run")
-    (item,) = do(session, "review scan").items
-    do(session, f"review accept {item.review.id}")
+    found = {item.review.kind: item.review.id for item in do(session, "review scan").items}
+    assert sorted(found) == ["merges", "supersedes"]
+    for number in found.values():
+        do(session, f"review accept {number}")
     assert do(session, "review list").items == ()
-    assert len(do(session, "review list --all").items) == 1
+    assert len(do(session, "review list --all").items) == 2
     do(session, "undo")
+    do(session, "undo")
+    item = do(session, "review list").items[0]
     do(session, f"review reject {item.review.id}")
 
 

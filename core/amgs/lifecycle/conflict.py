@@ -14,7 +14,7 @@ from amgs.text.claims import MEASURES, Claim, Value, claims, terms
 from amgs.text.markdown import slug
 
 SUPERSEDES, CONTRADICTS = "supersedes", "contradicts"
-_EVENTS = frozenset({"observation", "dialogue", "task"})
+EVENTS = frozenset({"observation", "dialogue", "task"})
 _LATER_DECISION = "a later decision"
 _MOST_SURE = 0.95
 _RARE_SHARE, _RARE_COUNT = 0.02, 3
@@ -103,7 +103,7 @@ class _Pair:
         self.decides = newer.category == "decision"
         hours = (newer.created_at - older.created_at).total_seconds() / 3600.0
         self.apart = hours > settings.event_hours
-        self.events = bool(_EVENTS & {older.category, newer.category})
+        self.events = bool(EVENTS & {older.category, newer.category})
 
     def amendment(self) -> Finding | None:
         """The newer block names the older one and says what of it stays, or that it takes its place."""

@@ -226,10 +226,15 @@ class Lifecycle:
     # --- supersession and contradiction -----------------------------------------------------------------
 
     def plan_review(self, *, progress: Progress | None = None) -> ReviewPlan:
-        """What may be superseded or contradicted and is not in the queue yet; changes nothing."""
+        """What may be superseded, contradicted or merged and is not in the queue yet; changes nothing."""
         counter, now = self._room.store.change_counter, self._room.clock.now()
         return supersede.plan(
-            self._room.store, self._room.settings.review, now=now, change_counter=counter, progress=progress
+            self._room.store,
+            self._room.settings.review,
+            now=now,
+            change_counter=counter,
+            alike=self._room.settings.enhancement,
+            progress=progress,
         )
 
     def apply_review(self, plan: ReviewPlan) -> Operation:
@@ -242,7 +247,7 @@ class Lifecycle:
 
     def accept(self, review_id: int) -> Operation:
         """Carry a finding out; raises UsageError for one that is not open."""
-        return supersede.accept(self._room.store, review_id, self._room.clock.now())
+        return supersede.accept(self._room.store, review_id, self._room.clock.now(), self._room.embedder)
 
     def reject(self, review_id: int) -> Operation:
         """Say that a finding is none; raises UsageError for one that is not open."""

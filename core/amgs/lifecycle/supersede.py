@@ -1,7 +1,7 @@
-"""What a later block may have made obsolete, and what two blocks cannot both have right.
+"""What a later block may have made obsolete, what two blocks cannot both have right, and what two say alike.
 
 Found by rules that know English and no subject; never resolved without the operator. A superseded block stays,
-marked with its successor and the instant.
+marked with its successor and the instant; two that are merged are archived beside what was made of them.
 """
 
 from __future__ import annotations
@@ -16,17 +16,21 @@ from amgs.decay import PROFILES
 from amgs.errors import UsageError
 from amgs.index.neighbours import nearest
 from amgs.lifecycle.change import Change, carry_out
-from amgs.lifecycle.conflict import SUPERSEDES, Words, judge, topic
+from amgs.lifecycle.conflict import EVENTS, SUPERSEDES, Words, judge, topic
+from amgs.lifecycle.likeness import Pair, pairs
 from amgs.lifecycle.linking import LINKS_TO, MENTIONS_SAME
-from amgs.model import Block, BlockFilter, Edge, Operation, Progress, Review, Vector
-from amgs.settings import ReviewSettings
+from amgs.lifecycle.reshape import merge
+from amgs.model import STATUSES, Block, BlockFilter, Edge, Operation, Progress, Review, Vector
+from amgs.settings import EnhancementSettings, ReviewSettings
 from amgs.store import block_columns
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
 from amgs.store import reviews as stored_reviews
 from amgs.store.connection import Store
 from amgs.text.claims import terms
+from amgs.text.embedding import Embedder
 
+MERGES = "merges"
 FOUND, DECIDED = "review", "review verdict"
 _LIVE = BlockFilter(statuses=("consolidated",))
 _ROWS = 512
@@ -62,11 +66,12 @@ def plan(
     *,
     now: datetime,
     change_counter: int,
+    alike: EnhancementSettings,
     progress: Progress | None = None,
 ) -> ReviewPlan:
     """What a look at the whole store finds that is not in the queue yet, the surest first; changes nothing.
 
-    Raises Cancelled when the operator stops it.
+    alike: from where on two blocks may be merged. Raises Cancelled when the operator stops it.
     """
     blocks = {b.id: b for b in stored_blocks.select(store, _LIVE, order="arrival")}
     held = block_columns.embeddings(store, wanted=_LIVE)
@@ -88,12 +93,23 @@ def plan(
         if verdict is not None and verdict[1] >= settings.confidence:
             kind, sure, because = verdict
             found.append((sure, older.id, newer.id, kind, because))
+    taken = known | {(older_id, newer_id) for _, older_id, newer_id, _, _ in found}
+    found += [
+        (pair.confidence, pair.a.id, pair.b.id, MERGES, f"{pair.wording:.0%} of the wording is shared")
+        for pair in pairs(rows, held.matrix, alike, progress)
+        if pair.kind != "overlap" and (pair.a.id, pair.b.id) not in taken and not _apart(pair, settings)
+    ]
     found.sort(key=lambda f: (-f[0], f[1], f[2]))
     reviews = tuple(
         Review(first + n, kind, older_id, newer_id, because, round(sure, 4), now)  # type: ignore[arg-type]
         for n, (sure, older_id, newer_id, kind, because) in enumerate(found)
     )
     return ReviewPlan(reviews, len(together), now, change_counter)
+
+
+def _apart(pair: Pair, settings: ReviewSettings) -> bool:
+    """Whether two blocks tell of different events, however alike their words are."""
+    return {pair.a.category, pair.b.category} <= EVENTS and pair.hours > settings.event_hours
 
 
 def _pairs(
@@ -185,13 +201,17 @@ def queue(store: Store, *, every: bool = False, limit: int | None = None) -> tup
     return tuple(ReviewItem(r, blocks[r.older_id], blocks[r.newer_id]) for r in there[:limit])
 
 
-def accept(store: Store, review_id: int, now: datetime) -> Operation:
-    """Carry a finding out: an edge, and where it supersedes, the older block is marked and stays.
+def accept(store: Store, review_id: int, now: datetime, embedder: Embedder) -> Operation:
+    """Carry a finding out: an edge, and where it supersedes, the older block is marked and stays; a merge makes one
+    block of two and archives them.
 
-    Raises UsageError for a finding that is not open.
+    Raises UsageError for a finding that is not open, and for a merge of what is no longer there to be merged.
     """
     item = _open(store, review_id)
     relation = item.review.kind
+    if relation == MERGES:
+        told = f"{item.newer.id[:8]} merged with {item.older.id[:8]} (review {review_id})"
+        return _decide(store, item, "accepted", _merge(store, item, embedder, now), told, now)
     edge = Edge(
         item.newer.id,
         item.older.id,
@@ -208,6 +228,26 @@ def accept(store: Store, review_id: int, now: datetime) -> Operation:
         changed = ((item.older, replace(item.older, meta={**item.older.meta, **marks})),)
     told = f"{item.newer.id[:8]} {relation} {item.older.id[:8]} (review {review_id})"
     return _decide(store, item, "accepted", Change(changed, edges=((None, edge),)), told, now)
+
+
+def _merge(store: Store, item: ReviewItem, embedder: Embedder, now: datetime) -> Change:
+    ends = (item.older, item.newer)
+    gone = [block for block in ends if block.status != "consolidated"]
+    if gone:
+        raise UsageError(
+            f"{gone[0].id[:8]} is {gone[0].status}, so there is nothing to merge.",
+            way_out=f"`review reject {item.review.id}` takes the finding out of the queue.",
+        )
+    edges = stored_edges.touching(store, [block.id for block in ends])
+    every = BlockFilter(statuses=STATUSES)
+    known = frozenset(str(i) for i in block_columns.facts(store, every).ids)
+    change = merge(item.older, item.newer, edges, known, embedder, now)
+    if change == Change():
+        raise UsageError(
+            "Both together are a text that another block holds already.",
+            way_out=f"`review reject {item.review.id}` takes the finding out of the queue.",
+        )
+    return change
 
 
 def reject(store: Store, review_id: int, now: datetime) -> Operation:

@@ -66,13 +66,14 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A finding that waits for the operator: the newer block may supersede the older one, or contradict it.
+    """A finding that waits for the operator: the newer block may supersede the older one, contradict it, or say the
+    same, so that both may be merged.
 
     operation: the journal entry of the verdict; None while it is open.
     """
 
     id: int
-    kind: Literal["supersedes", "contradicts"]
+    kind: Literal["supersedes", "contradicts", "merges"]
     older_id: str
     newer_id: str
     because: str

@@ -95,9 +95,11 @@ def _(result: results.SpanList) -> Sheet:
                 row.opened,
                 row.dwell,
                 row.forgotten,
+                row.spread,
             )
         )
-    columns = "#:n start:n end:n from* domain language time trust:score tags opened:n dwell:n forgotten:score"
+    columns = "#:n start:n end:n from* domain language time trust:score tags"
+    columns += " opened:n dwell:n forgotten:score spread:score"
     made = sheet(f"{result.total:,} spans, {result.lifetime:,} tokens", columns, rows)
     return replace(made, digest=made.rows[:_SHOWN])
 

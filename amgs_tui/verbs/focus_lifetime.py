@@ -325,7 +325,7 @@ def _act(runtime: FocusRuntime, number: int | None) -> Act:
 
 def _row(runtime: FocusRuntime, number: int) -> SpanRow:
     """One span with the sums over its blocks."""
-    from amgs_focus.keeping import KeptSpan
+    from amgs_focus.keeping import KeptSpan, spread_of
 
     tree = runtime.tree
     span = tree.spans()[number]
@@ -344,6 +344,7 @@ def _row(runtime: FocusRuntime, number: int) -> SpanRow:
         opened=int(used["opened"].sum()),
         dwell=int(used["dwell"].sum()),
         forgotten=hidden / (span.end - span.start),
+        spread=spread_of(tree, span.start, span.end),
     )
 
 

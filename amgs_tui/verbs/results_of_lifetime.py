@@ -74,7 +74,8 @@ class Tagged:
 @dataclass(frozen=True, slots=True)
 class SpanRow:
     """One span of `focus spans`. number: what `focus describe` names it by; forgotten: share of its tokens that may
-    not be shown any more; opened, dwell: summed over its blocks.
+    not be shown any more; opened, dwell: summed over its blocks; spread: how much its gists differ, near 0 for text
+    that repeats itself.
     """
 
     number: int
@@ -83,6 +84,7 @@ class SpanRow:
     opened: int
     dwell: int
     forgotten: float
+    spread: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,3 +60,14 @@ def keeping_of(tree: LifetimeTree, node: NodeRef) -> Keeping:
         forgotten=tree.is_sealed(node),
         purged=sum(high - low for low, high in overlapping(catalogue.gone(0), start, end)),
     )
+
+
+def spread_of(tree: LifetimeTree, start: int, end: int, most: int = 256) -> float:
+    """How much the level-1 gists of tokens [start, end) differ, of at most the first `most`: their mean squared
+    distance to their mean, as a share of their mean square. Near 0 for what repeats itself.
+    """
+    first, last = start // tree.block_size, min(-(-end // tree.block_size), tree.count(1))
+    if last - first < 2:
+        return 0.0
+    rows = tree.gists(1, first, min(last, first + most)).flatten(1)
+    return float(rows.var(dim=0, correction=0).sum() / rows.square().sum(dim=1).mean().clamp_min(1e-12))

@@ -306,7 +306,7 @@ class FocusRuntime:
         found = measure(self._state.context, self._tree, place, self.settings.horizon, self._clock, kind)
         found = replace(found, step=self._state.step)
         self._measured[self._state.context.entries()[place].node] = found
-        self._tree.catalogue.usage.measured(found)
+        self._tree.catalogue.usage.measured(found.node, found.gain)
         if self._trace is not None:
             self._trace.measured(found)
         return found

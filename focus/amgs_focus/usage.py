@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs_focus.node_set import NodeSet
-from amgs_focus.records import Measurement, NodeRef, Refocus
+from amgs_focus.records import NodeRef, Refocus
 
 if TYPE_CHECKING:
     from amgs_focus.working_context import WorkingContext
@@ -186,9 +186,9 @@ class Usage:
         for run in nodes.runs:
             self.table(run.level).look(run.first, run.stop, lifetime)
 
-    def measured(self, found: Measurement) -> None:
-        """Take in a measured ΔNLL."""
-        self.table(found.node.level).measure(found.node.index, found.gain)
+    def measured(self, node: NodeRef, gain: float) -> None:
+        """Take in a measured ΔNLL of a gist's detail, in nats a token."""
+        self.table(node.level).measure(node.index, gain)
 
     def cut(self, length: int, block_size: int) -> None:
         """Nodes that reach beyond `length` tokens are gone."""

@@ -26,7 +26,8 @@ def worths(
 ) -> tuple[BlockWorth, ...]:
     """The worth of every memory block in the lifetime, in order of time.
 
-    measure: also the ΔNLL of the detail that is there, or could be, over the tokens of the answer. Raises
+    measure: also the ΔNLL of the detail that is there, or could be, over the tokens of the answer; what comes out
+    counts for forgetting too. Raises
     FocusError when there is no answer to measure over, and whatever `progress` raises to cancel.
     """
     spans: dict[str, list[SpanSource]] = defaultdict(list)
@@ -35,6 +36,8 @@ def worths(
             spans[span.source].append(span)
     maps = state.history or (state.context.bands(),)
     labels = _labels(state, tree, progress) if measure else ()
+    for label in labels:
+        tree.catalogue.usage.measured(label.node, label.gain)
     found = []
     for source, held in spans.items():
         shares = [_share(held, bands) for bands in maps]

@@ -21,7 +21,7 @@ from amgs_focus.gist_tree import LifetimeTree, Segment
 from amgs_focus.gistnet import PointerEncoder
 from amgs_focus.lineage import lineage, summary
 from amgs_focus.node_set import NodeSet, Run
-from amgs_focus.records import Measurement, NodeRef
+from amgs_focus.records import NodeRef
 from amgs_focus.replay import header_of, replay
 from amgs_focus.runtime import FocusRuntime
 from amgs_focus.trace import Acted, TraceWriter, read
@@ -118,7 +118,7 @@ def test_guards_spare_what_is_tagged_pinned_standing_worth_something_or_asked_fo
     tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
     tree.append([97 + at % 26 for at in range(64)])
     tree.catalogue.tag(Tag(1, 2, "incident"))
-    tree.catalogue.usage.measured(Measurement(NodeRef(1, 3), "expand", 0.4, 0.1, 1, 1, 8, 0))
+    tree.catalogue.usage.measured(NodeRef(1, 3), 0.4)
     now = Situation(64, frozenset({NodeRef(1, 1)}), (NodeRef(0, 2),))
     rules = ForgetRules(half_life=1, recent=0)
     assert fates(tree, 1, rules, now)[:5] == ("tagged", "in_window", "pinned", "worth", "weak")
@@ -131,7 +131,7 @@ def test_guards_spare_what_is_tagged_pinned_standing_worth_something_or_asked_fo
 def test_what_was_measured_to_be_worth_little_fades_twice_as_fast() -> None:
     tree = small_tree(100)
     before = weigh(tree, 1, 0, 2, EAGER, spare(tree)).strength
-    tree.catalogue.usage.measured(Measurement(NodeRef(1, 0), "expand", -0.1, 0.1, 1, 1, 8, 0))
+    tree.catalogue.usage.measured(NodeRef(1, 0), -0.1)
     after = weigh(tree, 1, 0, 2, EAGER, spare(tree)).strength
     assert after[0] == pytest.approx(before[0] ** 2) and after[1] == before[1]
 

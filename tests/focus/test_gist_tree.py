@@ -19,6 +19,7 @@ from amgs_focus.geometry import span_id
 from amgs_focus.gist_node import node_of
 from amgs_focus.gist_tree import LifetimeTree, Segment
 from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.keeping import spread_of
 from amgs_focus.records import NodeRef, SpanSource
 from amgs_focus.tiny import TinyModel
 from tests.focus.focus_world import MODEL, small_tree
@@ -360,3 +361,11 @@ def test_the_hash_of_tokens_taken_back_is_that_of_what_is_left(monkeypatch: pyte
         grown.append([97] * 150)
         assert tree.digest() == grown.digest()
         tree.truncate(length)
+
+
+def test_gists_of_what_repeats_itself_do_not_differ() -> None:
+    tree = small_tree(64)
+    tree.append([97] * 64)
+    assert spread_of(tree, 0, 64) > 0.3
+    assert spread_of(tree, 68, 128) < 1e-6
+    assert spread_of(tree, 0, 4) == 0.0

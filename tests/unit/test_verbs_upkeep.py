@@ -79,7 +79,7 @@ def test_a_finding_is_shown_and_decided(session: Session) -> None:
     assert do(session, "consolidate --if-due").due.waiting == 0
     do(session, "review scan --dry-run")
     found = {item.review.kind: item.review.id for item in do(session, "review scan").items}
-    assert sorted(found) == ["merges", "supersedes"]
+    assert sorted(found) == ["contradicts", "merges"]
     for number in found.values():
         do(session, f"review accept {number}")
     assert do(session, "review list").items == ()

@@ -68,7 +68,7 @@ def _overview(session: Session, result: results.Overview, canvas: Canvas) -> Tex
     )
 
 
-def _health(session: Session, result: model.Health, canvas: Canvas) -> Text:
+def _health(session: Session, result: model.Health | model.OperationDetail, canvas: Canvas) -> Text:
     from amgs_tui.verbs.general import status
 
     del result
@@ -249,6 +249,7 @@ def _titles(session: Session) -> dict[str, str]:
 _PICTURES: tuple[tuple[type, Draw], ...] = (
     (results.Overview, _overview),
     (model.Health, _health),
+    (model.OperationDetail, _health),
     (results.LastFrame, _last_frame),
     (results.Inbox, _inbox),
     (results.Consolidated, _consolidated),

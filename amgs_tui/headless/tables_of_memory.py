@@ -148,6 +148,20 @@ def _(result: model.Operation) -> Sheet:
 
 
 @table_of.register
+def _(result: model.OperationDetail) -> Sheet:
+    done = result.operation
+    rows = [(each.id, each.title, each.told) for each in result.blocks]
+    edges = (result.edges_made, result.edges_changed, result.edges_taken)
+    notes = ["{:,} edges made, {:,} changed, {:,} taken out".format(*edges)]
+    if len(rows) < done.blocks:
+        notes.append(f"{len(rows):,} of {done.blocks:,} blocks are listed")
+    if result.later:
+        notes.append(f"Undo first: {', '.join(map(str, result.later))}")
+    title = f"Operation {done.id}, {done.kind}: {done.summary}{' (undone)' if done.undone else ''}"
+    return sheet(title, "id:id title* what*", rows, notes)
+
+
+@table_of.register
 def _(result: model.Health) -> Sheet:
     rows = [(line.side, line.standing, line.told, line.verb) for line in result.lines]
     return sheet("Health", "side standing told* verb*", rows)

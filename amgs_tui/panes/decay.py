@@ -150,6 +150,9 @@ or another pace for the selected block, W makes it so. Moving in the list select
     def draw(self, canvas: Canvas) -> Text:
         if self.curve is None and self.forecast is None:
             return notice(canvas, "Decay", (), "Waiting for the memory …")
+        if self.curve is None and self.curves is not None and not self.curves.curves:
+            keys = ("1  the inbox: c consolidates what waits", "/  find a block to see its curve")
+            return notice(canvas, "Nothing fades yet", keys, "What is consolidated fades at its own pace.")
         from amgs_tui.pictures import decay
 
         curve = self.curve if self.view != "categories" else None

@@ -11,6 +11,7 @@ from amgs_tui.listings import of_operations
 from amgs_tui.panes.base import Ask, ListPane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
+from amgs_tui.pictures.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +28,7 @@ class OverviewPane(ListPane):
     """Status, health and journal; the cursor walks through the journal."""
 
     NAME = "overview"
-    SHOWS = frozenset({"status", "health", "operations", "undo"})
+    SHOWS = frozenset({"status", "health", "operations", "operation", "undo"})
     PURPOSE = """\
 One look at everything: the loop from notes to decoded tokens and back with its counts and the step that comes next,
 how each side of the memory stands (✓ well, ◆ worth a look, ✗ to be seen to) with the verb for it, and the journal of
@@ -35,6 +36,7 @@ changes. U takes the change under the cursor back, after a question; changes tha
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("U", "undo", "undo", "overview.undo", "Take back the change under the cursor"),
+        shown("enter", "detail", "what it did", "overview.detail", "What the change did, block by block"),
         shown("n", "next", "next step", "overview.next", "Type the verb that the picture names as next"),
         shown("m", "metrics", "metrics", "overview.metrics", "How good the memory is, by six measures"),
         shown("d", "drift", "drift", "overview.drift", "What has drifted: centrality, entropy, attention"),
@@ -117,7 +119,9 @@ changes. U takes the change under the cursor back, after a question; changes tha
     # --- what the keys do -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        return self.chosen is not None and not self.chosen.undone if action == "undo" else True
+        if action in ("undo", "detail"):
+            return self.chosen is not None and not (action == "undo" and self.chosen.undone)
+        return True
 
     def action_undo(self) -> None:
         """Ask, then take the change under the cursor back."""
@@ -136,6 +140,30 @@ changes. U takes the change under the cursor back, after a question; changes tha
                 self.ask("undo", operation=chosen.id)
 
         self.workstation.push_screen(Confirm("Undo this change?", words), answered)
+
+    def action_detail(self) -> None:
+        if self.chosen is not None:
+            self.ask("operation", operation=self.chosen.id)
+
+    def shown_to_operator(self, verb: str, result: Any) -> None:
+        """What a change did is a list of its blocks; the one that is chosen is selected in every pane."""
+        if verb != "operation":
+            return
+        from amgs_tui.screens.chooser import Choice, Chooser
+
+        done, blocks = result.operation, result.blocks
+        if not blocks:
+            self.notify(f"It touched no block and {done.edges:,} edges.", title=f"#{done.id} {done.kind}")
+            return
+        more = f", the first {len(blocks)} of {done.blocks:,}" if len(blocks) < done.blocks else ""
+        choices = [Choice(each.id, each.title or each.id[:12], each.told) for each in blocks]
+
+        def chose(block_id: str | None) -> None:
+            if block_id is not None:
+                self.workstation.pick(block_id)
+
+        title = f"#{done.id} {done.kind}: {plural(done.blocks, 'block')}{more} · {plural(done.edges, 'edge')}"
+        self.workstation.push_screen(Chooser(title, choices), chose)
 
     def action_next(self) -> None:
         """The next step of the loop into the command line, to be changed or entered."""

@@ -16,7 +16,7 @@ from amgs_tui.verbs.results import Consolidated, Inbox, OperationList, Untouched
 
 if TYPE_CHECKING:
     from amgs.lifecycle.trigger import Due
-    from amgs.model import ConsolidationPlan, IngestReport, Operation, Progress, Verification
+    from amgs.model import ConsolidationPlan, IngestReport, Operation, OperationDetail, Progress, Verification
     from amgs_tui.session import Session
 
 
@@ -138,6 +138,23 @@ def operations(session: Session, *, limit: Limit = 20) -> OperationList:
     Each can be undone while it is the latest on its blocks.
     """
     return OperationList(session.memory.operations(limit))
+
+
+@verb("operation", summary="Show what a change of the journal did.", pane="overview")
+def operation(
+    session: Session,
+    operation: Annotated[
+        int, typer.Argument(metavar="ID", help="The number of the operation."), Takes("operation")
+    ],
+    *,
+    limit: Limit = 200,
+) -> OperationDetail:
+    """Show what an operation did to each of its blocks, the first --limit of them, how many edges it touched, and which
+    later operations have to be undone before it.
+    """
+    found = session.memory.lifecycle.operation(operation, limit)
+    session.listed = tuple(each.id for each in found.blocks)
+    return found
 
 
 @verb("undo", summary="Take back a change of the journal.", writes=True)

@@ -27,6 +27,7 @@ from amgs.lifecycle.revise import Draft
 from amgs.lifecycle.supersede import ReviewItem
 from amgs.model import (
     Block,
+    BlockChange,
     Candidate,
     CategoryCurve,
     CategoryCurves,
@@ -51,6 +52,7 @@ from amgs.model import (
     LiveEdge,
     Neighbourhood,
     Operation,
+    OperationDetail,
     Outcome,
     Progress,
     Reliability,
@@ -267,6 +269,11 @@ class World:
         made = Operation(1, "consolidate", NOW, "consolidated 8 blocks", 8, 12)
         set_ = (Operation(2 + n, "edit", NOW, f"{b[:8]}: pinned", 1, 0) for n, b in enumerate(self.pinned))
         return OperationList((*reversed(tuple(set_)), made) if self.blocks else ())
+
+    def operation(self, operation: int, **_: Any) -> OperationDetail:
+        done = Operation(operation, "consolidate", NOW, "consolidated 8 blocks", len(self.blocks), 12)
+        blocks = tuple(BlockChange(each.id, each.title, "status raw → consolidated") for each in self.blocks)
+        return OperationDetail(done, blocks, 12, 0, 0, ())
 
     def undo(self, operation: int | None = None) -> Operation:
         self.undone.append(operation)
@@ -530,7 +537,9 @@ class World:
 
     def decay_categories(self, days: float) -> CategoryCurves:
         hours = (-24.0 * days, 0.0, 24.0 * days)
-        curves = tuple(CategoryCurve(n, 4, hours, (0.9, 0.6, 0.3)) for n in ("observation", "task"))
+        curves = tuple(
+            CategoryCurve(n, 4, hours, (0.9, 0.6, 0.3)) for n in ("observation", "task") if self.blocks
+        )
         return CategoryCurves(NOW, days, 0.05, curves)
 
     def decay_preview(

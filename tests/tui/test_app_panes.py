@@ -348,6 +348,12 @@ async def test_a_pin_is_supposed_and_asked_about_before_it_is_made_so() -> None:
         assert world.pinned == [chosen] and pane.supposed == "" and "what if  this" not in driven.text
 
 
+async def test_decay_says_what_to_do_while_nothing_is_consolidated() -> None:
+    async with drive(World(), (80, 24)) as driven:
+        await driven.press("4")
+        assert "Nothing fades yet" in driven.text and "c consolidates" in driven.text
+
+
 async def test_another_selection_ends_the_supposition() -> None:
     world = World(consolidated=8)
     async with drive(world, (120, 40)) as driven:
@@ -498,6 +504,15 @@ async def test_any_change_of_the_journal_can_be_undone() -> None:
         await driven.press("down", "U")
         await driven.press("y")
         assert world.undone == [2]
+
+
+async def test_enter_lists_what_a_change_did_and_selects_one_of_its_blocks() -> None:
+    world = World(consolidated=4)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("7", "enter")
+        assert isinstance(driven.app.screen, Chooser) and "status raw → consolidated" in driven.text
+        await driven.press("down", "enter")
+        assert driven.app.selected == world.blocks[1].id
 
 
 async def test_the_overview_says_how_each_side_stands_and_types_the_next_step() -> None:

@@ -205,3 +205,19 @@ def test_the_inbox_is_listed_in_part_and_in_another_order(session: Session) -> N
     assert do(session, "inbox list --only beech --by words --limit 1 --offset 1").blocks == found.blocks[1:]
     with pytest.raises(UsageError, match="no 'smell'"):
         do(session, "inbox list --by smell")
+
+
+def test_an_operation_says_what_it_did_block_by_block_and_what_stands_on_it(session: Session) -> None:
+    chosen = block_id(OWL_COPY)
+    do(session, f"block set {chosen[:12]} --category decision --confidence .4")
+    done = session.memory.operations(1)[0]
+    found = do(session, f"operation {done.id}")
+    assert [each.id for each in found.blocks] == [chosen] == list(session.listed)
+    told = found.blocks[0].told
+    assert "→ decision" in told and "→ 0.4" in told and "status" not in told
+    do(session, f"block pin {chosen[:12]}")
+    assert do(session, f"operation {done.id}").later == (done.id + 1,)
+    first = do(session, "operation 1 --limit 2")
+    assert len(first.blocks) == 2 < first.operation.blocks and first.edges_made == first.operation.edges
+    with pytest.raises(UsageError, match="no operation 99"):
+        do(session, "operation 99")

@@ -33,6 +33,7 @@ from amgs.model import (
     DecayCurve,
     Forecast,
     Operation,
+    OperationDetail,
     Progress,
     Supposed,
     Vector,
@@ -326,6 +327,10 @@ class Lifecycle:
     def operations(self, limit: int = 20) -> tuple[Operation, ...]:
         """The latest operations, the newest first."""
         return stored_journal.latest(self._room.store, bounds.count("A limit", limit))
+
+    def operation(self, operation_id: int, limit: int = 200) -> OperationDetail:
+        """What an operation did to its first `limit` blocks and to edges, and which ones stand on it."""
+        return journal.detail(self._room.store, operation_id, bounds.count("A limit", limit) or 0)
 
     def undo(self, operation_id: int) -> Operation:
         """Take an operation back; raises UsageError when a later one stands on it."""

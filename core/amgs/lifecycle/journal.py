@@ -10,7 +10,7 @@ from typing import Any
 
 from amgs.clock import as_utc, parse_instant
 from amgs.errors import StoreCorruptError, UsageError
-from amgs.model import Block, Edge, Operation
+from amgs.model import Block, BlockChange, Edge, Operation, OperationDetail
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
 from amgs.store import journal as stored_journal
@@ -68,6 +68,33 @@ def is_latest(store: Store, operation: Operation) -> bool:
 
 def _counted(rows: Sequence[Row]) -> tuple[int, int]:
     return sum(r.target == "block" for r in rows), sum(r.target == "edge" for r in rows)
+
+
+def detail(store: Store, operation_id: int, limit: int) -> OperationDetail:
+    """What an operation did to its first `limit` blocks, and to edges; raises UsageError for one that is not there."""
+    operation = stored_journal.get(store, operation_id)
+    if operation is None:
+        raise UsageError(f"There is no operation {operation_id}.", way_out="`operations` lists the journal.")
+    rows = next(stored_journal.pages(store, operation_id, "block", limit), ()) if limit else ()
+    known = stored_blocks.get(store, [row.key for row in rows])
+    blocks = tuple(
+        BlockChange(row.key, known[row.key].title if row.key in known else "", _told(row)) for row in rows
+    )
+    later = stored_journal.later_on_same(store, operation_id)
+    return OperationDetail(operation, blocks, *stored_journal.edge_counts(store, operation_id), later)
+
+
+def _told(row: Row) -> str:
+    """What a row of the journal did to its block, in words."""
+    if row.before is None:
+        return "made"
+    if row.after is None:
+        return "taken out"
+    before, after = json.loads(row.before), json.loads(row.after)
+    changed = [f"{name} {before.get(name)} → {after.get(name)}" for name in _FIELDS[:-1]]
+    said = [one for name, one in zip(_FIELDS, changed, strict=False) if before.get(name) != after.get(name)]
+    extra = sorted(k for k in after["meta"] if before["meta"].get(k) != after["meta"][k])
+    return ", ".join([*said, *(f"meta {name}" for name in extra)]) or "as it was"
 
 
 def undo(store: Store, operation_id: int) -> Operation:

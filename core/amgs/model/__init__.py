@@ -34,10 +34,12 @@ from amgs.model.frame import (
 from amgs.model.graph import Centrality, GraphStats, LiveEdge, Neighbourhood
 from amgs.model.health import Fault, Health, HealthLine, StoreStatus, Verification
 from amgs.model.lifecycle import (
+    BlockChange,
     ConsolidationItem,
     ConsolidationPlan,
     IngestReport,
     Operation,
+    OperationDetail,
     Refusal,
     ReinforcementEvent,
     Review,
@@ -52,6 +54,7 @@ __all__ = [
     "STATUSES",
     "Assembly",
     "Block",
+    "BlockChange",
     "BlockFilter",
     "BudgetStrategy",
     "Candidate",
@@ -85,6 +88,7 @@ __all__ = [
     "Merge",
     "Neighbourhood",
     "Operation",
+    "OperationDetail",
     "Outcome",
     "Progress",
     "Reading",

@@ -65,6 +65,30 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockChange:
+    """What an operation did to one block. title: as it is now, empty where the block has left."""
+
+    id: str
+    title: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperationDetail:
+    """What an operation did: the first of its blocks, and how many edges it made, changed and took out.
+
+    later: operations that stand on it and have to be undone first.
+    """
+
+    operation: Operation
+    blocks: tuple[BlockChange, ...]
+    edges_made: int
+    edges_changed: int
+    edges_taken: int
+    later: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Review:
     """A finding that waits for the operator: the newer block may supersede the older one, contradict it, or say the
     same, so that both may be merged.

@@ -143,6 +143,16 @@ def pages(store: Store, operation_id: int, target: Target, size: int = 10_000) -
         )
 
 
+def edge_counts(store: Store, operation_id: int) -> tuple[int, int, int]:
+    """How many edges an operation made, changed and took out."""
+    found = store.rows(
+        "SELECT count(*) FILTER (before IS NULL), count(*) FILTER (before IS NOT NULL AND after IS NOT NULL), "
+        "count(*) FILTER (after IS NULL) FROM operation_rows WHERE operation_id = ? AND target = 'edge'",
+        [operation_id],
+    )[0]
+    return int(found[0]), int(found[1]), int(found[2])
+
+
 def rows_of_kind(store: Store, kind: str) -> tuple[Row, ...]:
     """What the operations of a kind changed that are not undone, in order of the operations; no embeddings."""
     found = store.rows(

@@ -36,6 +36,9 @@ def label(
     exact: Annotated[
         int, typer.Option("--exact", metavar="N", min=1, help="Candidates measured in each.")
     ] = 12,
+    together: Annotated[
+        int, typer.Option("--together", metavar="N", min=0, help="Sets of blocks measured as a whole in each.")
+    ] = 6,
     horizon: Annotated[
         list[int] | None,
         typer.Option("--horizon", metavar="H", min=1, help="Tokens ahead; repeated, one is drawn."),
@@ -79,6 +82,7 @@ def label(
         lens_for(model.card, session.settings.focus.lens),
         snapshots=snapshots,
         exact=exact,
+        together=together,
         screened=screened,
         progress=progress,
     )

@@ -15,6 +15,7 @@ import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.gist_tree import LifetimeTree, Progress
+from amgs_focus.oracle import with_open
 from amgs_focus.records import Action, NodeRef
 from amgs_focus.working_context import SINKS, Codes, TreeShape, WorkingContext, gist_entry, parent_of
 
@@ -46,15 +47,13 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
-    """What the detail below a node is worth over the horizon.
+class Gained:
+    """What some detail is worth over the horizon.
 
-    gains: NLL with the node as a gist less NLL with it open, in nats, of each token of the horizon; above 0
-    detail helps, whichever way the action went. positions: what the detail costs.
+    gains: NLL without it less NLL with it, in nats, of each token of the horizon; above 0 detail helps.
+    positions: what the detail costs.
     """
 
-    node: NodeRef
-    kind: Action
     gains: tuple[float, ...]
     positions: int
 
@@ -76,6 +75,21 @@ class Label:
     def utility(self) -> float:
         """Nats that the horizon saves in all for each position that the detail takes."""
         return sum(self.gains) / self.positions
+
+
+@dataclass(frozen=True, slots=True)
+class Label(Gained):
+    """What the detail below a node is worth, whichever way the action went."""
+
+    node: NodeRef
+    kind: Action
+
+
+@dataclass(frozen=True, slots=True)
+class JointLabel(Gained):
+    """What the detail below several level-1 gists is worth together, against all of level 1 closed."""
+
+    nodes: tuple[NodeRef, ...]
 
 
 def candidates(context: WorkingContext, tree: TreeShape) -> tuple[Candidate, ...]:
@@ -115,10 +129,37 @@ def counterfactuals(
         action = actions[number]
         other = reader.losses(action.context)
         gains = base - other if action.kind == "expand" else other - base
-        labels[number] = Label(
-            action.node, action.kind, tuple(gains.tolist()), abs(action.context.used - context.used)
-        )
+        positions = abs(action.context.used - context.used)
+        labels[number] = Label(tuple(gains.tolist()), positions, action.node, action.kind)
     return tuple(labels[number] for number in range(len(actions)))
+
+
+def joint(snapshot: Snapshot, sets: Sequence[Sequence[NodeRef]]) -> tuple[JointLabel, ...]:
+    """What each set of level-1 gists is worth when all of it is open and nothing else of level 1 is.
+
+    Single gains do not add up: tokens that go on from one another help more than islands do. Raises FocusError
+    as `counterfactuals` does.
+    """
+    context = snapshot.context
+    before = opened_blocks(context)
+    closed = with_open(context, before, ())
+    reader = HorizonReader(snapshot)
+    base = reader.losses(closed)
+    labels = []
+    for nodes in sets:
+        chosen = with_open(closed, (), nodes)
+        gains = base - reader.losses(chosen)
+        labels.append(JointLabel(tuple(gains.tolist()), chosen.used - closed.used, tuple(nodes)))
+    return tuple(labels)
+
+
+def opened_blocks(context: WorkingContext) -> list[NodeRef]:
+    """Level-1 gists outside the tail that stand open, in order of time."""
+    return [
+        parent_of(entry.node, context.block_size)
+        for entry in context.entries()
+        if not entry.level and entry.end <= context.tail_start
+    ]
 
 
 class HorizonReader:

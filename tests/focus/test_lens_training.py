@@ -11,8 +11,10 @@ import pytest
 import torch
 
 from amgs_focus.errors import CheckpointError, TextError
-from amgs_focus.labels import counterfactuals
+from amgs_focus.evaluation.gist import horizon_nll
+from amgs_focus.labels import counterfactuals, opened_blocks
 from amgs_focus.lensnet import LensReader
+from amgs_focus.oracle import with_open
 from amgs_focus.scoring import LensView
 from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import TinyModel
@@ -30,6 +32,7 @@ from amgs_focus.training.lensnet import (
     train,
 )
 from amgs_focus.training.rank_correlation import spearman
+from amgs_focus.working_context import WorkingContext
 from tests.focus.focus_world import MODEL
 from tests.focus.lens_samples import GIST, RUNS, SHAPE, SURPRISAL, net, texts
 
@@ -85,6 +88,7 @@ def test_labels_come_back_from_disk_as_they_were(tmp_path: Path) -> None:
         TailSimilarity(),
         snapshots=2,
         exact=3,
+        together=4,
     )
     assert (done.done, done.snapshots) == (2, 2)
     found = read(tmp_path / "000001.parquet", MODEL, GIST)
@@ -95,6 +99,26 @@ def test_labels_come_back_from_disk_as_they_were(tmp_path: Path) -> None:
         fresh = by_node[label.node, label.kind]
         assert label.gains == pytest.approx(fresh.gains, abs=1e-5)
         assert label.positions == fresh.positions
+
+
+def test_what_blocks_are_worth_together_is_what_two_full_passes_give(tmp_path: Path) -> None:
+    runs = dataclasses.replace(RUNS, blocks=(34, 36), facts=0.0)
+    label_runs(tmp_path, texts(), runs, MODEL, GIST, TailSimilarity(), snapshots=1, exact=1, together=5)
+    found = read(tmp_path / "000000.parquet", MODEL, GIST)
+    context, tree = found.snapshot.context, found.snapshot.tree
+    future = torch.tensor([found.snapshot.future])
+    closed = with_open(context, opened_blocks(context), ())
+
+    def cost(chosen: WorkingContext) -> float:
+        rows = chosen.embeddings(tree, 0, chosen.used)
+        return float(horizon_nll(MODEL, rows[None], future).mean())
+
+    assert len(found.joint) == 5
+    for label in found.joint:
+        chosen = with_open(closed, (), label.nodes)
+        assert chosen.used <= context.window
+        assert label.positions == chosen.used - closed.used == 31 * len(label.nodes)
+        assert label.gain == pytest.approx(cost(closed) - cost(chosen), abs=1e-4)
 
 
 def test_labelling_goes_on_where_it_was_stopped(tmp_path: Path) -> None:

@@ -21,7 +21,17 @@ from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import TextError
 from amgs_focus.gist_tree import LifetimeTree, Progress
 from amgs_focus.gistnet import GistEncoder
-from amgs_focus.labels import Candidate, Label, Snapshot, candidates, counterfactuals
+from amgs_focus.labels import (
+    Candidate,
+    JointLabel,
+    Label,
+    Snapshot,
+    candidates,
+    counterfactuals,
+    joint,
+    opened_blocks,
+)
+from amgs_focus.oracle import with_open
 from amgs_focus.records import NodeRef
 from amgs_focus.scoring import FocusScorer
 from amgs_focus.screening import screen
@@ -47,6 +57,9 @@ _LABEL = pa.struct(
         ("screened", pa.float64()),
     ]
 )
+_JOINT = pa.struct(
+    [("blocks", pa.list_(pa.int64())), ("gains", pa.list_(pa.float32())), ("positions", pa.int32())]
+)
 SCHEMA = pa.schema(
     [
         ("number", pa.int64()),
@@ -66,6 +79,7 @@ SCHEMA = pa.schema(
         ("gist_version", pa.int64()),
         ("model", pa.string()),
         ("labels", pa.list_(_LABEL)),
+        ("joint", pa.list_(_JOINT)),
     ],
     metadata={"format": FORMAT},
 )
@@ -73,7 +87,9 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class LabelledSnapshot:
-    """A snapshot as it was read back, and its labels. screened: the gated pass's estimates, where there are."""
+    """A snapshot as it was read back, and its labels. screened: the gated pass's estimates, where there are.
+    joint: of several blocks together.
+    """
 
     number: int
     document: str
@@ -82,6 +98,7 @@ class LabelledSnapshot:
     labels: tuple[Label, ...]
     screened: tuple[float | None, ...]
     asked: tuple[int, int]
+    joint: tuple[JointLabel, ...] = ()
 
 
 def label_runs(
@@ -94,11 +111,13 @@ def label_runs(
     *,
     snapshots: int,
     exact: int = 12,
+    together: int = 0,
     screened: bool = False,
     progress: Progress | None = None,
 ) -> Labelled:
     """Label snapshots 0 to `snapshots` − 1, each with up to `exact` candidates; those on disk are kept.
 
+    together: sets of blocks of each snapshot without a question whose detail is measured as a whole.
     screened: half of the candidates are the best by one gated pass over all of them, and the pass's estimates
     are kept; else chance chooses. What `progress` raises cancels; every finished snapshot is then on disk.
     Raises TextError when a text is too short, FocusError when the model gives no numbers.
@@ -119,7 +138,10 @@ def label_runs(
         chosen = choose(drawn, found, exact, random.Random(f"{runs.seed}:{number}:candidates"), guesses)
         measured = counterfactuals(drawn.snapshot, [found[at] for at in chosen], progress)
         kept = None if guesses is None else [guesses[at] for at in chosen]
-        write(path, drawn, measured, kept)
+        asked = bool(drawn.snapshot.question)
+        sets = [] if asked else joint_sets(drawn, together, random.Random(f"{runs.seed}:{number}:joint"))
+        jointly = joint(drawn.snapshot, sets)
+        write(path, drawn, measured, kept, jointly)
         if kept is not None:
             agreed.append(_rank_correlation(kept, [label.gain for label in measured]))
         done, labels = done + 1, labels + len(measured)
@@ -134,14 +156,16 @@ def choose(
     generator: random.Random,
     guesses: Sequence[float] | None = None,
 ) -> list[int]:
-    """Which candidates are measured, in order of time: all that touch the fact asked about, then, of what is
-    left, half the best by `guesses` where there are any, and the rest by chance.
+    """Which candidates are measured, in order of time: all that touch the fact asked about, those above level 1,
+    then, of what is left, half the best by `guesses` where there are any, and the rest by chance.
     """
     if len(found) <= exact:
         return list(range(len(found)))
     low, high = drawn.asked
     tree = drawn.snapshot.tree
-    taken = [at for at, one in enumerate(found) if _touches(tree, one.node, low, high)][:exact]
+    taken = [at for at, one in enumerate(found) if _touches(tree, one.node, low, high)]
+    taken += [at for at, one in enumerate(found) if one.node.level > 1 and at not in taken]
+    taken = taken[:exact]
     rest = [at for at in range(len(found)) if at not in taken]
     if guesses is not None:
         best = sorted(rest, key=lambda at: -guesses[at])[: (exact - len(taken)) // 2]
@@ -150,11 +174,30 @@ def choose(
     return sorted(taken + generator.sample(rest, exact - len(taken)))
 
 
+def joint_sets(drawn: LensSnapshot, count: int, generator: random.Random) -> list[list[NodeRef]]:
+    """`count` sets of blocks that fill the room or part of it: the latest, a run somewhere, or any, in turns."""
+    context = drawn.snapshot.context
+    opened = opened_blocks(context)
+    closed = with_open(context, opened, ())
+    blocks = [entry.node for entry in closed.entries() if entry.level == 1]
+    most = min(len(blocks), closed.free // (context.block_size - context.slots))
+    if most < 1:
+        return []
+    sets = []
+    for number in range(count):
+        size = most if number < 3 else generator.randint(1, most)
+        start = generator.randrange(len(blocks) - size + 1)
+        run, latest = blocks[start : start + size], blocks[len(blocks) - size :]
+        sets.append((latest, run, sorted(generator.sample(blocks, size)))[number % 3])
+    return sets
+
+
 def write(
     path: Path,
     drawn: LensSnapshot,
     labels: Sequence[Label],
     screened: Sequence[float] | None = None,
+    jointly: Sequence[JointLabel] = (),
 ) -> None:
     """One snapshot with its labels, in one rename."""
     snapshot = drawn.snapshot
@@ -191,6 +234,14 @@ def write(
                 "screened": None if screened is None else screened[at],
             }
             for at, label in enumerate(labels)
+        ],
+        "joint": [
+            {
+                "blocks": [node.index for node in label.nodes],
+                "gains": label.gains,
+                "positions": label.positions,
+            }
+            for label in jointly
         ],
     }
     partial = path.with_suffix(".partial")
@@ -245,6 +296,14 @@ def read(path: Path, model: BaseModel, gist: GistEncoder) -> LabelledSnapshot:
         labels=labels,
         screened=tuple(one["screened"] for one in row["labels"]),
         asked=(row["asked_start"], row["asked_end"]),
+        joint=tuple(
+            JointLabel(
+                gains=tuple(one["gains"]),
+                positions=one["positions"],
+                nodes=tuple(NodeRef(1, block) for block in one["blocks"]),
+            )
+            for one in row.get("joint") or ()  # files of before have none
+        ),
     )
 
 

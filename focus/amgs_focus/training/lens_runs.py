@@ -17,7 +17,7 @@ from amgs_focus.focus_state import FocusState
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import GistEncoder
 from amgs_focus.labels import Snapshot, candidates
-from amgs_focus.layout import assemble
+from amgs_focus.layout import assemble, spread
 from amgs_focus.prefix import PrefixReader
 from amgs_focus.refocusing import refocus
 from amgs_focus.scoring import FocusScorer
@@ -42,7 +42,8 @@ class LensRuns:
     """How runs are drawn. blocks: least and most of a lifetime; each other tuple is drawn from evenly.
 
     facts: share of runs that are made-up facts and a question. shaken: share of the others whose layout was
-    stirred with random actions instead of the policy's. groups: texts are drawn by group first, then by length.
+    stirred with random actions instead of the policy's. spread: share of runs that begin with gists all over the
+    lifetime instead of detail at its end. groups: texts are drawn by group first, then by length.
     """
 
     seed: int = 0
@@ -53,6 +54,7 @@ class LensRuns:
     refocuses: tuple[int, ...] = (0, 1, 3)
     facts: float = 0.3
     shaken: float = 0.3
+    spread: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +218,9 @@ def _run(
     size, shaken = settings.block_size, generator.random() < runs.shaken
     begin = len(made.tokens) - rounds * size
     tree.append(made.tokens[:begin])
-    focus_share = 0.9 if shaken else settings.focus_share
-    context = assemble(tree, settings.window, settings.tail_blocks, headroom=size, focus_share=focus_share)
+    free = size + int(generator.choice((0.0, 0.25, 0.5)) * settings.window)
+    lay = spread if generator.random() < runs.spread else assemble
+    context = lay(tree, settings.window, settings.tail_blocks, headroom=free)
     state = FocusState(context, settings)
     reader = PrefixReader(tree.model, _Still())
     for place in range(begin, len(made.tokens), size):

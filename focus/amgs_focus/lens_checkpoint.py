@@ -1,4 +1,4 @@
-"""LensNet on disk: weights in half precision with their shape, the base model's name and how dear each token is."""
+"""LensNet on disk: weights in half precision with their shape and the base model's name and vocabulary."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
@@ -22,23 +20,22 @@ from amgs_focus.scoring import FocusScorer
 from amgs_focus.tail_similarity import TailSimilarity
 
 FORMAT = "amgs-lensnet-1"
-SURPRISAL = "surprisal"
 SHIPPED = Path(__file__).parent / "checkpoints"
 
 
 def save_checkpoint(
-    path: Path, net: LensNet, surprisal: NDArray[np.float32], *, model: str, gist: str, note: str = ""
+    path: Path, net: LensNet, *, model: str, vocabulary: int, gist: str, note: str = ""
 ) -> None:
     """Writes the net in half precision, in one rename. gist: name and version of the gists it was trained on."""
     tensors = {
         f"net.{name}": value.detach().to("cpu", torch.float16).contiguous()
         for name, value in net.state_dict().items()
     }
-    tensors[SURPRISAL] = torch.from_numpy(surprisal).to(torch.float16)
     shape = asdict(net.shape)
     metadata = {
         "format": FORMAT,
         "model": model,
+        "vocabulary": str(vocabulary),
         "gist": gist,
         "note": note,
         "shape": json.dumps({**shape, "features": list(net.shape.features)}),
@@ -69,10 +66,9 @@ def load_checkpoint(path: Path, card: ModelCard, *, causal: bool = False) -> Len
             f"{path.name} was trained for embeddings of width {shape.width}; {card.name} has {card.width}.",
             way_out="Choose a checkpoint for this model, train one, or use `lens = tail-similarity`.",
         )
-    surprisal = stored.get(SURPRISAL, torch.zeros(0)).float().numpy()
-    if len(surprisal) != card.vocabulary:
+    if metadata.get("vocabulary") != str(card.vocabulary):
         raise CheckpointError(
-            f"{path.name} knows {len(surprisal)} tokens; {card.name} has {card.vocabulary}.",
+            f"{path.name} knows {metadata.get('vocabulary', 'no')} tokens; {card.name} has {card.vocabulary}.",
             way_out="Choose a checkpoint for this model, train one, or use `lens = tail-similarity`.",
         )
     net = LensNet(shape)
@@ -85,7 +81,7 @@ def load_checkpoint(path: Path, card: ModelCard, *, causal: bool = False) -> Len
             f"The weights in {path.name} do not fit the shape it declares.",
             way_out="Restore the file, or go on with `lens = tail-similarity`.",
         ) from error
-    return LensNetScorer(net, surprisal, name=path.stem, version=_fingerprint(stored), causal=causal)
+    return LensNetScorer(net, name=path.stem, version=_fingerprint(stored), causal=causal)
 
 
 def for_model(card: ModelCard, lens: str = "lensnet") -> FocusScorer:

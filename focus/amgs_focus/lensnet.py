@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
@@ -156,8 +155,7 @@ class TailGistCache:
 class LensReader:
     """Makes a net's input of a view; keeps what one lifetime's views share."""
 
-    def __init__(self, surprisal: NDArray[np.float32]) -> None:
-        self.surprisal = surprisal
+    def __init__(self) -> None:
         self._features: LensFeatures | None = None
         self._tail = TailGistCache()
 
@@ -165,7 +163,7 @@ class LensReader:
         """The input of a view with at least one entry."""
         context, tree = view.context, view.tree
         if self._features is None or self._features.tree is not tree:
-            self._features = LensFeatures(tree, self.surprisal)
+            self._features = LensFeatures(tree)
         features = torch.from_numpy(self._features.of(view)).float()
         gists = self._tail.fetch(tree)
         recent = tree.tokens(max(0, tree.length - RECENT), tree.length).astype(np.int64)
@@ -188,7 +186,6 @@ class LensNetScorer:
     def __init__(
         self,
         net: LensNet,
-        surprisal: NDArray[np.float32],
         *,
         name: str,
         version: int,
@@ -198,17 +195,11 @@ class LensNetScorer:
         self.name = name
         self.version = version
         self._causal = causal
-        self._reader = LensReader(surprisal)
+        self._reader = LensReader()
 
     def twin(self) -> LensNetScorer:
         """The causal control with the same weights."""
-        return LensNetScorer(
-            self.net,
-            self._reader.surprisal,
-            name=f"{self.name} causal",
-            version=self.version,
-            causal=True,
-        )
+        return LensNetScorer(self.net, name=f"{self.name} causal", version=self.version, causal=True)
 
     def worth(self, view: LensView) -> Mapping[NodeRef, float]:
         """What each entry's detail is predicted to be worth, in the units of the training's targets.

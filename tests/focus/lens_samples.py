@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import torch
 
 from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.lens_features import surprisal_of
 from amgs_focus.lensnet import LensNet, LensNetScorer, LensShape
 from amgs_focus.training.lens_runs import LensRuns, LensText
 from tests.focus.focus_world import MODEL
@@ -17,7 +15,6 @@ SHAPE = LensShape(MODEL.card.width, hidden=16, heads=2, stacks=1)
 RUNS = LensRuns(
     seed=5, blocks=(8, 12), windows=(160,), tails=(1,), horizons=(8,), refocuses=(0, 1), facts=0.5
 )
-SURPRISAL = surprisal_of(np.bincount(np.frombuffer(b"etaoin shrdlu" * 9, np.uint8), minlength=260))
 GIST = PointerEncoder()
 
 
@@ -42,4 +39,4 @@ def net(seed: int = 1, shape: LensShape = SHAPE) -> LensNet:
 
 
 def scorer(*, causal: bool = False) -> LensNetScorer:
-    return LensNetScorer(net(), SURPRISAL, name="small", version=7, causal=causal)
+    return LensNetScorer(net(), name="small", version=7, causal=causal)

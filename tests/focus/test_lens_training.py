@@ -34,7 +34,7 @@ from amgs_focus.training.lensnet import (
 from amgs_focus.training.rank_correlation import spearman
 from amgs_focus.working_context import WorkingContext
 from tests.focus.focus_world import MODEL
-from tests.focus.lens_samples import GIST, RUNS, SHAPE, SURPRISAL, net, texts
+from tests.focus.lens_samples import GIST, RUNS, SHAPE, net, texts
 
 TRAINING = LensTraining(SHAPE, warm_steps=3, steps=6, batch=2, validate_every=3, save_every=2)
 
@@ -165,7 +165,7 @@ def test_texts_that_are_too_short_are_refused() -> None:
 def example(number: int = 3) -> LensExample:
     """Labels by hand: the third settled entry is worth much, the others nothing."""
     snapshot = drawn(number).snapshot
-    reader = LensReader(SURPRISAL)
+    reader = LensReader()
     given = reader.read(LensView(snapshot.context, snapshot.tree, snapshot.question))
     count = len(snapshot.context.entries())
     settled = torch.tensor([e.end <= snapshot.context.tail_start for e in snapshot.context.entries()])
@@ -177,6 +177,7 @@ def example(number: int = 3) -> LensExample:
         members=torch.eye(count),
         worth=worth,
         weight=torch.ones(count),
+        alone=torch.ones(count, dtype=torch.bool),
         settled=settled,
         gain=torch.tensor([15.0 if e.level else 0.0 for e in snapshot.context.entries()]),
         refund=torch.tensor([0.0 if e.level else 15.0 for e in snapshot.context.entries()]),
@@ -252,11 +253,7 @@ def test_the_losses_are_the_specification_s() -> None:
 
 def test_the_warm_start_knows_where_the_fact_is() -> None:
     runs = dataclasses.replace(RUNS, facts=1.0, blocks=(10, 12), windows=(512,))
-    found = [
-        one
-        for number in range(3)
-        for one in warm_examples(number, texts(), runs, MODEL, GIST, SURPRISAL, each=2)
-    ]
+    found = [one for number in range(3) for one in warm_examples(number, texts(), runs, MODEL, GIST, each=2)]
     assert found
     asked = [one for one in found if bool((one.given.kinds == 2).any()) and float(one.worth.max()) > 0]
     assert asked
@@ -276,7 +273,7 @@ def test_measured_examples_count_by_how_sure_they_are(tmp_path: Path) -> None:
     runs = dataclasses.replace(RUNS, blocks=(34, 36))
     label_runs(tmp_path, texts(), runs, MODEL, GIST, TailSimilarity(), snapshots=1, exact=4)
     labelled = read(tmp_path / "000000.parquet", MODEL, GIST)
-    one = measured_example(labelled, LensReader(SURPRISAL))
+    one = measured_example(labelled, LensReader())
     assert one.worth.tolist() == pytest.approx(
         [worth_of(label.utility) for label in labelled.labels], rel=1e-4
     )

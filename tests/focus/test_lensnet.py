@@ -23,7 +23,7 @@ from amgs_focus.replay import header_of
 from amgs_focus.scoring import LensView, aggregate
 from amgs_focus.tail_similarity import TailSimilarity
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
-from tests.focus.lens_samples import SURPRISAL, net, scorer
+from tests.focus.lens_samples import net, scorer
 
 
 def asked(question: str, *, window: int = 10**6) -> LensView:
@@ -75,7 +75,7 @@ def test_the_causal_twin_does_not_know_the_question() -> None:
 
 def test_features_have_a_name_each_and_lie_near_0_to_1() -> None:
     view = asked("is the lamp red?")
-    found = LensFeatures(view.tree, SURPRISAL).of(view)
+    found = LensFeatures(view.tree).of(view)
     assert found.shape == (len(view.context.entries()), len(NAMES))
     assert np.isfinite(found).all()
     assert found.min() >= 0
@@ -85,26 +85,42 @@ def test_features_have_a_name_each_and_lie_near_0_to_1() -> None:
 
 def test_the_words_of_the_question_are_found_where_they_stand() -> None:
     view = asked("kite")
-    found = LensFeatures(view.tree, SURPRISAL).of(LensView(view.context, view.tree, tuple(MODEL.encode("k"))))
+    found = LensFeatures(view.tree).of(LensView(view.context, view.tree, tuple(MODEL.encode("k"))))
     column = found[:, NAMES.index("question_best")]
     settled = [entry.end <= view.context.tail_start for entry in view.context.entries()]
     best = view.context.entries()[int(np.argmax(np.where(settled, column, -1)))]
     assert "k" in view.tree.text(best.start, best.end)
 
 
-def test_a_word_that_is_shown_is_not_unseen() -> None:
-    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
-    tree.append_segment(Segment("zzzz" + "etao" * 3 + "zzzz" + "etao" * 4))
-    closed = coarsest(tree, 10**6, 1)
-    while closed.entries()[0].level > 1 or closed.entries()[4].level > 1:
-        closed, _ = closed.expand(0 if closed.entries()[0].level > 1 else 4)
-    opened, _ = closed.expand(0)
-    features = LensFeatures(tree, SURPRISAL)
-    unseen = NAMES.index("unseen")
-    recurring = NAMES.index("recurring")
-    before, after = (features.of(LensView(context, tree))[4] for context in (closed, opened))
-    assert (before[unseen], after[unseen]) == (1, 0)
-    assert before[recurring] > after[recurring] == 0
+def test_where_there_is_a_question_the_text_alone_tells_nothing() -> None:
+    view = asked("is the lamp red?")
+    features = LensFeatures(view.tree)
+    alone = [NAMES.index(name) for name in NAMES if name.startswith(("far", "near", "scene"))]
+    about = [NAMES.index(name) for name in NAMES if name.startswith("question")]
+    unasked, found = features.of(LensView(view.context, view.tree)), features.of(view)
+    assert not found[:, alone].any() and unasked[:, alone].any(axis=0).all()
+    assert found[:, about].any(axis=0).all() and not unasked[:, about].any()
+
+
+def test_an_entry_is_told_which_of_its_neighbours_are_tokens() -> None:
+    tree = small_tree(100)
+    context = coarsest(tree, 10**6, 2)
+    context, _ = context.expand(1)
+    found = LensFeatures(tree).of(LensView(context, tree))
+    opened = [entry.level == 0 for entry in context.entries()]
+    assert found[:, NAMES.index("open")].tolist() == opened
+    assert found[:, NAMES.index("follows")].tolist() == [False, *opened[:-1]]
+    assert found[:, NAMES.index("followed")].tolist() == [*opened[1:], True]
+
+
+def test_code_has_more_symbols_than_prose() -> None:
+    column = NAMES.index("far_symbols")
+    found = []
+    for text in ("the lamp was lit again " * 20, "x[0] += (1, 2) % 3 ** 4; " * 20):
+        tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+        tree.append_segment(Segment(text))
+        found.append(LensFeatures(tree).of(LensView(coarsest(tree, 10**6, 1), tree))[0, column])
+    assert 0 < found[0] < found[1]
 
 
 @settings(max_examples=15)
@@ -124,7 +140,7 @@ def test_an_open_block_is_read_as_its_own_gist() -> None:
     closed = coarsest(tree, 10**6, 2)
     place = next(at for at, entry in enumerate(closed.entries()) if entry.level == 1)
     opened, _ = closed.expand(place)
-    rows = [LensReader(SURPRISAL).read(LensView(context, tree)).rows[place] for context in (closed, opened)]
+    rows = [LensReader().read(LensView(context, tree)).rows[place] for context in (closed, opened)]
     assert torch.equal(rows[0], rows[1])
     assert torch.equal(
         rows[0], tree.gists(1, closed.entries()[place].index, closed.entries()[place].index + 1)[0, 0]
@@ -143,7 +159,14 @@ def test_the_tail_gists_are_the_root_and_the_latest() -> None:
 
 def saved(folder: Path) -> Path:
     path = folder / "small.safetensors"
-    save_checkpoint(path, net(), SURPRISAL, model=MODEL.card.name, gist="pointer 0", note="of a test")
+    save_checkpoint(
+        path,
+        net(),
+        model=MODEL.card.name,
+        vocabulary=MODEL.card.vocabulary,
+        gist="pointer 0",
+        note="of a test",
+    )
     return path
 
 

@@ -1,8 +1,8 @@
 """What a step of LensNet's training reads: a snapshot's input, and what its entries' detail was worth.
 
 Worths are asinh(utility / UNIT), the utility in nats that the horizon saves for each position: near zero a measure of
-small differences, far from it of orders of magnitude. Measured labels are exact; the warm start's are read off the
-text alone, without the language model.
+small differences, far from it of orders of magnitude. Measured labels are exact; the warm start's are about
+made-up facts and need no language model.
 """
 
 from __future__ import annotations
@@ -12,32 +12,30 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import BudgetError
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import GistEncoder
-from amgs_focus.layout import assemble
-from amgs_focus.lens_features import COMMON
+from amgs_focus.labels import JointLabel, Label
+from amgs_focus.layout import assemble, spread
 from amgs_focus.lensnet import LensInput, LensReader
 from amgs_focus.scoring import LensView
 from amgs_focus.training.lens_labels import LabelledSnapshot
-from amgs_focus.training.lens_runs import LensRuns, LensText, excerpt, fact_lifetime, stirred, text_of
+from amgs_focus.training.lens_runs import LensRuns, LensText, fact_lifetime, stirred, text_of
 from amgs_focus.working_context import WorkingContext, children_cost
 
 UNIT = 0.05  # nats a position
 TOLD = 0.6  # utility of a block that holds all of the fact asked about, in the warm start
-REPEATED = 0.01  # utility of a word that comes next, for each nat that it is dear, in the warm start
 
 
 @dataclass(frozen=True, slots=True)
 class LensExample:
     """N: entries, L: labels. members (L, N): which entries a label is the mean of, each row summing to 1.
 
-    worth (L,), weight (L,): targets, and how much each counts. settled (N,): outside the tail. gain, refund
+    worth (L,), weight (L,): targets, and how much each counts. alone (L,): what one node is worth, and not several
+    together. settled (N,): outside the tail. gain, refund
     (N,): positions that opening an entry takes and that closing it gives back, 0 where that is illegal.
     """
 
@@ -46,6 +44,7 @@ class LensExample:
     members: torch.Tensor
     worth: torch.Tensor
     weight: torch.Tensor
+    alone: torch.Tensor
     settled: torch.Tensor
     gain: torch.Tensor
     refund: torch.Tensor
@@ -57,13 +56,18 @@ def worth_of(utility: float) -> float:
 
 
 def measured_example(labelled: LabelledSnapshot, reader: LensReader) -> LensExample:
-    """The example of a labelled snapshot. Labels count by how sure they are."""
+    """The example of a labelled snapshot, joint labels among the others. Labels count by how sure they are."""
     snapshot = labelled.snapshot
     context, tree = snapshot.context, snapshot.tree
     rows, worth, weight = [], [], []
-    for label in labelled.labels:
-        low, high = tree.span(label.node)
-        inside = [low <= entry.start and entry.end <= high for entry in context.entries()]
+    measured: tuple[Label | JointLabel, ...] = (*labelled.labels, *labelled.joint)
+    for label in measured:
+        nodes = (label.node,) if isinstance(label, Label) else label.nodes
+        spans = [tree.span(node) for node in nodes]
+        inside = [
+            any(low <= entry.start and entry.end <= high for low, high in spans)
+            for entry in context.entries()
+        ]
         rows.append(torch.tensor(inside, dtype=torch.float32) / sum(inside))
         worth.append(worth_of(label.utility))
         noise = label.error * label.horizon / label.positions / UNIT
@@ -74,6 +78,7 @@ def measured_example(labelled: LabelledSnapshot, reader: LensReader) -> LensExam
         tree,
         reader.read(LensView(context, tree, snapshot.question)),
         (torch.stack(rows), torch.tensor(worth), torch.tensor(weight)),
+        alone=len(labelled.labels),
     )
 
 
@@ -83,47 +88,30 @@ def warm_examples(
     runs: LensRuns,
     model: BaseModel,
     gist: GistEncoder,
-    surprisal: NDArray[np.float32],
     *,
     each: int = 12,
 ) -> Iterator[LensExample]:
-    """Examples of lifetime `number`: `each` cursors in a text, or as many questions about made-up facts.
+    """Examples of lifetime `number`: up to `each` questions about made-up facts that stand in it.
 
-    What an entry's detail is worth is guessed: much where it tells the fact that is asked about, and otherwise
-    by the dear words that it shares with the next tokens and that nothing open shows.
+    What an entry's detail is worth is guessed: much where it tells the fact that is asked about, else nothing.
     """
     generator = random.Random(f"{runs.seed}:warm:{number}")
-    reader = LensReader(surprisal)
+    reader = LensReader()
     text = text_of(generator, texts, runs, 32)
     blocks = generator.randint(*runs.blocks)
     tree = LifetimeTree(model, gist)
-    if generator.random() < max(0.5, runs.facts):
-        made = fact_lifetime(generator, text, blocks * 32, model)
-        if made is None:
-            return
-        tree.append(made.tokens)
-        for fact in generator.sample(made.facts, min(each, len(made.facts))):
-            tree.append(model.encode(model.turn(fact.question)))
-            context = _layout(generator, tree, runs)
-            if context is not None:
-                view = LensView(context, tree, tuple(model.encode(fact.question)))
-                shares = [_share(entry.start, entry.end, fact.span) for entry in context.entries()]
-                yield _guessed(text.group, view, reader, [TOLD * share for share in shares])
-            tree.truncate(len(made.tokens))
+    made = fact_lifetime(generator, text, blocks * 32, model)
+    if made is None:
         return
-    horizon = max(runs.horizons)
-    made_text = excerpt(generator, text, blocks * 32, horizon, 32)
-    if made_text is None:
-        return
-    tokens = (*made_text.tokens, *made_text.future)
-    cursors = sorted(generator.randrange(runs.blocks[0] * 16, blocks * 32) for _ in range(each))
-    for cursor in cursors:
-        tree.append(tokens[tree.length : cursor])
+    tree.append(made.tokens)
+    for fact in generator.sample(made.facts, min(each, len(made.facts))):
+        tree.append(model.encode(model.turn(fact.question)))
         context = _layout(generator, tree, runs)
         if context is not None:
-            coming = set(tokens[cursor : cursor + horizon])
-            utilities = _repeated(context, tree, coming, surprisal)
-            yield _guessed(text.group, LensView(context, tree), reader, utilities)
+            view = LensView(context, tree, tuple(model.encode(fact.question)))
+            shares = [_share(entry.start, entry.end, fact.span) for entry in context.entries()]
+            yield _guessed(text.group, view, reader, [TOLD * share for share in shares])
+        tree.truncate(len(made.tokens))
 
 
 def _guessed(group: str, view: LensView, reader: LensReader, utilities: Sequence[float]) -> LensExample:
@@ -138,7 +126,7 @@ def _guessed(group: str, view: LensView, reader: LensReader, utilities: Sequence
     members[torch.arange(len(chosen)), torch.tensor(chosen, dtype=torch.int64)] = 1.0
     worth = torch.tensor([worth_of(utilities[place]) for place in chosen])
     labels = (members, worth, torch.ones(len(chosen)))
-    return _example(group, context, view.tree, reader.read(view), labels)
+    return _example(group, context, view.tree, reader.read(view), labels, alone=len(chosen))
 
 
 def _example(
@@ -147,6 +135,8 @@ def _example(
     tree: LifetimeTree,
     given: LensInput,
     labels: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+    *,
+    alone: int,
 ) -> LensExample:
     settled, gain, refund = [], [], []
     for entry in context.entries():
@@ -159,40 +149,21 @@ def _example(
         refund.append(
             float(entry.cost - context.slots if entry.level == 0 else entry.cost) if closable else 0.0
         )
-    return LensExample(group, given, *labels, torch.tensor(settled), torch.tensor(gain), torch.tensor(refund))
+    single = torch.arange(len(labels[0])) < alone
+    return LensExample(
+        group, given, *labels, single, torch.tensor(settled), torch.tensor(gain), torch.tensor(refund)
+    )
 
 
 def _layout(generator: random.Random, tree: LifetimeTree, runs: LensRuns) -> WorkingContext | None:
     """A layout by chance of the lifetime as it is, or None where the window drawn cannot hold it."""
     window, tail = generator.choice(runs.windows), generator.choice(runs.tails)
+    lay, free = generator.choice((assemble, spread)), generator.choice((0.0, 0.25, 0.5))
     try:
-        context = assemble(tree, window, tail, headroom=32, focus_share=generator.choice((0.5, 0.9)))
+        context = lay(tree, window, tail, headroom=32 + int(free * window))
     except BudgetError:
         return None
     return stirred(generator, context, tree)
-
-
-def _repeated(
-    context: WorkingContext, tree: LifetimeTree, coming: set[int], surprisal: NDArray[np.float32]
-) -> list[float]:
-    """For each entry, what the words are worth that it shares with what comes and that nothing else shows."""
-    shown: dict[int, int] = {}
-    held: list[set[int]] = []
-    for entry in context.entries():
-        words = set(map(int, tree.tokens(entry.start, entry.end))) if entry.level <= 1 else set()
-        held.append(words)
-        if entry.level == 0:
-            for word in words:
-                shown[word] = shown.get(word, 0) + 1
-    return [
-        REPEATED
-        * sum(
-            max(0.0, float(surprisal[word]) - COMMON)
-            for word in words & coming
-            if shown.get(word, 0) <= (entry.level == 0)
-        )
-        for entry, words in zip(context.entries(), held, strict=True)
-    ]
 
 
 def _share(start: int, end: int, span: tuple[int, int]) -> float:

@@ -7,15 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import ConfigurationError, TextError
 from amgs_focus.gist_tree import Progress
 from amgs_focus.gistnet import GistEncoder
 from amgs_focus.lens_checkpoint import load_checkpoint, save_checkpoint
-from amgs_focus.lens_features import surprisal_of
 from amgs_focus.lensnet import LensReader
 from amgs_focus.prefix import PerfClock
 from amgs_focus.training.lens_examples import LensExample, measured_example, warm_examples
@@ -78,8 +74,7 @@ def train_lensnet(
         )
     job.out.mkdir(parents=True, exist_ok=True)
     began = clock.perf()
-    surprisal = _surprisal(job, model)
-    found = _examples(job, settings, model, gist, surprisal, progress)
+    found = _examples(job, settings, model, gist, progress)
     state = LensTrainingState.load(path, settings) if path.exists() else None
     last: dict[str, LensReport] = {}
 
@@ -103,7 +98,12 @@ def train_lensnet(
     seconds = clock.perf() - began
     checkpoint = job.out / f"{job.name}.safetensors"
     save_checkpoint(
-        checkpoint, state.net, surprisal, model=model.card.name, gist=f"{gist.name} {gist.version}", note=note
+        checkpoint,
+        state.net,
+        model=model.card.name,
+        vocabulary=model.card.vocabulary,
+        gist=f"{gist.name} {gist.version}",
+        note=note,
     )
     figures = {
         name: examine(state.net, examples)
@@ -125,20 +125,11 @@ def train_lensnet(
     return TrainedRun(job.name, str(job.out), (part,), str(checkpoint), str(card))
 
 
-def _surprisal(job: LensJob, model: BaseModel) -> NDArray[np.float32]:
-    """How dear each token is, by its frequency in the texts that are trained on."""
-    counts = np.zeros(model.card.vocabulary, np.int64)
-    for text in (one for one in job.texts if one.group not in job.held_out):
-        counts += np.bincount(np.asarray(text.tokens, np.int64), minlength=len(counts))
-    return surprisal_of(counts)
-
-
 def _examples(
     job: LensJob,
     settings: LensTraining,
     model: BaseModel,
     gist: GistEncoder,
-    surprisal: NDArray[np.float32],
     progress: Progress | None,
 ) -> _Read:
     warm: list[LensExample] = []
@@ -146,7 +137,7 @@ def _examples(
     for number in range(job.warm if settings.warm_steps else 0):
         if progress is not None:
             progress(number, job.warm, "warm start")
-        warm += warm_examples(number, texts, job.runs, model, gist, surprisal)
+        warm += warm_examples(number, texts, job.runs, model, gist)
     files = [file for folder in job.labels for file in sorted(folder.glob("*.parquet"))]
     if not files:
         raise TextError("There are no labels to train on.", way_out="Run `focus label` first.")
@@ -155,7 +146,7 @@ def _examples(
         if progress is not None:
             progress(number, len(files), "reading labels")
         labelled = read(file, model, gist)
-        example = measured_example(labelled, LensReader(surprisal))
+        example = measured_example(labelled, LensReader())
         labels += len(labelled.labels)
         if labelled.group in job.held_out:
             held_out.append(example)

@@ -147,27 +147,32 @@ def train(
 
 def examine(net: LensNet, examples: Sequence[LensExample]) -> dict[str, float]:
     """Spearman of predicted and measured worth: of all labels together, and as the mean over snapshots; and the
-    share of the measured worth that the best third by prediction holds, of what the best third holds.
+    share of the measured worth that the best third by prediction holds, of what the best third holds; and, within
+    a snapshot, of sets of blocks.
     """
     net.eval()
-    predicted, found, within, caught = [], [], [], []
+    predicted, found, within, caught, joint = [], [], [], [], []
     with torch.no_grad():
         for example in examples:
-            said = example.members @ net(example.given).sum(dim=1)
+            both = example.members @ net(example.given).sum(dim=1)
+            said, worth = both[example.alone], example.worth[example.alone]
             predicted.append(said)
-            found.append(example.worth)
+            found.append(worth)
             if len(said) > 3:
-                within.append(spearman(said, example.worth))
+                within.append(spearman(said, worth))
                 third = max(1, len(said) // 3)
-                mean = float(example.worth.mean())
-                best = float(example.worth.topk(third).values.mean()) - mean
-                taken = float(example.worth[said.topk(third).indices].mean()) - mean
+                mean = float(worth.mean())
+                best = float(worth.topk(third).values.mean()) - mean
+                taken = float(worth[said.topk(third).indices].mean()) - mean
                 caught.append((taken, best))
+            if len(both) - len(said) > 3:
+                joint.append(spearman(both[~example.alone], example.worth[~example.alone]))
     share = sum(taken for taken, _ in caught) / max(1e-9, sum(best for _, best in caught))
     return {
         "spearman": spearman(torch.cat(predicted), torch.cat(found)),
         "spearman_within": sum(within) / max(1, len(within)),
         "caught": share,
+        "spearman_joint": sum(joint) / max(1, len(joint)),
     }
 
 

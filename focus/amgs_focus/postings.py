@@ -8,10 +8,9 @@ kept nor what a search looks at grows with the lifetime.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,16 +93,6 @@ class Postings:
     def counts(self) -> Numbers:
         """(words,) in how many blocks each word stands, as of now."""
         return self._counts.copy()
-
-    def count(self, word: int, since: int = 0) -> int:
-        """In how many blocks from `since` on a word stands; a later `since` is one of the RECENT last blocks."""
-        if since <= 0:
-            return int(self._counts[word])
-        held = self._places.get(word, array("I"))
-        if len(held) < MOST:
-            return len(held) - bisect_left(held, since)
-        latest = islice(reversed(self._recent), max(0, self.blocks - since))
-        return sum(bool((block == word).any()) for block in latest)
 
     def idf(self, words: Numbers) -> NDArray[np.float64]:
         """log((N + 1) / (n + 1)) of each word over all blocks; 0 for mere space and for what is common."""

@@ -128,15 +128,6 @@ class SpanIndex:
             shared[place] = ACROSS * math.fsum(query.words.get(word, 0.0) for word in words)
         return np.concatenate([edges - 1, edges]), np.concatenate([shared, shared])
 
-    def words_of(self, tokens: Sequence[int]) -> list[int]:
-        """Word numbers; 0 for what is only space. Numbers are arbitrary, nothing depends on their order."""
-        found: list[int] = self._postings.words_of(np.asarray(tokens, np.int64)).tolist()
-        return found
-
-    def count(self, word: int, since: int = 0) -> int:
-        """In how many whole blocks from `since` on a word stands; `since` is 0 or one of the last 1,024."""
-        return self._postings.count(word, since)
-
     def _begin(self) -> None:
         """Nothing known yet; words keep their numbers, which others may hold."""
         width = self.tree.model.card.width + 1

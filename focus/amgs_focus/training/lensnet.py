@@ -18,9 +18,11 @@ from torch.nn import functional
 from amgs_focus.errors import CheckpointError, TextError
 from amgs_focus.lensnet import LensNet, LensShape
 from amgs_focus.training.lens_examples import LensExample
+from amgs_focus.training.lens_linear import solved
 from amgs_focus.training.rank_correlation import spearman
 
-STATE_FORMAT = "amgs-lensnet-training-1"
+SLACK = 0.1  # of all positions that could be asked for or given back
+STATE_FORMAT = "amgs-lensnet-training-2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class LensTraining:
     """Settings of one run. The weights of the losses are the specification's but for `legality`.
 
     steps: the first `warm_steps` of them read guessed examples, the rest measured ones and, for a share of
-    `rehearsal`, guessed ones. feature_rate: of the features' own weights, in learning rates. margin: worths that
+    `rehearsal`, guessed ones. margin: worths that
     differ by less are no pair to rank. noise: standard deviation of what is added to embeddings, of theirs.
     """
 
@@ -38,16 +40,15 @@ class LensTraining:
     rehearsal: float = 0.5
     batch: int = 8
     seed: int = 0
-    learning_rate: float = 1e-3
-    feature_rate: float = 30.0
+    learning_rate: float = 3e-4
     weight_decay: float = 0.02
     clip: float = 1.0
     ranking: float = 0.5
     budget: float = 0.1
     legality: float = 0.03
     margin: float = 0.2
-    noise: float = 0.1
-    validate_every: int = 100
+    noise: float = 0.3
+    validate_every: int = 50
     save_every: int = 100
 
 
@@ -63,17 +64,24 @@ class LensReport:
 
 @dataclass(slots=True)
 class LensTrainingState:
-    """Everything that a run needs to go on."""
+    """Everything that a run needs to go on. best: the step whose weights examined best, those weights, and their
+    figure; until an examination the latest.
+    """
 
     step: int
     net: LensNet
     optimizer: torch.optim.Optimizer
+    best_step: int = 0
+    best: dict[str, torch.Tensor] = field(default_factory=dict)
+    best_figure: float = -math.inf
 
     def save(self, path: Path, settings: LensTraining) -> None:
         """Writes the state beside `path` and renames it into place."""
         partial = path.with_suffix(".partial")
         told = {"format": STATE_FORMAT, "step": self.step, "settings": _told(settings)}
-        torch.save({**told, "net": self.net.state_dict(), "optimizer": self.optimizer.state_dict()}, partial)
+        weights = {"net": self.net.state_dict(), "optimizer": self.optimizer.state_dict()}
+        best = {"best_step": self.best_step, "best": self.best, "best_figure": self.best_figure}
+        torch.save({**told, **weights, **best}, partial)
         partial.replace(path)
 
     @classmethod
@@ -94,7 +102,15 @@ class LensTrainingState:
         state.step = int(stored["step"])
         state.net.load_state_dict(stored["net"])
         state.optimizer.load_state_dict(stored["optimizer"])
+        state.best_step, state.best = int(stored["best_step"]), stored["best"]
+        state.best_figure = float(stored["best_figure"])
         return state
+
+    def keep(self, figure: float) -> None:
+        """Remember the weights as they are, if none examined better."""
+        if figure > self.best_figure:
+            self.best_step, self.best_figure = self.step, figure
+            self.best = {name: value.detach().clone() for name, value in self.net.state_dict().items()}
 
 
 def start(settings: LensTraining) -> LensTrainingState:
@@ -103,12 +119,11 @@ def start(settings: LensTraining) -> LensTrainingState:
         torch.manual_seed(settings.seed)
         net = LensNet(settings.shape)
     matrices = [weight for weight in net.parameters() if weight.dim() > 1]
+    net.weights.requires_grad_(False)  # solved, not learnt
     others = [weight for weight in net.parameters() if weight.dim() <= 1 and weight is not net.weights]
     groups = [
-        {"params": matrices, "weight_decay": settings.weight_decay, "scale": 1.0},
-        {"params": others, "weight_decay": 0.0, "scale": 1.0},
-        # few and readable: they should carry what they can before attention does
-        {"params": [net.weights], "weight_decay": 0.0, "scale": settings.feature_rate},
+        {"params": matrices, "weight_decay": settings.weight_decay},
+        {"params": others, "weight_decay": 0.0},
     ]
     optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate)
     return LensTrainingState(0, net, optimizer)
@@ -124,23 +139,33 @@ def train(
     state: LensTrainingState | None = None,
     save: Callable[[LensTrainingState], None] | None = None,
 ) -> LensTrainingState:
-    """Runs the steps that are left. What `progress` raises stops the run between two steps.
+    """Solves the features' weights, then runs the steps that are left: attention learns what they leave.
 
-    Raises TextError when there is nothing to train on.
+    The net ends with the weights that ranked the held-out snapshots best, which may be those of before the first
+    step. What `progress` raises stops the run between two steps. Raises TextError when there is nothing to train on.
     """
     if not measured or (settings.warm_steps and not warm):
         raise TextError("There are no labels to train on.", way_out="Run `focus label` first.")
-    state = state or start(settings)
+    if state is None:
+        state = start(settings)
+        with torch.no_grad():
+            state.net.weights.copy_(solved(warm, measured))
+        if held_out:
+            state.keep(examine(state.net, held_out)["spearman_within"])
     while state.step < settings.steps:
         for group in state.optimizer.param_groups:
-            group["lr"] = _rate(settings, state.step) * group["scale"]
+            group["lr"] = _rate(settings, state.step)
         losses = _step(settings, warm, measured, state)
         state.step += 1
         due = state.step % settings.validate_every == 0 or state.step == settings.steps
         validation = examine(state.net, held_out) if due and held_out else {}
+        if validation:
+            state.keep(validation["spearman_within"])
         if save is not None and (state.step % settings.save_every == 0 or state.step == settings.steps):
             save(state)
         progress(LensReport(state.step, settings.steps, losses, validation))
+    if state.best:
+        state.net.load_state_dict(state.best)
     state.net.eval()
     return state
 
@@ -201,7 +226,9 @@ def lens_losses(
     score = torch.tanh(worth - middle) * example.settled
     asked = (example.gain * functional.relu(score)).sum()
     given_back = (example.refund * functional.relu(-score)).sum()
-    losses["budget"] = ((asked - given_back) / (1.0 + asked + given_back)) ** 2
+    # near no scores at all their balance is no matter, or its slope there would drown all other losses
+    least = SLACK * (example.gain + example.refund).sum().clamp(min=1.0)
+    losses["budget"] = ((asked - given_back) / (least + asked + given_back)) ** 2
     wrong = functional.relu(score) * (example.gain == 0) + functional.relu(-score) * (example.refund == 0)
     losses["legality"] = (wrong * example.settled).sum() / example.settled.sum().clamp(min=1)
     return losses

@@ -112,7 +112,9 @@ def train_lensnet(
     }
     version = load_checkpoint(checkpoint, model.card).version
     card = job.out / f"{job.name}.md"
-    card.write_text(_card(job, settings, model, gist, found, figures, seconds, version), encoding="utf-8")
+    kept = state.best_step if state.best else state.step
+    told = _card(job, settings, model, gist, found, figures, seconds, version, kept)
+    card.write_text(told, encoding="utf-8")
     report = last.get("report")
     part = TrainedPart(
         "lens",
@@ -122,7 +124,7 @@ def train_lensnet(
         report.losses if report else {},
         figures.get("held out", {}),
     )
-    return TrainedRun(job.name, str(job.out), (part,), str(checkpoint), str(card))
+    return TrainedRun(job.name, str(job.out), (part,), str(checkpoint), str(card), complete=True)
 
 
 def _examples(
@@ -166,6 +168,7 @@ def _card(
     figures: Mapping[str, Mapping[str, float]],
     seconds: float,
     version: int,
+    kept: int,
 ) -> str:
     """The model card, from what the run knows of itself."""
     shape = settings.shape
@@ -187,16 +190,18 @@ def _card(
         f"{settings.batch} |",
         f"| measured | {len(found.measured)} snapshots, {settings.steps - settings.warm_steps} steps of "
         f"{settings.batch}; {found.labels} labels in all, the held-out ones included |",
+        f"| weights kept | those of step {kept} of {settings.steps}"
+        f"{', the solved features alone: attention adds nothing' if not kept else ''} |",
         f"| time | {seconds / 60:.1f} minutes |",
         "",
         "| held-out snapshots | number | Spearman, all labels | Spearman within a snapshot | worth in the best "
-        "third |",
-        "| --- | ---: | ---: | ---: | ---: |",
+        "third | Spearman of sets of blocks |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     counts = {"held out": len(found.held_out), "of these, asked": len(found.asked)}
     for name, said in figures.items():
         lines.append(
             f"| {name} | {counts[name]} | {said['spearman']:.2f} | {said['spearman_within']:.2f} | "
-            f"{100 * said['caught']:.0f} % |"
+            f"{100 * said['caught']:.0f} % | {said['spearman_joint']:.2f} |"
         )
     return "\n".join(lines) + "\n"

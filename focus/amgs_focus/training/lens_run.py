@@ -113,8 +113,8 @@ def train_lensnet(
     version = load_checkpoint(checkpoint, model.card).version
     card = job.out / f"{job.name}.md"
     kept = state.best_step if state.best else state.step
-    told = _card(job, settings, model, gist, found, figures, seconds, version, kept)
-    card.write_text(told, encoding="utf-8")
+    said = _card(job, settings, model, gist, found, figures, seconds, version, kept)
+    card.write_text(said, encoding="utf-8")
     report = last.get("report")
     part = TrainedPart(
         "lens",

@@ -13,6 +13,7 @@ import torch
 from amgs_focus.errors import CheckpointError, TextError
 from amgs_focus.evaluation.gist import horizon_nll
 from amgs_focus.labels import counterfactuals, opened_blocks
+from amgs_focus.lens_features import NAMES
 from amgs_focus.lensnet import LensReader
 from amgs_focus.oracle import with_open
 from amgs_focus.scoring import LensView
@@ -21,6 +22,7 @@ from amgs_focus.tiny import TinyModel
 from amgs_focus.training.facts import fact_text
 from amgs_focus.training.lens_examples import LensExample, measured_example, warm_examples, worth_of
 from amgs_focus.training.lens_labels import label_runs, read
+from amgs_focus.training.lens_linear import solved
 from amgs_focus.training.lens_runs import LensSnapshot, fact_lifetime, snapshot_at
 from amgs_focus.training.lensnet import (
     LensReport,
@@ -190,8 +192,37 @@ def test_training_finds_what_is_worth_its_room() -> None:
     state = train(settings, [], examples, [], lambda report: None)
     with torch.no_grad():
         for one in examples:
-            assert int(state.net(one.given).sum(dim=1).argmax()) == 2
+            said = state.net(one.given).sum(dim=1)
+            # blocks that end on the same letter have the same pointer gist, and may be taken for it
+            assert float(said[2]) > float(said.max()) - 0.1 > float(said.median()) + 1
     assert examine(state.net, examples)["caught"] > 0.5
+
+
+def test_the_features_weights_are_solved_within_each_snapshot() -> None:
+    generator = torch.Generator().manual_seed(4)
+    truth = torch.randn(len(NAMES), generator=generator)
+    examples = []
+    for offset, scale in ((0.0, 1.0), (50.0, 1.0), (-9.0, 1.0)):
+        one = example()
+        rows = torch.rand(len(one.worth), len(NAMES), generator=generator)
+        given = dataclasses.replace(one.given, features=rows)
+        examples.append(dataclasses.replace(one, given=given, worth=scale * rows @ truth + offset))
+    assert torch.allclose(solved([], examples, ridge=1e-6), truth, atol=1e-3)
+    shrunk = solved([], examples, ridge=10.0)
+    assert shrunk.norm() < 0.5 * truth.norm()
+    examples[1] = dataclasses.replace(examples[1], worth=torch.full_like(examples[1].worth, 7.0))
+    assert torch.isfinite(solved(examples[1:2], examples)).all()
+
+
+def test_what_examines_best_is_kept_even_if_that_is_no_attention_at_all() -> None:
+    measured = [example(3), example(5)]
+    # held out, worth is the other way round: whatever attention learns makes it worse
+    held_out = [dataclasses.replace(one, worth=-one.worth) for one in measured]
+    settings = LensTraining(SHAPE, warm_steps=0, steps=40, batch=2, learning_rate=1e-2, validate_every=20)
+    state = train(settings, [], measured, held_out, lambda report: None)
+    assert (state.step, state.best_step) == (40, 0)
+    assert not state.net.head.weight.any()
+    assert torch.equal(state.net.weights, solved([], measured))
 
 
 def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path: Path) -> None:

@@ -37,7 +37,8 @@ def label(
         int, typer.Option("--exact", metavar="N", min=1, help="Candidates measured in each.")
     ] = 12,
     together: Annotated[
-        int, typer.Option("--together", metavar="N", min=0, help="Sets of blocks measured as a whole in each.")
+        int,
+        typer.Option("--together", metavar="N", min=0, help="Sets of blocks measured as a whole in each."),
     ] = 6,
     horizon: Annotated[
         list[int] | None,

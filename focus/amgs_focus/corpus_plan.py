@@ -54,7 +54,11 @@ MOST_BRIDGES = 8  # of one section
 
 _DESIGN = re.compile(r"design|architect|spec|rfc|adr|concept", re.I)
 _TESTS = re.compile(r"(^|[/_.-])tests?([/_.-]|$)", re.I)
-_DEFINED = re.compile(r"^\s*(?:export\s+)?(?:def|class|func|fn|function|struct|interface|type)\s+(\w+)", re.M)
+_BEFORE = r"(?:export\s+|default\s+|async\s+|pub\s+|static\s+|abstract\s+)*"
+_KEYWORD = r"(?:def|class|func|fn|function|struct|interface|type|enum|trait)"
+_DEFINED = re.compile(rf"^[ \t]*{_BEFORE}{_KEYWORD}\s+(\w+)", re.M)
+_AT_MARGIN = re.compile(rf"{_BEFORE}{_KEYWORD}\s+(\w+)")
+_COMMENT = re.compile(r"\s*(//|#|/\*|\*|@)")
 _WORD = re.compile(r"\w+")
 
 
@@ -206,6 +210,8 @@ def _sections(document: Document, domain: str) -> list[Section]:
         cuts = _python_cuts(document.text)
     elif document.language == "markdown":
         cuts = _heading_cuts(document.text)
+    elif document.language not in PROSE:
+        cuts = _margin_cuts(document.text)
     else:
         cuts = []
     cuts = _evened(document.text, cuts)
@@ -238,6 +244,21 @@ def _python_cuts(text: str) -> list[tuple[int, str]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
             found.append((lines[first - 1], node.name))
+    return found
+
+
+def _margin_cuts(text: str) -> list[tuple[int, str]]:
+    """Where each definition at the margin begins, with the comment right above it."""
+    found, at, above = [], 0, -1
+    for line in text.splitlines(keepends=True):
+        defined = _AT_MARGIN.match(line)
+        if defined:
+            found.append((above if above >= 0 else at, defined[1]))
+        if not _COMMENT.match(line):
+            above = -1
+        elif above < 0:
+            above = at
+        at += len(line)
     return found
 
 

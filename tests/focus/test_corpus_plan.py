@@ -52,9 +52,30 @@ def test_sections_begin_at_headings_and_definitions_and_are_the_whole_text() -> 
     assert code[1].text.startswith("@once\ndef") and code[1].time == "2026-03-01T00:00:00+00:00"
 
 
+def test_code_without_a_parser_is_cut_at_definitions_with_the_comment_above() -> None:
+    text = 'import x from "y";\n\n/** Why. */\nexport async function fetchUser(id) {\n}\n\nclass Kept {\n}\n'
+    plan = plan_corpus([Document("a.ts", text), Document("b.md", "`fetchUser` asks.")])
+    assert [one.name for one in plan.sections if one.path == "a.ts"] == ["beginning", "fetchUser", "Kept"]
+    assert plan.sections[2].text.startswith("/** Why. */\nexport async function fetchUser")
+    assert [one.names for one in plan.bridges] == [("fetchUser",)]
+
+
 @given(
     st.lists(
-        st.sampled_from(["# a\n", "# a\n\n", "text ", "\n\n", "def f(): 1\n", "```\n", "x" * 3000, "é\r\n"]),
+        st.sampled_from(
+            [
+                "# a\n",
+                "# a\n\n",
+                "text ",
+                "\n\n",
+                "def f(): 1\n",
+                "// c\n",
+                "fn g() {}\n",
+                "```\n",
+                "x" * 3000,
+                "é\r\n",
+            ]
+        ),
         max_size=9,
     ),
     st.sampled_from(["a.md", "a.py", "a.txt", "a.rs"]),

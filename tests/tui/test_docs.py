@@ -76,3 +76,15 @@ def test_verbs_named_in_the_pages_of_the_panes_exist() -> None:
 def test_the_keys_of_the_example_are_read_by_the_settings() -> None:
     given = tomllib.loads(re.findall(r"```toml\n(.*?)```", page(), flags=re.S)[0])
     assert given["screen"]["keys"]["app.find"] == "ctrl+f"
+
+
+def test_the_walkthrough_runs_and_is_repeated_by_its_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(DOCS.parent)
+    store = tmp_path / "w.duckdb"
+    assert run(store, DOCS / "walkthrough" / "session.amgs", tmp_path) == 0, capsys.readouterr().err
+    spoken = capsys.readouterr().out
+    assert "users.ts" in spoken and "33 tokens" in spoken
+    again = ["--store", str(tmp_path / "y.duckdb"), "--model", "tiny", "--now", NOW]
+    assert cli.run([*again, "focus", "replay", f"{store}.trace"]) == 0, capsys.readouterr().err

@@ -181,7 +181,7 @@ class LensNetScorer:
     causal: nothing that stands behind an entry reaches its score, the control of the C1/C2 tests.
     """
 
-    floor = 1.0  # spread of predicted worths under which differences are noise
+    floor = 0.7  # spread of predicted worths under which differences are noise: on prose nothing passes a threshold
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -39,6 +40,11 @@ Profile = Annotated[
 ]
 LambdaValue = Annotated[
     float | None, typer.Option("--lambda", metavar="X", min=0, help="A decay constant per hour; 0 pins.")
+]
+Lifetime = Annotated[
+    Path | None,
+    typer.Option("--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or go on with it."),
+    Takes("folder"),
 ]
 Pin = Annotated[bool, typer.Option("--pin", help="Never decay.")]
 

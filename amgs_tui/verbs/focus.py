@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from amgs.errors import UsageError
+from amgs_tui.verbs.arguments import Lifetime
 from amgs_tui.verbs.registry import Takes, verb
 from amgs_tui.verbs.results import Opened, Stepped
 
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
     from amgs_focus.records import EntryExplanation, FocusView, Refocus, TokenSpan
     from amgs_tui.session import Session
 
-Lifetime = Annotated[
-    Path | None,
-    typer.Option("--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or go on with it."),
-    Takes("folder"),
-]
 Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many tokens."), Takes("number")]
 
 

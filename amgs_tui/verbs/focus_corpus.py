@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from amgs.errors import InputError, UsageError
-from amgs_tui.verbs.focus import Lifetime
+from amgs_tui.verbs.arguments import Lifetime
 from amgs_tui.verbs.registry import Takes, verb
 from amgs_tui.verbs.results_of_lifetime import CorpusRead
 from amgs_tui.verbs.upkeep import DryRun

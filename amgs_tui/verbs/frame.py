@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from amgs.errors import UsageError
-from amgs_tui.verbs.arguments import WeightsText, read_weights
+from amgs_tui.verbs.arguments import Lifetime, WeightsText, read_weights
 from amgs_tui.verbs.registry import Takes, verb
 from amgs_tui.verbs.results import FrameList, LastFrame, Opened
 
@@ -89,10 +89,17 @@ def last(session: Session) -> LastFrame:
     long=True,
     writes=True,
 )
-def open_frame(session: Session, *, question: Question = None, progress: Progress | None = None) -> Opened:
+def open_frame(
+    session: Session,
+    *,
+    question: Question = None,
+    lifetime: Lifetime = None,
+    progress: Progress | None = None,
+) -> Opened:
     """Open the frame assembled last as the lifetime context of the language model, ready to be stepped.
 
-    Every token remembers the block it came from. The model is loaded on first use.
+    Every token remembers the block it came from. With --lifetime it goes behind what that folder holds. The model is
+    loaded on first use.
     """
     frame = session.last_frame
     if frame is None:
@@ -101,5 +108,5 @@ def open_frame(session: Session, *, question: Question = None, progress: Progres
 
     segments = segments_of_frame(frame)
     asked = frame.query if question is None else question
-    runtime = session.open_focus(segments, asked, progress)
+    runtime = session.open_focus(segments, asked, progress, folder=lifetime)
     return Opened(f"frame {frame.name}", asked, len(segments), runtime.snapshot())

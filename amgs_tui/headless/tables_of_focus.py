@@ -131,6 +131,8 @@ def _(result: Telemetry) -> Sheet:
             one.latency_ms,
             one.token_budget_utilization,
             one.dirty,
+            one.taken,
+            one.given_back,
         )
         for one in result.iterations
     ]
@@ -148,6 +150,7 @@ def _(result: Telemetry) -> Sheet:
         ),
     ]
     columns = "refocus:n step:n loss:score actions:n swap:score residency:score time:ms used:score dirty:n"
+    columns += " taken:n back:n"
     return sheet(f"Branch {result.branch}, {len(rows)} refocuses", columns, rows, notes)
 
 

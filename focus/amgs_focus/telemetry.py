@@ -33,7 +33,8 @@ class Iteration:
     """One refocus and what was decoded after it.
 
     loss_at_h: mean NLL in nats of the next H tokens, None when none were decoded; latency_ms: of all its
-    steps, the refocus included; swap_rate: actions an entry outside the tail.
+    steps, the refocus included; swap_rate: actions an entry outside the tail. taken, given_back: positions that
+    expansions took and collapses refunded.
     """
 
     refocus: int
@@ -48,6 +49,8 @@ class Iteration:
     token_budget_utilization: float
     dirty: int
     predicted_ms: float
+    taken: int = 0
+    given_back: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +209,8 @@ def _iterations(refocuses: Sequence[Refocus], steps: Sequence[StepRecord], horiz
                 token_budget_utilization=refocus.used / refocus.window,
                 dirty=refocus.dirty,
                 predicted_ms=refocus.predicted_ms,
+                taken=sum(max(0, one.cost) for one in refocus.applied),
+                given_back=sum(max(0, -one.cost) for one in refocus.applied),
             )
         )
     return found

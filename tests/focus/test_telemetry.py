@@ -57,6 +57,9 @@ def test_the_numbers_of_a_run_are_those_of_its_records() -> None:
     assert (first.tokens, first.step, found.iterations[1].step) == (4, 0, 4)
     assert first.token_budget_utilization == refocuses[0].used / refocuses[0].window
     assert 0 < found.token_budget_utilization <= 1
+    for one, refocus in zip(found.iterations, refocuses, strict=True):
+        assert one.taken - one.given_back == refocus.used - refocus.used_before
+    assert sum(one.taken + one.given_back for one in found.iterations) > 0
     assert found.latency_ms == 0  # the clock stands still
     lines = [json.loads(row) for row in to_jsonl(found).splitlines()]
     assert [row["refocus"] for row in lines] == list(range(1, 9))

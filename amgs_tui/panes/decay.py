@@ -168,11 +168,19 @@ or another pace for the selected block, W makes it so. Moving in the list select
             curve=curve,
             forecast=self.forecast,
             categories=categories,
-            selected=self.workstation.selected if self.rows else None,
+            selected=self._marked,
             shown=self.places if self.sift else None,
             supposed=supposed,
             at_days=self.days,
         )
+
+    @property
+    def _marked(self) -> str | None:
+        """The row that is marked: the selected block, else the one under the cursor."""
+        selected = self.workstation.selected
+        if not self.rows or any(row.block.id == selected for row in self.listed):
+            return selected if self.rows else None
+        return self.listed[self.cursor].block.id
 
     # --- what the keys do -----------------------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ def health(room: Room) -> Health:
         ),
         of_decay(ahead, kept),
         of_review(stored_reviews.waiting(store)),
-        of_calibration(score, outcomes),
+        of_calibration(score, outcomes, room.settings.calibration.fewest_outcomes),
         of_budget(last[0] if last else None),
     )
     return Health(now, lines)
@@ -97,7 +97,7 @@ def of_consolidation(due: Due, now: datetime) -> HealthLine:
     if due.last is None:
         return HealthLine("consolidation", "act" if due.waiting else "unknown", "never", "consolidate")
     days = (now - due.last).total_seconds() / 86400
-    told = "today" if days < 1 else f"{days:.0f} days ago"
+    told = "today" if days < 1 else "yesterday" if days < 2 else f"{days:.0f} days ago"
     return HealthLine("consolidation", "watch" if due.due else "well", told, "operations")
 
 
@@ -132,10 +132,13 @@ def of_review(waiting: int) -> HealthLine:
     return HealthLine("review", "watch", f"{waiting:,} findings wait", "review list")
 
 
-def of_calibration(score: float | None, outcomes: int) -> HealthLine:
-    """Whether forecasts come true, by the Brier score and its goal."""
+def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLine:
+    """Whether forecasts come true, by the Brier score and its goal; fewer than `fewest` verdicts say nothing."""
     if score is None:
         return HealthLine("calibration", "unknown", "no verdict yet", "feedback useful")
+    if outcomes < fewest:
+        told = f"Brier {score:.3f} of {outcomes:,}, {fewest:,} say something"
+        return HealthLine("calibration", "unknown", told, "feedback useful")
     told = f"Brier {score:.3f} of {outcomes:,}, goal {BRIER_GOAL:g}"
     standing: Standing = "well" if score < BRIER_GOAL else "act"
     return HealthLine(

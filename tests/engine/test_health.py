@@ -64,7 +64,8 @@ def test_edges_that_faded_and_findings_that_wait_are_said() -> None:
 
 @pytest.mark.parametrize(("score", "standing"), [(0.1, "well"), (0.15, "act"), (0.3, "act")])
 def test_calibration_is_held_against_its_goal(score: float, standing: str) -> None:
-    assert health.of_calibration(score, 20).standing == standing
+    assert health.of_calibration(score, 20, 20).standing == standing
+    assert health.of_calibration(score, 19, 20).standing == "unknown"
 
 
 def test_every_verb_that_is_named_exists() -> None:
@@ -77,8 +78,8 @@ def test_every_verb_that_is_named_exists() -> None:
             health.of_graph(9, 0, 9, 0),
             health.of_graph(9, 10, 9, 9),
             health.of_review(3),
-            health.of_calibration(0.4, 30),
-            health.of_calibration(0.1, 30),
+            health.of_calibration(0.4, 30, 20),
+            health.of_calibration(0.1, 30, 20),
         ]
     for line in lines:
         assert standard().find(line.verb.split())[0] is not None, line

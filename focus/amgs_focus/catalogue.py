@@ -14,7 +14,7 @@ from amgs_focus.errors import FocusError
 from amgs_focus.lifetime_files import LifetimeStore
 from amgs_focus.node_set import NodeSet
 from amgs_focus.records import NodeRef
-from amgs_focus.upkeep import BLANK, EMPTY, Act, SpanAbout, Tag, Upkeep
+from amgs_focus.upkeep import BLANK, Act, SpanAbout, Tag, Upkeep
 from amgs_focus.usage import Usage
 
 Range = tuple[int, int]
@@ -26,7 +26,7 @@ class Catalogue:
     def __init__(self, store: LifetimeStore, block_size: int) -> None:
         self._store = store
         self._block_size = block_size
-        self.upkeep: Upkeep = EMPTY
+        self.upkeep = Upkeep()
 
     @property
     def usage(self) -> Usage:
@@ -61,7 +61,7 @@ class Catalogue:
     def came(self, start: int, about: SpanAbout) -> None:
         """A span was appended, and the journal told of it."""
         if about != BLANK:
-            self.upkeep = replace(self.upkeep, about={**self.upkeep.about, start: about})
+            self.upkeep.about[start] = about
 
     def tag(self, tag: Tag) -> None:
         """Put a word on tokens, so that no rule forgets them."""

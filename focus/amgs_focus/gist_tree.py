@@ -234,7 +234,8 @@ class LifetimeTree:
             raise
         add_span(self._spans, span)
         self.catalogue.came(start, about)
-        self._starts = self._starts if len(self._starts) == len(self._spans) else [*self._starts, start]
+        if len(self._starts) < len(self._spans):
+            self._starts.append(start)
 
     def append_segment(self, segment: Segment, progress: Progress | None = None) -> None:
         """Encode one segment by itself, so that its boundary is exact, and append it."""

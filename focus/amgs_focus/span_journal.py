@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from amgs_focus.ctx_file import unwritten
 from amgs_focus.errors import CtxError
 from amgs_focus.records import SpanSource
-from amgs_focus.upkeep import BLANK, EMPTY, SpanAbout, Upkeep, changed, line_of_span
+from amgs_focus.upkeep import BLANK, SpanAbout, Upkeep, changed, line_of_span
 
 JOURNAL = "spans.jsonl"
 JOURNAL_FORMAT = "amgs-spans-1"
@@ -28,7 +28,7 @@ class Journalled:
 
     spans: list[SpanSource] = field(default_factory=list)
     open: list[int] = field(default_factory=list)
-    upkeep: Upkeep = EMPTY
+    upkeep: Upkeep = field(default_factory=Upkeep)
 
 
 class SpanJournal:
@@ -110,7 +110,7 @@ class SpanJournal:
             span = SpanSource(**line)
             add_span(told.spans, span)
             if about != BLANK:
-                told.upkeep = replace(told.upkeep, about={**told.upkeep.about, span.start: about})
+                told.upkeep.about[span.start] = about
 
     def _begin(self, tokens: int) -> Journalled:
         self.write({"format": JOURNAL_FORMAT, "model": self._model, "block_size": self._block_size})

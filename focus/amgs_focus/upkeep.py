@@ -138,11 +138,12 @@ class Act:
 
 @dataclass(frozen=True)
 class Upkeep:
-    """The whole of it. about: by the start of the span. sealed: gists whose detail is not shown; purged: those
+    """The whole of it. about: by the start of the span; what comes in is added to it in place, as there may be many.
+    sealed: gists whose detail is not shown; purged: those
     of them whose detail is gone for good. blanked: every purge was carried out to its end.
     """
 
-    about: Mapping[int, SpanAbout] = field(default_factory=dict)
+    about: dict[int, SpanAbout] = field(default_factory=dict)
     tags: tuple[Tag, ...] = ()
     acts: tuple[Act, ...] = ()
     sealed: NodeSet = NOTHING
@@ -188,9 +189,6 @@ class Upkeep:
     def tags_on(self, start: int, end: int) -> tuple[Tag, ...]:
         """Tags on any of tokens [start, end)."""
         return tuple(tag for tag in self.tags if tag.start < end and start < tag.end)
-
-
-EMPTY = Upkeep()
 
 
 def changed(upkeep: Upkeep, line: Mapping[str, Any], block_size: int) -> Upkeep | None:

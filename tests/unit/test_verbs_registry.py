@@ -95,7 +95,7 @@ def test_a_blank_line_and_a_comment_ask_for_nothing(registry: Registry) -> None:
         ("serch dome", 1, "Did you mean search"),
         ("  frobnicate", 3, "no verb `frobnicate`"),
         ("frame", 1, "wants another word"),
-        ("frame asemble SESSION", 7, "It knows: list, assemble, open"),
+        ("frame asemble SESSION", 7, "It knows: list, assemble, last, open"),
         ("search", 7, "Missing argument 'QUERY'"),
         ("search dome motor", 13, "unexpected"),
         ("search dome --top-k many", 21, "valid integer"),

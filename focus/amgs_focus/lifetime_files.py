@@ -223,7 +223,8 @@ class FolderStore:
         self._journal.write(line)
 
     def gist_version(self, level: int) -> int:
-        return self._open(level).header.gist_version
+        held = self._files.get(level)  # asking must not begin a level
+        return held.header.gist_version if held is not None else self._gist_version
 
     def say_version(self, level: int, gist_version: int) -> None:
         self._gist_version = gist_version

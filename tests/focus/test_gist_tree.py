@@ -339,7 +339,8 @@ def test_a_process_that_died_holds_no_lifetime(tmp_path: Path) -> None:
 def test_gists_on_disk_of_another_version_are_stale_and_can_be_made_anew(tmp_path: Path) -> None:
     fill(tmp_path)
     tree = LifetimeTree.open(tmp_path, MODEL, Newer(), block_size=4)
-    assert tree.is_stale(NodeRef(1, 0))
+    assert tree.is_stale(NodeRef(1, 0)) and not tree.is_stale(NodeRef(9, 0))
+    assert not (tmp_path / "L9.ctx").exists()
     tree.rebuild()
     tree.close()
     again = LifetimeTree.open(tmp_path, MODEL, Newer(), block_size=4)

@@ -112,6 +112,7 @@ proposed). c carries it out in one transaction, which the overview can undo."""
         self.inbox: Inbox | None = None
         self.draft: Draft | None = None
         self.edge: int | None = None  # the edge of the block under the cursor that keys mean; None: the block
+        self._drafted: tuple[Draft, Sequence[Row]] | None = None  # the rows of a draft, made once
         self._correctable = False  # the session holds this draft; what only a dry run showed it does not
         self._owed = False  # the cursor went where no block was fetched yet; it is picked when it comes
 
@@ -142,7 +143,9 @@ proposed). c carries it out in one transaction, which the overview can undo."""
         """What the draft holds; of a long inbox the part that is here."""
         now = self.workstation.now()
         if self.draft is not None:
-            return of_draft(self.draft, now)
+            if self._drafted is None or self._drafted[0] is not self.draft:
+                self._drafted = self.draft, of_draft(self.draft, now)
+            return self._drafted[1]
         return of_raw(self.inbox.blocks, now) if self.inbox is not None else ()
 
     def sifted(self) -> None:

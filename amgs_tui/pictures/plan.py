@@ -30,15 +30,11 @@ class _Row:
     left_out: frozenset[str]
     chosen: bool
     edge: int | None
-    preview: tuple[str, ...]
+    preview: Sequence[str]
 
     @property
     def out(self) -> bool:
         return self.edit.left_out
-
-    def height(self, columns: int) -> int:
-        cells = len(self.proposed.edges) + bool(self.proposed.entities)
-        return 1 + len(self.preview) + -(-cells // columns)
 
 
 def plan(
@@ -67,57 +63,82 @@ def plan(
             "No raw block waits. What is ingested next appears here with a proposal.",
         )
     sheet = Sheet(canvas)
-    items = draft.proposed.items
-    names = {item.block.id: clean(item.block.title) for item in items} | dict(titles or {})
-    _head(sheet, draft)
-    rows = _rows(draft, selected, edge, sheet, range(len(items)) if shown is None else shown)
-    if not rows:
+    made, every = draft.plan, draft.proposed.items
+    _head(sheet, draft, made)
+    listed = every if shown is None else [every[place] for place in shown]
+    if not listed:
         sheet.rule(1, "draft")
         sheet.put(1, 2, "No row passes the filter.", ink(sheet.palette.muted))
         return sheet.render()
-    place = next((at for at, row in enumerate(rows) if row.chosen), None)
-    room = sheet.height - 2
-    heights = [row.height(_columns(sheet.width)) for row in rows]
-    first = min(max(0, offset), len(heights) - 1)
-    if place is not None:
-        first = min(first, place)
-        while first < place and sum(heights[first : place + 1]) > room:
-            first += 1
-    while first > 0 and place is None and sum(heights[first - 1 :]) <= room:
-        first -= 1
-    y = 2
-    last = first
-    for at in range(first, len(heights)):
+    place = next((at for at, item in enumerate(listed) if item.block.id == selected), None)
+    preview: Sequence[str] = ()
+    if place is not None and sheet.height >= 14:
+        preview = wrap(listed[place].block.content.strip(), sheet.width - 8, _PREVIEW)
+    columns = _columns(sheet.width)
+    heights = [
+        _height(item, columns) + (len(preview) if at == place else 0) for at, item in enumerate(listed)
+    ]
+    first = _first(heights, place, offset, sheet.height - 2)
+    names = _Names({item.block.id: item for item in every}, titles or {})
+    planned = {item.block.id: item for item in made.items}
+    y, last = 2, first
+    for at in range(first, len(listed)):
         if y >= sheet.height:
             break
-        _item(sheet.part(0, y, None, heights[at]), rows[at], names)
-        y += heights[at]
-        last = at
+        proposed, chosen = listed[at], at == place
+        item = planned.get(proposed.block.id, proposed)
+        row = _Row(
+            proposed,
+            item,
+            draft.edit_of(proposed.block.id),
+            draft.left_out,
+            chosen,
+            edge if chosen else None,
+            preview if chosen else (),
+        )
+        _item(sheet.part(0, y, None, heights[at]), row, names)
+        y, last = y + heights[at], at
     said = "draft, nothing has happened yet" if draft.edits else "proposal, nothing has happened yet"
     note = scroll_note(first, last - first + 1, len(heights))
     sheet.rule(1, said if sheet.width >= 72 else said.partition(",")[0], note)
     return sheet.render()
 
 
-def _rows(
-    draft: Draft, selected: str | None, edge: int | None, sheet: Sheet, shown: Sequence[int]
-) -> list[_Row]:
-    planned, out = {item.block.id: item for item in draft.plan.items}, draft.left_out
-    edits = {edit.block_id: edit for edit in draft.edits}
-    lines = _PREVIEW if sheet.height >= 14 else 0
-    rows = []
-    for proposed in (draft.proposed.items[place] for place in shown):
-        block = proposed.block
-        chosen = block.id == selected
-        preview = tuple(wrap(block.content.strip(), sheet.width - 8, lines)) if chosen and lines else ()
-        edit, item = edits.get(block.id, ItemEdit(block.id)), planned.get(block.id, proposed)
-        rows.append(_Row(proposed, item, edit, out, chosen, edge if chosen else None, preview))
-    return rows
+def _height(item: ConsolidationItem, columns: int) -> int:
+    cells = len(item.edges) + bool(item.entities)
+    return 1 + -(-cells // columns)
 
 
-def _head(sheet: Sheet, draft: Draft) -> None:
+def _first(heights: Sequence[int], place: int | None, offset: int, room: int) -> int:
+    """The first item that is drawn: moved as little as needed so that the chosen one is whole."""
+    first = min(max(0, offset), len(heights) - 1)
+    if place is None:
+        while first > 0 and sum(heights[first - 1 :]) <= room:
+            first -= 1
+        return first
+    first, used = place, heights[place]
+    while first > 0 and used + heights[first - 1] <= room:
+        first -= 1
+        used += heights[first]
+    return min(max(0, offset), place) if offset > first else first
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Titles of blocks by id: those of the plan, and those that were seen elsewhere."""
+
+    items: Mapping[str, ConsolidationItem]
+    titles: Mapping[str, str]
+
+    def of(self, block_id: str) -> str:
+        if block_id in self.titles:
+            return self.titles[block_id]
+        item = self.items.get(block_id)
+        return short_id(block_id) if item is None else clean(item.block.title)
+
+
+def _head(sheet: Sheet, draft: Draft, result: ConsolidationPlan) -> None:
     palette = sheet.palette
-    result = draft.plan
     edges = sum(len(item.edges) for item in result.items)
     entities = len({name for item in result.items for name in item.entities})
     tally = Counter(item.category for item in result.items).most_common()
@@ -142,7 +163,7 @@ def _columns(width: int) -> int:
     return 2 if width >= 110 else 1
 
 
-def _item(region: Region, row: _Row, names: Mapping[str, str]) -> None:
+def _item(region: Region, row: _Row, names: _Names) -> None:
     palette = region.palette
     item = row.item
     corrected = row.edit != ItemEdit(row.edit.block_id)
@@ -213,7 +234,7 @@ def _becomes(region: Region, row: _Row, title_w: int) -> None:
         region.pieces(region.width - tail_w - 1, 0, tail)
 
 
-def _edge(region: Region, row: _Row, number: int, edge: Edge, names: Mapping[str, str]) -> None:
+def _edge(region: Region, row: _Row, number: int, edge: Edge, names: _Names) -> None:
     palette = region.palette
     outward = edge.source_id == row.proposed.block.id
     far = far_end(row.proposed, edge)
@@ -229,7 +250,7 @@ def _edge(region: Region, row: _Row, number: int, edge: Edge, names: Mapping[str
     ]
     told_w = sum(width_of(text) for text, _ in told)
     lead = f"{number + 1}" if row.chosen else "✗" if dropped else "─"
-    name = names.get(far, short_id(far))
+    name = names.of(far)
     mark = ink(palette.accent, bold=True) if row.chosen else ink(palette.warn if dropped else palette.faint)
     line: list[Piece] = [
         (f"{lead} ", mark),

@@ -64,7 +64,7 @@ class Draft:
         """The plan with the corrections in it: what is applied. An edge to a block that is left out falls away."""
         edits, out = {e.block_id: e for e in self.edits}, self.left_out
         items = tuple(
-            _revised(item, edits.get(item.block.id, ItemEdit(item.block.id)), out)
+            _revised(item, edits.get(item.block.id), out)
             for item in self.proposed.items
             if item.block.id not in out
         )
@@ -193,8 +193,12 @@ def _categorised(
     )
 
 
-def _revised(item: ConsolidationItem, edit: ItemEdit, out: frozenset[str]) -> ConsolidationItem:
+def _revised(item: ConsolidationItem, edit: ItemEdit | None, out: frozenset[str]) -> ConsolidationItem:
     """An item with its corrections; the block that will be written says the same as the item."""
+    if edit is None:
+        if not out or not any(out & {e.source_id, e.target_id} for e in item.edges):
+            return item
+        edit = ItemEdit(item.block.id)
     sure = dict(edit.sure)
     edges = tuple(
         replace(e, confidence=sure[e.key]) if e.key in sure else e

@@ -28,19 +28,17 @@ NAMES = (
     "far_code",
     "near_code",
 )
-"""level, width (blocks, log); open: it is tokens now; asked: there is a question. question_…: words by idf that the
-best block of the span holds, the same against the best entry's, and cosine of mean embeddings. The others are 0 while
-there is a question: far and near grow with the distance to the cursor and fall with it, shared out by how much of
-the last tokens is prose and how much is code, where opposite blocks help."""
+"""open: it is tokens now; asked: there is a question. question_…: words by idf that the best block of the span holds,
+the same against the best entry's, and cosine of mean embeddings. The others are 0 while there is a question: level,
+width (blocks, log); far and near grow with the distance to the cursor and fall with it, shared out by how much of the
+last tokens is prose and how much is code, where opposite blocks help."""
 
-AHEAD = frozenset(NAMES) - {"level", "width", "open"}
+AHEAD = frozenset(NAMES) - {"open"}
 """What knows anything that stands behind the entry; the causal twin is told 0 instead."""
 
 LATEST = 512  # last tokens that tell prose from code
-PROSE, CODE = (
-    0.25,
-    0.45,
-)  # share of tokens without a letter up to which all is prose, from which on all is code
+PROSE = 0.25  # share of tokens without a letter up to which all is prose
+CODE = 0.45  # and from which on all is code
 FAR = 64.0  # blocks at which `far` is 1 and stays so
 NEAR = 8.0  # blocks at which `near` is a half
 
@@ -62,22 +60,23 @@ class LensFeatures:
         words, meaning = self._resemblance(view.question, entries)
         settled = np.array([entry.end <= context.tail_start for entry in entries], bool)
         best = words[settled].max(initial=0.0)
+        # a question decides by itself: what it asks for is wanted wherever it stands, and below a coarse gist too,
+        # whose opening helps nothing yet
+        told = float(not view.question)
         columns = {
-            "level": np.array([entry.level for entry in entries], np.float64) / 3,
-            "width": np.log2(np.maximum(blocks, 1.0)) / 10,
+            "level": told * np.array([entry.level for entry in entries], np.float64) / 3,
+            "width": told * np.log2(np.maximum(blocks, 1.0)) / 10,
             "open": np.array([entry.level == 0 for entry in entries], np.float64),
             "asked": np.full(len(entries), float(bool(view.question))),
             "question_words": words,
             "question_best": words / best if best else np.zeros(len(entries)),
             "question_meaning": meaning,
         }
-        # a question decides by itself; where an entry stands tells something only where there is none
         code = self._share_of_code()
         distance = np.array([context.distance(entry) for entry in entries], np.float64)
         for name, share in (("prose", 1 - code), ("code", code)):
-            share *= not view.question
-            columns[f"far_{name}"] = share * np.minimum(1.0, distance / FAR)
-            columns[f"near_{name}"] = share / (1 + distance / NEAR)
+            columns[f"far_{name}"] = told * share * np.minimum(1.0, distance / FAR)
+            columns[f"near_{name}"] = told * share / (1 + distance / NEAR)
         return np.stack([columns[name] for name in NAMES], axis=1)
 
     def _resemblance(self, tokens: Sequence[int], entries: Sequence[Entry]) -> tuple[Values, Values]:

@@ -181,7 +181,8 @@ class LensNetScorer:
     causal: nothing that stands behind an entry reaches its score, the control of the C1/C2 tests.
     """
 
-    floor = 0.7  # spread of predicted worths under which differences are noise: on prose nothing passes a threshold
+    floor = 0.7  # spread of worths that is not taken for more than it is, so that on prose nothing passes a threshold
+    asked_floor = 0.05  # the same with a question, which wants something whatever the scale of its words
 
     def __init__(
         self,
@@ -220,7 +221,7 @@ class LensNetScorer:
         settled = np.array([entry.end <= context.tail_start for entry in entries], bool)
         summands = self._summands(view)
         named = {name: summands[:, at] for at, name in enumerate(("attention", *self.net.shape.features))}
-        parts = signed(named, settled, self.floor)
+        parts = signed(named, settled, self.asked_floor if view.question else self.floor)
         costs = [entry.cost for entry in entries]
         spread = {name: np.repeat(np.where(settled, part, 0.0), costs) for name, part in parts.items()}
         total: Values = np.sum(list(spread.values()), axis=0) if entries else np.zeros(0)

@@ -18,7 +18,7 @@ from amgs_focus.gistnet import PointerEncoder
 from amgs_focus.layout import assemble, coarsest
 from amgs_focus.lens_checkpoint import for_model, load_checkpoint, save_checkpoint
 from amgs_focus.lens_features import AHEAD, NAMES, LensFeatures
-from amgs_focus.lensnet import LensReader, TailGistCache
+from amgs_focus.lensnet import LensNetScorer, LensReader, TailGistCache
 from amgs_focus.replay import header_of
 from amgs_focus.scoring import LensView, aggregate
 from amgs_focus.tail_similarity import TailSimilarity
@@ -95,11 +95,25 @@ def test_the_words_of_the_question_are_found_where_they_stand() -> None:
 def test_where_there_is_a_question_the_text_alone_tells_nothing() -> None:
     view = asked("is the lamp red?")
     features = LensFeatures(view.tree)
-    alone = [NAMES.index(name) for name in NAMES if name.startswith(("far", "near"))]
+    alone = [NAMES.index(name) for name in NAMES if name.startswith(("level", "width", "far", "near"))]
     about = [NAMES.index(name) for name in NAMES if name.startswith("question")]
     unasked, found = features.of(LensView(view.context, view.tree)), features.of(view)
     assert not found[:, alone].any() and unasked[:, alone].any()
     assert found[:, about].any(axis=0).all() and not unasked[:, about].any()
+
+
+def test_small_worths_ask_for_little_without_a_question_and_for_much_with_one() -> None:
+    view = asked("is the lamp red?")
+    small = net()
+    with torch.no_grad():
+        small.head.weight.zero_()
+        small.head.bias.zero_()
+        small.weights.zero_()
+        for name in ("far_prose", "far_code", "question_words"):
+            small.weights[NAMES.index(name)] = 0.3
+    used = LensNetScorer(small, name="small", version=7)
+    assert np.abs(used.score(LensView(view.context, view.tree)).values).max() < 0.2
+    assert used.score(view).values.max() > 0.5
 
 
 def test_code_is_told_from_prose_by_its_symbols() -> None:

@@ -249,7 +249,7 @@ class Desk(Stage):
         for shower in self.panes_of(event.verb):
             shower.shown_to_operator(event.verb, event.result)
         if event.verb.startswith("focus "):
-            self.pane("overview").refresh()  # the memory is as it was; the loop's picture counts tokens
+            self.pane("overview").repaint()  # the memory is as it was; the loop's picture counts tokens
         elif event.answer.writes:
             self.look()
 

@@ -7,12 +7,14 @@ drive it with a list."""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
 
 REPORT_SECONDS: Final = 0.05
 """Progress is not reported more often: an eye sees no more, and each report costs the screen a wake-up."""
+
+GIVES_WAY: Final = 5
+"""How nice the engine's thread is to the screen's."""
 
 OPEN: Final = "open"
 """The pseudo-verb of the first request: opening the session."""
@@ -177,6 +182,7 @@ class EngineWorker:
     # --- in the engine's thread ---------------------------------------------------------------------------
 
     def _work(self) -> None:
+        _give_way()
         session = self._open()
         try:
             while (request := self._take()) is not None:
@@ -255,6 +261,15 @@ class EngineWorker:
             self._deliver(Progressed(request, done, total, doing, now - begun, remaining))
 
         return report
+
+
+def _give_way() -> None:
+    """Let the screen's thread go first where both want a core; on Linux a thread has a priority of its own, and the
+    threads that the engines begin have it from this one.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), GIVES_WAY)
 
 
 def _same(one: Request, other: Request) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding
+from textual.filter import LineFilter
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Static
@@ -31,6 +32,7 @@ from amgs_tui.pictures.canvas import Canvas, Symbols
 from amgs_tui.sifting import Sift
 from amgs_tui.themes import Palette, ThemeError, explain, load_all, shipped_folder, to_textual
 from amgs_tui.widgets.arrangement import LEAST_HEIGHT, LEAST_WIDTH, PANES
+from amgs_tui.widgets.ascii import AsciiOnly
 from amgs_tui.widgets.body import Body
 from amgs_tui.widgets.header import Facts, HeaderLine
 from amgs_tui.widgets.keybar import KeyBar
@@ -84,7 +86,7 @@ class Stage(App[None], inherit_bindings=False):
     """
     ESCAPE_TO_MINIMIZE = False
 
-    selected: reactive[str | None] = reactive(None)
+    selected: reactive[str | None] = reactive(None, repaint=False)
 
     def __init__(
         self,
@@ -107,6 +109,10 @@ class Stage(App[None], inherit_bindings=False):
         self.last_frame: Frame | None = None
         self.recording = False
         self.knowledge = Knowledge()
+        # The parts, kept: a key must not search the tree of widgets for them.
+        self.panes: tuple[Pane, ...] = tuple(kind() for kind in PANE_TYPES)
+        self.body = Body(*self.panes, main=PANES[0])
+        self.header, self.status = HeaderLine(), StatusLine()
         self._store_name = store_name
         self._now = now
         self._had_place: tuple[str, ...] = ()
@@ -131,11 +137,11 @@ class Stage(App[None], inherit_bindings=False):
     # --- parts --------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        yield HeaderLine()
+        yield self.header
         yield TabLine()
-        yield Body(*(pane() for pane in PANE_TYPES), main=PANES[0])
+        yield self.body
         yield Static(id="small")
-        yield StatusLine()
+        yield self.status
         yield KeyBar()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -161,27 +167,11 @@ class Stage(App[None], inherit_bindings=False):
     @property
     def stands(self) -> bool:
         """Whether the parts are there: not yet while the screen is made, no more while it is taken down."""
-        return bool(self.screen_stack) and bool(self.floor.query(StatusLine))
-
-    @property
-    def body(self) -> Body:
-        return self.floor.query_one(Body)
-
-    @property
-    def header(self) -> HeaderLine:
-        return self.floor.query_one(HeaderLine)
-
-    @property
-    def status(self) -> StatusLine:
-        return self.floor.query_one(StatusLine)
-
-    @property
-    def panes(self) -> list[Pane]:
-        return list(self.body.query(Pane))
+        return bool(self.screen_stack) and self.status.is_attached
 
     def pane(self, name: str) -> Pane:
         """The pane of this name."""
-        return self.body.query_one(f"#{name}", Pane)
+        return self.panes[PANES.index(name)]
 
     def panes_of(self, verb: str) -> Iterable[Pane]:
         """The panes that show what this verb gives."""
@@ -214,6 +204,11 @@ class Stage(App[None], inherit_bindings=False):
             return self._now()
         return self.overview.store.now if self.overview is not None else datetime.fromtimestamp(0, UTC)
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Where the terminal knows ASCII alone, the frames and the lines around the panes keep to it too."""
+        found = super().get_line_filters()
+        return [*found, AsciiOnly()] if self.symbols == "ascii" else found
+
     def set_theme(self, name: str) -> None:
         """Use a theme, in the pictures too."""
         if name in self.palettes:
@@ -226,6 +221,7 @@ class Stage(App[None], inherit_bindings=False):
         if symbols == "auto":
             return
         self.symbols = symbols
+        self.refresh_css(animate=False)  # what was drawn with other signs is forgotten
         for pane in self.panes:
             pane.refresh()
 

@@ -12,6 +12,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 from textual import events
 from textual.content import Content
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.widget import Widget
 
@@ -68,7 +69,7 @@ class Pane(Widget, can_focus=True):
         border: round $faint; border-title-color: $muted; border-subtitle-color: $muted;
         background: $background; color: $foreground; padding: 0; height: 1fr; width: 1fr;
     }
-    Pane:focus { border: round $accent; border-title-color: $accent; border-title-style: bold; }
+    Pane:focus { border: heavy $accent; border-title-color: $accent; border-title-style: bold; }
     """
 
     class Picked(Message):
@@ -83,6 +84,10 @@ class Pane(Widget, can_focus=True):
         self.trouble: Failed | None = None
         self.busy: Request | None = None
         self.stale = True
+        self._repaints = False
+        self._fresh: Text | None = None
+        self._fresh_size = Size(0, 0)
+        self._lines: list[Line] = []
         self._said = (Pane.title(self), "")
         self.border_title = self._said[0]
 
@@ -167,7 +172,7 @@ class Pane(Widget, can_focus=True):
         self.busy = None
         self.take(verb, result)
         self._say()
-        self.refresh()
+        self.repaint()
         self.refresh_bindings()
 
     def failed(self, failure: Failed) -> None:
@@ -175,13 +180,13 @@ class Pane(Widget, can_focus=True):
         self.busy = None
         self.trouble = failure if failure.request.origin == "screen" else None
         self._say()
-        self.refresh()
+        self.repaint()
 
     def ended(self) -> None:
         """The request the pane was busy with is over, whatever came of it."""
         self.busy = None
         self._say()
-        self.refresh()
+        self.repaint()
 
     def _say(self) -> None:
         """Bring both edges up to date; each change of one redraws the pane."""
@@ -192,8 +197,35 @@ class Pane(Widget, can_focus=True):
 
     # --- drawing ------------------------------------------------------------------------------------------
 
+    def repaint(self) -> None:
+        """Draw the picture again, soon and once; only the lines that became others go to the terminal."""
+        if not self._repaints:
+            self._repaints = True
+            self.call_next(self._repaint)
+
+    def _repaint(self) -> None:
+        self._repaints = False
+        if not self.has_place:
+            self._lines = []
+            self.refresh()
+            return
+        before, self._fresh, self._fresh_size = self._lines, self.picture(), self.content_size
+        rows = changed_rows(before, lines_of(self._fresh))
+        if rows is None:
+            self.refresh()
+        elif rows:
+            width = self.content_size.width
+            self.refresh(*(Region(0, first, width, last - first) for first, last in rows))
+        else:
+            self._fresh = None
+
     def render(self) -> Drawn:
-        return Drawn(self.picture())
+        """The picture for Textual: the one that `repaint` has drawn, if it still has the pane's size."""
+        fresh, self._fresh = self._fresh, None
+        if fresh is None or self._fresh_size != self.content_size:
+            fresh = self.picture()
+        self._lines = lines_of(fresh)
+        return Drawn(fresh)
 
     def picture(self) -> Text:
         """What stands in the pane now: its picture, or why there is none."""
@@ -249,7 +281,7 @@ class SiftedPane(Pane):
             self.sift = sift
             self.sifted()
             self._say()
-            self.refresh()
+            self.repaint()
 
     def title(self) -> str:
         return f"{super().title()} · {said(self.sift)}" if self.sift else super().title()
@@ -347,7 +379,7 @@ class ListPane(SiftedPane):
             self.cursor = row
             self.moved()
             self._say()
-        self.refresh()
+        self.repaint()
 
     def action_move(self, by: int) -> None:
         self.move_to(self.cursor + by)
@@ -372,6 +404,43 @@ class ListPane(SiftedPane):
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
         self.move_to(self.cursor - 1)
+
+
+Line = tuple[str, tuple[tuple[int, int, object], ...]]
+"""A line of a picture: its text, and where which style lies on it."""
+
+
+def lines_of(picture: Text) -> list[Line]:
+    """A picture line by line; no span of a picture passes the end of its line."""
+    lines: list[Line] = []
+    spans = iter(picture.spans)
+    span = next(spans, None)
+    start = 0
+    for text in picture.plain.split("\n"):
+        end = start + len(text)
+        found = []
+        while span is not None and span.start < end:
+            found.append((span.start - start, span.end - start, span.style))
+            span = next(spans, None)
+        lines.append((text, tuple(found)))
+        start = end + 1
+    return lines
+
+
+def changed_rows(before: Sequence[Line], after: Sequence[Line]) -> list[tuple[int, int]] | None:
+    """Runs [first, last) of lines that differ; None where so many do that all may be drawn again."""
+    if len(before) != len(after):
+        return None
+    different = [row for row, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+    if 2 * len(different) > len(after):
+        return None
+    runs: list[tuple[int, int]] = []
+    for row in different:
+        if runs and runs[-1][1] == row:
+            runs[-1] = runs[-1][0], row + 1
+        else:
+            runs.append((row, row + 1))
+    return runs
 
 
 def marked_line(picture: Text, selection: str) -> int | None:

@@ -189,7 +189,7 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
         if self.plan is None and block_id != held:
             here = (n for n, case in enumerate(cases) if case.outcome.block_id == block_id)
             self.cursor = next(here, self.cursor)
-            self.refresh()
+            self.repaint()
         self.refresh_bindings()
 
     def action_bin(self, by: int) -> None:
@@ -200,12 +200,12 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
         self.bin = turn[(place + by) % len(turn)]
         self.cursor = 0
         self._say()
-        self.refresh()
+        self.repaint()
         self.look()
 
     def action_whole(self) -> None:
         self.alone = not self.alone
-        self.refresh()
+        self.repaint()
 
     def action_bins(self) -> None:
         self.bins = BINS[(BINS.index(self.bins) + 1) % len(BINS)] if self.bins in BINS else BINS[0]
@@ -223,7 +223,7 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
         self.plan = None
         self.cursor = 0
         self._say()
-        self.refresh()
+        self.repaint()
         self.refresh_bindings()
 
     def action_undo(self) -> None:

@@ -246,7 +246,7 @@ or another pace for the selected block, W makes it so. Moving in the list select
 
     def action_view(self) -> None:
         self.view = CURVES[(CURVES.index(self.view) + 1) % len(CURVES)]
-        self.refresh()
+        self.repaint()
 
     def action_read(self) -> None:
         if self.rows:
@@ -257,7 +257,7 @@ or another pace for the selected block, W makes it so. Moving in the list select
         verb, arguments = self._asks_ahead()
         self.ask(verb, origin="screen", **arguments)
         self._say()
-        self.refresh()
+        self.repaint()
         self.refresh_bindings()
 
     def copied(self) -> str:

@@ -294,7 +294,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
             self._ask_tokens()
         else:
             self.stale = True
-        self.refresh()
+        self.repaint()
 
     def action_walk(self, by: int) -> None:
         """Along the entries that the filter leaves, in the operator's order."""
@@ -351,7 +351,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
         """Another part of the map is in sight."""
         self._ask_tokens()
         self._say()
-        self.refresh()
+        self.repaint()
 
     def action_source(self) -> None:
         if self.view is not None and self.view.entries:

@@ -141,12 +141,12 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
 
     def selection_changed(self, block_id: str | None) -> None:
         self.cursor = next((n for n, c in enumerate(self.candidates) if c.block.id == block_id), self.cursor)
-        self.refresh()
+        self.repaint()
 
     def action_move(self, by: int) -> None:
         if self.show == "text" and self.search is None:
             self.text_offset = max(0, self.text_offset + by)
-            self.refresh()
+            self.repaint()
         else:
             super().action_move(by)
 
@@ -234,7 +234,7 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
         if self.frame is not None:
             self.weighing = self._weights().walked(by)
             self._say()
-            self.refresh()
+            self.repaint()
 
     def action_weigh(self, by: int) -> None:
         """Move a weight, and rank anew at once: a look, which reinforces nothing."""
@@ -280,4 +280,4 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
 
     def action_view(self) -> None:
         self.show = SHOWS[(SHOWS.index(self.show) + 1) % len(SHOWS)]
-        self.refresh()
+        self.repaint()

@@ -217,7 +217,7 @@ proposed). c carries it out in one transaction, which the overview can undo."""
         elif self.inbox is not None:
             here = enumerate(self.inbox.blocks, self.inbox.offset)
             self.cursor = next((place for place, block in here if block.id == block_id), self.cursor)
-        self.refresh()
+        self.repaint()
 
     def draw(self, canvas: Canvas) -> Text:
         if self.draft is not None:
@@ -239,7 +239,6 @@ proposed). c carries it out in one transaction, which the overview can undo."""
             canvas,
             now=self.inbox.now,
             selected=self.block_at_cursor(),
-            offset=max(0, self.cursor - self.inbox.offset),
             total=self.inbox.total,
             before=self.inbox.offset,
             oldest=self.inbox.oldest,
@@ -278,7 +277,7 @@ proposed). c carries it out in one transaction, which the overview can undo."""
         self.selection_changed(self.workstation.selected)
         self.cursor = max(0, min(self.cursor, self.rows - 1))
         self._say()
-        self.refresh()
+        self.repaint()
         self.refresh_bindings()
 
     # --- correcting the draft -----------------------------------------------------------------------------
@@ -298,7 +297,7 @@ proposed). c carries it out in one transaction, which the overview can undo."""
         edges = len(item.edges) if item is not None else 0
         place = (-1 if self.edge is None else self.edge) + by
         self.edge = None if place < 0 or not edges else min(place, edges - 1)
-        self.refresh()
+        self.repaint()
 
     def action_leave_out(self) -> None:
         """The chosen edge, else the block: out, or back in."""

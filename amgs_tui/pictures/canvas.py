@@ -38,6 +38,8 @@ _ASCII = str.maketrans(
         **dict(zip("●◉○◌◆◇•·∙…✓✗×–—−±≈Δτλθσ≥≤∞", "*@oo#o*..~vxx---~~dtlts><8", strict=True)),
         **dict(zip("“”‘’«»‹›⋯╱╲", "\"\"''<><>~/\\", strict=True)),
         **dict(zip("▖▗▘▝▚▞", ",,''\\/", strict=True)),
+        **dict.fromkeys("┏┓┗┛┣┫┳┻╋╔╗╚╝┍┑┕┙┎┒┖┚", "+"),
+        **dict(zip("■▪▬◈⏎⇧◐", "##-*|^o", strict=True)),
     }
 )
 
@@ -292,6 +294,11 @@ class Sheet(Region):
             position += 1
         style = ink(self.palette.text)
         return Text("\n".join(lines), style=style, spans=spans, no_wrap=True, overflow="crop")
+
+
+def in_ascii(text: str) -> str:
+    """A text in ASCII that takes the same cells."""
+    return text if text.isascii() else "".join(map(_plain, text))
 
 
 @lru_cache(maxsize=8192)

@@ -261,7 +261,7 @@ def _rings(
         dot = "◆" if block.is_self_component else _DOTS[min(3, max(1, result.distances.get(block.id, 1)))]
         outward = spot.start == spot.x
         # A blank on either side keeps the lines off the words.
-        label = f" {labels[block.id]} "
+        label = f"{'▸' if chosen else ' '}{labels[block.id]} "
         x = spot.start + 1 if outward else spot.start - 1
         region.put(x, spot.y, label, ink(colour, bold=chosen or fresh > 0.5))
         region.put(spot.x, spot.y, dot, ink(colour, bold=True))
@@ -351,7 +351,9 @@ def _table(
         colour = palette.relation(edge.relation_type)
         kind = clean(edge.relation_type).ljust(kind_w) if kind_w > 1 else letters[edge.relation_type]
         other = "" if near == center else str(numbers.get(near, "?"))
+        marked = selected in (near, far) and selected != center
         line: list[Piece] = [
+            ("▸" if marked else " ", ink(palette.accent, bold=True)),
             (f"{other} ".rjust(numbers_w + 1) if inner else "", muted),
             (f"{kind} ", ink(colour, bold=kind_w == 1)),
             ("▸ " if outward else "◂ ", muted),
@@ -367,7 +369,7 @@ def _table(
         if central:
             value = result.centrality.get(far, Centrality()).pagerank
             region.put(region.width - 5, row, share(value), muted, width=5, align="right")
-        if selected in (near, far) and selected != center:
+        if marked:
             region.shade(row, palette.selection)
 
 

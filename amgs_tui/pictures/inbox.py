@@ -60,7 +60,9 @@ def inbox(
         detail = max(min(rows - len(blocks) - 1, rows * 2 // 3), min(9, rows // 3))
     rows -= detail
     place = next((at for at, block in enumerate(blocks) if block.id == selected), None)
-    first = window_of(len(blocks), rows, place, offset)
+    # Pages are counted from the first block of all, wherever the part that is here begins.
+    at = None if place is None else before + place
+    first = max(0, window_of(total or len(blocks), rows, at, before + offset) - before)
     shown = blocks[first : first + rows]
     _list(sheet.part(0, 1), shown, now, selected, costs[first : first + rows])
     note = scroll_note(before + first, len(shown), total or len(blocks))

@@ -119,10 +119,14 @@ def facts_line(region: Region, y: int, facts: Sequence[Fact], *, gap: int = 3, x
 
 
 def window_of(total: int, rows: int, selected: int | None, offset: int) -> int:
-    """The first of `rows` visible items, moved as little as needed so that the selected one is among them."""
-    first = min(max(0, offset), max(0, total - rows))
-    if selected is not None and rows > 0:
-        first = min(max(first, selected - rows + 1), selected)
+    """The first of `rows` visible items: from the offset, or else the page that holds the selected one.
+
+    Page by page, not line by line: while the cursor walks down a page, nothing but the cursor moves.
+    """
+    last = max(0, total - rows)
+    first = min(max(0, offset), last)
+    if selected is not None and rows > 0 and not first <= selected < first + rows:
+        first = min(selected // rows * rows, last)
     return first
 
 

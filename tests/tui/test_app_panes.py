@@ -7,6 +7,7 @@ from __future__ import annotations
 from textual.widgets import Input
 
 from amgs_tui.messages import Answer, Finished, Request
+from amgs_tui.panes.base import Line, changed_rows
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.frame import FramePane
@@ -667,3 +668,26 @@ async def test_branches_are_begun_and_compared_by_choosing() -> None:
         await driven.press("enter")
         asked = next(call for call in world.calls if call.verb == "focus diff")
         assert (asked.arguments["ours"], asked.arguments["theirs"]) == ("main", "b1")
+
+
+# --- drawing ----------------------------------------------------------------------------------------------
+
+
+async def test_a_key_draws_only_the_lines_that_became_others() -> None:
+    async with drive(World(raw=40), (120, 40)) as driven:
+        await driven.press("down")
+        inbox, drawn = driven.app.pane("inbox"), []
+        whole = inbox.refresh
+        inbox.refresh = lambda *regions, **how: drawn.append(regions) or whole(*regions, **how)  # type: ignore[method-assign, func-returns-value]
+        await driven.press("down")
+        lines = sum(region.height for regions in drawn for region in regions)
+        assert all(drawn) and 2 <= lines < inbox.content_size.height // 2
+        assert sum("┃▸" in line for line in driven.lines) == 1
+
+
+def test_lines_that_differ_are_found_and_too_many_are_all() -> None:
+    lines: list[Line] = [(text, ()) for text in "abcdef"]
+    other: list[Line] = [(text, ()) for text in "aXXdeX"]
+    assert changed_rows(lines, lines) == []
+    assert changed_rows(lines, other) == [(1, 3), (5, 6)]
+    assert changed_rows(lines, [("z", ())] * 6) is None and changed_rows(lines, lines[:3]) is None

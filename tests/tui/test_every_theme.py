@@ -1,0 +1,141 @@
+"""Every theme on every pane; and nothing that is told is told by colour alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from amgs_tui.pictures import (
+    calibration,
+    decay,
+    focus,
+    forecasts,
+    frame,
+    graph,
+    inbox,
+    overview,
+    recalibration,
+)
+from amgs_tui.pictures.canvas import Canvas
+from amgs_tui.themes import load_all, shipped_folder
+from amgs_tui.widgets.arrangement import PANES
+from tests.tui import picture_samples as samples
+from tests.tui.app_drive import Drive, drive
+from tests.tui.app_world import World
+from tests.tui.test_app_panes import opened
+
+THEMES = tuple(load_all((shipped_folder(),))[0])
+CANVAS = Canvas(140, 44)
+FRAME = samples.frame()
+NEAR = samples.neighbourhood()
+RAW = samples.raw_blocks(20)
+VIEW = samples.focus_view(24_000)
+FORECAST = samples.forecast()
+
+
+async def lived_in(driven: Drive) -> None:
+    """Something in every pane."""
+    await opened(driven)
+    await driven.press("full_stop", "home", "right")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+async def test_every_pane_is_drawn_in_every_theme(theme: str) -> None:
+    async with drive(World(consolidated=8), (200, 60), theme=theme) as driven:
+        await lived_in(driven)
+        assert driven.app.theme == theme and set(driven.app.body.shown) == set(PANES)
+        assert "✗ A fault" not in driven.text
+        for number, name in enumerate(PANES, 1):
+            await driven.press(str(number), "z")
+            assert driven.app.body.shown == (name,) and "✗ A fault" not in driven.text
+            assert len(driven.app.pane(name).copied().strip()) > 80
+            await driven.press("z")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+async def test_the_pane_with_the_keys_is_told_by_its_frame(theme: str) -> None:
+    async with drive(World(consolidated=8), (200, 60), theme=theme) as driven:
+        for number, name in enumerate(PANES, 1):
+            await driven.press(str(number))
+            region = driven.app.pane(name).region
+            assert driven.lines[region.y][region.x] == "┏"
+            assert driven.text.count("┏") == 1
+
+
+async def test_a_terminal_that_knows_ascii_alone_gets_nothing_else() -> None:
+    async with drive(World(consolidated=8), (200, 60), symbols="ascii") as driven:
+        await lived_in(driven)
+        assert driven.text.isascii()
+        await driven.press("question_mark")
+        assert driven.text.isascii()
+        await driven.press("escape", "F")
+        assert driven.text.isascii()
+
+
+async def test_other_signs_take_hold_on_the_whole_screen_at_once() -> None:
+    async with drive(World(consolidated=8), (120, 40)) as driven:
+        assert not driven.text.isascii()
+        driven.app.use_symbols("ascii")
+        await driven.settle()
+        assert driven.text.isascii()
+
+
+Draw = Callable[[], str]
+TOLD: dict[str, tuple[Draw, Draw]] = {
+    "the row in the inbox": (
+        lambda: inbox.inbox(RAW, CANVAS, now=samples.NOW, selected=RAW[1].id).plain,
+        lambda: inbox.inbox(RAW, replace(CANVAS, height=12), now=samples.NOW, selected=RAW[2].id).plain,
+    ),
+    "the candidate": (
+        lambda: frame.frame(FRAME, CANVAS, selected=FRAME.candidates[0].block.id, show="candidates").plain,
+        lambda: frame.frame(FRAME, CANVAS, selected=FRAME.candidates[2].block.id, show="candidates").plain,
+    ),
+    "the neighbour": (
+        lambda: graph.neighbourhood(replace(NEAR, centrality={}), CANVAS, selected=NEAR.blocks[3].id).plain,
+        lambda: graph.neighbourhood(replace(NEAR, centrality={}), CANVAS, selected=NEAR.blocks[4].id).plain,
+    ),
+    "the forecast row": (
+        lambda: decay.forecast(FORECAST, CANVAS, selected=FORECAST.rows[0].block.id).plain,
+        lambda: decay.forecast(FORECAST, CANVAS, selected=FORECAST.rows[2].block.id).plain,
+    ),
+    "the bin": (
+        lambda: calibration.calibration(samples.reliability(), CANVAS, now=samples.NOW, chosen=5).plain.split(
+            "\n"
+        )[-2],
+        lambda: calibration.calibration(samples.reliability(), CANVAS, now=samples.NOW, chosen=6).plain.split(
+            "\n"
+        )[-2],
+    ),
+    "the forecast": (
+        lambda: forecasts.forecasts(samples.cases(), CANVAS, now=samples.NOW, cursor=1).plain,
+        lambda: forecasts.forecasts(samples.cases(), CANVAS, now=samples.NOW, cursor=2).plain,
+    ),
+    "the change of a plan": (
+        lambda: recalibration.plan(samples.recalibration(), CANVAS, cursor=1).plain,
+        lambda: recalibration.plan(samples.recalibration(), CANVAS, cursor=2).plain,
+    ),
+    "a curve that is left out": (
+        lambda: recalibration.plan(samples.recalibration(), CANVAS).plain.split("\n")[3],
+        lambda: recalibration.plan(samples.recalibration(), CANVAS).plain.split("\n")[4].replace("31", "42"),
+    ),
+    "the entry": (
+        lambda: focus.lod_map(VIEW, CANVAS, selected=10).plain,
+        lambda: focus.lod_map(VIEW, CANVAS, selected=40).plain,
+    ),
+    "what was undone": (
+        lambda: overview.overview(samples.status(), CANVAS, operations=samples.operations()[:1]).plain,
+        lambda: (
+            overview.overview(
+                samples.status(), CANVAS, operations=(replace(samples.operations()[0], undone=True),)
+            ).plain
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_it_is_told_without_colour(name: str) -> None:
+    one, other = TOLD[name]
+    assert one() != other()

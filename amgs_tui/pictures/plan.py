@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from amgs.decay import profile_name
-from amgs.lifecycle.revise import Draft, ItemEdit, far_end
 from amgs.model import ConsolidationItem, ConsolidationPlan, Edge
 from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, cut, ink, width_of
 from amgs_tui.pictures.marks import Fact, facts_line, gauge_pieces, scroll_note, wrap
 from amgs_tui.pictures.notice import notice
 from amgs_tui.pictures.words import half_life, plural, share, short_id
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.revise import Draft, ItemEdit
 
 _PREVIEW = 3
 """Lines of the chosen block's text, where there is room."""
@@ -54,6 +57,8 @@ def plan(
     blocks. titles: by block id, for the far ends of edges. shown: the places of the items that are listed, in their
     order; None for all.
     """
+    from amgs.lifecycle.revise import Draft  # the engine is not loaded for a picture's import
+
     draft = Draft(result) if isinstance(result, ConsolidationPlan) else result
     if draft is None or not draft.proposed.items:
         return notice(
@@ -166,7 +171,7 @@ def _columns(width: int) -> int:
 def _item(region: Region, row: _Row, names: _Names) -> None:
     palette = region.palette
     item = row.item
-    corrected = row.edit != ItemEdit(row.edit.block_id)
+    corrected = row.edit != type(row.edit)(row.edit.block_id)
     sign = "▸" if row.chosen else "✗" if row.out else "~" if corrected else "+"
     region.put(0, 0, sign, ink(palette.accent if row.chosen or corrected else palette.good, bold=True))
     title_w = min(60, max(10, region.width // 3))
@@ -237,6 +242,8 @@ def _becomes(region: Region, row: _Row, title_w: int) -> None:
 def _edge(region: Region, row: _Row, number: int, edge: Edge, names: _Names) -> None:
     palette = region.palette
     outward = edge.source_id == row.proposed.block.id
+    from amgs.lifecycle.revise import far_end
+
     far = far_end(row.proposed, edge)
     dropped = edge.key in row.edit.dropped
     gone = dropped or row.out or far in row.left_out

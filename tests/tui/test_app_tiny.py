@@ -82,7 +82,9 @@ async def test_from_a_folder_of_notes_to_a_stepped_decode(tmp_path: Path, notes:
         assert focus.why is not None and focus.why.entry.position == 0
         await driven.press("5")
         assert "1 of" in driven.text and "A fault in this picture" not in driven.text
-        await driven.press("7", "U")
+        await driven.press("7")
+        await driven.press("U")
+        await driven.press("y")
         assert "4 raw" in driven.lines[0]
 
 

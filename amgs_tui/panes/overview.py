@@ -130,10 +130,8 @@ changes. U takes the change under the cursor back, after a question; changes tha
         chosen = self.chosen
         if chosen is None or chosen.undone:
             return
-        blocks, edges = f"{chosen.blocks:,} blocks", f"{chosen.edges:,} edges"
-        words = (
-            f"#{chosen.id} {chosen.kind}: {chosen.summary}. {blocks} and {edges} go back to what they were."
-        )
+        blocks, edges = plural(chosen.blocks, "block"), plural(chosen.edges, "edge")
+        words = f"#{chosen.id} {chosen.kind}: {chosen.summary}. {blocks} and {edges} become what they were."
 
         def answered(yes: bool | None) -> None:
             if yes:

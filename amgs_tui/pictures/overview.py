@@ -88,7 +88,7 @@ def overview(
     listed = operations if shown is None else [operations[place] for place in shown]
     journal = _Journal(listed, len(operations), status.now, cursor)
     if rest.width >= 76:
-        left = rest.width // 2 - 1
+        left = rest.width // 2 - 1 if rest.width >= 100 else rest.width * 11 // 20
         _sides(rest.part(0, 0, left), status, health)
         _operations(rest.part(left + 2, 0), journal)
     elif rest.height >= 9:

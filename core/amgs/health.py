@@ -108,7 +108,7 @@ def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
     if not edges:
         return HealthLine("graph", "act", f"{blocks:,} blocks and no edge", "enhance --dry-run")
     loose = alone / blocks >= _SPLIT or faded / edges >= _SPLIT
-    told = f"{edges:,} edges, {faded / edges:.0%} faded, {alone:,} blocks alone"
+    told = f"{alone:,} blocks alone, {faded / edges:.0%} of {edges:,} edges faded"
     return HealthLine(
         "graph", "watch" if loose else "well", told, "enhance --dry-run" if loose else "graph stats"
     )
@@ -119,7 +119,7 @@ def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
     if not blocks:
         return HealthLine("decay", "unknown", "no blocks yet", "consolidate")
     alive = blocks - ahead.already_below
-    told = f"{alive:,} of {blocks:,} alive, {ahead.falling:,} fall in {ahead.days:g} days"
+    told = f"{ahead.falling:,} fall in {ahead.days:g} days, {alive:,} of {blocks:,} alive"
     return HealthLine(
         "decay", "watch" if ahead.falling else "well", told, f"decay forecast --days {ahead.days:g}"
     )
@@ -151,7 +151,7 @@ def of_budget(last: Assembly | None) -> HealthLine:
     if last is None:
         return HealthLine("budget", "unknown", "no frame yet", "frame assemble SESSION")
     share = last.tokens / max(1, last.budget)
-    told = f"{last.name} {last.tokens:,} of {last.budget:,} tok, {len(last.selected):,} blocks"
+    told = f"{last.tokens:,} of {last.budget:,} tok, {len(last.selected):,} blocks in {last.name}"
     return HealthLine("budget", "watch" if share >= _FULL else "well", told, "frame history")
 
 

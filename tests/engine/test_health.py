@@ -35,19 +35,17 @@ def test_a_living_memory_is_counted_side_by_side() -> None:
         assert side(memory, "consolidation").told == "today"
         graph = side(memory, "graph")
         touched = {end for edge in memory.edges() for end in (edge.source_id, edge.target_id)}
-        assert (
-            f"{len(memory.edges())} edges" in graph.told
-            and f"{blocks - len(touched)} blocks alone" in graph.told
-        )
+        assert f"of {len(memory.edges())} edges" in graph.told
+        assert f"{blocks - len(touched)} blocks alone" in graph.told
         ahead = memory.lifecycle.forecast(days=7)
         decay = side(memory, "decay")
         assert (
-            decay.told == f"{blocks - ahead.already_below} of {blocks} alive, {ahead.falling} fall in 7 days"
+            decay.told == f"{ahead.falling} fall in 7 days, {blocks - ahead.already_below} of {blocks} alive"
         )
         assert decay.standing == ("watch" if ahead.falling else "well")
         assert side(memory, "budget").standing == "unknown"
         frame = memory.assemble("ATTENTION", query="owl")
-        assert f"ATTENTION {frame.tokens}" in side(memory, "budget").told
+        assert f"{frame.tokens} of" in side(memory, "budget").told
         assert side(memory, "calibration").standing == "unknown"
         memory.feedback(frame.selected[0].block.id, useful=True)
         assert "Brier" in side(memory, "calibration").told
@@ -58,7 +56,7 @@ def test_edges_that_faded_and_findings_that_wait_are_said() -> None:
         for edge in memory.edges():
             assert edge.decay_lambda > 0
         memory.clock = type(memory.clock)(NOW + timedelta(days=40_000))  # type: ignore[call-arg]
-        assert "100% faded" in side(memory, "graph").told and side(memory, "graph").standing == "watch"
+        assert "100% of" in side(memory, "graph").told and side(memory, "graph").standing == "watch"
     assert health.of_review(2).standing == "watch" and health.of_review(0).standing == "well"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -141,8 +142,9 @@ def train(
 ) -> LensTrainingState:
     """Solves the features' weights, then runs the steps that are left: attention learns what they leave.
 
-    The net ends with the weights that ranked the held-out snapshots best, which may be those of before the first
-    step. What `progress` raises stops the run between two steps. Raises TextError when there is nothing to train on.
+    The net ends with the weights that ranked the held-out snapshots best. Attention has to beat the solved features
+    alone by the standard error of theirs, or they are kept without it. What `progress` raises stops the run between
+    two steps. Raises TextError when there is nothing to train on.
     """
     if not measured or (settings.warm_steps and not warm):
         raise TextError("There are no labels to train on.", way_out="Run `focus label` first.")
@@ -151,7 +153,9 @@ def train(
         with torch.no_grad():
             state.net.weights.copy_(solved(warm, measured))
         if held_out:
-            state.keep(examine(state.net, held_out)["spearman_within"])
+            solved_alone = examine(state.net, held_out)
+            state.keep(solved_alone["spearman_within"])
+            state.best_figure += solved_alone["error_within"]
     while state.step < settings.steps:
         for group in state.optimizer.param_groups:
             group["lr"] = _rate(settings, state.step)
@@ -171,9 +175,9 @@ def train(
 
 
 def examine(net: LensNet, examples: Sequence[LensExample]) -> dict[str, float]:
-    """Spearman of predicted and measured worth: of all labels together, and as the mean over snapshots; and the
-    share of the measured worth that the best third by prediction holds, of what the best third holds; and, within
-    a snapshot, of sets of blocks.
+    """Spearman of predicted and measured worth: of all labels together, and as the mean over snapshots with its
+    standard error, and so of sets of blocks; and the share of the measured worth that the best third by prediction
+    holds, of what the best third holds.
     """
     net.eval()
     predicted, found, within, caught, joint = [], [], [], [], []
@@ -196,6 +200,7 @@ def examine(net: LensNet, examples: Sequence[LensExample]) -> dict[str, float]:
     return {
         "spearman": spearman(torch.cat(predicted), torch.cat(found)),
         "spearman_within": sum(within) / max(1, len(within)),
+        "error_within": statistics.stdev(within) / len(within) ** 0.5 if len(within) > 1 else 0.0,
         "caught": share,
         "spearman_joint": sum(joint) / max(1, len(joint)),
     }

@@ -48,14 +48,14 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
         shown(
             "enter", "whole", "list", "calibration.list", "The forecasts over the whole pane, or beside it"
         ),
-        shown("f", "group", "of", "calibration.groups", "One frame, category or type of edge, or all"),
         shown(
             "c",
             "calibrate",
-            "calibrate",
+            "plan",
             "calibration.calibrate",
             "Plan how outcomes would move confidences; then carry the plan out",
         ),
+        shown("f", "group", "group", "calibration.groups", "One frame, category or type of edge, or all"),
         shown("d", "drop", "back", "calibration.drop", "Leave the plan; nothing has happened"),
         shown("U", "undo", "undo", "calibration.undo", "Take the recalibration back that was just made"),
         shown("b", "bins", "bins", "calibration.bins", "5, 10 or 20 steps of the forecast"),

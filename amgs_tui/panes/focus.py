@@ -80,7 +80,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
             "zoom(1)",
             "zoom",
             "focus.zoom_in",
-            "A level deeper: 32 times fewer tokens, the last time with their text",
+            "A level deeper: 32 times fewer tokens, at last their text",
             key_display="+",
         ),
         shown("minus", "zoom(-1)", "zoom", "focus.zoom_out", "A level out: 32 times more tokens"),

@@ -382,4 +382,5 @@ def column_note(cut: Columns, axis: Axis) -> str:
     if axis == "context":
         seen = int(cut.last[-1]) - int(cut.first[0])
         return "1 entry a column" if seen <= cut.width else f"{seen / cut.width:.1f} entries a column"
-    return f"1 column = {count(max(1, round(float(cut.ends[0] - cut.starts[0]))))} tok"
+    wide = float(cut.ends[0] - cut.starts[0])
+    return f"1 column = {count(round(wide))} tok" if wide >= 1 else f"{1 / wide:.1f} columns = 1 tok"

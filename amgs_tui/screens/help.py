@@ -26,6 +26,7 @@ def help_page(pane: Pane | None, bindings: dict[str, ActiveBinding]) -> Content:
     if pane is not None:
         pieces += [pane.PURPOSE.strip().replace("\n", " "), "\n"]
         own = [active for active in bindings.values() if active.node is pane]
+        own.sort(key=lambda active: not active.binding.show)  # what the key bar shows comes first
         pieces += [("\nKeys of this pane\n", "bold $accent"), *_table(own)]
     if isinstance(pane, SiftedPane) and pane.NAME in LISTINGS:
         told = ROWS.format(fields=", ".join(pane.listing.fields), sorts=", ".join(pane.listing.sorts))

@@ -9,6 +9,7 @@ blocks, with the greatest 2^k that the lifetime holds, and everything is weighed
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,9 +35,14 @@ Vectors = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Weighted words, their total by idf, and a centred mean embedding (d,)."""
+    """Weighted words, weighted pairs of words that stand beside each other, the total of both, and a centred
+    mean embedding (d,).
+
+    A name is several tokens as a rule, each of them common: only side by side they are the name.
+    """
 
     words: dict[int, float]
+    pairs: dict[tuple[int, int], float]
     total: float
     centre: Vectors
 
@@ -79,9 +85,14 @@ class SpanIndex:
         for word, weight in zip(numbers.tolist(), (np.asarray(weights) * idf).tolist(), strict=True):
             if weight > 0:
                 words[word] = max(weight, words.get(word, 0.0))
+        pairs: dict[tuple[int, int], float] = {}
+        for pair in itertools.pairwise(numbers.tolist()):
+            if all(word in words for word in pair):
+                pairs[pair] = sum(words[word] for word in pair) / 2
         ids = np.asarray(tokens, np.int64)
         summed = self._summed(ids, np.asarray(weights) * self._weights(ids))
-        return Query(words, sum(words.values()), self._centred(summed[None])[0])
+        total = math.fsum(words.values()) + math.fsum(pairs.values())
+        return Query(words, pairs, total, self._centred(summed[None])[0])
 
     def similarity(self, query: Query, nodes: Sequence[NodeRef]) -> Vectors:
         """(nodes,) cosine in [-1, 1] between the query's and each node's mean embedding; else 0."""
@@ -95,16 +106,16 @@ class SpanIndex:
         return cosines
 
     def lexical(self, query: Query, nodes: Sequence[NodeRef]) -> Vectors:
-        """(nodes,) in [0, 1]: the share of the query's words, by idf, in the best block of each node.
+        """(nodes,) in [0, 1]: the share of the query's words and pairs, by idf, in the best block of each node.
 
-        What is said does not end with a block: of the blocks that hold most, those beside them have nearly
-        what stands in the half block on each side of their common edge.
+        Pairs are looked for in the blocks that hold most words. What is said does not end with a block: the
+        blocks beside those have nearly what stands in the half block on each side of their common edge.
         """
         if not query.total:
             return np.zeros(len(nodes))
         blocks, found = self._postings.search(query.words)
-        beside, shared = self._across(query, blocks, found)
-        blocks, found = np.concatenate([blocks, beside]), np.concatenate([found, shared])
+        looked, held = self._closely(query, blocks, found)
+        blocks, found = np.concatenate([blocks, looked]), np.concatenate([found, held])
         order = np.argsort(blocks, kind="stable")
         blocks, found = blocks[order], found[order]
         ranges = np.array([self._block_range(node) for node in nodes], np.int64).reshape(-1, 2)
@@ -112,21 +123,27 @@ class SpanIndex:
         best = [found[low:high].max(initial=0.0) for low, high in cuts]
         return np.array(best) / query.total
 
-    def _across(self, query: Query, blocks: Numbers, found: Vectors) -> tuple[Numbers, Vectors]:
-        """(m,) blocks and (m,) the summed weight of the query's words around one of their edges, for the
-        edges of the blocks that hold most.
-        """
+    def _closely(self, query: Query, blocks: Numbers, found: Vectors) -> tuple[Numbers, Vectors]:
+        """(m,) blocks that hold most and those beside them, (m,) what the query finds in them word by word."""
         size, total = self.tree.block_size, self._postings.blocks
-        best = blocks[np.lexsort((-blocks, -found))[:LOOKED_AT]]
-        edges = np.unique(np.concatenate([best, best + 1]))
-        edges = edges[(edges > 0) & (edges < total)]
-        shared = np.zeros(len(edges))
-        for place, edge in enumerate(edges.tolist()):
-            around = self.tree.tokens(edge * size - size // 2, edge * size + size // 2)
-            words = set(self._postings.words_of(np.asarray(around, np.int64)).tolist())
-            # exact, because word numbers, and so their order, depend on what came first
-            shared[place] = ACROSS * math.fsum(query.words.get(word, 0.0) for word in words)
-        return np.concatenate([edges - 1, edges]), np.concatenate([shared, shared])
+        best = np.sort(blocks[np.lexsort((-blocks, -found))[:LOOKED_AT]])
+        looked, held = [], []
+        for block in best.tolist():
+            looked.append(block)
+            held.append(self._held(query, block * size, (block + 1) * size))
+        for edge in np.unique(np.concatenate([best, best + 1])).tolist():
+            if 0 < edge < total:
+                around = self._held(query, edge * size - size // 2, edge * size + size // 2)
+                looked += [edge - 1, edge]
+                held += [ACROSS * around] * 2
+        return np.array(looked, np.int64), np.array(held, np.float64)
+
+    def _held(self, query: Query, start: int, end: int) -> float:
+        """The weight of the query's words and pairs in tokens [start, end)."""
+        numbers = self._postings.words_of(np.asarray(self.tree.tokens(start, end), np.int64)).tolist()
+        # exact sums, because word numbers, and so their order, depend on what came first
+        words = math.fsum(query.words.get(word, 0.0) for word in set(numbers))
+        return words + math.fsum(query.pairs.get(pair, 0.0) for pair in set(itertools.pairwise(numbers)))
 
     def _begin(self) -> None:
         """Nothing known yet; words keep their numbers, which others may hold."""

@@ -74,6 +74,16 @@ def test_the_block_behind_the_words_asked_for_counts_nearly_as_they_do() -> None
         assert found[NodeRef(1, held + 1)] == (0.95 if beside else 0.0)
 
 
+def test_a_name_of_two_tokens_is_found_where_they_stand_side_by_side() -> None:
+    tree = tree_of("abab" * 5, "xabqbaab", "abab", "bxqa", "abab" * 5)
+    index = SpanIndex(tree)
+    index.sync()
+    query = index.query(MODEL.encode("xq"), [1.0, 1.0])
+    apart, together = index.lexical(query, [NodeRef(1, 5), NodeRef(1, 8)])
+    assert together == 1.0
+    assert apart == pytest.approx(2 / 3)
+
+
 @pytest.mark.parametrize("text", ["", "a", "aaaa" * 40, "ab" * 60])
 def test_where_all_is_alike_nothing_is_asked(text: str) -> None:
     _, values = scored(tree_of(text), "ab")

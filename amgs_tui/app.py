@@ -21,6 +21,7 @@ from amgs_tui.engine_worker import Execute, run_through_registry
 from amgs_tui.keys import EVERYWHERE
 from amgs_tui.messages import Finished
 from amgs_tui.panes.base import FILTER, SiftedPane
+from amgs_tui.pauses import settling, short_pauses
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.knowledge import complete, explain
 from amgs_tui.widgets.prompt import LineInput, Prompt
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
     from amgs_tui.screens.finder import Finder
     from amgs_tui.verbs.registry import Registry
 
-SWITCH_SECONDS: Final = 0.001
-"""The interpreter's switch interval while the engine works: the screen gets its turn sooner than by default
-(5 ms).
-"""
 SEEN_ANYHOW: Final = frozenset(
     {
         "select",
@@ -279,14 +276,12 @@ def run(open_session: Callable[[], Any], **options: Any) -> int:
 
     open_session: makes the Session; called in the engine's thread. options: store_name, theme,
     theme_folders, symbols."""
-    app = Workstation(open_session, **options)
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_SECONDS)
-    try:
-        app.run()
-    finally:
-        if not app.engine.close(timeout=PATIENCE_AT_THE_DOOR):
-            sys.stderr.write("amgs: stopping what still runs …\n")
-            app.engine.close()
-        sys.setswitchinterval(before)
+    app = Workstation(open_session, execute=settling(run_through_registry), **options)
+    with short_pauses():
+        try:
+            app.run()
+        finally:
+            if not app.engine.close(timeout=PATIENCE_AT_THE_DOOR):
+                sys.stderr.write("amgs: stopping what still runs …\n")
+                app.engine.close()
     return app.return_code or 0

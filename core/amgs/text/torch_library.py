@@ -1,0 +1,29 @@
+"""Opening torch's library before torch is imported, so that the interpreter is free meanwhile."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def open_ahead() -> bool:
+    """Load the shared library of torch, which takes a fifth of a second or more; whether it was.
+
+    An import does the same with the interpreter held: no other thread runs until the loader is done. A call through
+    ctypes lets it go. Where this cannot be done (another system, no torch, loaded already) nothing happens: the import
+    that follows does it, or says what is missing.
+    """
+    if sys.platform != "linux" or "torch" in sys.modules:
+        return False
+    with suppress(AttributeError, OSError, ValueError):
+        spec = find_spec("torch")
+        folders = spec.submodule_search_locations if spec is not None else None
+        library = Path(next(iter(folders or ()), "")) / "lib" / "libtorch_cpu.so"
+        opens = ctypes.CDLL(None).dlopen
+        opens.restype, opens.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_int]
+        return library.is_file() and bool(opens(os.fsencode(library), os.RTLD_NOW | os.RTLD_LOCAL))
+    return False

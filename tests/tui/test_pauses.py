@@ -1,0 +1,54 @@
+"""What holds the screen is kept short while it runs, and is as it was afterwards."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import types
+
+import pytest
+
+from amgs.model import Progress
+from amgs_tui.messages import Answer, Request
+from amgs_tui.pauses import FULL_EVERY, MANY_MODULES, settling, short_pauses
+
+
+def test_collections_and_turns_are_as_before_when_the_screen_is_left() -> None:
+    before = gc.get_threshold(), sys.getswitchinterval()
+    with pytest.raises(KeyError), short_pauses():
+        assert gc.get_threshold()[2] == FULL_EVERY and sys.getswitchinterval() < before[1]
+        gc.freeze()
+        raise KeyError
+    assert (gc.get_threshold(), sys.getswitchinterval()) == before and not gc.get_freeze_count()
+
+
+@pytest.mark.parametrize(("modules", "settles"), [(MANY_MODULES, True), (3, False)])
+def test_a_library_that_was_imported_is_not_searched_for_garbage_again(
+    monkeypatch: pytest.MonkeyPatch, modules: int, settles: bool
+) -> None:
+    def loads(_session: object, _request: Request, _progress: Progress) -> Answer:
+        for number in range(modules):
+            monkeypatch.setitem(sys.modules, f"invented_{number}", types.ModuleType(f"invented_{number}"))
+        return Answer("status")
+
+    with short_pauses():
+        assert settling(loads)(None, Request(1, "status"), Progress()).verb == "status"
+        assert bool(gc.get_freeze_count()) is settles
+
+
+def test_torch_is_imported_after_its_library_was_opened_and_works() -> None:
+    code = (
+        "from amgs.text.torch_library import open_ahead\n"
+        "import sys; first = open_ahead(); assert 'torch' not in sys.modules\n"
+        "import torch; assert not open_ahead()\n"
+        "print(first == sys.platform.startswith('linux'), int((torch.ones(3) @ torch.ones(3)).item()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": ":".join(sys.path)},
+    )
+    assert done.stdout.split() == ["True", "3"]

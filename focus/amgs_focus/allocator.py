@@ -117,7 +117,7 @@ class _Pass:
                 self.act(expands.pop(0))
             elif expands and not self.affordable(expands[0], [*collapses, *spare], most - applied):
                 unit = expands.pop(0)
-                self.decide(unit, "budget", f"it needs {unit.cost}, {max(0, self.now.room)} are free")
+                self.decide(unit, "budget", f"it needs {unit.cost}, {self.free_for_it()}")
                 continue
             elif expands and collapses:
                 self.act(collapses.pop(0))
@@ -139,6 +139,11 @@ class _Pass:
         worth = [payer for payer in payers if unit.asked or unit.score - payer.score > self.margin]
         refunds = sum(-payer.cost for payer in worth[: left - 1])
         return (self.now.free if unit.asked else self.now.room) + refunds >= unit.cost
+
+    def free_for_it(self) -> str:
+        """What an expansion may take of the free positions, in words."""
+        room, kept = max(0, self.now.room), self.now.context.free - max(0, self.now.room)
+        return f"{room} are free" + (f" beside the {kept} for tokens to come" if kept > 0 else "")
 
     @property
     def margin(self) -> float:

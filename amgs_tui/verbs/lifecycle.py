@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 @verb("ingest", summary="Take a text, a file or a folder into the inbox.", long=True, writes=True)
 def ingest(
     session: Session,
-    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The text of one new block.")] = None,
+    text: Annotated[
+        str | None,
+        typer.Argument(metavar="TEXT", help="The text of one new block, or the path of a folder or a file."),
+        Takes("file"),
+    ] = None,
     *,
     file: Annotated[
         Path | None, typer.Option("--file", metavar="FILE", help="A markdown file."), Takes("file")
@@ -37,13 +41,17 @@ def ingest(
 ) -> IngestReport:
     """Add raw blocks to the inbox: hashed, dated, written, and nothing more; `consolidate` does the rest.
 
-    Without TEXT, --file or --batch the session's corpus is taken. A block that is already known is not added
+    A TEXT that is the path of a folder or a file which is there stands for it. Without TEXT, --file or --batch the
+    session's corpus is taken. A block that is already known is not added
     again.
     """
     if sum(given is not None for given in (text, file, batch)) > 1:
         raise UsageError("TEXT, --file and --batch exclude each other.", way_out="Give one of them.")
     if text is not None:
-        return session.memory.ingest_text(text)
+        path = _path_of(text)
+        if path is None:
+            return session.memory.ingest_text(text)
+        file, batch = (None, path) if path.is_dir() else (path, None)
     if file is not None:
         return session.memory.ingest_file(file)
     if batch is not None:
@@ -51,6 +59,17 @@ def ingest(
     memory = session.memory
     session.enter_corpus()
     return memory.ingest_folder(session.corpus.path, progress)
+
+
+def _path_of(text: str) -> Path | None:
+    """The folder or the file that a text names: one that is there, written as a path."""
+    if "\n" in text or not ("/" in text or text.endswith(".md")):
+        return None
+    path = Path(text.strip()).expanduser()
+    try:
+        return path if path.exists() else None
+    except OSError:  # longer than any name
+        return None
 
 
 @verb("inbox list", summary="List what waits to be consolidated.", pane="inbox")

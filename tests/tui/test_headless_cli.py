@@ -278,3 +278,17 @@ def test_help_is_cheap() -> None:
     )
     assert done.stderr.strip() == "[]"
     assert "consolidate" in done.stdout
+
+
+def test_a_path_where_a_text_is_asked_stands_for_the_folder_or_the_file(amgs: Amgs, tmp_path: Path) -> None:
+    folder = tmp_path / "more"
+    folder.mkdir()
+    for name in ("one.md", "two.md"):
+        (folder / name).write_text(f"# {name}\n\nThe lamp of {name} was lit.\n", encoding="utf-8")
+    assert amgs("ingest", str(folder / "one.md"), "--format", "json") == 0
+    assert len(json.loads(amgs.out)["added"]) == 1
+    assert amgs("ingest", str(folder), "--format", "json") == 0
+    assert len(json.loads(amgs.out)["added"]) == 1
+    assert amgs("ingest", "neither/here nor/there", "--format", "json") == 0
+    assert amgs("block", "find", "neither", "--format", "json") == 0
+    assert json.loads(amgs.out)["blocks"][0]["content"] == "neither/here nor/there"

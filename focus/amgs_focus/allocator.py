@@ -192,15 +192,22 @@ class _Pass:
         return max(KEPT * (1 + unit.score), unit.score + self.margin)
 
     def best(self, gates: tuple[Gate, ...], n_diff: int | None) -> frozenset[NodeRef]:
-        """The nodes to have open. Where nothing fits, those that are: room is made afterwards."""
-        fixed = self.now.context.used - sum(gate.cost for gate in gates if gate.opened)
+        """The nodes to have open. Where nothing fits, or nothing would be opened that is worth the room for the
+        tokens to come, those that are: room is made afterwards.
+        """
+        opened = frozenset(gate.node for gate in gates if gate.opened)
+        used = self.now.context.used
+        fixed = used - sum(gate.cost for gate in gates if gate.opened)
         asked = any(gate.gain == ASKED for gate in gates)
-        spare = self.now.free if asked else max(self.now.room, min(0, self.now.free))
-        room = self.now.context.used + spare - fixed
-        try:
-            return solve(gates, room, self.now.context.block_size, n_diff)
-        except BudgetError:
-            return frozenset(gate.node for gate in gates if gate.opened)
+        for spare in (self.now.free,) if asked else (self.now.room, self.now.free):
+            try:
+                found = solve(gates, used + spare - fixed, self.now.context.block_size, n_diff)
+            except BudgetError:
+                continue
+            if asked or found - opened or self.now.free < 0:
+                return found
+            break
+        return opened
 
     def act(self, unit: Unit, detail: str = "") -> None:
         """Carry out one unit, note its cooldown, and hand its score on to what took its place."""
@@ -232,12 +239,15 @@ class _Pass:
         if trial.now.context.used <= limit:
             self.make_room(limit, "to make room for what the operator asked for", spared=unit.node)
 
-    def make_room(self, limit: int, detail: str, *, spared: NodeRef | None = None) -> None:
+    def make_room(
+        self, limit: int, detail: str, *, spared: NodeRef | None = None, gently: bool = False
+    ) -> None:
         """Collapse the least wanted groups until at most `limit` positions are used, thresholds or not.
 
         Pinned, cooling and stale groups come last, in that spirit: the budget is the one promise that has
-        to hold. spared: what the room is for; nothing above it is collapsed, and nothing pinned. Raises
-        BudgetError when even the coarsest form is too large for the window.
+        to hold. spared: what the room is for; nothing above it is collapsed, and nothing pinned. gently: only
+        as far as none of those have to be touched. Raises BudgetError when even the coarsest form is too large
+        for the window.
         """
         while self.now.context.used > limit:
             choices = []
@@ -251,14 +261,10 @@ class _Pass:
                 score = sum(self.scores.get(entry.node, 0.0) for entry in members) / len(members)
                 cost = context.slots - sum(entry.cost for entry in members)
                 unit = Unit(parent, "collapse", score, cost)
-                if cost < 0:
-                    awkward = (
-                        self.now.pinned(parent),
-                        tree.is_stale(parent),
-                        self.now.cooling(unit) is not None,
-                    )
+                awkward = (self.now.pinned(parent), tree.is_stale(parent), self.now.cooling(unit) is not None)
+                if cost < 0 and not (gently and any(awkward)):
                     choices.append(((*awkward, score, self.start(unit)), unit))
-            if not choices and context.free < 0:
+            if not choices and context.free < 0 and not gently:
                 raise too_small(context)
             if not choices:
                 break
@@ -337,7 +343,8 @@ def allocate(
     now = Situation(context, tree, settings, replace(state, headroom=headroom))
     work = _Pass(now, by_node, prices or Prices(0))
     work.run()
-    work.make_room(context.window - headroom, "to make room for the tokens to come")
+    work.make_room(context.window - headroom, "to make room for the tokens to come", gently=True)
+    work.make_room(context.window - state.headroom, "to make room for the tokens to come")
     found = work.outcome()
     return replace(found, state=replace(found.state, headroom=state.headroom))
 

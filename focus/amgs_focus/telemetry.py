@@ -8,13 +8,12 @@ from the one that put it in place (or in which it left the tail) to the one in w
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
-
-import numpy as np
 
 from amgs_focus.geometry import tail_start
 from amgs_focus.lineage import Line
@@ -125,7 +124,7 @@ def telemetry(trace: Trace, line: Line) -> Telemetry:
         mean_residency=found.mean,
         ended_residency=found.mean_ended,
         latency_ms=statistics.median(latencies) if latencies else 0.0,
-        latency_p95_ms=float(np.percentile(latencies, 95)) if latencies else 0.0,
+        latency_p95_ms=sorted(latencies)[math.ceil(0.95 * len(latencies)) - 1] if latencies else 0.0,
         token_budget_utilization=_mean([one.token_budget_utilization for one in iterations]),
         histogram=tuple(sorted(Counter(found.ended).items())),
         alarms=(

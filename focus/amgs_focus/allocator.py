@@ -339,7 +339,8 @@ def allocate(
     by_node = {entry.node: float(value) for entry, value in zip(context.entries(), values, strict=True)}
     headroom = state.headroom
     if context.free < headroom:
-        headroom += int(settings.slack * context.window)
+        # the last collapse frees up to a block more than was needed: so much of the slack comes by itself
+        headroom += max(0, int(settings.slack * context.window) - context.block_size)
     now = Situation(context, tree, settings, replace(state, headroom=headroom))
     work = _Pass(now, by_node, prices or Prices(0))
     work.run()

@@ -306,7 +306,7 @@ def test_room_is_made_for_several_cadences_at_once_and_only_when_it_is_short() -
         assert bool(found.edits) is made
         assert found.state.headroom == headroom
         if made:
-            assert headroom + 16 <= found.context.free < headroom + 16 + SMALL.block_size
+            assert headroom + 12 <= found.context.free < headroom + 16
 
 
 def test_headroom_is_kept_free_where_it_can_be() -> None:

@@ -16,11 +16,12 @@ from amgs_focus.base_model import BaseModel
 from amgs_focus.evaluation.bootstrap import resampled
 from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.evaluation.latency import PARTS, focus_time, frozen_time
-from amgs_focus.evaluation.places import snapshot_of
+from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.evaluation.stale import Reuse, reuse
 from amgs_focus.focus_state import FocusState
 from amgs_focus.gistnet import GistEncoder
 from amgs_focus.labels import Snapshot
+from amgs_focus.layout import lay_out
 from amgs_focus.prefix import PrefixReader
 from amgs_focus.refocusing import refocus
 from amgs_focus.scoring import FocusScorer
@@ -118,18 +119,22 @@ def _kept(
     settings: FocusSettings,
     places: int,
 ) -> list[Reuse]:
-    """One refocus in each of so many places: read anew, and with what stands behind its last edit kept stale."""
-    horizon = settings.cadence
+    """One refocus in each of so many places, when a cadence of tokens has come: read anew, and with what stands
+    behind its last edit kept stale.
+    """
+    horizon = cadence = settings.cadence
     need = KEPT_LIFETIME + horizon
     found = []
     for document, at in draw_windows([len(d) for d in corpus.documents], need, places, SEED):
         tokens = corpus.documents[document][at : at + need]
-        snapshot = snapshot_of(model, encoder, tokens, horizon, settings)
-        state = FocusState(snapshot.context, settings)
-        after, _ = refocus(
-            state, snapshot.tree, scorer, settings, PrefixReader(model, Stopwatch()), Stopwatch()
-        )
-        made = reuse(Snapshot(after.context, snapshot.tree, snapshot.future), snapshot.context)
+        past, future = tokens[:-horizon], tokens[-horizon:]
+        tree = lifetime_of(model, encoder, past[:-cadence], settings)
+        laid_out = lay_out(tree, settings)
+        tree.append(past[-cadence:])
+        before = laid_out.extended(tree.length)
+        state = FocusState(before, settings)
+        after, _ = refocus(state, tree, scorer, settings, PrefixReader(model, Stopwatch()), Stopwatch())
+        made = reuse(Snapshot(after.context, tree, tuple(future)), before)
         if made is not None:
             found.append(made)
     return found

@@ -43,7 +43,7 @@ def calibration(
         return notice(
             canvas,
             f"No outcome of {of} yet" if of else "No outcome yet",
-            ("frame assemble SESSION --query “…”", "feedback useful ID", "feedback useless ID"),
+            ("2  a frame's blocks: u useful, x useless", "feedback useful ID", "feedback useless ID"),
             wait
             + "Each block that a frame selects is a forecast: its score says how likely it is to be useful. "
             "Your verdict is the outcome.",

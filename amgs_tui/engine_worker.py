@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 REPORT_SECONDS: Final = 0.05
 """Progress is not reported more often: an eye sees no more, and each report costs the screen a wake-up."""
 
-GIVES_WAY: Final = 5
-"""How nice the engine's thread is to the screen's."""
+GIVES_WAY: Final = 1
+"""How nice the engine's thread is to the screen's; more, and other programs starve it on a busy machine."""
 
 OPEN: Final = "open"
 """The pseudo-verb of the first request: opening the session."""

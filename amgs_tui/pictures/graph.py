@@ -103,7 +103,7 @@ def stats(result: GraphStats, canvas: Canvas) -> Text:
         x = sheet.put(x, row, count(number), ink(palette.text), width=8, align="right") + 1
         sheet.put(x, row, bar(number / most, sheet.width - x - 1, sheet.symbols), colour)
     if (row := 3 + len(ranked)) < sheet.height:
-        hint = "Find a block with / or choose one in another pane: its neighbourhood is drawn here."
+        hint = "Find a block with /: its neighbourhood is drawn here."
         sheet.put(1, row, hint, muted, width=sheet.width - 2)
     return sheet.render()
 

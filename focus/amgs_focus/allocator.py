@@ -111,18 +111,19 @@ class _Pass:
                     self.sort(queue)  # what lies behind the last change has become cheap
                 self.drop_superseded(queue)
             spare = [unit for unit in spare if self.now.valid(unit)]
+            yielding = self.yielding(expands[0], spare) if expands else []
             if collapses and (collapses[0].asked or self.now.free < 0):
                 self.act(collapses.pop(0))
             elif expands and expands[0].cost <= (self.now.free if expands[0].asked else self.now.room):
                 self.act(expands.pop(0))
-            elif expands and not self.affordable(expands[0], [*collapses, *spare], most - applied):
+            elif expands and not self.affordable(expands[0], [*collapses, *yielding], most - applied):
                 unit = expands.pop(0)
                 self.decide(unit, "budget", f"it needs {unit.cost}, {self.free_for_it()}")
                 continue
             elif expands and collapses:
                 self.act(collapses.pop(0))
             elif expands:
-                self.act(spare.pop(0), f"it gave way to {expands[0].node} at {expands[0].score:+.2f}")
+                self.act(yielding[0], f"it gave way to {expands[0].node} at {expands[0].score:+.2f}")
             else:
                 break
             applied += 1
@@ -134,10 +135,13 @@ class _Pass:
             else:
                 self.decide(unit, "budget", "nothing needs its room")
 
+    def yielding(self, unit: Unit, spare: Sequence[Unit]) -> list[Unit]:
+        """What gives way to an expansion; its own siblings never do, one of them being itself."""
+        return [one for one in spare if unit.score - one.score > self.margin]
+
     def affordable(self, unit: Unit, payers: Sequence[Unit], left: int) -> bool:
-        """Whether the collapses that still fit into this pass, and that it is worth, make room for an expand."""
-        worth = [payer for payer in payers if unit.asked or unit.score - payer.score > self.margin]
-        refunds = sum(-payer.cost for payer in worth[: left - 1])
+        """Whether the collapses that still fit into this pass make room for an expand."""
+        refunds = sum(-payer.cost for payer in payers[: left - 1])
         return (self.now.free if unit.asked else self.now.room) + refunds >= unit.cost
 
     def free_for_it(self) -> str:

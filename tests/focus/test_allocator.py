@@ -174,6 +174,17 @@ def test_detail_nobody_asks_to_close_gives_way_to_what_is_wanted_far_more(policy
     assert not kept.edits
 
 
+def test_what_is_cheap_to_close_gives_way_only_to_what_is_wanted_far_more() -> None:
+    """By time the last block goes first, though it is wanted nearly as much as the gist."""
+    context = opened(coarsest(Shape(100), 200, 2), L1, NodeRef(1, 21))
+    context = replace(context, window=context.used)
+    scores = {L2: 0.5, NodeRef(0, 20): 0.05, NodeRef(0, 21): 0.2}
+    by_time = SMALL.model_copy(update={"order": "score_per_ms"})
+    found = run(scores, context=context, shape=Shape(100), settings=by_time)
+    assert decision(found, L1, "collapse").reason == "applied"
+    assert found.context.position(NodeRef(0, 21)) is not None
+
+
 def test_the_opposite_action_is_masked_for_the_cooldown_and_free_afterwards() -> None:
     _, shape = context_of()
     first = run({L1: 0.9})

@@ -20,6 +20,7 @@ from amgs.errors import UsageError
 from amgs_tui import __version__
 from amgs_tui.__main__ import has_screen
 from amgs_tui.headless.output import check_format, complain, exit_code_of, intended, progress_on, write
+from amgs_tui.printable import printable
 from amgs_tui.verbs.registry import Call, Registry, Verb, callback_of, standard
 
 if TYPE_CHECKING:
@@ -388,7 +389,7 @@ def _session(options: Globals) -> Session:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(printable(f"{text}\n"))
     sys.stderr.flush()
 
 
@@ -397,7 +398,7 @@ def _complain_of_usage(error: typer.TyperException) -> int:
     text = " ".join(error.format_message().split()).replace("Value error, ", "")
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "amgs"
-    sys.stderr.write(f"amgs: {text}\nSee `{path} --help`.\n")
+    sys.stderr.write(printable(f"amgs: {text}\nSee `{path} --help`.\n"))
     return int(error.exit_code) if error.exit_code != 1 else 2
 
 

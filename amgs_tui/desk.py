@@ -25,6 +25,7 @@ from amgs_tui.messages import (
     Started,
 )
 from amgs_tui.panes.focus import FocusPane
+from amgs_tui.printable import printable
 from amgs_tui.stage import Stage
 from amgs_tui.themes import load_all
 from amgs_tui.widgets.status import Doing, Said, seconds
@@ -288,7 +289,7 @@ class Desk(Stage):
         from amgs_tui.screens.reader import Reader
 
         words = f"{failure.message}\n\n{failure.way_out}\n\n{failure.detail}"
-        self.push_screen(Reader(failure.title, Content(words)))
+        self.push_screen(Reader(failure.title, Content(printable(words))))
 
     def _cancelled(self, event: Cancelled) -> None:
         self.status.said = Said(f"Stopped: {event.request.title}. {event.message}", "warn")

@@ -29,6 +29,7 @@ from amgs_tui.panes.base import Pane, SiftedPane
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.pictures.canvas import Canvas, Symbols
+from amgs_tui.printable import printable, printable_line
 from amgs_tui.sifting import Sift
 from amgs_tui.themes import Palette, ThemeError, explain, load_all, shipped_folder, to_textual
 from amgs_tui.widgets.arrangement import LEAST_HEIGHT, LEAST_WIDTH, PANES
@@ -37,6 +38,7 @@ from amgs_tui.widgets.body import Body
 from amgs_tui.widgets.header import Facts, HeaderLine
 from amgs_tui.widgets.keybar import KeyBar
 from amgs_tui.widgets.knowledge import Knowledge
+from amgs_tui.widgets.printable_only import PrintableOnly
 from amgs_tui.widgets.status import StatusLine
 from amgs_tui.widgets.tabs import TabLine
 
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from amgs.model import Frame
     from amgs_focus.records import FocusView
     from amgs_tui.verbs.results import Layout, Overview
+
+_PRINTABLE, _ASCII = PrintableOnly(), AsciiOnly()
 
 
 class Floor(Screen[Any], inherit_bindings=False):
@@ -205,9 +209,14 @@ class Stage(App[None], inherit_bindings=False):
         return self.overview.store.now if self.overview is not None else datetime.fromtimestamp(0, UTC)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Where the terminal knows ASCII alone, the frames and the lines around the panes keep to it too."""
-        found = super().get_line_filters()
-        return [*found, AsciiOnly()] if self.symbols == "ascii" else found
+        """No control character passes; where the terminal knows ASCII alone, everything keeps to it."""
+        found = [*super().get_line_filters(), _PRINTABLE]
+        return [*found, _ASCII] if self.symbols == "ascii" else found
+
+    def notify(self, message: str, *, title: str = "", markup: bool = False, **how: Any) -> None:
+        """A toast. Its words are shown as they are: a note may hold brackets that Textual would read as styles."""
+        del markup
+        super().notify(printable(message), title=printable_line(title), markup=False, **how)
 
     def set_theme(self, name: str) -> None:
         """Use a theme, in the pictures too."""

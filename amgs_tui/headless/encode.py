@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from amgs.model import Block
+from amgs_tui.printable import in_json
 
 DIGITS = 6
 LINE = 120
@@ -22,7 +23,7 @@ def to_json(result: Any) -> str:
 
     What fits on a line stays on one, so that it reads as a table and differences are short.
     """
-    return _laid_out(plain(result), 0) + "\n"
+    return in_json(_laid_out(plain(result), 0)) + "\n"
 
 
 def _laid_out(value: Any, depth: int) -> str:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from amgs.errors import AmgsError, UsageError
+from amgs_tui.printable import printable, printable_line
 
 if TYPE_CHECKING:
     from amgs.model import Progress
@@ -72,12 +73,10 @@ def complain(error: BaseException, out: IO[str] | None = None) -> int:
     message = str(getattr(error, "message", error))
     way_out = str(getattr(error, "way_out", ""))
     place = str(getattr(error, "place", ""))
-    out.write(f"{place or 'amgs'}: {title}: {message}\n")
+    told = [f"{place or 'amgs'}: {title}: {message}"]
     pointer = str(getattr(error, "pointer", ""))
-    if pointer:
-        out.write(f"{pointer}\n")
-    if way_out:
-        out.write(f"{way_out}\n")
+    told += [line for line in (pointer, way_out) if line]
+    out.write(printable("\n".join(told)) + "\n")
     out.flush()
     return int(getattr(error, "exit_code", 1))
 
@@ -113,12 +112,19 @@ def progress_on(out: IO[str] | None = None) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Bars(*columns, console=Console(file=out), transient=True) as bars:
         task = bars.add_task("", total=None, visible=False)
 
         def report(done: int, total: int, doing: str) -> None:
-            bars.update(task, completed=done, total=total or None, description=doing, visible=True)
+            bars.update(
+                task, completed=done, total=total or None, description=printable_line(doing), visible=True
+            )
 
         progress = Progress(report)
         with _gentle_interrupt(progress, out):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from amgs.errors import AmgsError, Cancelled, ExpectationError, InputError, UsageError
 from amgs_tui.headless.output import intended
 from amgs_tui.headless.pipes import AS_CHOSEN, Pipe, piped
+from amgs_tui.printable import printable
 from amgs_tui.verbs.line import LineError
 from amgs_tui.verbs.registry import Call, Registry
 
@@ -34,8 +35,9 @@ class ScriptError(AmgsError):
         )
         self.exit_code = int(getattr(cause, "exit_code", 1))
         self.place = f"{script}:{number}:{column}"
-        shown = line.replace("\t", " ")
-        self.pointer = f"    {shown}\n    {' ' * (column - 1)}^"
+        flat = line.translate({ord("\t"): " ", ord("\n"): " "})
+        before, after = printable(flat[: column - 1]), printable(flat[column - 1 :])
+        self.pointer = f"    {before}{after}\n    {' ' * len(before)}^"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
 from amgs_tui.headless.encode import plain
+from amgs_tui.printable import printable, printable_line
 
 Kind = Literal["text", "id", "number", "score", "milliseconds", "instant"]
 
@@ -72,7 +73,7 @@ def to_csv(given: Sheet) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in given.columns])
     writer.writerows([["" if cell is None else plain(cell) for cell in row] for row in given.rows])
-    return out.getvalue()
+    return printable(out.getvalue())
 
 
 def to_lines(given: Sheet, width: int) -> list[Text]:
@@ -80,7 +81,7 @@ def to_lines(given: Sheet, width: int) -> list[Text]:
 
     Notes may be longer and are folded by whoever prints them.
     """
-    lines = [Text(given.title, style="bold")] if given.title else []
+    lines = [Text(printable(given.title), style="bold")] if given.title else []
     if given.rows:
         shown = given.rows if given.digest is None else given.digest
         cells = [
@@ -93,7 +94,7 @@ def to_lines(given: Sheet, width: int) -> list[Text]:
         lines.extend(Text(_line(row, given.columns, widths)) for row in cells)
         if len(given.rows) > len(shown):
             lines.append(Text(f"… and {len(given.rows) - len(shown):,} more", style="dim"))
-    return [*lines, *(Text(note, style="dim") for note in given.notes)]
+    return [*lines, *(Text(printable(note), style="dim") for note in given.notes)]
 
 
 def to_table(given: Sheet) -> RenderableType:
@@ -161,7 +162,7 @@ def _column(word: str) -> Column:
 
 
 def _shown(value: Any, kind: Kind) -> str:
-    """A cell for people: one line without control characters."""
+    """A cell for people, on one line."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -178,5 +179,5 @@ def _shown(value: Any, kind: Kind) -> str:
         )
     if isinstance(value, int):
         return f"{value:,}"
-    text = "".join(sign if sign.isprintable() else "�" for sign in " ".join(str(value).split()))
+    text = printable_line(str(value))
     return text[:SHORT_ID] if kind == "id" else text

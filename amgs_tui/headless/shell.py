@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 from amgs_tui.headless.output import Format, complain, intended, progress_on
 from amgs_tui.headless.runner import parse_step, run_step
+from amgs_tui.printable import printable_line
 from amgs_tui.verbs.registry import Registry
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def _prompted(session: Session, registry: Registry) -> Iterator[str]:
         def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
             del complete_event
             for found in complete(registry, document.text_before_cursor, session):
-                yield Completion(found.text, -found.replaces, display=found.label, display_meta=found.note)
+                label, note = printable_line(found.label), printable_line(found.note)
+                yield Completion(found.text, -found.replaces, display=label, display_meta=note)
 
     folder = data_folder(session.settings.paths)
     folder.mkdir(parents=True, exist_ok=True)

@@ -23,6 +23,7 @@ from amgs_tui.messages import Failed, Origin, Request
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
 from amgs_tui.pictures.words import plural
+from amgs_tui.printable import printable_line
 from amgs_tui.sifting import Listing, Row, Sift, check, said
 from amgs_tui.verbs.line import quote
 from amgs_tui.widgets.arrangement import PANES
@@ -193,7 +194,7 @@ class Pane(Widget, can_focus=True):
         said_now = self.title(), f"{self.busy.title} …" if self.busy is not None else self.subtitle()
         if said_now != self._said:
             self._said = said_now
-            self.border_title, self.border_subtitle = map(Content, said_now)
+            self.border_title, self.border_subtitle = (Content(printable_line(each)) for each in said_now)
 
     # --- drawing ------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Span, Text
 
+from amgs_tui.printable import printable, printable_line
 from amgs_tui.themes import Palette
 
 Symbols = Literal["braille", "block", "ascii"]
@@ -82,8 +83,10 @@ def ink(
 
 
 def clean(text: str) -> str:
-    """Text that is safe on one line: runs of white space become one space, control characters vanish."""
-    joined = " ".join(text.split())
+    """Text that is safe on one line: runs of white space become one space, control characters are written out, other
+    signs without a shape vanish.
+    """
+    joined = printable_line(text)
     if joined.isprintable():
         return joined
     return "".join(
@@ -160,6 +163,7 @@ class Region:
         """Write on one line from (x, y) and return the x behind it. With a width the text is cut and
         aligned in it.
         """
+        text = _in_cells(text)
         if width is not None:
             width = max(0, min(width, self.width - x))
             text = cut(text, width)
@@ -207,7 +211,7 @@ class Region:
         for text, style in pieces:
             if x >= end:
                 break
-            x = self._write(x, y, cut(text, end - x), style)
+            x = self._write(x, y, cut(_in_cells(text), end - x), style)
         return x
 
     def fill(self, x: int, y: int, width: int, sign: str, style: Style | None = None) -> None:
@@ -299,6 +303,11 @@ class Sheet(Region):
 def in_ascii(text: str) -> str:
     """A text in ASCII that takes the same cells."""
     return text if text.isascii() else "".join(map(_plain, text))
+
+
+def _in_cells(text: str) -> str:
+    """The text as a line takes it: no sign in it moves to another line or steers the terminal."""
+    return text if text.isprintable() else printable(text.replace("\n", " ").replace("\t", " "))
 
 
 @lru_cache(maxsize=8192)

@@ -14,6 +14,8 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from amgs_tui.printable import printable_line
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -51,7 +53,7 @@ class Chooser(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical() as frame:
-            frame.border_title = self._title
+            frame.border_title = Content(printable_line(self._title))
             frame.border_subtitle = "⏎ chooses · esc back"
             yield OptionList(*(_option(choice) for choice in self._choices))
 
@@ -69,4 +71,5 @@ class Chooser(ModalScreen[str | None]):
 
 def _option(choice: Choice) -> Option:
     mark = ("● ", "$accent") if choice.marked else "  "
-    return Option(Content.assemble(mark, (choice.label, "bold"), "  ", (choice.note, "$muted")), id=choice.id)
+    label, note = printable_line(choice.label), printable_line(choice.note)
+    return Option(Content.assemble(mark, (label, "bold"), "  ", (note, "$muted")), id=choice.id)

@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from amgs_tui.messages import Failed
+from amgs_tui.printable import printable
 
 _FRAME = """
     align: center middle;
@@ -36,8 +37,8 @@ class Confirm(ModalScreen[bool]):
     def __init__(self, title: str, words: str) -> None:
         super().__init__()
         self._words = Content.assemble(
-            (f"{title}\n\n", "bold $warn"),
-            f"{words}\n\n",
+            (f"{printable(title)}\n\n", "bold $warn"),
+            f"{printable(words)}\n\n",
             ("y", "bold $accent"),
             " yes    ",
             ("n", "bold $accent"),
@@ -66,11 +67,14 @@ class Fatal(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         failure = self.failure
-        pieces: list[str | tuple[str, str]] = [(f"✗ {failure.title}\n\n", "bold $bad"), failure.message]
+        pieces: list[str | tuple[str, str]] = [
+            (f"✗ {failure.title}\n\n", "bold $bad"),
+            printable(failure.message),
+        ]
         if failure.way_out:
-            pieces += ["\n\n", (failure.way_out, "$foreground")]
+            pieces += ["\n\n", (printable(failure.way_out), "$foreground")]
         if failure.detail:
-            pieces += ["\n\n", (failure.detail.rstrip(), "$muted")]
+            pieces += ["\n\n", (printable(failure.detail.rstrip()), "$muted")]
         pieces += ["\n\n", ("q", "bold $accent"), " quits"]
         with VerticalScroll():
             yield Static(Content.assemble(*pieces))
@@ -78,4 +82,4 @@ class Fatal(ModalScreen[None]):
     def action_leave(self) -> None:
         failure = self.failure
         said = f"amgs: {failure.title}: {failure.message} {failure.way_out}".rstrip()
-        self.app.exit(return_code=failure.exit_code, message=escape(said))
+        self.app.exit(return_code=failure.exit_code, message=escape(printable(said)))

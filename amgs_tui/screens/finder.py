@@ -13,6 +13,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from amgs_tui.printable import printable_line
+
 if TYPE_CHECKING:
     from amgs.model import Block
 
@@ -95,10 +97,6 @@ class Finder(ModalScreen[str | None]):
 
 
 def _option(block: Block) -> Option:
-    source = str(block.meta.get("source", ""))
-    return Option(
-        Content.assemble(
-            (block.title, "$foreground"), "  ", (block.category, "$accent"), "  ", (source, "$muted")
-        ),
-        id=block.id,
-    )
+    told = (block.title, "$foreground"), (block.category, "$accent"), (block.meta.get("source", ""), "$muted")
+    pieces = [(f"{printable_line(str(words))}  ", style) for words, style in told]
+    return Option(Content.assemble(*pieces), id=block.id)

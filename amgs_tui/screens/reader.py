@@ -13,6 +13,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from amgs_tui.printable import printable_line
+
 
 class Reader(ModalScreen[None]):
     """A titled, scrolling page; any of esc, q, enter, ? closes it.
@@ -52,7 +54,7 @@ class Reader(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(can_focus=False) as frame:
-            frame.border_title = self.heading
+            frame.border_title = Content(printable_line(self.heading))
             frame.border_subtitle = "↑ ↓ scroll · esc closes"
             yield Static("" if callable(self._page) else self._page, id="reader-page")
 

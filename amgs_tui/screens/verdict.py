@@ -11,6 +11,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from amgs_tui.printable import printable, printable_line
+
 if TYPE_CHECKING:
     from amgs.lifecycle.supersede import ReviewItem
 
@@ -53,10 +55,10 @@ class Verdict(ModalScreen[str | None]):
 
     def _words(self) -> Content:
         item = self._item
-        pieces: list[str | tuple[str, str]] = [(f"{item.review.because}\n", "bold $foreground")]
+        pieces: list[str | tuple[str, str]] = [(f"{printable(item.review.because)}\n", "bold $foreground")]
         for name, block in (("older", item.older), ("newer", item.newer)):
-            head = f"\n{name}, {block.created_at:%Y-%m-%d}: {block.title}\n"
-            pieces += [(head, "bold $accent"), f"{block.content.strip()}\n"]
+            head = f"\n{name}, {block.created_at:%Y-%m-%d}: {printable_line(block.title)}\n"
+            pieces += [(head, "bold $accent"), f"{printable(block.content.strip())}\n"]
         pieces += [("\n" + MEANING.get(item.review.kind, "If you accept, it is carried out."), "$muted")]
         return Content.assemble(*pieces)
 

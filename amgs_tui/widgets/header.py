@@ -12,6 +12,8 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from amgs_tui.printable import printable_line
+
 if TYPE_CHECKING:
     from amgs.model import StoreStatus
     from amgs_tui.stage import Stage
@@ -46,7 +48,9 @@ class HeaderLine(Widget):
         facts = self.facts
         if facts.status is None:
             # The picture needs the engine's types, which are not imported before the first paint.
-            return Content.assemble((" amgs", "bold $accent"), "   ", (facts.store, "$foreground"))
+            return Content.assemble(
+                (" amgs", "bold $accent"), "   ", (printable_line(facts.store), "$foreground")
+            )
         from amgs_tui.pictures import header
 
         canvas = cast("Stage", self.app).canvas(self.size.width, 1)

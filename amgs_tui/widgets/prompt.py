@@ -17,6 +17,8 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from amgs_tui.printable import printable_line
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -77,12 +79,14 @@ class Candidates(Widget):
     def render(self) -> Content:
         width = self.size.width
         if not self.words:
-            return Content.assemble((f" {self.hint}", "$muted")).truncate(width, ellipsis=True)
+            return Content.assemble((f" {printable_line(self.hint)}", "$muted")).truncate(
+                width, ellipsis=True
+            )
         first = max(0, self.chosen - 3)
         pieces: list[tuple[str, str]] = []
         room = width - 1
         for place in range(first, len(self.words)):
-            word = f" {self.words[place].label} "
+            word = f" {printable_line(self.words[place].label)} "
             if len(word) > room:
                 pieces.append(("…", "$muted"))
                 break
@@ -153,7 +157,7 @@ class Prompt(Widget):
         self._topic, self._complete = topic, complete
         self._explain = explain or (lambda _line: hint)
         self._place = len(self._history.get(topic, ()))
-        self.query_one("#prompt-label", Static).update(label + " ")
+        self.query_one("#prompt-label", Static).update(Content(printable_line(label) + " "))
         line = self.query_one(LineInput)
         line.value = value
         line.cursor_position = len(value)

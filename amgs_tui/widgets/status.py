@@ -9,6 +9,8 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from amgs_tui.printable import printable_line
+
 
 @dataclass(frozen=True, slots=True)
 class Doing:
@@ -49,14 +51,14 @@ def bar(done: int, total: int, width: int) -> str:
 
 def doing_line(state: Doing, width: int, spinner: str) -> Content:
     """A running action in `width` cells."""
-    head = f" {spinner} {state.title}"
+    head = f" {spinner} {printable_line(state.title)}"
     stop = "  stopping … " if state.stopping else "  esc stops it " if state.stoppable else " "
     behind = f"  +{state.waiting} waiting" if state.waiting else ""
     middle: list[str] = []
     if state.total > 1:  # one step out of one tells nothing
         middle.append(f"{bar(state.done, state.total, 12)} {state.done:,}/{state.total:,}")
     if state.doing:
-        middle.append(state.doing)
+        middle.append(printable_line(state.doing))
     times = seconds(state.elapsed) + (
         f", {seconds(state.remaining)} left" if state.remaining is not None else ""
     )
@@ -87,4 +89,6 @@ class StatusLine(Widget):
         if self.doing is not None:
             return doing_line(self.doing, self.size.width, "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[self.frame % 10])
         style = {"note": "$muted", "good": "$good", "warn": "$warn", "bad": "$bad"}[self.said.kind]
-        return Content.assemble((f" {self.said.text}", style)).truncate(self.size.width, ellipsis=True)
+        return Content.assemble((f" {printable_line(self.said.text)}", style)).truncate(
+            self.size.width, ellipsis=True
+        )

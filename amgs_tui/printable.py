@@ -1,0 +1,33 @@
+"""The one place that makes a text safe to print: nothing that it holds can steer the terminal.
+
+Control characters, marks that turn the direction of writing, and halves of surrogate pairs are written out as Python
+writes them (`\\x1b`, `\\u202e`). Everything that people read passes here: tables, CSV, errors, progress, pictures and
+the screen. JSON escapes them in its own way.
+"""
+
+from __future__ import annotations
+
+import re
+
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""C0 but for line feed and tab, DEL, C1, overrides and isolates of direction, lone surrogates."""
+
+
+def printable(text: str) -> str:
+    """The text with what could steer a terminal written out; line feeds and tabs stay."""
+    return text if text.isprintable() else UNSAFE.sub(_written_out, text)
+
+
+def printable_line(text: str) -> str:
+    """The same on one line: runs of white space become one blank."""
+    return printable(" ".join(text.split()))
+
+
+def in_json(text: str) -> str:
+    """JSON with the same characters escaped; JSON itself asks for the first 32 alone."""
+    return text if text.isprintable() else UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

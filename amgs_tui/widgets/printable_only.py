@@ -1,0 +1,25 @@
+"""The last gate before the terminal: what no widget wrote out (`amgs_tui.printable`) is left out here."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
+
+from amgs_tui.printable import UNSAFE
+
+
+class PrintableOnly(LineFilter):
+    """Drops every control character. They take no cell, so nothing moves."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        del background
+        return [
+            segment
+            if segment.text.isprintable()
+            else Segment(UNSAFE.sub("", segment.text).translate(_BREAKS), segment.style, segment.control)
+            for segment in segments
+        ]
+
+
+_BREAKS = {ord("\n"): None, ord("\t"): None}

@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 .PHONY: run test check format bench snapshots clean
 
 run: $(STAMP)
-	@$(BIN)/amgs $(if $(CORPUS),--corpus "$(CORPUS)") $(ARGS)
+	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
 
 test: check
 	$(BIN)/pytest -n 2 --dist loadfile

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -21,13 +22,15 @@ from amgs_tui import __version__
 from amgs_tui.__main__ import has_screen
 from amgs_tui.headless.output import check_format, complain, exit_code_of, intended, progress_on, write
 from amgs_tui.printable import printable
-from amgs_tui.verbs.registry import Call, Registry, Verb, callback_of, standard
+from amgs_tui.verbs.groups import FRONT_ENDS, PANELS, describe
+from amgs_tui.verbs.registry import Call, Registry, Verb, callback_of, near, standard
 
 if TYPE_CHECKING:
     from amgs_tui.session import Options, Session
 
 INTERRUPTED = 130
-_PANEL = "Everywhere"
+_PANEL = "Options of every command"
+_UNKNOWN = re.compile(r"No such command '(.*)'\.?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Globals:
     theme: str | None = None
     format: str | None = None
     settings: Path | None = None
+    own: bool | None = None
 
     def over(self, given: Mapping[str, Any]) -> Globals:
         """These options with those that stand later on the line laid over them."""
@@ -51,15 +55,19 @@ class Globals:
         )
 
     def options(self) -> Options:
-        """What the session is told; raises UsageError for an instant that is none."""
+        """What the session is told; raises UsageError for an invalid instant, ModelError for an unknown model."""
         from amgs_tui.session import Options
 
         try:
             now = None if self.now is None else parse_instant(self.now)
         except ValueError as error:
             raise UsageError(
-                f"--now {self.now!r} is no instant.", way_out="Write it as 2026-03-01T09:00:00Z."
+                f"Invalid --now {self.now!r}.", way_out="Write it as 2026-03-01T09:00:00Z."
             ) from error
+        if self.model is not None:
+            from amgs_tui.models import require_model
+
+            require_model(self.model)
         return Options(
             store=self.store,
             corpus=self.corpus,
@@ -68,6 +76,7 @@ class Globals:
             seed=self.seed or 0,
             theme=self.theme,
             settings=self.settings,
+            own=bool(self.own),
         )
 
 
@@ -75,24 +84,36 @@ def _option(*flags: str, metavar: str, help: str) -> Any:
     return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=_PANEL)
 
 
-Store = Annotated[str | None, _option("--store", metavar="PATH", help="The store; else the corpus's own.")]
+Store = Annotated[
+    str | None,
+    _option(
+        "--store",
+        metavar="PATH",
+        help="The store; by default that of --corpus, else your own memory once you have one, else the sample.",
+    ),
+]
 CorpusFolder = Annotated[
-    Path | None, _option("--corpus", metavar="DIR", help="A folder of your notes; else the sample corpus.")
+    Path | None, _option("--corpus", metavar="DIR", help="A folder of notes, which has a store of its own.")
 ]
 Model = Annotated[
     str | None,
-    _option("--model", metavar="ID", help="A cached hub id, a path, smollm2, or tiny for no real model."),
+    _option(
+        "--model", metavar="ID", help="smollm2 (default), a path, a cached hub id, or tiny for no real model."
+    ),
 ]
 Now = Annotated[
-    str | None, _option("--now", metavar="ISO", help="Stand still at this instant: the run repeats.")
+    str | None,
+    _option("--now", metavar="ISO", help="Freeze the clock at this instant, for reproducible runs."),
 ]
-Seed = Annotated[int | None, _option("--seed", metavar="N", help="Seed of every draw; 0.")]
-Theme = Annotated[str | None, _option("--theme", metavar="NAME", help="The palette of screen and snapshots.")]
+Seed = Annotated[int | None, _option("--seed", metavar="N", help="Random seed; 0 by default.")]
+Theme = Annotated[
+    str | None, _option("--theme", metavar="NAME", help="Colour theme of the screen and of snapshots.")
+]
 Form = Annotated[
-    str | None, _option("--format", metavar="table|json|csv", help="How results are written; table.")
+    str | None, _option("--format", metavar="table|json|csv", help="Output format; table by default.")
 ]
 SettingsFile = Annotated[Path | None, _option("--settings", metavar="FILE", help="A TOML file of settings.")]
-Version = Annotated[bool, typer.Option("--version", help="Say the version and leave.")]
+Version = Annotated[bool, typer.Option("--version", help="Show the version and exit.")]
 
 _ANNOTATIONS: Mapping[str, Any] = {
     "store": Store,
@@ -113,8 +134,21 @@ _CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotati
 _HELP = """Watch a memory live: notes arrive, are consolidated, fade, are assembled into frames, and are read
 by a language model.
 
-Alone it opens the workstation. Every other command is a verb that the workstation, `amgs shell` and scripts
-know too.
+Without a command, opens the workstation. Every other command can also be typed in the workstation, in `amgs
+shell` and in scripts.
+"""
+
+_EXAMPLES = """Examples:
+
+amgs --corpus ~/notes  ·  open the workstation on a folder of notes
+
+amgs ingest --batch ~/notes && amgs consolidate  ·  build a memory of your own
+
+amgs search "wifi fails in bad weather" --format json  ·  search it
+
+amgs frame assemble SESSION --query "what is left to do?"  ·  assemble a context
+
+amgs run tour.amgs --out pictures --check  ·  compare a script's snapshots in CI
 """
 
 
@@ -155,19 +189,30 @@ def build(registry: Registry | None = None) -> typer.Typer:
     app = typer.Typer(
         name="amgs",
         help=_HELP,
-        add_completion=False,
+        epilog=_EXAMPLES,
+        suggest_commands=False,
         invoke_without_command=True,
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_root)
-    app.command("run", help=inspect.getdoc(run_script))(_with_globals(run_script))
-    app.command("serve-web", help=inspect.getdoc(serve_web))(_with_globals(serve_web))
-    app.command("shell", help=inspect.getdoc(open_shell))(_with_globals(open_shell))
-    _add_below(app, list(registry), 0)
+    front_ends: dict[str, Callable[..., int]] = {
+        "run": run_script,
+        "shell": open_shell,
+        "serve-web": serve_web,
+    }
+    for name, command in front_ends.items():
+        app.command(name, help=inspect.getdoc(command), rich_help_panel=FRONT_ENDS)(_with_globals(command))
+    panel_of = {noun: panel for panel, nouns in PANELS.items() for noun in nouns}
+    nouns = sorted(
+        registry.nouns().items(),
+        key=lambda each: list(panel_of).index(each[0]) if each[0] in panel_of else 99,
+    )
+    for noun, verbs in nouns:
+        _add_below(app, verbs, 0, panel_of.get(noun))
     return app
 
 
-def _add_below(app: typer.Typer, verbs: Sequence[Verb], depth: int) -> None:
+def _add_below(app: typer.Typer, verbs: Sequence[Verb], depth: int, panel: str | None = None) -> None:
     """The verbs as commands by their words from `depth` on: a word that several share, or that goes on, is a group.
 
     A verb whose whole name is such a word is what its group does alone.
@@ -177,20 +222,25 @@ def _add_below(app: typer.Typer, verbs: Sequence[Verb], depth: int) -> None:
         grouped.setdefault(each.words[depth], []).append(each)
     for word, below in grouped.items():
         if len(below) == 1 and len(below[0].words) == depth + 1:
-            _add(app, below[0])
+            _add(app, below[0], panel)
             continue
         alone = [each for each in below if len(each.words) == depth + 1]
         longer = [each for each in below if len(each.words) > depth + 1]
-        told = alone[0].help if alone else _group_help(below, depth + 1)
-        group = typer.Typer(help=told, no_args_is_help=False, invoke_without_command=bool(alone))
+        told = alone[0].help if alone else describe(" ".join(below[0].words[: depth + 1]))
+        group = typer.Typer(
+            help=told, no_args_is_help=False, invoke_without_command=bool(alone), suggest_commands=False
+        )
         if alone:
             group.callback(invoke_without_command=True, help=told)(_callback(alone[0], only_alone=True))
-        app.add_typer(group, name=word, short_help=alone[0].summary if alone else None)
+        short = alone[0].summary if alone else told
+        app.add_typer(group, name=word, short_help=short, rich_help_panel=panel)
         _add_below(group, longer, depth + 1)
 
 
-def _add(app: typer.Typer, each: Verb) -> None:
-    app.command(each.words[-1], help=each.help, short_help=each.summary)(_callback(each))
+def _add(app: typer.Typer, each: Verb, panel: str | None = None) -> None:
+    app.command(each.words[-1], help=each.help, short_help=each.summary, rich_help_panel=panel)(
+        _callback(each)
+    )
 
 
 def _callback(each: Verb, *, only_alone: bool = False) -> Callable[..., Any]:
@@ -204,10 +254,6 @@ def _callback(each: Verb, *, only_alone: bool = False) -> Callable[..., Any]:
         return one_shot(Call(each, own), _globals(context).over(given))
 
     return callback_of(each, receive, (_CONTEXT, *EVERYWHERE))
-
-
-def _group_help(verbs: Sequence[Verb], depth: int) -> str:
-    return " / ".join(dict.fromkeys(each.words[depth] for each in verbs))
 
 
 def _with_globals(command: Callable[..., int]) -> Callable[..., int]:
@@ -263,6 +309,8 @@ def _globals(context: typer.Context) -> Globals:
 def one_shot(call: Call, options: Globals) -> int:
     """Carry out one verb, write its result to stdout, and leave."""
     form = check_format(options.format or ("json" if call.arguments.get("as_json") else "table"))
+    if call.verb.name == "ingest" and any(call.arguments.get(name) for name in ("text", "file", "batch")):
+        options = replace(options, own=True)  # what is the user's own does not go into the sample's store
     with _session(options) as session:
         if call.verb.wants_progress:
             with progress_on() as progress:
@@ -277,9 +325,9 @@ def open_workstation(options: Globals) -> int:
     """Open the screen; raises UsageError where there is no terminal."""
     if not has_screen():
         raise UsageError(
-            "The workstation needs a terminal, and there is none.",
+            "The workstation needs a terminal.",
             title="No terminal",
-            way_out="Use `amgs run SCRIPT --out DIR`, `amgs shell`, or a single verb such as `amgs status`.",
+            way_out="Use `amgs run SCRIPT --out DIR`, `amgs shell`, or a single command such as `amgs status`.",
         )
     given = options.options()
     from amgs_tui.app import run as run_app
@@ -295,9 +343,9 @@ def open_workstation(options: Globals) -> int:
 
 
 def open_shell(*, options: Globals) -> int:
-    """Type verbs at a prompt, with history and completion.
+    """Open a prompt for commands, with history and completion.
 
-    Reads a script from standard input where that is no terminal.
+    Reads a script from standard input if that is not a terminal.
     """
     from amgs_tui.headless.shell import run_shell
 
@@ -309,13 +357,13 @@ def open_shell(*, options: Globals) -> int:
 def serve_web(
     *,
     port: Annotated[
-        int, typer.Option("--port", metavar="N", min=1, max=65535, help="Of this machine.")
+        int, typer.Option("--port", metavar="N", min=1, max=65535, help="Port to listen on.")
     ] = 8000,
     options: Globals,
 ) -> int:
-    """Show the workstation in a browser on this machine (http://127.0.0.1:8000).
+    """Serve the workstation to a browser on this machine (http://127.0.0.1:8000).
 
-    Only this machine can reach it. A store has one writer, so one page at a time.
+    Other machines cannot reach it. A store has one writer, so open one page at a time.
     """
     _ = options.options()  # what cannot be right is said before anything is served
     from amgs_tui.browser import serve
@@ -327,29 +375,30 @@ def serve_web(
 
 
 def run_script(
-    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="One verb a line; # opens a comment.")],
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="One command a line; # starts a comment.")],
     *,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where snapshots are written.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for snapshots.")] = None,
     check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Compare with the snapshots in --out instead of writing; exit 1 if they differ."
+            "--check",
+            help="Compare with the snapshots in --out and print only what differs; exit 1 if anything does.",
         ),
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print no results and no progress, only errors and differences.")
     ] = False,
     size: Annotated[
         str, typer.Option("--size", metavar="COLSxLINES", help="Size of the pictures.")
     ] = "120x40",
     symbols: Annotated[
-        str, typer.Option("--symbols", metavar="braille|block|ascii", help="Signs of the pictures.")
+        str, typer.Option("--symbols", metavar="braille|block|ascii", help="Characters used in the pictures.")
     ] = "braille",
     options: Globals,
 ) -> int:
-    """Carry out a script of verbs without a screen; `snapshot NAME` in it writes NAME.txt, NAME.svg and
-    NAME.json.
+    """Run a script headlessly; `snapshot NAME` in it writes NAME.txt, NAME.svg and NAME.json.
 
-    Results go to stdout, what is being done to stderr. The script is read as a whole before anything happens.
+    Results go to stdout, progress to stderr. The whole script is checked before its first line runs.
     """
     from amgs_tui.headless import runner
     from amgs_tui.headless.target import Target, read_size, read_symbols
@@ -369,23 +418,28 @@ def run_script(
     with _session(options) as session, progress_on() as progress:
         session.snapshots = target
         if target.chosen:
-            _ = session.palette  # a theme that is not there is said before anything is done
+            _ = session.palette  # also the one that the settings name
         runner.run_steps(
             session,
             registry,
             steps,
             str(script),
-            before=lambda step: _say(f"{script.name}:{step.number}  {step.call.line()}"),
-            after=lambda step, result: step.pipe.write(result, form),
+            before=None if quiet else lambda step: _say(f"{script.name}:{step.number}  {step.call.line()}"),
+            after=None if quiet or check else lambda step, result: step.pipe.write(result, form),
             progress=progress,
         )
+    if check and not quiet:
+        sys.stdout.write(f"{target.summary()}\n")
     return 0
 
 
 def _session(options: Globals) -> Session:
     from amgs_tui.session import Session
 
-    return Session(options.options())
+    session = Session(options.options())
+    if options.theme is not None:
+        _ = session.palette  # a theme that is not there is said before anything is done
+    return session
 
 
 def _say(text: str) -> None:
@@ -398,6 +452,17 @@ def _complain_of_usage(error: typer.TyperException) -> int:
     text = " ".join(error.format_message().split()).replace("Value error, ", "")
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "amgs"
+    unknown = _UNKNOWN.fullmatch(text)
+    if unknown is not None and context is not None:
+        known = getattr(context.command, "commands", {})
+        deeper = standard() if context.parent is None else ()
+        meant = near(unknown[1], [*known, *(each.name for each in deeper)])
+        if meant:
+            text = (
+                f"There is no command {unknown[1]!r}. Did you mean {' or '.join(repr(one) for one in meant)}?"
+            )
+        else:
+            text = f"There is no command {unknown[1]!r}."
     sys.stderr.write(printable(f"amgs: {text}\nSee `{path} --help`.\n"))
     return int(error.exit_code) if error.exit_code != 1 else 2
 

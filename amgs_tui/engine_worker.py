@@ -314,12 +314,6 @@ def run_through_registry(session: Any, request: Request, progress: Progress) -> 
 
 
 def _look(session: Any, call: Call, progress: Progress) -> Any:
-    """A look of the screen: carried out like any call, but it leaves no trace in what the operator did or
-    listed last.
-    """
-    listed = session.listed
+    """A look of the screen: carried out like any call; what stays of it, the session decides."""
     arguments = dict(call.arguments) | ({"progress": progress} if call.verb.wants_progress else {})
-    try:
-        return call.verb.function(session, **arguments)
-    finally:
-        session.listed = listed
+    return session.look(call, lambda: call.verb.function(session, **arguments))

@@ -5,10 +5,11 @@ behind a Protocol.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amgs.errors import InputError
+from amgs.errors import InputError, ModelError
 
 if TYPE_CHECKING:
     from amgs.clock import Clock
@@ -46,6 +47,27 @@ def text_models(
     from amgs_tui.tokenizer import TokenCounter
 
     return MiniLM(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
+
+
+def require_model(spec: str) -> None:
+    """Say early, without loading anything, that the model which was named is nowhere; raises ModelError."""
+    if spec in (TINY, "smollm2") or Path(spec).expanduser().exists():
+        return
+    if spec.count("/") == 1:
+        from huggingface_hub import try_to_load_from_cache
+        from huggingface_hub.errors import HFValidationError
+
+        with suppress(HFValidationError):
+            if any(
+                isinstance(try_to_load_from_cache(spec, name), str)
+                for name in ("config.json", "tokenizer.json")
+            ):
+                return
+    raise ModelError(
+        f"There is no model {spec!r}.",
+        title="Model not found",
+        way_out="Give smollm2, tiny, the path of a model, or the hub id of one that is in the local cache.",
+    )
 
 
 def load_base_model(

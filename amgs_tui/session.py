@@ -8,14 +8,15 @@ leaves it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
-from amgs.errors import UsageError
+from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock, parse_instant
+from amgs.errors import AmgsError, UsageError
 from amgs_tui.corpus import Corpus, open_corpus, sample_corpus, shipped
 from amgs_tui.headless.target import Target
 from amgs_tui.verbs.registry import Pane
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 class Options:
     """What the command line says of a session; None everywhere it says nothing.
 
-    store: a path, or ":memory:". model: an id, a path, or "tiny" for no real model at all. now: the instant
+    store: a path, or ":memory:". own: without a store or a corpus, the user's own memory even where it is not there
+    yet. model: an id, a path, or "tiny" for no real model at all. now: the instant
     the whole run stands at. settings: a TOML file.
     """
 
@@ -49,6 +51,14 @@ class Options:
     seed: int = 0
     theme: str | None = None
     settings: Path | None = None
+    own: bool = False
+
+
+OWN_STORE = "memory.duckdb"
+"""The user's own memory in the data folder: what commands work on that name neither a store nor a corpus."""
+_CLOCK = "clock"
+"""The name under which a store keeps the instant that its corpus's year has reached."""
+_WORTH_KEEPING = timedelta(minutes=1)
 
 
 class CorpusClock:
@@ -92,6 +102,7 @@ class Session:
         self.corpus: Corpus = sample_corpus() if options.corpus is None else open_corpus(options.corpus)
         self.seed = options.seed
         self.clock: Clock = CorpusClock() if options.now is None else FixedClock(options.now)
+        self._store_path: Path | str | None = None
         self.selection: str | None = None
         self.listed: tuple[str, ...] = ()
         self.last_search: SearchResult | None = None
@@ -101,6 +112,7 @@ class Session:
         self.pane: Pane = "overview"
         self.panes: dict[Pane, PaneState] = {}
         self.history: list[Call] = []
+        self._looked: Call | None = None
         self.recorded_from: int | None = None
         self.layout = Layout()
         self.snapshots = Target()
@@ -137,10 +149,27 @@ class Session:
 
     @property
     def store_path(self) -> Path | str:
-        """Where the store lies: --store, else the corpus's own in the user's data folder."""
+        """Where the store lies: --store, else in the user's data folder: that of --corpus, else the user's own
+        memory once there is one, else the sample's.
+        """
+        if self._store_path is None:
+            self._store_path = self._place_of_store()
+        return self._store_path
+
+    def _place_of_store(self) -> Path | str:
         if self.options.store is not None:
             return self.options.store if self.options.store == ":memory:" else Path(self.options.store)
-        return data_folder(self.settings.paths) / self.corpus.store_name
+        folder = data_folder(self.settings.paths)
+        own = folder / OWN_STORE
+        if self.options.corpus is None and (self.options.own or own.exists()):
+            return own
+        return folder / self.corpus.store_name
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this is the user's own memory, which no corpus belongs to."""
+        path = self.store_path
+        return isinstance(path, Path) and path.name == OWN_STORE and self.options.store is None
 
     @property
     def trace_path(self) -> Path | None:
@@ -294,6 +323,7 @@ class Session:
         with self._lock:
             self._let_go()
             if self._memory is not None:
+                self._keep_clock(self._memory)
                 self._memory.close()
                 self._memory = None
 
@@ -323,12 +353,33 @@ class Session:
                 return self.memory.block(found[0])
         return self.memory.block(reference)
 
-    def note(self, call: Call, result: Any) -> None:
-        """Remember what was done and which pane shows it; the registry calls this after every verb."""
-        self.history.append(call)
+    def note(self, call: Call, result: Any, explicit: Call | None = None) -> None:
+        """Remember what was done and which pane shows it; the registry calls this after every verb.
+
+        explicit: the call as it goes into a recording.
+        """
+        self.history.append(explicit or call)
+        self._looked = None
         if call.verb.pane is not None:
             self.pane = call.verb.pane
             self.panes[self.pane] = PaneState(call.line(), result)
+
+    def look(self, call: Call, carry_out: Callable[[], Any]) -> Any:
+        """Carry out a look of the screen. It leaves no trace in what the operator did or listed last, unless later
+        commands go on from what it made: another frame, search or draft. Then it belongs into a recording.
+        """
+        listed, made = self.listed, (self.last_frame, self.last_search, self.draft)
+        try:
+            result = carry_out()
+        finally:
+            self.listed = listed
+        now = (self.last_frame, self.last_search, self.draft)
+        if any(one is not other for one, other in zip(made, now, strict=True)):
+            if self._looked is not None and self._looked.verb.name == call.verb.name:
+                self.history.pop()  # a look replaces the one before it
+            self._looked = call.explicit(self)
+            self.history.append(self._looked)
+        return result
 
     def enter_corpus(self) -> None:
         """Move to the year of the corpus, if it lives in its own; a run with --now stays where it is."""
@@ -336,7 +387,20 @@ class Session:
             latest = None if self._memory is None else _latest_event(self._memory)
             self.clock.start_at(self.corpus.now if latest is None else max(self.corpus.now, latest))
 
+    @property
+    def sample_time(self) -> bool:
+        """Whether the clock shows the year of a corpus instead of the real one."""
+        return isinstance(self.clock, CorpusClock) and self.clock.shifted
+
     # --- inside -----------------------------------------------------------------------------------------
+
+    def _keep_clock(self, memory: Memory) -> None:
+        """Have the store remember how far its corpus's year has come, so that the next session goes on there."""
+        if self.sample_time:
+            now, latest = self.clock.now(), _latest_event(memory)
+            if latest is None or now - latest >= _WORTH_KEEPING:
+                with suppress(AmgsError):  # a full disk must not keep anyone from leaving
+                    memory.keep(_CLOCK, now.isoformat())
 
     def _listed(self, reference: str) -> Block:
         number = reference[1:]
@@ -390,7 +454,7 @@ class Session:
 
     def _holds_corpus(self, memory: Memory) -> bool:
         """Whether the store is this corpus's own, or an explicit store that has taken the corpus in."""
-        if self.options.store is None or self.options.corpus is not None:
+        if self.options.corpus is not None or (self.options.store is None and not self.is_own):
             return True
         known = self.corpus.landmarks() if self.corpus.now is not None else ()
         return any(memory.resolve_source(source) for source in known)
@@ -424,11 +488,12 @@ def theme_folders() -> tuple[Path, ...]:
 
 
 def _latest_event(memory: Memory) -> datetime | None:
-    """The last instant that a store knows of: time must not run backwards between two sessions."""
-    from amgs.model import STATUSES, BlockFilter
+    """The last instant at which something was done: time must not run backwards between two sessions.
 
-    newest = memory.blocks(BlockFilter(statuses=STATUSES), order="reinforced", limit=1)
-    known = [block.last_reinforced_at for block in newest]
-    known += [operation.at for operation in memory.operations(1)]
+    Not the dates of blocks: a file that is taken in may be younger than the corpus's year.
+    """
+    known = [operation.at for operation in memory.operations(1)]
     known += [outcome.at for outcome in memory.outcomes(1)]
+    known += [assembly.as_of for assembly in memory.frames.history(limit=1).assemblies]
+    known += [parse_instant(kept) for name, kept in memory.kept(_CLOCK).items() if name == _CLOCK]
     return max(known, default=None)

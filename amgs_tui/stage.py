@@ -274,6 +274,7 @@ class Stage(App[None], inherit_bindings=False):
             threshold=forecast.threshold if forecast is not None else None,
             live=view is None or view.live,
             recording=self.recording,
+            sample_time=self.overview.sample_time,
         )
 
     # --- layout -------------------------------------------------------------------------------------------

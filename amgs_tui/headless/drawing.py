@@ -4,13 +4,14 @@ knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from amgs import model
 from amgs.calibration import results as learned
 from amgs.lifecycle.preview import DecayPreview
 from amgs.lifecycle.revise import Draft
+from amgs.lifecycle.supersede import ReviewPlan
 from amgs_focus import records
 from amgs_tui.listings import (
     of_candidates,
@@ -68,13 +69,6 @@ def _overview(session: Session, result: results.Overview, canvas: Canvas) -> Tex
     )
 
 
-def _health(session: Session, result: model.Health | model.OperationDetail, canvas: Canvas) -> Text:
-    from amgs_tui.verbs.general import status
-
-    del result
-    return _overview(session, status.function(session), canvas)
-
-
 def _last_frame(session: Session, result: results.LastFrame, canvas: Canvas) -> Text:
     if result.frame is None:
         return frame.frame(None, canvas)
@@ -96,7 +90,8 @@ def _inbox(session: Session, result: results.Inbox, canvas: Canvas) -> Text:
 def _plan(session: Session, result: model.ConsolidationPlan | Draft, canvas: Canvas) -> Text:
     draft = Draft(result) if isinstance(result, model.ConsolidationPlan) else result
     listed = _places(session, "inbox", of_draft(draft, session.clock.now()))
-    return plan.plan(draft, canvas, selected=session.selection, titles=_titles(session), shown=listed)
+    titles = _titles_of_edges(session, (edge for item in draft.plan.items for edge in item.edges))
+    return plan.plan(draft, canvas, selected=session.selection, titles=titles, shown=listed)
 
 
 def _consolidated(session: Session, result: results.Consolidated, canvas: Canvas) -> Text:
@@ -105,9 +100,8 @@ def _consolidated(session: Session, result: results.Consolidated, canvas: Canvas
 
 def _block(session: Session, result: results.BlockDetail, canvas: Canvas) -> Text:
     edges = session.memory.edges(result.block.id)
-    return block_picture.block(
-        result.block, canvas, now=session.clock.now(), edges=edges, titles=_titles(session)
-    )
+    titles = _titles_of_edges(session, edges)
+    return block_picture.block(result.block, canvas, now=session.clock.now(), edges=edges, titles=titles)
 
 
 def _frame(session: Session, result: model.Frame, canvas: Canvas) -> Text:
@@ -215,7 +209,7 @@ def _outcome(session: Session, result: model.Outcome, canvas: Canvas) -> Text:
 
 
 def _view(session: Session, result: records.FocusView | None, canvas: Canvas) -> Text:
-    return focus.focus(result, canvas, titles=_titles(session))
+    return focus.focus(result, canvas, titles=_titles_of_view(session, result))
 
 
 def _with_view(session: Session, result: Any, canvas: Canvas) -> Text:
@@ -223,9 +217,9 @@ def _with_view(session: Session, result: Any, canvas: Canvas) -> Text:
 
 
 def _why(session: Session, result: records.EntryExplanation, canvas: Canvas) -> Text:
-    return focus.focus(
-        session.focus.snapshot(), canvas, selected=result.entry.position, why=result, titles=_titles(session)
-    )
+    view = session.focus.snapshot()
+    titles = _titles_of_view(session, view, result.sources)
+    return focus.focus(view, canvas, selected=result.entry.position, why=result, titles=titles)
 
 
 def _places(session: Session, pane: Pane, rows: Sequence[Row]) -> Sequence[int] | None:
@@ -237,19 +231,49 @@ def _places(session: Session, pane: Pane, rows: Sequence[Row]) -> Sequence[int] 
 def _tokens(session: Session, result: records.TokenSpan, canvas: Canvas) -> Text:
     view = session.focus.snapshot()
     zoom = max(1.0, view.lifetime / max(1, len(result.texts)))
-    return focus.focus(view, canvas, zoom=zoom, offset=result.start, titles=_titles(session), tokens=result)
+    titles = _titles_of_view(session, view, result.sources)
+    return focus.focus(view, canvas, zoom=zoom, offset=result.start, titles=titles, tokens=result)
 
 
-def _titles(session: Session) -> dict[str, str]:
-    """The title of every block, by id."""
-    everything = model.BlockFilter(statuses=model.STATUSES)
-    return {block.id: block.title for block in session.memory.blocks(everything)}
+def _titles_of_edges(session: Session, edges: Iterable[model.Edge]) -> dict[str, str]:
+    """The titles of the blocks at the ends of edges, by id."""
+    return session.memory.titles({end for edge in edges for end in (edge.source_id, edge.target_id)})
+
+
+def _titles_of_view(
+    session: Session, view: records.FocusView | None, more: Sequence[records.SpanSource] = ()
+) -> dict[str, str]:
+    """The titles of the blocks that a working context comes from, by id."""
+    ids = {one.source for one in more}
+    if view is not None:
+        ids |= {one.source for one in view.sources} | {one.source for one in view.entries}
+    return session.memory.titles({one for one in ids if one})
+
+
+def _current(name: str) -> Draw:
+    """Draws the pane of another command as it stands now: a report has no picture of its own."""
+
+    def drawn(session: Session, result: Any, canvas: Canvas) -> Text:
+        from amgs_tui.verbs.registry import standard
+
+        del result
+        call = standard().call(name)
+        return draw(session, call.verb.function(session, **call.arguments), canvas)
+
+    return drawn
 
 
 _PICTURES: tuple[tuple[type, Draw], ...] = (
     (results.Overview, _overview),
-    (model.Health, _health),
-    (model.OperationDetail, _health),
+    (model.Health, _current("status")),
+    (model.OperationDetail, _current("status")),
+    (model.Operation, _current("status")),
+    (results.OperationList, _current("status")),
+    (model.IngestReport, _current("inbox list")),
+    (results.ReviewList, _current("inbox list")),
+    (ReviewPlan, _current("inbox list")),
+    (results.FrameList, _current("frame last")),
+    (learned.OutcomeGroups, _current("calibration table")),
     (results.LastFrame, _last_frame),
     (results.Inbox, _inbox),
     (results.Consolidated, _consolidated),

@@ -133,9 +133,10 @@ def run_steps(
             ) from error
         if after is not None:
             after(step, result)
-    differences = session.snapshots.differences
-    if differences:
+    compared = session.snapshots
+    if compared.differences:
         raise ExpectationError(
-            f"{len(differences)} files differ from what was kept.\n\n" + "\n\n".join(differences),
+            f"{compared.summary()}: {', '.join(compared.changed)}\n\n" + "\n\n".join(compared.differences),
+            title="Snapshots differ",
             way_out="If the change is wanted, run again without --check to keep it.",
         )

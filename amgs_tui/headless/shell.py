@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LEAVE = frozenset({"exit", "quit"})
 _WELCOME = (
-    "`help` lists the verbs; tab completes; ` | json`, ` | csv` or ` | less` after a line says how to see it;"
+    "`help` lists the commands; tab completes; ` | json`, ` | csv` or ` | less` after a line says how to see it;"
     " ctrl-d leaves."
 )
 

@@ -8,7 +8,6 @@ import difflib
 import io
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amgs.errors import InputError, UsageError
@@ -18,6 +17,8 @@ from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.verbs.results import Overview, Snapshot
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.text import Text
 
     from amgs_tui.session import Session
@@ -71,18 +72,20 @@ def take(session: Session, name: str) -> Snapshot:
         f"{name}.svg": as_svg(picture, canvas, f"amgs · {session.pane}"),
         f"{name}.json": to_json(result),
     }
-    for file, content in files.items():
-        if target.check:
-            target.differences.extend(compare(target.folder / file, content))
-        else:
+    if target.check:
+        found = [line for file, content in files.items() for line in compare(target.folder / file, content)]
+        target.differences.extend(found)
+        (target.changed if found else target.same).append(name)
+    else:
+        for file, content in files.items():
             _write(target.folder / file, content)
     return Snapshot(name, session.pane, tuple(files), target.check)
 
 
 def portable(result: Any) -> Any:
-    """The result without what is true of this machine alone: the folder of the store."""
+    """The result without what is true of this run alone: where its store lies and how the file is called."""
     if isinstance(result, Overview):
-        return replace(result, store=replace(result.store, path=Path(result.store.path).name))
+        return replace(result, store=replace(result.store, path=""))
     return result
 
 

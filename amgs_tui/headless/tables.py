@@ -124,7 +124,7 @@ def _(result: results.Overview) -> Sheet:
     store = result.store
     pairs: list[tuple[str, Any]] = [
         ("store", store.path),
-        ("now", store.now),
+        ("now (sample time)" if result.sample_time else "now", store.now),
         *((f"blocks {status}", count) for status, count in store.blocks.items()),
         ("edges", store.edges),
         ("frames", store.frames),
@@ -133,7 +133,7 @@ def _(result: results.Overview) -> Sheet:
         ("Brier", store.brier),
         ("outcomes", store.outcomes),
         ("schema / changes", f"{store.schema_version} / {store.change_counter}"),
-        ("corpus", result.corpus),
+        ("corpus", result.corpus or None),
         ("model", result.model + (" (loaded)" if result.model_loaded else "")),
         ("seed", result.seed),
     ]
@@ -251,7 +251,7 @@ def _(result: results.Expectation) -> Sheet:
 def _(result: results.HelpList) -> Sheet:
     if len(result.verbs) != 1:
         return sheet(
-            "", "verb what_it_does*", [(each.usage.split(" [")[0], each.summary) for each in result.verbs]
+            "", "command what_it_does*", [(each.usage.split(" [")[0], each.summary) for each in result.verbs]
         )
     only = result.verbs[0]
     return sheet(only.usage, "argument meaning*", only.parameters, ("", only.text))

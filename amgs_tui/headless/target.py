@@ -20,7 +20,7 @@ MOST_SIZE = 1000
 @dataclass(slots=True)
 class Target:
     """Where snapshots go. check: compare with what lies there instead of writing; differences gather what
-    does not agree.
+    does not agree; same, changed: names of the snapshots that were compared.
 
     chosen: whether the folder was named by the operator.
     """
@@ -31,6 +31,15 @@ class Target:
     symbols: Symbols = "braille"
     check: bool = False
     differences: list[str] = field(default_factory=list)
+    same: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """`9 same, 1 differs`"""
+        differ = len(self.changed)
+        return f"{len(self.same)} same" + (
+            f", {differ} {'differs' if differ == 1 else 'differ'}" if differ else ""
+        )
 
 
 def read_size(text: str) -> tuple[int, int]:

@@ -19,6 +19,7 @@ def header(
     doing: str = "",
     threshold: float | None = None,
     recording: bool = False,
+    sample_time: bool = False,
 ) -> Text:
     """One line over everything: the store, its counts, the model, the hour, how well it is calibrated, what
     is running.
@@ -46,7 +47,8 @@ def header(
     if model:
         facts.append(Fact(5, ((clean(model), plain),)))
     if status is not None:
-        facts.append(Fact(7, ((minute(status.now), muted),)))
+        hour = minute(status.now)
+        facts.append(Fact(7, ((f"{hour} sample time" if sample_time else hour, muted),)))
         facts.append(Fact(9, (("Brier ", muted), (optional(status.brier), plain))))
     if recording:
         state = (("◉ rec ", ink(palette.bad, bold=True)), *state)

@@ -12,6 +12,7 @@ from amgs_tui.verbs.registry import Takes
 
 if TYPE_CHECKING:
     from amgs.model import Weights
+    from amgs_tui.session import Session
 
 Reference = Annotated[
     str | None,
@@ -32,7 +33,7 @@ WeightsText = Annotated[
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most this many.")]
 
 
-Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Leave out the first so many.")]
+Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Skip the first N.")]
 
 Profile = Annotated[
     Literal["ephemeral", "standard", "durable", "core"] | None,
@@ -43,20 +44,24 @@ LambdaValue = Annotated[
 ]
 Lifetime = Annotated[
     Path | None,
-    typer.Option("--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or go on with it."),
+    typer.Option(
+        "--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or continue the one it holds."
+    ),
     Takes("folder"),
 ]
 Pin = Annotated[bool, typer.Option("--pin", help="Never decay.")]
 
 
-def read_lambda(profile: str | None, decay_lambda: float | None, *, pin: bool) -> float | None:
-    """λ of what was asked for, None for nothing; raises UsageError when two were."""
+def read_lambda(
+    session: Session, profile: str | None, decay_lambda: float | None, *, pin: bool
+) -> float | None:
+    """λ of what was asked for, a profile's as the settings have it, None for nothing; raises UsageError when two
+    were.
+    """
     if sum((profile is not None, decay_lambda is not None, pin)) > 1:
         raise UsageError("--profile, --lambda and --pin exclude each other.", way_out="Give one of them.")
     if profile is not None:
-        from amgs.decay import PROFILES
-
-        return PROFILES[profile]
+        return session.settings.memory.decay.profiles.of(profile)
     return 0.0 if pin else decay_lambda
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from amgs_tui.session import Session
 
 
-@verb("block show", summary="Show a block: its text, where it came from, how fresh it is.")
+@verb("block show", summary="Show a block: text, source and relevance.")
 def show(session: Session, block: Reference = None) -> BlockDetail:
     """Show a block with its metadata, its relevance now and the number of its edges.
 
@@ -27,13 +27,13 @@ def show(session: Session, block: Reference = None) -> BlockDetail:
     return BlockDetail(
         block=chosen,
         relevance=relevance_at(chosen.decay_lambda, chosen.last_reinforced_at, session.clock.now()),
-        profile=profile_name(chosen.decay_lambda),
+        profile=profile_name(chosen.decay_lambda, session.settings.memory.decay.profiles.named()),
         edges_out=sum(edge.source_id == chosen.id for edge in edges),
         edges_in=sum(edge.target_id == chosen.id for edge in edges),
     )
 
 
-@verb("block find", summary="Find blocks by their title or text, typing errors forgiven.", keys=("slash",))
+@verb("block find", summary="Find blocks by title or text; typos are forgiven.", keys=("slash",))
 def find(
     session: Session,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="Part of a title or of the text.")],
@@ -59,7 +59,7 @@ def set_block(
         str | None, typer.Option("--category", metavar="NAME", help="What kind of knowledge it is.")
     ] = None,
     confidence: Annotated[
-        float | None, typer.Option("--confidence", metavar="X", min=0, max=1, help="How far to believe it.")
+        float | None, typer.Option("--confidence", metavar="X", min=0, max=1, help="Confidence, 0 to 1.")
     ] = None,
     profile: Profile = None,
     decay_lambda: LambdaValue = None,
@@ -82,31 +82,31 @@ def set_block(
             chosen.id,
             category=category,
             confidence=confidence,
-            decay_lambda=read_lambda(profile, decay_lambda, pin=False),
+            decay_lambda=read_lambda(session, profile, decay_lambda, pin=False),
             status=status,
             is_self_component=None if own is None else own == "yes",
         )
     )
 
 
-@verb("block pin", summary="Keep a block from decaying, or let it decay again.", writes=True)
+@verb("block pin", summary="Pin a block so that it never decays, or unpin it.", writes=True)
 def pin(
     session: Session,
     block: Reference = None,
     *,
-    off: Annotated[bool, typer.Option("--off", help="Give it the decay of its category again.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Unpin: restore the decay of its category.")] = False,
 ) -> Selected:
     """Set λ to 0: the block keeps its relevance and is never pruned. `decay preview --pin` shows it first."""
     from amgs.lifecycle.categories import decay_of
 
     chosen = session.block(block)
-    wanted = decay_of(chosen.category) if off else 0.0
+    wanted = decay_of(chosen.category, session.settings.memory.decay.profiles) if off else 0.0
     return Selected(session.memory.set_metadata(chosen.id, decay_lambda=wanted))
 
 
-@verb("select", summary="Select a block: every pane that can shows it.")
+@verb("select", summary="Select a block; every pane follows.")
 def select(session: Session, block: Reference = None) -> Selected:
-    """Select a block. Verbs that take an ID use it when none is given."""
+    """Select a block. Commands that take an ID use it when none is given."""
     chosen = session.block(block)
     session.selection = chosen.id
     return Selected(chosen)

@@ -24,7 +24,10 @@ Value = Annotated[str | None, typer.Option("--value", metavar="NAME", help="Whic
 
 
 @verb(
-    "feedback", summary="Say whether a block of the last frame was useful.", pane="calibration", writes=True
+    "feedback",
+    summary="Record whether a block of the last frame was useful.",
+    pane="calibration",
+    writes=True,
 )
 def feedback(
     session: Session,
@@ -52,7 +55,7 @@ def table(
     return session.memory.reliability(bins, by=by, value=value)
 
 
-@verb("calibration forecasts", summary="List forecasts with what came of them.", pane="calibration")
+@verb("calibration forecasts", summary="List forecasts with their outcomes.", pane="calibration")
 def forecasts(
     session: Session,
     *,

@@ -20,7 +20,10 @@ _EDGE = "its number in the plan, or the start of the other block's id; repeat fo
 
 
 @verb(
-    "consolidate plan", summary="Draft a consolidation that can be corrected first.", pane="inbox", long=True
+    "consolidate plan",
+    summary="Draft a consolidation to correct before applying it.",
+    pane="inbox",
+    long=True,
 )
 def plan(
     session: Session,
@@ -28,12 +31,12 @@ def plan(
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, help="At most N blocks, the oldest arrivals.")
     ] = None,
-    anew: Annotated[bool, typer.Option("--anew", help="Forget the corrections made so far.")] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Discard the corrections made so far.")] = False,
     progress: Progress | None = None,
 ) -> Draft:
     """Draft what consolidation would make of the inbox: category, entities, edges, decay. Nothing is written.
 
-    `consolidate edit` corrects it, `consolidate apply` carries it out. The session keeps one draft: while the same
+    `consolidate edit` corrects it, `consolidate apply` applies it. The session keeps one draft: while the same
     blocks wait it stays as it is, and corrections go over into a new one where they still fit.
     """
     before = None if anew else session.draft
@@ -56,7 +59,7 @@ def edit(
         bool, typer.Option("--new", help="The category may be one that no block has yet.")
     ] = False,
     confidence: Annotated[
-        float | None, typer.Option("--confidence", metavar="X", help="How far to believe it, 0 to 1.")
+        float | None, typer.Option("--confidence", metavar="X", help="Confidence, 0 to 1.")
     ] = None,
     take: Annotated[
         Literal["yes", "no"] | None,
@@ -74,7 +77,7 @@ def edit(
         typer.Option("--sure", metavar="EDGE=X", help="Give an edge this confidence; repeat."),
     ] = None,
     reset: Annotated[
-        bool, typer.Option("--reset", help="Take the corrections to this block back first.")
+        bool, typer.Option("--reset", help="Discard the corrections to this block first.")
     ] = False,
 ) -> Draft:
     """Correct what the draft says of one block; nothing is written until `consolidate apply`.
@@ -101,9 +104,9 @@ def edit(
     return draft
 
 
-@verb("consolidate apply", summary="Carry the drafted consolidation out.", pane="inbox", writes=True)
+@verb("consolidate apply", summary="Apply the drafted consolidation.", pane="inbox", writes=True)
 def apply(session: Session) -> Consolidated:
-    """Carry the draft out with its corrections, in one transaction that one `undo` takes back.
+    """Apply the draft with its corrections, in one transaction that one `undo` reverts.
 
     What is left out of it stays in the inbox. Refused when a block of it is no longer raw.
     """

@@ -22,11 +22,11 @@ Days = Annotated[
 
 @verb("decay curve", summary="Show how a block's relevance fell and will fall.", pane="decay")
 def curve(session: Session, block: Reference = None, *, days: Days = 30) -> DecayCurve:
-    """Show relevance over time, the instants of reinforcement, and when it falls under the threshold."""
+    """Show relevance over time, the instants of reinforcement, and when it drops below the threshold."""
     return session.memory.decay_curve(session.block(block).id, days=days)
 
 
-@verb("decay categories", summary="Show how each category faded and will fade.", pane="decay")
+@verb("decay categories", summary="Show how the relevance of each category fell and will fall.", pane="decay")
 def categories(session: Session, *, days: Days = 30) -> CategoryCurves:
     """Show the mean relevance of each category from --days ago to --days ahead, with the uses there were.
 
@@ -35,7 +35,7 @@ def categories(session: Session, *, days: Days = 30) -> CategoryCurves:
     return session.memory.lifecycle.category_curves(days=days)
 
 
-@verb("decay forecast", summary="Show the memory as it will look, and what fades on the way.", pane="decay")
+@verb("decay forecast", summary="List the blocks that will drop below the threshold.", pane="decay")
 def forecast(
     session: Session,
     *,
@@ -47,27 +47,27 @@ def forecast(
     limit: Limit = 500,
     block: Annotated[
         str | None,
-        typer.Option("--block", metavar="ID", help="Suppose it of this block alone."),
+        typer.Option("--block", metavar="ID", help="Apply the assumption to this block only."),
         Takes("block"),
     ] = None,
     category: Annotated[
-        str | None, typer.Option("--category", metavar="NAME", help="Suppose it of this category.")
+        str | None, typer.Option("--category", metavar="NAME", help="Apply the assumption to this category.")
     ] = None,
     profile: Profile = None,
     decay_lambda: LambdaValue = None,
     pin: Pin = False,
 ) -> Forecast:
-    """Show the whole memory --days ahead: each category now and then, and the blocks that fall under the threshold on
+    """Show the whole memory --days ahead: each category now and then, and the blocks that drop below the threshold on
     the way, the soonest --limit of them.
 
     With --profile, --lambda or --pin it is the memory as if that were set, for a block, for a category, or for all:
     nothing is changed.
     """
-    wanted = read_lambda(profile, decay_lambda, pin=pin)
+    wanted = read_lambda(session, profile, decay_lambda, pin=pin)
     if block is not None and category is not None:
         raise UsageError("--block and --category exclude each other.", way_out="Give one of them.")
     if wanted is None and (block is not None or category is not None):
-        raise UsageError("Nothing is supposed of it.", way_out="Give --profile, --lambda or --pin.")
+        raise UsageError("There is nothing to assume.", way_out="Give --profile, --lambda or --pin.")
     supposed = None
     if wanted is not None:
         from amgs.model import Supposed
@@ -79,7 +79,7 @@ def forecast(
     return result
 
 
-@verb("decay preview", summary="Show what another decay, or a pin, would do to a block.", pane="decay")
+@verb("decay preview", summary="Preview another decay rate, or a pin, for a block.", pane="decay")
 def preview(
     session: Session,
     block: Reference = None,
@@ -89,9 +89,9 @@ def preview(
     pin: Pin = False,
     days: Days = 30,
 ) -> DecayPreview:
-    """Show relevance after --days as it is and as it would be; changes nothing. `block set` makes it so."""
+    """Show relevance after --days as it is and as it would be; changes nothing. `block set` applies it."""
     chosen = session.block(block)
-    wanted = read_lambda(profile, decay_lambda, pin=pin)
+    wanted = read_lambda(session, profile, decay_lambda, pin=pin)
     if wanted is None:
         raise UsageError("Nothing to preview.", way_out="Give --profile, --lambda or --pin.")
     return session.memory.lifecycle.preview_decay(chosen.id, wanted, days=days)

@@ -28,7 +28,7 @@ def export(
     return session.memory.exchange.export(path, format)
 
 
-@verb("import", summary="Take an exported memory into an empty store.", long=True, writes=True)
+@verb("import", summary="Import an exported memory into an empty store.", long=True, writes=True)
 def load(
     session: Session,
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A file that `export` wrote."), Takes("file")],

@@ -21,7 +21,7 @@ Question = Annotated[
 ]
 
 
-@verb("frame list", summary="List every frame that can be assembled.")
+@verb("frame list", summary="List every frame that can be assembled.", pane="frame")
 def frames(session: Session) -> FrameList:
     """List the registered frame definitions with purpose, weights, budget and children, and where each comes from."""
     memory = session.memory
@@ -54,12 +54,15 @@ def assemble(
 
     What got in is reinforced once, and its composite score is logged as a forecast that `feedback` settles.
     """
-    known = {definition.name: definition for definition in session.memory.frame_definitions()}
-    chosen = next((each for each in known if each.lower() == name.lower()), name)
-    if composite and chosen in known and not known[chosen].is_composite:
-        raise UsageError(f"{chosen} is not made of other frames.", way_out="Leave --composite out.")
+    if composite:
+        wanted = name.strip().upper()
+        atomic = any(
+            one.name == wanted and not one.is_composite for one in session.memory.frame_definitions()
+        )
+        if atomic:
+            raise UsageError(f"{wanted} is not made of other frames.", way_out="Leave --composite out.")
     frame = session.memory.assemble(
-        chosen, query=query, budget=budget, weights=read_weights(weights), reinforce=not look
+        name, query=query, budget=budget, weights=read_weights(weights), reinforce=not look
     )
     session.last_frame = frame
     session.listed = tuple(candidate.block.id for candidate in frame.candidates)
@@ -68,7 +71,11 @@ def assemble(
     return frame
 
 
-@verb("frame last", summary="Show the frame assembled last, in this session or the one before.", pane="frame")
+@verb(
+    "frame last",
+    summary="Show the last assembled frame, from this session or the previous one.",
+    pane="frame",
+)
 def last(session: Session) -> LastFrame:
     """Show the frame assembled last, as it was then; the store remembers it, so that the next session begins with it.
 
@@ -84,7 +91,7 @@ def last(session: Session) -> LastFrame:
 
 @verb(
     "frame open",
-    summary="Make the last frame the model's lifetime context.",
+    summary="Open the last frame as the model's lifetime context.",
     pane="focus",
     long=True,
     writes=True,

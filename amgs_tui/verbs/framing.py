@@ -29,7 +29,7 @@ Instant = Annotated[
 _NONE = "none"
 
 
-@verb("frame define", summary="Register a frame of your own, or change one.", writes=True)
+@verb("frame define", summary="Define a frame of your own, or change one.", writes=True)
 def define(
     session: Session,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Capitals, digits and underscores.")],
@@ -240,19 +240,19 @@ def show(session: Session, name: Name) -> FrameDefinition:
     return registry.find(name, registry.by_name(session.memory.frame_definitions()))
 
 
-@verb("frame reset", summary="Give a shipped frame its shipped definition back.", writes=True)
+@verb("frame reset", summary="Restore the shipped definition of a frame.", writes=True)
 def reset(session: Session, name: Name) -> FrameDefinition:
     """Take back what `frame define` or `tune --apply` made of a frame that ships with the engine."""
     return session.memory.frames.reset(name)
 
 
-@verb("frame delete", summary="Take a frame of your own out.", writes=True)
+@verb("frame delete", summary="Delete a frame of your own.", writes=True)
 def delete(session: Session, name: Name) -> FrameDefinition:
     """Delete a frame that did not ship with the engine; its past assemblies can still be replayed."""
     return session.memory.frames.delete(name)
 
 
-@verb("frame cached", summary="Show the kept assembly of a frame, made anew when it is stale.", writes=True)
+@verb("frame cached", summary="Show the cached assembly of a frame, refreshed when stale.", writes=True)
 def cached(
     session: Session, name: Name, *, query: Query = "", budget: Budget = None, weights: WeightsText = None
 ) -> CachedFrame:
@@ -280,7 +280,7 @@ def history(
     return session.memory.frames.history(name, limit)
 
 
-@verb("frame replay", summary="Make a past assembly again as of its instant.")
+@verb("frame replay", summary="Re-run a past assembly as of when it was made.")
 def replay(
     session: Session,
     assembly: Annotated[str, typer.Argument(metavar="ID", help="The beginning of an assembly's id.")],
@@ -295,7 +295,7 @@ def replay(
     return found
 
 
-@verb("frame compare", summary="Put two assemblies beside each other: overlap, tokens, what moved and why.")
+@verb("frame compare", summary="Compare two assemblies: overlap, tokens, what moved and why.")
 def compare(
     session: Session,
     left: Annotated[str, typer.Argument(metavar="A", help="A frame, or the id of a past assembly.")],

@@ -20,24 +20,25 @@ def status(session: Session) -> Overview:
     """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model."""
     return Overview(
         store=session.memory.status(),
-        corpus=session.corpus.name,
+        corpus="" if session.is_own else session.corpus.name,
         model=session.model_spec,
         model_loaded=session.model_is_loaded,
         seed=session.seed,
         selection=session.selection,
         focus=session.focus_view,
+        sample_time=session.sample_time,
     )
 
 
-@verb("health", summary="Say how each side of the memory stands, and what to do.", pane="overview")
+@verb("health", summary="Check each area of the memory and say what needs attention.", pane="overview")
 def health(session: Session) -> Health:
-    """Say of inbox, consolidation, graph, decay, review queue, calibration and budget whether they are well, want a
-    look or something done, and name the verb for it.
+    """Check inbox, consolidation, graph, decay, review queue, calibration and budget; where something needs attention,
+    name the command for it.
     """
     return session.memory.health()
 
 
-@verb("show", summary="Show a pane, brought up to date.")
+@verb("show", summary="Show a pane with current data.")
 def show(
     session: Session,
     pane: Annotated[Pane, typer.Argument(metavar="PANE", help="Which one."), Takes("pane")],
@@ -79,7 +80,7 @@ def _call_of(session: Session, pane: Pane) -> Call | None:
     return None if name is None else standard().call(name)
 
 
-@verb("theme", summary="Choose the palette.")
+@verb("theme", summary="Choose the colour theme.")
 def theme(
     session: Session,
     name: Annotated[
@@ -116,14 +117,16 @@ def settings(
     return SettingsList(str(session.options.settings or default_file()), found)
 
 
-@verb("help", summary="Explain the verbs, or one of them.", keys=("f1", "question_mark"))
+@verb("help", summary="List the commands, or explain one.", keys=("f1", "question_mark"))
 def help_verb(
     session: Session,  # noqa: ARG001 - every verb is handed the session
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="VERB", help="A verb, or its first word."), Takes("verb")
+        list[str] | None,
+        typer.Argument(metavar="COMMAND", help="A command, or its first word."),
+        Takes("verb"),
     ] = None,
 ) -> HelpList:
-    """List all verbs, or explain one with its arguments."""
+    """List all commands, or explain one with its arguments."""
     registry = standard()
     if not words:
         return HelpList(tuple(_explained(each) for each in registry))

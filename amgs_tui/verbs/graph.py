@@ -22,7 +22,7 @@ Nodes = Annotated[
 ]
 
 
-@verb("graph neighbours", summary="Show what lies around a block.", pane="graph")
+@verb("graph neighbours", summary="Show the blocks around a block.", pane="graph")
 def neighbours(
     session: Session,
     block: Reference = None,
@@ -44,7 +44,7 @@ def neighbours(
     return found
 
 
-@verb("graph path", summary="Show the strongest way between two blocks.")
+@verb("graph path", summary="Show the strongest path between two blocks.")
 def path(
     session: Session,
     start: Annotated[str, typer.Argument(metavar="FROM", help="A block."), Takes("block")],
@@ -52,19 +52,19 @@ def path(
         str | None, typer.Argument(metavar="TO", help="Another; else the selected one."), Takes("block")
     ] = None,
 ) -> Way:
-    """Follow the edges whose strengths have the greatest product: by which steps two blocks hang together."""
+    """Follow the edges whose strengths have the greatest product: how two blocks are connected."""
     found = session.memory.graph.path(session.block(start).id, session.block(goal).id)
     session.listed = tuple(each.id for each in found.blocks)
     return found
 
 
-@verb("graph communities", summary="Part the graph into what hangs together.", long=True)
+@verb("graph communities", summary="Find communities in the graph.", long=True)
 def communities(
     session: Session,
     *,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The largest so many.")] = 12,
 ) -> Communities:
-    """Part the blocks by the strengths of their edges (Louvain's method), with the most central of each part."""
+    """Group the blocks by the strengths of their edges (Louvain's method), with the most central of each group."""
     found = session.memory.graph.communities(limit)
     session.listed = tuple(each.centre[0].id for each in found.found)
     return found

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
     from amgs_tui.session import Session
 
 
-@verb("calibration groups", summary="Show forecasts and outcomes by frame, category and relation type.")
+@verb(
+    "calibration groups",
+    summary="Show forecasts and outcomes by frame, category and relation type.",
+    pane="calibration",
+)
 def groups(session: Session) -> OutcomeGroups:
     """For each group: forecasts, outcomes, what was forecast and how often it came true, and the Brier score."""
     return session.memory.calibration.groups()
@@ -33,7 +37,7 @@ def groups(session: Session) -> OutcomeGroups:
 
 @verb(
     "calibrate",
-    summary="Recalibrate confidences by what came of the forecasts.",
+    summary="Recalibrate confidences from the outcomes of forecasts.",
     pane="calibration",
     writes=True,
     keys=("c",),
@@ -74,7 +78,7 @@ def metrics(
     return session.memory.calibration.metrics(() if questions is None else load(questions), seed=session.seed)
 
 
-@verb("monitor", summary="Look for drift of centrality, entropy and attention.", writes=True)
+@verb("monitor", summary="Check for drift in centrality, entropy and attention.", writes=True)
 def monitor(
     session: Session,
     *,
@@ -84,7 +88,7 @@ def monitor(
     return session.memory.calibration.monitor(record=record)
 
 
-@verb("tune", summary="Search for better weights of a frame by labelled questions.", long=True, writes=True)
+@verb("tune", summary="Tune a frame's weights on labelled questions.", long=True, writes=True)
 def tune(
     session: Session,
     name: Annotated[str, typer.Argument(metavar="FRAME", help="An atomic frame."), Takes("frame")],
@@ -123,7 +127,7 @@ def tune(
     return found
 
 
-@verb("frame ab", summary="Try two weight sets of a frame on the same questions.", long=True)
+@verb("frame ab", summary="Compare two weight sets of a frame on the same questions.", long=True)
 def ab(
     session: Session,
     name: Annotated[str, typer.Argument(metavar="FRAME", help="An atomic frame."), Takes("frame")],
@@ -154,7 +158,7 @@ def ab(
     )
 
 
-@verb("simulate", summary="Live through a synthetic year in a memory of its own.", long=True)
+@verb("simulate", summary="Simulate a year of use in a separate store.", long=True)
 def simulate(
     session: Session,
     *,

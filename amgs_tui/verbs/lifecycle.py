@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from amgs_tui.session import Session
 
 
-@verb("ingest", summary="Take a text, a file or a folder into the inbox.", long=True, writes=True)
+@verb("ingest", summary="Add a text, a file or a folder to the inbox.", pane="inbox", long=True, writes=True)
 def ingest(
     session: Session,
     text: Annotated[
@@ -56,6 +56,10 @@ def ingest(
         return session.memory.ingest_file(file)
     if batch is not None:
         return session.memory.ingest_folder(batch, progress)
+    if session.is_own:
+        raise UsageError(
+            "There is nothing to ingest.", way_out="Give a text, `--file FILE` or `--batch FOLDER`."
+        )
     memory = session.memory
     session.enter_corpus()
     return memory.ingest_folder(session.corpus.path, progress)
@@ -72,7 +76,7 @@ def _path_of(text: str) -> Path | None:
         return None
 
 
-@verb("inbox list", summary="List what waits to be consolidated.", pane="inbox")
+@verb("inbox list", summary="List blocks that wait to be consolidated.", pane="inbox")
 def inbox(
     session: Session,
     *,
@@ -90,13 +94,13 @@ def inbox(
             "--by", metavar="FIELD", help="Order: title, source, words or days; else the newest first."
         ),
     ] = "",
-    reverse: Annotated[bool, typer.Option("--reverse", help="Turn the order round.")] = False,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
 ) -> Inbox:
     """List raw blocks, the newest first, or those that pass --only, or in the order of --by."""
     from amgs.model import BlockFilter
 
     raw = BlockFilter(statuses=("raw",))
-    waiting = session.memory.status().blocks.get("raw", 0)
+    waiting = session.memory.count(raw)
     last = session.memory.blocks(raw, limit=1, offset=waiting - 1) if waiting else ()
     now = session.clock.now()
     sift = Sift(tuple(only or ()), by, reverse)
@@ -110,7 +114,7 @@ def inbox(
     return Inbox(blocks, total, now, offset, last[0].created_at if last else None, waiting)
 
 
-@verb("inbox due", summary="Say whether the inbox should be consolidated now, and why.")
+@verb("inbox due", summary="Check whether the inbox should be consolidated now, and why.")
 def inbox_due(session: Session) -> Due:
     """Tell by volume and by the time since the last consolidation; the limits are settings."""
     return session.memory.lifecycle.due()
@@ -150,7 +154,7 @@ def consolidate(
     return consolidated(session.memory.consolidate_in_batches(limit=limit, progress=progress))
 
 
-@verb("operations", summary="List the journal of changes, newest first.")
+@verb("operations", summary="List the journal of changes, newest first.", pane="overview")
 def operations(session: Session, *, limit: Limit = 20) -> OperationList:
     """List applied lifecycle changes, newest first.
 
@@ -159,7 +163,7 @@ def operations(session: Session, *, limit: Limit = 20) -> OperationList:
     return OperationList(session.memory.operations(limit))
 
 
-@verb("operation", summary="Show what a change of the journal did.", pane="overview")
+@verb("operation", summary="Show what a change in the journal did.", pane="overview")
 def operation(
     session: Session,
     operation: Annotated[
@@ -176,7 +180,7 @@ def operation(
     return found
 
 
-@verb("undo", summary="Take back a change of the journal.", writes=True)
+@verb("undo", summary="Undo a change from the journal.", pane="overview", writes=True)
 def undo(
     session: Session,
     operation: Annotated[
@@ -195,7 +199,7 @@ def undo(
     return session.memory.undo(chosen)
 
 
-@verb("verify", summary="Check the store from end to end and name each fault.", long=True)
+@verb("verify", summary="Check the whole store and list every fault.", long=True)
 def verify(session: Session, *, progress: Progress | None = None) -> Verification:
     """Hash every block again, check edges, indexes and the journal; exit code 4 when there is a fault."""
     return session.memory.verify(progress)

@@ -19,7 +19,7 @@ _WRITTEN = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 class LineError(UsageError):
     """A line that cannot be read as a call; column is 1-based and points at the word that is wrong."""
 
-    title = "That line is not a call"
+    title = "Invalid command"
 
     def __init__(self, message: str, *, line: str, column: int, way_out: str = "") -> None:
         super().__init__(message, way_out=way_out)

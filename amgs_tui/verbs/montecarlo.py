@@ -27,7 +27,7 @@ Rate = Annotated[
 ]
 
 
-@verb("montecarlo enhance", summary="Show what enhancement would come to, by simulation.", long=True)
+@verb("montecarlo enhance", summary="Simulate what `enhance` would change.", long=True)
 def enhance(
     session: Session,
     *,
@@ -50,7 +50,7 @@ def enhance(
     )
 
 
-@verb("montecarlo prune", summary="Hold ways to prune against each other, by simulation.", long=True)
+@verb("montecarlo prune", summary="Compare pruning strategies by simulation.", long=True)
 def prune(
     session: Session,
     *,
@@ -95,7 +95,7 @@ def prune(
     )
 
 
-@verb("montecarlo evolve", summary="Let the memory decay and be used, by simulation.", long=True)
+@verb("montecarlo evolve", summary="Simulate how the memory decays and is used over time.", long=True)
 def evolve(
     session: Session,
     *,
@@ -117,7 +117,7 @@ def evolve(
     return found
 
 
-@verb("montecarlo insert", summary="Show where a new text would take hold, by simulation.", long=True)
+@verb("montecarlo insert", summary="Simulate where a new text would attach to the graph.", long=True)
 def insert(
     session: Session,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What would be ingested."), Takes("text")],
@@ -137,7 +137,9 @@ def insert(
     return found
 
 
-@verb("montecarlo stability", summary="Shake the graph and see what stands, by simulation.", long=True)
+@verb(
+    "montecarlo stability", summary="Test how stable the graph is when edges are lost at random.", long=True
+)
 def stability(
     session: Session,
     *,

@@ -11,7 +11,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
@@ -35,6 +35,9 @@ Kind = Literal[
 ]
 
 _INJECTED = ("session", "progress")
+
+LIKE, NEARLY = 0.72, 0.1
+"""How alike two words must be for one to be suggested for the other, and how much less so than the best one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +185,24 @@ class Call:
             words = [*positional, *options]
         return " ".join([self.verb.name, *map(quote, words)])
 
+    def explicit(self, session: Session) -> Call:
+        """The same call with the blocks that it means here and now by their ids: the selected one, `@2`.
+
+        A recording of it does the same wherever it is replayed.
+        """
+        given = dict(self.arguments)
+        for parameter in self.verb.parameters:
+            value = given.get(parameter.name, parameter.default)
+            if parameter.takes != "block":
+                continue
+            if isinstance(value, str) and value.startswith("@"):
+                number = int(value[1:]) if value[1:].isdecimal() else 0
+                if 1 <= number <= len(session.listed):
+                    given[parameter.name] = session.listed[number - 1]
+            elif value is None and not parameter.is_option and session.selection is not None:
+                given[parameter.name] = session.selection
+        return Call(self.verb, given)
+
 
 def verb(
     name: str,
@@ -261,11 +282,12 @@ class Registry:
 
     def run(self, session: Session, call: Call, progress: Progress | None = None) -> Any:
         """Carry out the call and note it in the session; raises what the engines raise."""
+        explicit = call.explicit(session)
         arguments = dict(call.arguments)
         if call.verb.wants_progress:
             arguments["progress"] = progress
         result = call.verb.function(session, **arguments)
-        session.note(call, result)
+        session.note(call, result, explicit)
         return result
 
     def find(self, words: Sequence[str]) -> tuple[Verb | None, int]:
@@ -275,6 +297,10 @@ class Registry:
             if chosen is not None:
                 return chosen, count
         return None, 0
+
+    def suggest(self, typed: str) -> tuple[str, ...]:
+        """Commands that the word may have been meant for, the best match first."""
+        return near(typed, {**self.nouns(), **self._verbs})
 
     def _choose(self, words: list[Word], line: str) -> tuple[Verb, list[Word]]:
         chosen, count = self.find(words)
@@ -288,15 +314,26 @@ class Registry:
             known = ", ".join(" ".join(one.words[1:]) for one in noun)
             column = words[1].column if len(words) > 1 else words[0].column
             said = (
-                f"`{words[0]}` has no `{words[1]}`" if len(words) > 1 else f"`{words[0]}` wants another word"
+                f"`{words[0]}` has no `{words[1]}`" if len(words) > 1 else f"`{words[0]}` needs another word"
             )
-            raise LineError(f"{said}.", line=line, column=column, way_out=f"It knows: {known}.")
+            raise LineError(f"{said}.", line=line, column=column, way_out=f"One of: {known}.")
         first = str(words[0]) if words else ""
-        near = get_close_matches(first, {**self.nouns(), **self._verbs}, n=3, cutoff=0.5)
-        way_out = f"Did you mean {' or '.join(near)}?" if near else "`help` lists them all."
+        near = self.suggest(first)
+        way_out = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
         raise LineError(
-            f"There is no verb `{first}`.", line=line, column=words[0].column if words else 1, way_out=way_out
+            f"There is no command `{first}`.",
+            line=line,
+            column=words[0].column if words else 1,
+            way_out=way_out,
         )
+
+
+def near(typed: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Up to three of the names that hold a word like the one typed, the best first; nothing far-fetched."""
+    alike = {name: max(SequenceMatcher(None, typed, word).ratio() for word in name.split()) for name in names}
+    least = max(LIKE, max(alike.values(), default=0.0) - NEARLY)
+    ranked = sorted(alike, key=lambda name: (-alike[name], len(name.split()), name))
+    return tuple(name for name in ranked if alike[name] >= least)[:3]
 
 
 @lru_cache(maxsize=1)

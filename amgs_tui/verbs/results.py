@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 class Overview:
     """`status`: the store, and what the session works with.
 
-    model_loaded: whether the language model is in memory.
+    corpus: "" for a memory that none belongs to. model_loaded: whether the language model is in memory. sample_time:
+    whether `store.now` is in the year of the corpus, not in the real one.
     """
 
     store: StoreStatus
@@ -56,6 +57,7 @@ class Overview:
     seed: int
     selection: str | None = None
     focus: FocusView | None = None
+    sample_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 )
 
 
-@verb("snapshot", summary="Write the picture of the pane shown last: NAME.txt, NAME.svg and NAME.json.")
+@verb("snapshot", summary="Write the current pane to NAME.txt, NAME.svg and NAME.json.")
 def snapshot(
     session: Session,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The files' name, without an ending.")],
@@ -40,9 +40,9 @@ def snapshot(
     return take(session, name)
 
 
-@verb("record", summary="Begin a recording: `save` writes what is done from here on.", keys=("R",))
+@verb("record", summary="Start recording; `save` writes what is done from here on.", keys=("R",))
 def record(session: Session) -> Recording:
-    """Begin a recording. `save FILE` ends it and writes the acts since then, and only them, as a script.
+    """Start a recording. `save FILE` ends it and writes the commands since then, and only them, as a script.
 
     Such a script goes on from the state the store and the session had at that moment.
     """
@@ -51,12 +51,12 @@ def record(session: Session) -> Recording:
     return Recording(len(session.history))
 
 
-@verb("save", summary="Save what was done in this session as a script.")
+@verb("save", summary="Save this session's commands as a script.")
 def save(
     session: Session,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the script is written."), Takes("file")],
 ) -> Saved:
-    """Write the acts of this session, the ones from the screen too, as a script that `amgs run` replays.
+    """Write the commands of this session, those given by key too, as a script that `amgs run` replays.
 
     All of them, or those since `record`, which this ends.
     """
@@ -72,10 +72,10 @@ def save(
     return Saved(str(file), len(lines))
 
 
-@verb("expect", summary="Stop the script unless a number is as expected.")
+@verb("expect", summary="Stop the script unless a metric is as expected.")
 def expect(
     session: Session,
-    metric: Annotated[str, typer.Argument(metavar="METRIC", help="What to measure; see below.")],
+    metric: Annotated[str, typer.Argument(metavar="METRIC", help="What to measure; listed below.")],
     operator: Annotated[Operator, typer.Argument(metavar="OP", help="==, !=, <, <=, > or >=.")],
     value: Annotated[float, typer.Argument(metavar="VALUE", help="A number.")],
 ) -> Expectation:

@@ -25,9 +25,7 @@ class Layer(StrEnum):
     GRAPH = "graph"
 
 
-@verb(
-    "search", summary="Search the memory through every layer, with each layer's count and time.", pane="frame"
-)
+@verb("search", summary="Search the memory: keyword, fuzzy, vector and graph.", pane="frame")
 def search(
     session: Session,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, names, a question.")],
@@ -44,7 +42,7 @@ def search(
         datetime | None, typer.Option("--since", metavar="DATE", help="Created at or after.")
     ] = None,
     until: Annotated[datetime | None, typer.Option("--until", metavar="DATE", help="Created before.")] = None,
-    self_only: Annotated[bool, typer.Option("--self", help="Only blocks of the self.")] = False,
+    self_only: Annotated[bool, typer.Option("--self", help="Only blocks that belong to the self.")] = False,
     weights: WeightsText = None,
 ) -> SearchResult:
     """Search: pre-filter, keyword, fuzzy, vector, one hop of the graph, composite score.
@@ -73,10 +71,10 @@ def search(
     return result
 
 
-@verb("why", summary="Say why a block answers a query or not, and what would change that.")
+@verb("why", summary="Explain why a block answers a query or does not, and what would change that.")
 def why(
     session: Session,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What was or would be asked.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The question.")],
     block: Reference = None,
     *,
     frame: Annotated[

@@ -49,7 +49,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and chang
 ReviewId = Annotated[int, typer.Argument(metavar="ID", help="The number that `review list` shows.")]
 
 
-@verb("enhance", summary="Mend the graph: copies, splits, edges, confidences.", long=True, writes=True)
+@verb("enhance", summary="Repair the graph: duplicates, splits, edges, confidences.", long=True, writes=True)
 def enhance(
     session: Session,
     *,
@@ -76,7 +76,7 @@ def enhance(
     return Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()))
 
 
-@verb("prune", summary="Let go of what is faded, peripheral, unused and doubted.", writes=True)
+@verb("prune", summary="Archive blocks that are faded, peripheral, unused and low-confidence.", writes=True)
 def prune(
     session: Session,
     *,
@@ -138,14 +138,18 @@ def prune(
 
 
 @verb(
-    "review scan", summary="Look for what may be superseded, contradicted or merged.", long=True, writes=True
+    "review scan",
+    summary="Look for blocks that may be superseded, contradicted or merged.",
+    pane="inbox",
+    long=True,
+    writes=True,
 )
 def scan(
     session: Session, *, dry_run: DryRun = False, progress: Progress | None = None
 ) -> ReviewPlan | ReviewList:
-    """Hold blocks of one subject against each other and put what conflicts into the queue.
+    """Compare blocks on the same subject and queue what conflicts.
 
-    Nothing is resolved by it: `review accept` and `review reject` do that.
+    Nothing is resolved yet: `review accept` and `review reject` do that.
     """
     lifecycle = session.memory.lifecycle
     plan = lifecycle.plan_review(progress=progress)
@@ -155,7 +159,7 @@ def scan(
     return ReviewList(lifecycle.reviews(limit=50))
 
 
-@verb("review list", summary="List what waits for a verdict.")
+@verb("review list", summary="List findings that await a verdict.", pane="inbox")
 def queue(
     session: Session,
     *,
@@ -184,5 +188,5 @@ def accept(session: Session, review: ReviewId) -> Operation:
 
 @verb("review reject", summary="Reject a finding: it is not proposed again.", writes=True)
 def reject(session: Session, review: ReviewId) -> Operation:
-    """Say that a finding is none. `undo` opens it again."""
+    """Dismiss a finding. `undo` opens it again."""
     return session.memory.lifecycle.reject(review)

@@ -30,7 +30,7 @@ LAST = "(last)"
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A word of your own.")]
 
 
-@verb("bookmark", summary="Put a bookmark on a block, or take it off.", keys=("asterisk",))
+@verb("bookmark", summary="Bookmark a block, or remove its bookmark.", keys=("asterisk",))
 def bookmark(
     session: Session,
     block: Annotated[
@@ -39,7 +39,7 @@ def bookmark(
     *,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
 ) -> Bookmark:
-    """Put a bookmark on a block; on one that has a bookmark, without a note, take it off."""
+    """Bookmark a block; if it is bookmarked already and no note is given, remove the bookmark."""
     found = session.block(block)
     name = BOOKMARK + found.id
     here = bool(session.memory.kept(name))
@@ -48,9 +48,9 @@ def bookmark(
     return Bookmark(found.id, found.title, note, keep)
 
 
-@verb("bookmarks", summary="List the blocks with a bookmark.", keys=("apostrophe",))
+@verb("bookmarks", summary="List bookmarked blocks.", keys=("apostrophe",))
 def bookmarks(session: Session) -> BookmarkList:
-    """List the blocks with a bookmark, by title; `@1` is the first of them in the verbs that follow."""
+    """List bookmarked blocks by title; `@1` is the first of them in the commands that follow."""
     kept = session.memory.kept(BOOKMARK)
     found = [(session.memory.block(name.removeprefix(BOOKMARK)), note) for name, note in kept.items()]
     rows = sorted((Bookmark(block.id, block.title, note) for block, note in found), key=lambda row: row.title)
@@ -83,7 +83,7 @@ def layout_set(
     return session.layout
 
 
-@verb("layout save", summary="Keep the present arrangement under a name.")
+@verb("layout save", summary="Save the current arrangement of the panes under a name.")
 def layout_save(session: Session, name: Name) -> Layout:
     """Keep the present arrangement of the panes under a name, in this store."""
     if not name.strip() or name == LAST:
@@ -92,7 +92,7 @@ def layout_save(session: Session, name: Name) -> Layout:
     return session.layout
 
 
-@verb("layout use", summary="Arrange the panes as kept under a name.")
+@verb("layout use", summary="Restore a saved arrangement of the panes.")
 def layout_use(
     session: Session,
     name: Annotated[
@@ -112,7 +112,7 @@ def layout_use(
     return session.layout
 
 
-@verb("layout list", summary="List the kept arrangements.")
+@verb("layout list", summary="List saved arrangements.")
 def layout_list(session: Session) -> LayoutList:
     """List the arrangements kept in this store."""
     kept = session.memory.kept(LAYOUT).items()
@@ -124,7 +124,7 @@ def layout_list(session: Session) -> LayoutList:
 ListPane = Annotated[Pane, typer.Argument(metavar="PANE", help="The pane with the list."), Takes("pane")]
 
 
-@verb("filter", summary="Show only some rows of a pane's list.", keys=("F",))
+@verb("filter", summary="Filter the rows of a pane's list.", keys=("F",))
 def filter_rows(
     session: Session,
     pane: ListPane,
@@ -141,7 +141,7 @@ def filter_rows(
     return _sifted(session, pane, terms=tuple(terms or ()))
 
 
-@verb("sort", summary="Put the rows of a pane's list in another order.", keys=("O",))
+@verb("sort", summary="Sort the rows of a pane's list.", keys=("O",))
 def sort_rows(
     session: Session,
     pane: ListPane,

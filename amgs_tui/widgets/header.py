@@ -24,7 +24,7 @@ class Facts:
     """What the header knows. store: the file's name, for the time before the status is there.
 
     threshold: relevance under which a block fades. live: False while the past is shown. recording: whether
-    acts are being recorded.
+    acts are being recorded. sample_time: whether the clock shows a corpus's own year.
     """
 
     store: str
@@ -33,6 +33,7 @@ class Facts:
     threshold: float | None = None
     live: bool = True
     recording: bool = False
+    sample_time: bool = False
 
 
 class HeaderLine(Widget):
@@ -61,4 +62,5 @@ class HeaderLine(Widget):
             live=facts.live,
             threshold=facts.threshold,
             recording=facts.recording,
+            sample_time=facts.sample_time,
         )

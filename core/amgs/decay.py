@@ -56,11 +56,11 @@ def falls_below(decay_lambda: float, since: datetime, threshold: float) -> datet
         return None  # beyond the last year that a calendar holds
 
 
-def profile_name(decay_lambda: float) -> str:
+def profile_name(decay_lambda: float, profiles: Mapping[str, float] = PROFILES) -> str:
     """The profile whose λ this is, `pinned` for 0, else `custom`."""
     if decay_lambda == 0:
         return "pinned"
-    for name, value in PROFILES.items():
+    for name, value in profiles.items():
         if math.isclose(value, decay_lambda, rel_tol=1e-9):
             return name
     return "custom"

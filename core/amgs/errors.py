@@ -48,7 +48,7 @@ class AmgsError(Exception):
 class UsageError(AmgsError):
     """The request itself is wrong: an unknown name, a value outside its range."""
 
-    title = "That request cannot be carried out"
+    title = "Can't do that"
     exit_code = 2
 
 

@@ -219,6 +219,14 @@ class Memory:
         skipped = bounds.count("An offset", offset)
         return stored_blocks.select(self._store, filter, order=order, limit=most, offset=skipped)
 
+    def count(self, filter: BlockFilter) -> int:
+        """How many blocks pass a filter."""
+        return stored_blocks.count(self._store, filter)
+
+    def titles(self, ids: Iterable[str]) -> dict[str, str]:
+        """The titles of the blocks with these ids, by id; unknown ids are missing from the answer."""
+        return {one.id: one.title for one in stored_blocks.get(self._store, ids).values()}
+
     def find(self, text: str, limit: int = 20) -> tuple[Block, ...]:
         """Blocks whose title, first words or id fit what was typed, the best first."""
         ids = finder.find(stored_blocks.outlines(self._store), text, bounds.count("A limit", limit))

@@ -115,6 +115,10 @@ class ProfileSettings(Section):
         """λ of the profile with this name."""
         return float(getattr(self, name))
 
+    def named(self) -> dict[str, float]:
+        """λ of every profile by its name."""
+        return {name: self.of(name) for name in PROFILES}
+
 
 DEFAULT_PROFILES = ProfileSettings()
 

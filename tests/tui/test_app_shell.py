@@ -197,7 +197,7 @@ async def test_a_mistyped_verb_is_explained_and_nothing_happens() -> None:
     async with drive(world, (120, 40)) as driven:
         await driven.press("colon")
         await driven.type("consolidat", "enter")
-        assert "There is no verb" in driven.text and "consolidate" in driven.text
+        assert "There is no command" in driven.text and "consolidate" in driven.text
         assert len(world.raw) == 8
 
 

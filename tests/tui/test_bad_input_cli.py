@@ -67,7 +67,7 @@ def status(amgs: Amgs) -> object:
         (["export", "no/such/folder/x.json"], 3, "x.json"),
         (["feedback", "useful", "goat.md"], 2, "forecast"),
         (["--seed", "x", "status"], 2, "seed"),
-        (["--now", "2026-13-45", "status"], 2, "no instant"),
+        (["--now", "2026-13-45", "status"], 2, "Invalid --now"),
     ],
 )
 def test_a_wrong_word_changes_nothing(amgs: Amgs, arguments: list[str], code: int, says: str) -> None:

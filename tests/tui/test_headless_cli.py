@@ -124,7 +124,7 @@ def test_runs_with_a_fixed_instant_repeat(amgs: Amgs) -> None:
         (["search", "x", "--format", "xml"], 2, "table, json, csv"),
         (["search", "x", "--weights", "1,1"], 2, "five numbers"),
         (["search", "x", "--weights", "1,1,1,1,1"], 2, "sum to 1"),
-        (["--now", "yesterday", "status"], 2, "no instant"),
+        (["--now", "yesterday", "status"], 2, "Invalid --now"),
         (["frame", "assemble", "NOWHERE"], 2, "NOWHERE"),
         (["frame", "assemble", "--composite", "SELF"], 2, "not made of other frames"),
         (["frame", "open"], 2, "frame assemble SESSION"),
@@ -264,7 +264,7 @@ def test_a_reader_that_leaves_early_is_no_fault() -> None:
         ["bash", "-c", f"{line} | head -n 1"], capture_output=True, text=True, env=environment(), check=False
     )
     assert done.returncode == 0
-    assert done.stdout.startswith("verb")
+    assert done.stdout.startswith("command")
     assert done.stderr == ""
 
 

@@ -93,9 +93,9 @@ def test_a_blank_line_and_a_comment_ask_for_nothing(registry: Registry) -> None:
     ("line", "column", "says"),
     [
         ("serch dome", 1, "Did you mean search"),
-        ("  frobnicate", 3, "no verb `frobnicate`"),
-        ("frame", 1, "wants another word"),
-        ("frame asemble SESSION", 7, "It knows: list, assemble, last, open"),
+        ("  frobnicate", 3, "no command `frobnicate`"),
+        ("frame", 1, "needs another word"),
+        ("frame asemble SESSION", 7, "One of: list, assemble, last, open"),
         ("search", 7, "Missing argument 'QUERY'"),
         ("search dome motor", 13, "unexpected"),
         ("search dome --top-k many", 21, "valid integer"),
@@ -145,7 +145,7 @@ def test_a_call_from_values_checks_the_names(registry: Registry) -> None:
     assert call == registry.parse("search dome --top-k 3")
     with pytest.raises(LineError, match="takes no 'querry'"):
         registry.call("search", querry="dome")
-    with pytest.raises(LineError, match="no verb"):
+    with pytest.raises(LineError, match="no command"):
         registry.call("dance")
 
 

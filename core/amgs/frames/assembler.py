@@ -51,10 +51,16 @@ class Assembler:
         with self._room.lock:
             frame, pools = self._assembled(definition, asked, known)
         if reinforce and not self._room.store.read_only:
-            self._log_use(frame, asked, pools)
+            self._log_use(frame, asked, pools, known)
         return frame
 
-    def _log_use(self, frame: Frame, asked: pipeline.FrameRequest, pools: Mapping[str, KeptPool]) -> None:
+    def _log_use(
+        self,
+        frame: Frame,
+        asked: pipeline.FrameRequest,
+        pools: Mapping[str, KeptPool],
+        known: Definitions,
+    ) -> None:
         chosen = {c.block.id: c for c in frame.selected}
         reached = [i for i, c in chosen.items() if "graph" in c.layers]
         with self._room.lock:
@@ -63,7 +69,7 @@ class Assembler:
             numbers = stored_blocks.numbers_of(self._room.store, list(chosen))
             walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
             forecasts.log(self._room.store, frame, tuple(chosen.values()), walked)
-            self._record(frame, asked, walked, pools)
+            self._record(frame, asked, walked, pools, known)
             stored_scores.put(
                 self._room.store, frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of
             )
@@ -165,10 +171,10 @@ class Assembler:
         request: pipeline.FrameRequest,
         walked: Sequence[Key],
         pools: Mapping[str, KeptPool],
+        known: Definitions,
     ) -> None:
         """Log an assembly so that it can be replayed, and keep it; inside the transaction that logs its use."""
         store = self._room.store
-        known = self._room.definitions()
         definition = registry.find(frame.name, known)
         version = stored_assemblies.keep_version(store, _tree(definition, known))
         number, operation, undone = stored_assemblies.standing(store)

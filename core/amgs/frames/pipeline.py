@@ -152,7 +152,7 @@ def asked_of(
     if rule.gather == "filter":
         present = sources.blocks.numbers(wanted, limit=rule.pool).tolist()
         return replace(plain, present=tuple(present)), {}
-    belonging = identity(wanted, sources, settings.identity)
+    belonging = identity(wanted, sources, settings.identity, settings.decay.profiles)
     numbers = tuple(sorted(belonging))
     tiers = {number: (b.tier, b.because) for number, b in belonging.items()}
     return replace(plain, present=numbers, within=numbers), tiers

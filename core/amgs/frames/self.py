@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from amgs.decay import PROFILES
 from amgs.graph.traversal import within
 from amgs.model import BlockFilter
 from amgs.retrieval.ports import Sources
 from amgs.retrieval.score import reinforcement
-from amgs.settings import SelfSettings
+from amgs.settings import DEFAULT_PROFILES, ProfileSettings, SelfSettings
 
 ANCHOR_META = {"anchor": "self"}
 """Metadata of the block that is the root anchor; without one it is the most central tagged block."""
@@ -28,7 +27,12 @@ class Belonging:
     because: str
 
 
-def identity(wanted: BlockFilter, sources: Sources, settings: SelfSettings) -> Mapping[int, Belonging]:
+def identity(
+    wanted: BlockFilter,
+    sources: Sources,
+    settings: SelfSettings,
+    profiles: ProfileSettings = DEFAULT_PROFILES,
+) -> Mapping[int, Belonging]:
     """The blocks that belong to self, by number.
 
     Tagged blocks always do. What lies near the anchor, and what is central and often reinforced without a
@@ -36,7 +40,7 @@ def identity(wanted: BlockFilter, sources: Sources, settings: SelfSettings) -> M
     """
     tagged = sources.blocks.numbers(replace(wanted, self_only=True)).tolist()
     found = {number: Belonging(0, "tagged as self") for number in tagged}
-    lasting = _lasting(wanted, sources, settings, tagged)
+    lasting = _lasting(wanted, sources, settings, tagged, profiles.durable)
     for number, belonging in lasting.items():
         found.setdefault(number, belonging)
     return found
@@ -54,9 +58,9 @@ def anchor(wanted: BlockFilter, sources: Sources, tagged: list[int]) -> int | No
 
 
 def _lasting(
-    wanted: BlockFilter, sources: Sources, settings: SelfSettings, tagged: list[int]
+    wanted: BlockFilter, sources: Sources, settings: SelfSettings, tagged: list[int], slow: float
 ) -> dict[int, Belonging]:
-    """Untagged blocks near the anchor or over the threshold, that decay slowly."""
+    """Untagged blocks near the anchor or over the threshold, that decay slowly. slow: λ per hour."""
     near: dict[int, int] = {}
     root = anchor(wanted, sources, tagged)
     if root is not None and settings.anchor_distance > 0:
@@ -67,7 +71,7 @@ def _lasting(
     numbers = np.array(sorted((near.keys() | central.keys()) - set(tagged)), dtype=np.int64)
     found: dict[int, Belonging] = {}
     for one in sources.blocks.stored(numbers[np.isin(numbers, allowed)].tolist()):
-        if one.block.decay_lambda > PROFILES["durable"]:
+        if one.block.decay_lambda > slow:
             continue
         strength = (central.get(one.number, 0.0) + reinforcement(one.reinforcements)) / 2
         if one.number in near:

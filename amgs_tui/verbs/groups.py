@@ -1,0 +1,71 @@
+"""How commands are grouped where they are listed: in `--help`, on the man page and by `help`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+FRONT_ENDS = "Ways to work"
+
+PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Build a memory": ("ingest", "inbox", "consolidate", "import", "export"),
+        "Ask it": ("search", "why", "frame", "block", "select", "graph", "decay"),
+        "Read with a model": ("focus",),
+        "Calibrate": ("feedback", "calibration", "calibrate", "metrics", "monitor", "tune"),
+        "Maintain": (
+            "status",
+            "health",
+            "operations",
+            "operation",
+            "undo",
+            "redo",
+            "verify",
+            "enhance",
+            "prune",
+            "review",
+            "montecarlo",
+            "simulate",
+        ),
+        "Screen, scripts and settings": (
+            "show",
+            "filter",
+            "sort",
+            "bookmark",
+            "bookmarks",
+            "layout",
+            "theme",
+            "snapshot",
+            "expect",
+            "record",
+            "save",
+            "settings",
+            "help",
+        ),
+        "Benchmarks": ("bench",),
+    }
+)
+"""The first words of commands, by the heading they stand under."""
+
+NOUNS: Mapping[str, str] = MappingProxyType(
+    {
+        "inbox": "List what waits to be consolidated.",
+        "block": "Show, find and correct single blocks.",
+        "frame": "Assemble, define, compare and replay frames.",
+        "graph": "Explore the graph: neighbours, paths, communities, counts.",
+        "decay": "Show how relevance falls, and preview other rates.",
+        "calibration": "Show how well scores forecast usefulness.",
+        "review": "Find and settle what is superseded, contradicted or duplicated.",
+        "montecarlo": "Simulate changes before making them.",
+        "focus": "Run a language model over a lifetime context and steer its detail.",
+        "focus train": "Train gists, a lens or a LoRA adapter.",
+        "layout": "Arrange the panes and keep arrangements.",
+        "bench": "Measure what the program promises.",
+    }
+)
+"""What the commands under a word are about, where the word alone is no command."""
+
+
+def describe(words: str) -> str:
+    """One line on the commands that begin so; raises KeyError for a group that nobody described."""
+    return NOUNS[words]

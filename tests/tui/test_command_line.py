@@ -1,0 +1,223 @@
+"""The command line as a newcomer meets it: which store, whose clock, what help and completion say."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from amgs_tui import cli
+from amgs_tui.session import Options, Session
+from amgs_tui.verbs.groups import NOUNS, PANELS
+from amgs_tui.verbs.registry import standard
+
+ROOT = Path(__file__).parents[2]
+NOW = "2026-03-01T09:00:00Z"
+SAMPLE_HOUR = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return tmp_path / "data" / "amgs"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "attic.md").write_text("# Attic\n\nThe router in the attic drops packets when it rains.\n")
+    return folder
+
+
+def run(*arguments: str) -> int:
+    return cli.run(["--model", "tiny", *arguments])
+
+
+def script(folder: Path, text: str) -> Path:
+    path = folder / "script.amgs"
+    path.write_text(text)
+    return path
+
+
+# --- which store ------------------------------------------------------------------------------------------
+
+
+def test_own_notes_never_go_into_the_sample_s_store(
+    home: Path, notes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("ingest") == 0  # the sample, as the workstation takes it in
+    sample = capsys.readouterr().out
+    assert run("ingest", "--batch", str(notes)) == 0
+    assert run("ingest", "remember the milk") == 0
+    capsys.readouterr()
+    assert run("status", "--format", "json") == 0
+    status = json.loads(capsys.readouterr().out)
+    assert status["store"]["path"].endswith("memory.duckdb")
+    assert status["store"]["blocks"] == {"raw": 2}
+    assert status["corpus"] == ""
+    with Session(Options(store=str(home / "observatory.duckdb"), model="tiny")) as session:
+        assert f"{session.memory.status().blocks['raw']} new" in sample.replace(",", "")
+
+
+def test_the_sample_does_not_go_into_the_own_memory(
+    home: Path, notes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("ingest", "--batch", str(notes)) == 0
+    assert run("ingest") == 2
+    assert "--batch" in capsys.readouterr().err
+    assert [path.name for path in home.glob("*.duckdb")] == ["memory.duckdb"]
+
+
+def test_a_corpus_has_one_store_on_the_command_line_and_on_the_screen(home: Path, notes: Path) -> None:
+    assert run("--corpus", str(notes), "ingest") == 0
+    (store,) = home.glob("*.duckdb")
+    with Session(Options(corpus=notes, model="tiny")) as screen:
+        assert screen.store_path == store
+        assert screen.memory.status().blocks == {"raw": 1}
+
+
+def test_make_run_and_the_readme_s_lines_name_the_corpus_alike() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    lines = re.findall(r"^    \.venv/bin/amgs (.*)$", readme, re.M)
+    assert '--corpus "$(or $(CORPUS),sample_corpus)"' in makefile
+    assert lines
+    assert all(line.startswith(("--corpus ~/notes", "--store ", "--")) for line in lines), lines
+
+
+# --- the sample's clock -----------------------------------------------------------------------------------
+
+
+def test_the_sample_s_clock_goes_on_where_it_stood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = str(tmp_path / "sample.duckdb")
+    registry = standard()
+
+    def do(session: Session, line: str) -> None:
+        call = registry.parse(line)
+        assert call is not None
+        registry.run(session, call)
+
+    with Session(Options(store=store, model="tiny")) as session:
+        do(session, "ingest")
+        assert session.clock.now() - SAMPLE_HOUR < timedelta(minutes=5)
+        real = datetime.now(UTC)
+        monkeypatch.setattr("amgs.clock.SystemClock.now", lambda self: real + timedelta(minutes=20))
+    with Session(Options(store=store, model="tiny")) as again:
+        _ = again.memory
+        assert again.sample_time
+        assert timedelta(minutes=20) <= again.clock.now() - SAMPLE_HOUR < timedelta(minutes=30)
+
+
+def test_another_document_does_not_move_the_sample_s_clock(tmp_path: Path) -> None:
+    store = str(tmp_path / "sample.duckdb")
+    young = tmp_path / "young.md"
+    young.write_text("# Young\n\nWritten long after the year of the observatory.\n")
+    for line in ("ingest", f'ingest --file "{young}"', "status"):
+        with Session(Options(store=store, model="tiny")) as session:
+            call = standard().parse(line)
+            assert call is not None
+            result = standard().run(session, call)
+    assert result.sample_time
+    assert result.store.now - SAMPLE_HOUR < timedelta(minutes=5)
+
+
+# --- errors -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["--model", "nosuchmodel", "status"], 5, "nosuchmodel"),
+        (["--model", "nobody/nothing", "status"], 5, "nobody/nothing"),
+        (["--theme", "purple", "status"], 2, "purple"),
+        (["forcast"], 2, "Did you mean 'decay forecast'"),
+        (["serch", "x"], 2, "Did you mean 'search'"),
+        (["focus", "stp"], 2, "Did you mean 'step'?"),
+        (["qqqqqq"], 2, "There is no command 'qqqqqq'.\n"),
+    ],
+)
+def test_what_is_not_there_is_an_error(
+    home: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, says: str
+) -> None:
+    assert run(*arguments) == code
+    out, err = capsys.readouterr()
+    assert says in err
+    assert out == ""
+
+
+def test_only_what_is_like_the_word_is_suggested() -> None:
+    assert standard().suggest("forcast") == ("decay forecast", "calibration forecasts")
+    assert standard().suggest("serch")[0] == "search"
+    assert "bench" not in standard().suggest("serch")
+    assert standard().suggest("xyzzy") == ()
+
+
+# --- a run in CI ------------------------------------------------------------------------------------------
+
+
+def test_a_check_of_another_store_prints_only_what_differs(
+    tmp_path: Path, notes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = script(tmp_path, "ingest\nstatus\nsnapshot whole\ninbox list\nsnapshot inbox\n")
+    everywhere = ["--corpus", str(notes), "--now", NOW]
+    line = ["run", str(steps), "--out", str(tmp_path / "out")]
+    assert run("--store", str(tmp_path / "a.duckdb"), *everywhere, *line) == 0
+    capsys.readouterr()
+    assert run("--store", str(tmp_path / "b.duckdb"), *everywhere, *line, "--check") == 0
+    assert capsys.readouterr().out == "2 same\n"
+    (tmp_path / "out" / "inbox.txt").write_text("something else\n")
+    assert run("--store", str(tmp_path / "c.duckdb"), *everywhere, *line, "--check") == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "1 same, 1 differs: inbox" in err
+    assert run("--store", str(tmp_path / "d.duckdb"), *everywhere, *line, "--check", "--quiet") == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("amgs: Snapshots differ: 1 same, 1 differs: inbox\n")
+
+
+# --- help and completion ----------------------------------------------------------------------------------
+
+
+def test_every_command_stands_under_a_heading_and_every_group_is_described() -> None:
+    nouns = standard().nouns()
+    under = [noun for each in PANELS.values() for noun in each]
+    assert set(nouns) <= set(under)
+    assert len(under) == len(set(under))
+    names = {verb.name for verb in standard()}
+    assert {noun for noun in nouns if noun not in names} <= set(NOUNS)
+
+
+def test_help_groups_commands_and_gives_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert [said.index(heading) for heading in ("Build a memory", "Maintain", "Benchmarks", "Examples")]
+    assert "Explore the graph" in said
+    assert "show / find" not in said
+    assert "verb" not in said
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands_and_options(shell: str) -> None:
+    paths = os.pathsep.join(str(ROOT / part) for part in ("core", "focus", ""))
+    environment = {**os.environ, "PYTHONPATH": paths, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    amgs = [sys.executable, "-m", "amgs_tui"]
+
+    def ask(*arguments: str, **more: str) -> str:
+        done = subprocess.run(
+            [*amgs, *arguments], capture_output=True, text=True, check=True, env={**environment, **more}
+        )
+        return done.stdout
+
+    assert "_AMGS_COMPLETE" in ask("--show-completion", shell)
+    for line, wanted in (("amgs dec", "decay"), ("amgs search --lay", "--layer")):
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1), "_TYPER_COMPLETE_ARGS": line}
+        more = {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+        assert wanted in ask(_AMGS_COMPLETE=f"complete_{shell}", **words, **more)

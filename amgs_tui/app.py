@@ -6,7 +6,7 @@ frozen result of a verb."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -29,6 +29,7 @@ from amgs_tui.widgets.prompt import LineInput, Prompt
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from amgs.model import Block
     from amgs_tui.headless.pipes import Pipe
     from amgs_tui.screens.finder import Finder
     from amgs_tui.verbs.registry import Registry
@@ -180,7 +181,14 @@ class Workstation(Desk, inherit_bindings=False):
     # --- finding, help, palette ---------------------------------------------------------------------------
 
     def action_find(self) -> None:
-        """Open the block finder."""
+        """Find a block and select it."""
+        self.find_block("Find a block", self.pick)
+
+    def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
+        """Let the operator find a block by its words; `chosen` is called with its id.
+
+        first: what is offered before anything is typed.
+        """
         from amgs_tui.screens.finder import Finder
 
         def search(text: str) -> None:
@@ -189,9 +197,9 @@ class Workstation(Desk, inherit_bindings=False):
         def ended(block_id: str | None) -> None:
             self._finder = None
             if block_id is not None:
-                self.pick(block_id)
+                chosen(block_id)
 
-        self._finder = Finder(search)
+        self._finder = Finder(search, title, first)
         self.push_screen(self._finder, ended)
 
     def action_peek(self) -> None:

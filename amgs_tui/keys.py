@@ -7,13 +7,14 @@ None of them is a key that a terminal or tmux keeps for itself (ctrl+b, ctrl+s, 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from textual.binding import Binding
 from textual.keys import REPLACED_KEYS, Keys
 
 from amgs_tui.widgets.arrangement import PANES
+from amgs_tui.widgets.tabs import TITLES
 
 SWALLOWED: Final = frozenset(
     {"ctrl+a", "ctrl+b", "ctrl+c", "ctrl+h", "ctrl+i", "ctrl+j", "ctrl+m", "ctrl+q", "ctrl+s", "ctrl+z"}
@@ -33,78 +34,102 @@ def quiet(key: str, action: str, label: str, id: str, tooltip: str, **more: Any)
 
 EVERYWHERE: list[Any] = [
     *(
-        quiet(str(number), f"go('{name}')", name, f"app.go_{name}", f"To the {name} pane")
+        quiet(
+            str(number), f"go('{name}')", name, f"app.go_{name}", f"Go to the {TITLES[name][0].lower()} pane"
+        )
         for number, name in enumerate(PANES, 1)
     ),
-    quiet("tab", "walk(1)", "next pane", "app.next_pane", "To the next pane"),
-    quiet("shift+tab", "walk(-1)", "pane before", "app.previous_pane", "To the pane before"),
-    quiet("escape", "stop_or_return", "stop", "app.stop", "Stop what runs, else leave the large view"),
-    quiet("z", "maximise", "large", "app.maximise", "Give the pane the whole screen, or back"),
+    quiet("tab", "walk(1)", "next pane", "app.next_pane", "Next pane"),
+    quiet("shift+tab", "walk(-1)", "previous pane", "app.previous_pane", "Previous pane"),
+    quiet(
+        "escape",
+        "stop_or_return",
+        "stop",
+        "app.stop",
+        "Stop what is running, else leave the full-screen view",
+    ),
+    quiet("z", "maximise", "maximise", "app.maximise", "Maximise the pane, or restore it"),
     shown("slash", "find", "find", "app.find", "Find a block and select it"),
     quiet("p", "peek", "read block", "app.peek", "Read the selected block in full"),
     quiet("R", "record", "record", "app.record", "Record what you do as a script; again to save it"),
-    quiet("asterisk", "bookmark", "bookmark", "app.bookmark", "Put a bookmark on the selected block, or off"),
-    quiet("apostrophe", "bookmarks", "bookmarks", "app.bookmarks", "The blocks with a bookmark"),
+    quiet("asterisk", "bookmark", "bookmark", "app.bookmark", "Toggle a bookmark on the selected block"),
+    quiet("apostrophe", "bookmarks", "bookmarks", "app.bookmarks", "List the bookmarked blocks"),
+    quiet("y", "copy_pane", "copy", "app.copy_pane", "Copy the pane: a frame's text, else the pane as text"),
+    quiet("t", "theme", "theme", "app.theme", "Next colour theme, dark or light"),
+    quiet("r", "reload", "refresh", "app.reload", "Refresh"),
     quiet(
-        "y",
-        "copy_pane",
-        "copy",
-        "app.copy_pane",
-        "Copy what the pane holds: a frame's text, else its picture",
+        "ctrl+p",
+        "command_palette",
+        "palette",
+        "app.palette",
+        "Command palette: every command and key, searchable",
     ),
-    quiet("t", "theme", "theme", "app.theme", "The next colour theme"),
-    quiet("r", "reload", "reload", "app.reload", "Look at everything again"),
-    quiet("ctrl+p", "command_palette", "palette", "app.palette", "All verbs, searchable"),
     shown(
-        "question_mark,f1", "help", "help", "app.help", "What this pane is for, and its keys", key_display="?"
+        "question_mark,f1",
+        "help",
+        "help",
+        "app.help",
+        "Help for this pane; ? again opens the glossary",
+        key_display="?",
     ),
-    shown("colon", "command", "command", "app.command", "Type any verb, with completion"),
-    shown("q", "quit", "quit", "app.quit", "Leave the workstation"),
-    quiet("ctrl+c", "interrupt", "stop", "app.interrupt", "Stop what runs", system=True),
+    shown("colon", "command", "command", "app.command", "Type a command, with completion"),
+    shown("q", "quit", "quit", "app.quit", "Quit the workstation"),
+    quiet("ctrl+c", "interrupt", "stop", "app.interrupt", "Stop what is running", system=True),
 ]
 
 
-def remapped(wanted: Mapping[str, str], known: Iterable[Binding]) -> tuple[dict[str, str], tuple[str, ...]]:
+def remapped(
+    wanted: Mapping[str, str], offered: Collection[Collection[Binding]]
+) -> tuple[dict[str, str], tuple[str, ...]]:
     """The keymap of the settings, and a sentence for each entry that cannot be used.
 
-    wanted: keys by the id of a binding, several with commas. known: every binding there is. A key that
-    another binding of the same widget has, or has everywhere, would hide it: refused.
+    wanted: keys by the id of a binding, several with commas. offered: for each pane, every binding that is offered
+    while it has the focus, its own and those that hold everywhere. Two actions that are offered together may not
+    share a key: one would hide the other.
     """
+    together: list[set[str]] = []
     keys_of: dict[str, list[str]] = {}
-    for binding in known:
-        keys_of.setdefault(str(binding.id), []).extend(_split(binding.key))
+    for bindings in offered:
+        together.append(set())
+        for binding in bindings:
+            name = str(binding.id)
+            together[-1].add(name)
+            keys_of[name] = [*dict.fromkeys((*keys_of.get(name, ()), *_split(binding.key)))]
+    held = keys_of | {name: [] for name in wanted}  # what is remapped has given its old keys up
     keymap: dict[str, str] = {}
     problems: list[str] = []
     for name, keys in wanted.items():
-        fault = _fault(name, _split(keys), {**keys_of, **{each: [] for each in wanted}, **_taken(keymap)})
-        if fault or name not in keys_of:
-            problems.append(f"{name} = {keys!r}: {fault if name in keys_of else 'there is no such action'}.")
+        if name not in keys_of:
+            fault = "there is no such action"
+        else:
+            near = set[str]().union(*(names for names in together if name in names)) - {name}
+            fault = _fault(_split(keys), {other: held[other] for other in sorted(near)})
+        if fault:
+            problems.append(
+                f'{name} = "{keys}" {fault}' if fault.startswith("is ") else f'{name} = "{keys}": {fault}'
+            )
         else:
             keymap[name] = keys
-    return keymap, tuple(problems)
+            held[name] = _split(keys)
+    if not problems:
+        return keymap, ()
+    keymap, more = remapped(
+        keymap, offered
+    )  # what was refused keeps its keys, which others may have counted on
+    return keymap, (*problems, *more)
 
 
-def _fault(name: str, keys: list[str], keys_of: Mapping[str, list[str]]) -> str:
+def _fault(keys: list[str], near: Mapping[str, list[str]]) -> str:
+    """What is wrong with the keys of an action; near: the keys of the actions that are offered with it."""
     for key in keys:
         if key in SWALLOWED:
             return f"terminals keep {key} for themselves"
         if not _is_key(key.rpartition("+")[2]):
             return f"there is no key called {key}"
-        near = (other for other in keys_of if other != name and _meet(other, name))
-        taken = next((other for other in near if key in keys_of[other]), None)
+        taken = next((other for other, theirs in near.items() if key in theirs), None)
         if taken is not None:
-            return f"{key} is the key of {taken}"
-    return "" if keys else "no key is named"
-
-
-def _meet(one: str, other: str) -> bool:
-    """Whether two actions are offered at the same time: on the same widget, or one of them everywhere."""
-    first, second = one.split(".")[0], other.split(".")[0]
-    return first == second or "app" in (first, second) or "list" in (first, second)
-
-
-def _taken(keymap: Mapping[str, str]) -> dict[str, list[str]]:
-    return {name: _split(keys) for name, keys in keymap.items()}
+            return f"is already used by {taken}" if len(keys) == 1 else f"{key} is already used by {taken}"
+    return "" if keys else "no key is given"
 
 
 def _split(keys: str) -> list[str]:

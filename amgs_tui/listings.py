@@ -44,8 +44,8 @@ LISTINGS: dict[Pane, Listing] = {
     ),
     "decay": Listing(
         ("title", "content", "category"),
-        ("now", "then", "days", "confidence"),
-        ("title", "category", "now", "then", "days"),
+        ("now", "then", "days", "uses", "useful", "links", "confidence"),
+        ("days", "uses", "links", "now", "title", "category"),
     ),
     "overview": Listing(
         ("kind", "summary", "state"),
@@ -195,13 +195,16 @@ def of_operations(operations: Sequence[Operation], now: datetime) -> list[Row]:
 
 
 def of_falling(forecast: Forecast) -> list[Row]:
-    """The rows of a forecast. now, then: relevance. days: until it falls."""
+    """The rows of a forecast. now, then: relevance. days: until it drops below the threshold."""
     return [
         {
             **_of_block(row.block),
             "now": row.relevance_now,
             "then": row.relevance_then,
             "days": (row.falls_at - forecast.as_of).total_seconds() / 86400,
+            "uses": row.uses,
+            "useful": row.useful,
+            "links": row.links,
             "confidence": row.block.confidence,
         }
         for row in forecast.rows

@@ -238,14 +238,17 @@ class Stage(App[None], inherit_bindings=False):
         """Give actions other keys; what cannot be done is named, the rest is."""
         if not keys:
             return
-        everything = [*self._bindings.key_to_bindings.values()]
-        for pane in self.panes:
-            everything += pane._bindings.key_to_bindings.values()
-        keymap, problems = remapped(keys, (binding for group in everything for binding in group))
+        everywhere = [binding for group in self._bindings.key_to_bindings.values() for binding in group]
+        offered = [
+            [*everywhere, *(each for group in pane._bindings.key_to_bindings.values() for each in group)]
+            for pane in self.panes
+        ]
+        keymap, problems = remapped(keys, offered)
         self.set_keymap(keymap)
         if problems:
-            words = "\n".join((*problems, "The other keys work; correct [screen.keys] in the settings."))
-            self.notify(words, title="Keys left as they were", severity="warning", timeout=12, markup=False)
+            words = "\n".join((*problems, "Your other keys work. Correct [screen.keys] in the settings."))
+            title = "Key bindings ignored" if len(problems) > 1 else "Key binding ignored"
+            self.notify(words, title=title, severity="warning", timeout=12, markup=False)
 
     def add_palettes(self, more: Mapping[str, Palette]) -> None:
         """Take in palettes that were found later."""

@@ -324,9 +324,9 @@ def _(result: model.GraphStats) -> Sheet:
 def _(result: model.DecayCurve) -> Sheet:
     falls = result.falls_below_at
     note = (
-        "It never falls under the threshold."
+        "It never drops below the threshold."
         if falls is None
-        else f"Under {result.threshold:g} at {falls:%Y-%m-%d %H:%M}."
+        else f"Below {result.threshold:g} from {falls:%Y-%m-%d %H:%M}."
     )
     points = zip(result.hours, result.relevance, strict=True)
     made = sheet(result.block.title, "hours:n relevance:score", points, (note,))
@@ -336,19 +336,28 @@ def _(result: model.DecayCurve) -> Sheet:
 @table_of.register
 def _(result: model.Forecast) -> Sheet:
     rows = [
-        (row.block.id, row.block.title, row.falls_at, row.relevance_now, row.relevance_then)
+        (
+            row.block.id,
+            row.block.title,
+            row.falls_at,
+            row.relevance_now,
+            row.relevance_then,
+            row.uses,
+            row.links,
+        )
         for row in result.rows
     ]
-    falling = f"{result.falling:,} blocks fall under {result.threshold:g} within {result.days:g} days"
+    drop = "block drops" if result.falling == 1 else "blocks drop"
+    falling = f"{result.falling:,} {drop} below {result.threshold:g} within {result.days:g} days"
     if result.supposed is not None:
-        falling += f" as supposed ({result.without:,} as it is)"
-    title = f"{falling}; {result.already_below:,} are already under"
+        falling += f" as previewed ({result.without:,} as it is)"
+    title = f"{falling}; {result.already_below:,} already below; nothing is removed before prune"
     notes = [
-        f"{each.category}: {each.alive_now:,} → {each.alive_then:,} of {each.blocks:,} over it, "
+        f"{each.category}: {each.alive_now:,} → {each.alive_then:,} of {each.blocks:,} above it, "
         f"mean {each.mean_now:.2f} → {each.mean_then:.2f}"
         for each in result.categories
     ]
-    return sheet(title, "id:id title* falls:at now:score then:score", rows, notes)
+    return sheet(title, "id:id title* drops:at now:score then:score uses:n links:n", rows, notes)
 
 
 @table_of.register

@@ -1,4 +1,4 @@
-"""4 Decay: how blocks and categories fade, and the whole memory as it will look at any day ahead."""
+"""4 Decay: how blocks and categories fade, and the whole memory as it will look on any day ahead."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STEPS = 30
 Curves = Literal["both", "block", "categories"]
 CURVES: tuple[Curves, ...] = ("both", "block", "categories")
 SUPPOSITIONS = ("", "pinned", "core", "durable", "standard", "ephemeral")
-"""What w supposes of the selected block, in turn."""
+"""Decay profiles that w previews for the selected block, in turn."""
 BESIDE = 4
 """Curves of categories beside that of a block."""
 
@@ -38,22 +38,34 @@ class DecayPane(ListPane):
     NAME = "decay"
     SHOWS = frozenset({"decay curve", "decay categories", "decay forecast", "decay preview"})
     PURPOSE = """\
-Relevance halves with every half-life since a block was last used. The bright curve is the selected block's, with a
-mark for every use; the others are the means of categories. Left and right move through the days ahead: the list, the
-categories and the histogram show the memory as it will look then, if nothing is used until then. w supposes a pin
-or another pace for the selected block, W makes it so. Moving in the list selects the block."""
+Relevance halves with every half-life since a block was last used. A block that drops below the threshold ranks lower,
+but it stays in the memory and can be found: nothing is removed before prune. The bright curve is the selected block's,
+with a mark for every use; the curves with letters are the means of categories. ← and → move through the days ahead: the
+list, the categories and the histogram show the memory as it will look then if nothing is used until then. The list
+names the blocks that drop below the threshold on the way, those that were of use first. w previews a pin or another
+decay profile of the selected block, W applies it. Moving in the list selects the block."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("right", "scrub(1)", "time", "decay.later", "A step into the days ahead", key_display="←→"),
+        shown("right", "scrub(1)", "time", "decay.later", "A step into the future", key_display="←→"),
         quiet("left", "scrub(-1)", "time", "decay.sooner", "A step back towards today"),
-        shown("left_square_bracket", "reach(-1)", "reach", "decay.fewer", "Curves that reach less far ahead"),
-        shown("right_square_bracket", "reach(1)", "reach", "decay.more", "Curves that reach farther ahead"),
+        shown("left_square_bracket", "reach(-1)", "reach", "decay.fewer", "Look less far ahead"),
+        shown("right_square_bracket", "reach(1)", "reach", "decay.more", "Look farther ahead"),
         shown(
-            "w", "suppose", "what if", "decay.what_if", "Suppose a pin or another pace of this block, in turn"
+            "w",
+            "suppose",
+            "what if",
+            "decay.what_if",
+            "Preview a pin or another decay profile of this block, in turn",
         ),
-        shown("W", "make_so", "make it so", "decay.make_so", "Give the block the pace that is supposed"),
-        shown("v", "view", "curves", "decay.view", "Block and categories, the block, the categories"),
-        shown("enter", "read", "read", "decay.read", "Read the block under the cursor"),
+        shown("W", "make_so", "apply", "decay.make_so", "Apply the previewed decay profile"),
+        shown(
+            "v",
+            "view",
+            "curves",
+            "decay.view",
+            "Show block and categories, the block alone, the categories alone",
+        ),
+        shown("enter", "read", "read", "decay.read", "Read the selected block"),
         *ListPane.BINDINGS,
     ]
 
@@ -112,7 +124,7 @@ or another pace for the selected block, W makes it so. Moving in the list select
 
     @property
     def listed(self) -> Sequence[ForecastRow]:
-        """What falls, as the filter leaves it and in its order."""
+        """What drops below the threshold, as the filter leaves it and in its order."""
         rows = self.forecast.rows if self.forecast is not None else ()
         return [rows[place] for place in self.places] if self.sift else rows
 
@@ -128,7 +140,7 @@ or another pace for the selected block, W makes it so. Moving in the list select
         if self.forecast is None:
             return ""
         if self.supposed:
-            return f"what if {self.supposed} · w another · W makes it so"
+            return f"what if {self.supposed} · w another · W applies it"
         return f"in {self.days:g} of {self.reach:g} days · ← → time · [ ] reach"
 
     def moved(self) -> None:
@@ -152,7 +164,7 @@ or another pace for the selected block, W makes it so. Moving in the list select
             return notice(canvas, "Decay", (), "Waiting for the memory …")
         if self.curve is None and self.curves is not None and not self.curves.curves:
             keys = ("1  the inbox: c consolidates what waits", "/  find a block to see its curve")
-            return notice(canvas, "Nothing fades yet", keys, "What is consolidated fades at its own pace.")
+            return notice(canvas, "Nothing fades yet", keys, "Blocks fade once they are consolidated.")
         from amgs_tui.pictures import decay
 
         curve = self.curve if self.view != "categories" else None
@@ -176,13 +188,24 @@ or another pace for the selected block, W makes it so. Moving in the list select
 
     @property
     def _marked(self) -> str | None:
-        """The row that is marked: the selected block, else the one under the cursor."""
+        """The row that is marked: the selected block, whose curve is drawn. With no selection, the one under the
+        cursor; none where the selected block is not in the list.
+        """
         selected = self.workstation.selected
-        if not self.rows or any(row.block.id == selected for row in self.listed):
-            return selected if self.rows else None
-        return self.listed[self.cursor].block.id
+        if selected is None and self.rows:
+            return self.listed[self.cursor].block.id
+        return selected if any(row.block.id == selected for row in self.listed) else None
 
     # --- what the keys do -----------------------------------------------------------------------------------
+
+    def action_move(self, by: int) -> None:
+        """From a selection that is not in the list, the arrows lead to where the cursor was left."""
+        if self.rows and self._marked is None:
+            self.cursor = min(self.cursor, self.rows - 1)
+            self.moved()
+            self.repaint()
+        else:
+            super().action_move(by)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action == "make_so":
@@ -199,7 +222,7 @@ or another pace for the selected block, W makes it so. Moving in the list select
             self._look_ahead()
 
     def action_reach(self, by: int) -> None:
-        """Farther or less far; the scrubber goes to the end."""
+        """Look farther or less far ahead; the scrubber goes to the end."""
         place = min(range(len(REACHES)), key=lambda n: abs(REACHES[n] - self.reach))
         self.reach = self.days = REACHES[max(0, min(place + by, len(REACHES) - 1))]
         self.look()
@@ -232,7 +255,7 @@ or another pace for the selected block, W makes it so. Moving in the list select
         if block is None or not pace:
             return
         title = self.workstation.titles.get(block, block[:12])
-        words = f"“{title}” is {self._present}. It becomes {pace}; `undo` takes it back."
+        words = f"“{title}” changes from {self._present} to {pace}. `undo` takes it back."
 
         def answered(yes: bool | None) -> None:
             if yes:
@@ -242,16 +265,16 @@ or another pace for the selected block, W makes it so. Moving in the list select
                 else:
                     self.ask("block set", block=block, profile=pace)
 
-        self.workstation.push_screen(Confirm("Make it so?", words), answered)
+        self.workstation.push_screen(Confirm("Apply this decay profile?", words), answered)
 
     def action_view(self) -> None:
         self.view = CURVES[(CURVES.index(self.view) + 1) % len(CURVES)]
         self.repaint()
 
     def action_read(self) -> None:
-        if self.rows:
+        if self.rows and self.workstation.selected is None:
             self.workstation.pick(self.listed[self.cursor].block.id)
-            self.workstation.action_peek()
+        self.workstation.action_peek()
 
     def _look_ahead(self) -> None:
         verb, arguments = self._asks_ahead()
@@ -261,7 +284,7 @@ or another pace for the selected block, W makes it so. Moving in the list select
         self.refresh_bindings()
 
     def copied(self) -> str:
-        """What falls, one block a line; the picture where nothing does."""
+        """What drops below the threshold, one block a line; the picture where nothing does."""
         if not self.rows or self.forecast is None:
             return super().copied()
         lines = [
@@ -269,5 +292,6 @@ or another pace for the selected block, W makes it so. Moving in the list select
             f"{row.block.category}  {row.block.title}  {row.block.id[:12]}"
             for row in self.listed
         ]
-        head = f"{plural(len(lines), 'block')} under {self.forecast.threshold:g} in {self.days:g} days"
+        drop = "drops" if len(lines) == 1 else "drop"
+        head = f"{plural(len(lines), 'block')} {drop} below {self.forecast.threshold:g} within {self.days:g} days"
         return "\n".join([head, *lines])

@@ -1,4 +1,4 @@
-"""3 Graph: what lies around the selected block, and the way from block to block."""
+"""3 Graph: the neighbourhood of the selected block, and the path from block to block."""
 
 from __future__ import annotations
 
@@ -42,25 +42,19 @@ class GraphPane(ListPane):
     NAME = "graph"
     SHOWS = frozenset({"graph neighbours", "graph inspect", "graph stats"})
     PURPOSE = """\
-The selected block and what is linked to it: edges by type, each as strong as its weight, its confidence and
-the time since it was reinforced make it. Walk the neighbours with the arrows; enter makes one the selection
-and the centre, b goes back."""
+The selected block and the blocks linked to it. An edge has a type and a strength: its weight × its confidence, decayed
+since it was last used. Walk the neighbours with the arrows; enter selects one and centres the graph on it, b goes back.
+w finds the strongest path to any other block."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("enter", "enter", "walk there", "graph.walk", "Select this neighbour and make it the centre"),
-        shown("b", "back", "back", "graph.back", "To the centre before"),
-        shown("h", "hops", "hops", "graph.hops", "One, two or three hops"),
-        shown("f", "filter", "relation", "graph.filter", "Only edges of one type, or all of them"),
-        shown(
-            "w",
-            "way",
-            "way to",
-            "graph.way",
-            "The strongest way from here to the neighbour or block you name",
-        ),
-        shown("c", "communities", "parts", "graph.communities", "What hangs together in the whole graph"),
-        quiet("right", "move(1)", "next", "graph.next", "The next neighbour"),
-        quiet("left", "move(-1)", "previous", "graph.previous", "The neighbour before"),
+        shown("enter", "enter", "centre", "graph.walk", "Select this neighbour and centre the graph on it"),
+        shown("b", "back", "back", "graph.back", "Back to the previous centre"),
+        shown("h", "hops", "hops", "graph.hops", "Show one, two or three hops"),
+        shown("f", "filter", "relation", "graph.filter", "Show only one type of edge, or all"),
+        shown("w", "way", "path to", "graph.way", "Show the strongest path from here to a block you choose"),
+        shown("c", "communities", "communities", "graph.communities", "Find communities in the whole graph"),
+        quiet("right", "move(1)", "next", "graph.next", "Next neighbour"),
+        quiet("left", "move(-1)", "previous", "graph.previous", "Previous neighbour"),
         *ListPane.BINDINGS,
     ]
 
@@ -122,7 +116,7 @@ and the centre, b goes back."""
         if selected is None or self.found is None:
             if self.stats is None or not self.stats.nodes:
                 keys = ("1  the inbox", "c  consolidate it there")
-                return notice(canvas, "No graph yet", keys, "Edges are made when the inbox is consolidated.")
+                return notice(canvas, "No graph yet", keys, "Consolidating the inbox creates the edges.")
             return graph.stats(self.stats, canvas)
         ids = self.neighbours
         return graph.neighbourhood(
@@ -168,7 +162,7 @@ and the centre, b goes back."""
         known = sorted({live.edge.relation_type for live in self.found.edges} | {self.relation or ""} - {""})
         choices = [Choice("", "all", "every type of edge", marked=self.relation is None)]
         choices += [Choice(name, name, marked=name == self.relation) for name in known]
-        self.workstation.push_screen(Chooser("Which edges?", choices), self._filtered)
+        self.workstation.push_screen(Chooser("Show which edges?", choices), self._filtered)
 
     def _filtered(self, name: str | None) -> None:
         if name is not None:
@@ -176,11 +170,17 @@ and the centre, b goes back."""
             self.look()
 
     def action_way(self) -> None:
-        """The way to the neighbour under the cursor, or to a block that is named."""
-        if self.found is not None:
-            start, ids = self.found.center.id, self.neighbours
-            goal = f" {ids[self.cursor][:12]}" if ids else " "
-            self.workstation.action_command(f"graph path {start[:12]}{goal}")
+        """The path to a block that is found by its words; the neighbours are offered first, from the cursor on."""
+        if self.found is None:
+            return
+        start, by_id = self.found.center, {block.id: block for block in self.found.blocks}
+        near = [by_id[each] for each in self.neighbours]
+
+        def chosen(block_id: str) -> None:
+            self.ask("graph path", start=start.id, goal=block_id)
+
+        title = f"Path from “{start.title}” to"
+        self.workstation.find_block(title, chosen, near[self.cursor :] + near[: self.cursor])
 
     def action_communities(self) -> None:
         self.ask("graph communities")

@@ -239,6 +239,13 @@ class Region:
             above = styles[column]
             styles[column] = under if above is None else above + under
 
+    def colour_at(self, x: int, y: int) -> str | None:
+        """The colour, `#rrggbb`, of what is drawn in a cell; None where nothing is."""
+        sign, style = self.sheet.signs[self.y + y][self.x + x], self.sheet.styles[self.y + y][self.x + x]
+        if not sign.strip() or style is None or style.color is None or style.color.triplet is None:
+            return None
+        return style.color.triplet.hex
+
     def rule(self, y: int, title: str = "", right: str = "", *, strong: bool = False) -> None:
         """A line across with a title in it: the only frame that pictures use inside."""
         palette = self.palette

@@ -1,11 +1,11 @@
-"""How a block fades and was refreshed, what falls under the threshold next, and how the whole memory ages."""
+"""How a block fades and was refreshed, what drops below the threshold next, and how the whole memory ages."""
 
 from __future__ import annotations
 
 import bisect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from rich.text import Text
@@ -16,7 +16,7 @@ from amgs_tui.pictures.canvas import Canvas, Region, Sheet, clean, cut, ink, wid
 from amgs_tui.pictures.marks import Fact, facts_line
 from amgs_tui.pictures.notice import notice, notice_in
 from amgs_tui.pictures.outlook import outlook
-from amgs_tui.pictures.plot import Axes, Curve, Line, column_of, draw
+from amgs_tui.pictures.plot import Axes, Curve, Line, column_of, draw, write_letters
 from amgs_tui.pictures.words import day, half_life, plural, share, span
 from amgs_tui.themes import Palette
 
@@ -28,6 +28,11 @@ _PAST = 1.0
 
 _MONTH = 730.5
 """Hours."""
+
+_LEAST_PLOT = 6
+"""Lines below which a plot tells nothing."""
+_SUPPOSED = "x"
+"""The letter of what is supposed; the categories have a to h."""
 
 MOST_CATEGORIES = 8
 """Curves of categories that one plot can hold apart."""
@@ -56,7 +61,7 @@ def decay(
             canvas,
             "Nothing fades yet",
             ("consolidate", "decay curve ID", "decay forecast --days 30"),
-            "A block's relevance halves at the pace of its profile; each use sets it back to 1.",
+            "A block's relevance halves with every half-life; each use sets it back to 1.",
         )
     sheet = Sheet(canvas)
     plot = _Plot(curve, categories or {}, supposed, at_days)
@@ -84,13 +89,13 @@ def series_of(curves: CategoryCurves, own: str = "", most: int = MOST_CATEGORIES
 def forecast(
     result: Forecast | None, canvas: Canvas, *, selected: str | None = None, offset: int = 0
 ) -> Text:
-    """What falls under the threshold within the days asked, soonest first, and the histogram now and then."""
+    """What drops below the threshold within the days asked, and the histogram now and then."""
     if result is None:
         return notice(
             canvas,
             "No forecast yet",
             ("decay forecast --days 30",),
-            "It names what will be forgotten, and when.",
+            "It names the blocks that drop below the threshold, and when.",
         )
     sheet = Sheet(canvas)
     outlook(sheet, result, selected, offset)
@@ -134,22 +139,12 @@ def _curve(region: Region, plot: _Plot, now: datetime) -> None:
     ]
     if curve.falls_below_at is not None:
         left = span((curve.falls_below_at - now).total_seconds())
-        when = f" {day(curve.falls_below_at)}"
         past = curve.falls_below_at <= now
-        facts.insert(
-            2,
-            Fact(
-                2,
-                (
-                    (
-                        f"below {share(curve.threshold)}" + (when if past else f" in {left}"),
-                        ink(palette.warn),
-                    ),
-                    ("" if past else when, muted),
-                ),
-            ),
-        )
-    facts.append(Fact(4, ((plural(len(curve.reinforced_hours), "reinforcement"), muted),)))
+        fall = f"below {curve.threshold:g} since" if past else f"drops below {curve.threshold:g} in {left}"
+        when = f" {day(curve.falls_below_at)}" if past else f" ({day(curve.falls_below_at)})"
+        when = when if region.width >= 72 else ""
+        facts.insert(2, Fact(2, ((fall, ink(palette.warn)), (when, muted))))
+    facts.append(Fact(4, ((plural(len(curve.reinforced_hours), "use"), muted),)))
     facts_line(region, 0, facts, x=1)
     _body(region.part(0, 1), plot)
 
@@ -166,19 +161,34 @@ def _at(curve: DecayCurve, hour: float) -> float:
 
 
 def _body(region: Region, plot: _Plot) -> None:
-    """The legend where there is room for it, and the plot."""
-    legend = region.height >= 9
-    if legend:
-        _legend(region, plot)
-    _draw_plot(region.part(0, int(legend)), plot)
+    """The legend on as many lines as it needs, and the plot. A category that the legend has no room for is not
+    drawn either.
+    """
+    most = 3 if region.height >= 14 else 2 if region.height >= 11 else 1
+    named = list(plot.categories)[:MOST_CATEGORIES]
+    lines = _legend_lines(region, plot, named)
+    while len(lines) > most and named:
+        named.pop()
+        lines = _legend_lines(region, plot, named)
+    if region.height < _LEAST_PLOT + len(lines):
+        named, lines = ([], []) if plot.curve is not None else (named, lines)
+    plot = replace(plot, categories={name: plot.categories[name] for name in named})
+    for y, line in enumerate(lines[:most]):
+        x = 1
+        for sign, text, colour in line:
+            x = region.put(x, y, sign, ink(colour, bold=True)) + 1
+            x = region.put(x, y, text, ink(region.palette.muted)) + 2
+    _draw_plot(region.part(0, min(len(lines), most)), plot)
 
 
 def _draw_plot(region: Region, plot: _Plot) -> None:
-    palette, curve = region.palette, plot.curve
-    categories = dict(list(plot.categories.items())[:MOST_CATEGORIES])
+    palette, curve, categories = region.palette, plot.curve, plot.categories
     spread = [series[0] for series in categories.values() if series[0]] + ([curve.hours] if curve else [])
+    if not spread:
+        return
     low, high = min(min(hours) for hours in spread), max(max(hours) for hours in spread)
     if curve is not None:  # what is to come needs room beside a long life
+        high = max(curve.hours)
         low = max(min(curve.hours), -_PAST * high)
     axes = Axes(
         (low, max(high, low + 1)),
@@ -187,20 +197,23 @@ def _draw_plot(region: Region, plot: _Plot) -> None:
         _relevance_ticks(region.height),
     )
     inks = _inks(plot, palette)
-    names = list(inks)
-    curves = [Curve(*_from(categories[name], low), *inks[name]) for name in names]
+    curves = [Curve(*_within(categories[name], low, high), *inks[name]) for name in inks]
     lines = [Line("upright", 0.0, palette.faint)] if low < 0 < high else []
     if plot.at_days is not None and 0 < plot.at_days * 24 < high:
         lines.append(Line("upright", plot.at_days * 24, palette.accent))
+    lettered = list(curves)
     if curve is not None:
         lines.append(Line("level", curve.threshold, palette.warn))
         split = bisect.bisect_right(curve.hours, 0.0)
-        past = _from((curve.hours[:split], curve.relevance[:split]), low)
+        past = _within((curve.hours[:split], curve.relevance[:split]), low, high)
         curves.append(Curve(*past, palette.accent, "*"))
-        curves.append(_ahead(curve, palette.heat_high, "+"))
+        curves.append(_ahead(curve, high, palette.heat_high, "+"))
         if plot.supposed is not None:
-            curves.append(_ahead(plot.supposed, palette.good, "x"))
+            supposed = _ahead(plot.supposed, high, palette.good, _SUPPOSED)
+            curves.append(supposed)
+            lettered.append(supposed)
     draw(region, [one for one in curves if len(one.xs)], lines, axes)
+    write_letters(region, lettered, axes)
     bottom = region.height - 2
     if curve is not None and bottom > 3:
         for hour in curve.reinforced_hours:
@@ -210,17 +223,17 @@ def _draw_plot(region: Region, plot: _Plot) -> None:
         _mark(region, axes, plot.at_days)
 
 
-def _from(series: Series, low: float) -> Series:
-    """The part of a series that begins at `low`."""
-    first = bisect.bisect_left(series[0], low)
-    return series[0][first:], series[1][first:]
+def _within(series: Series, low: float, high: float) -> Series:
+    """The part of a series between two instants, cut off at the edges and never above 1 or below 0."""
+    first, last = bisect.bisect_left(series[0], low), bisect.bisect_right(series[0], high)
+    return series[0][first:last], [min(1.0, max(0.0, value)) for value in series[1][first:last]]
 
 
-def _ahead(curve: DecayCurve, colour: str, letter: str) -> Curve:
+def _ahead(curve: DecayCurve, high: float, colour: str, letter: str) -> Curve:
     """What is to come, dotted."""
     split = max(0, bisect.bisect_right(curve.hours, 0.0) - 1)
-    ahead = slice(split, None, 2)
-    return Curve(curve.hours[ahead], curve.relevance[ahead], colour, letter, dotted=True)
+    hours, relevance = _within((curve.hours[split:], curve.relevance[split:]), -math.inf, high)
+    return Curve(hours[::2], relevance[::2], colour, letter, dotted=True)
 
 
 def _mark(region: Region, axes: Axes, days: float) -> None:
@@ -248,8 +261,8 @@ def _inks(plot: _Plot, palette: Palette) -> dict[str, tuple[str, str]]:
     return {name: (palette.fade(ramp[at], faint), "abcdefgh"[at]) for at, name in enumerate(names)}
 
 
-def _legend(region: Region, plot: _Plot) -> None:
-    """What each line is, on one line as far as it goes."""
+def _legend_lines(region: Region, plot: _Plot, named: Sequence[str]) -> list[list[tuple[str, str, str]]]:
+    """What each line of the plot is: sign, name and colour, as many to a line as go there."""
     palette, curve = region.palette, plot.curve
     ascii_only = region.symbols == "ascii"
     told: list[tuple[str, str, str]] = []
@@ -260,18 +273,22 @@ def _legend(region: Region, plot: _Plot) -> None:
         ]
         if plot.supposed is not None:
             name = profile_name(plot.supposed.block.decay_lambda)
-            told.append(("x" if ascii_only else "┄", f"if {name}", palette.good))
+            told.append((_SUPPOSED, f"if {name}", palette.good))
         if curve.reinforced_hours:
             told.append(("▲", "used", palette.good))
-        told.append(("─", f"threshold {share(curve.threshold)}", palette.warn))
-    inks = _inks(plot, palette)
-    told += [(inks[name][1] if ascii_only else "━", clean(name), inks[name][0]) for name in inks]
+        told.append(("─", f"threshold {curve.threshold:g}", palette.warn))
+    inks = _inks(replace(plot, categories={name: plot.categories[name] for name in named}), palette)
+    told += [(letter, clean(name), colour) for name, (colour, letter) in inks.items()]
+    lines: list[list[tuple[str, str, str]]] = [[]]
     x = 1
-    for sign, text, colour in told:
-        if x + 2 + width_of(text) >= region.width:
-            break
-        x = region.put(x, 0, sign, ink(colour, bold=True)) + 1
-        x = region.put(x, 0, text, ink(palette.muted)) + 2
+    for entry in told:
+        wide = width_of(entry[1]) + 4
+        if lines[-1] and x + wide - 2 > region.width:
+            lines.append([])
+            x = 1
+        lines[-1].append(entry)
+        x += wide
+    return lines
 
 
 def _hour_ticks(low: float, high: float, width: int) -> list[tuple[float, str]]:

@@ -1,4 +1,4 @@
-"""The neighbourhood of a block: who it is tied to, how, how firmly, and what has faded."""
+"""The neighbourhood of a block: what it is linked to, by which type of edge, how strongly, and what has faded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from amgs.decay import relevance_at
 from amgs.model import Block, Centrality, GraphStats, LiveEdge, Neighbourhood
 from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, cut, ink, width_of
 from amgs_tui.pictures.graph_layout import Node, Spot, parents, place
-from amgs_tui.pictures.marks import Fact, bar, facts_line, scroll_note, window_of
+from amgs_tui.pictures.marks import Fact, bar, facts_line, gauge, scroll_note, window_of
 from amgs_tui.pictures.notice import notice
 from amgs_tui.pictures.strokes import Strokes
 from amgs_tui.pictures.words import count, plural, share, short_id
@@ -42,7 +42,7 @@ def neighbourhood(
             canvas,
             "No block is selected",
             ("block find dome", "graph neighbours ID --hops 2"),
-            "Choose a block to see what it is tied to.",
+            "Choose a block to see what it is linked to.",
         )
     sheet = Sheet(canvas)
     _head(sheet, result, selected)
@@ -57,9 +57,12 @@ def neighbourhood(
     body = sheet.part(0, y)
     if not result.edges:
         lines = (
-            ("It has no edges yet.", "Consolidation ties a block to what it links to, resembles and follows.")
+            (
+                "It has no edges yet.",
+                "Consolidation links a block to what it mentions, resembles and follows.",
+            )
             if not every
-            else ("No neighbour passes the filter.", "F changes it; a blank one takes it away.")
+            else ("No neighbour passes the filter.", "F changes the filter; a blank one clears it.")
         )
         for row, line in enumerate(lines, start=body.height // 2 + 2):
             body.put(0, row, line, ink(sheet.palette.muted), width=body.width, align="centre")
@@ -174,7 +177,7 @@ def _legend(sheet: Sheet, y: int, edges: Sequence[LiveEdge], letters: Mapping[st
             Fact(at, ((letter, ink(colour, bold=True)), (f" {clean(name)} {number}", ink(palette.muted))))
         )
     lines = "━ firm  ╌ fading  · faint" if sheet.symbols != "ascii" else "- firm  - - fading  . faint"
-    pieces.append(Fact(99, ((lines, ink(palette.faint)),)))
+    pieces.append(Fact(99, ((lines, ink(palette.muted)),)))
     facts_line(sheet, y, pieces, gap=2, x=1)
 
 
@@ -331,7 +334,8 @@ def _table(
     at = next((p for p, e in enumerate(edges) if selected in (e.edge.source_id, e.edge.target_id)), None)
     first = window_of(len(edges), rows, at if selected != center else None, offset)
     shown = edges[first : first + rows]
-    region.rule(0, "edges", scroll_note(first, len(shown), len(edges)))
+    note = scroll_note(first, len(shown), len(edges))
+    region.rule(0, f"edges {note}" if note else "edges")
     kind_w = max(width_of(clean(name)) for name in letters) if region.width >= 56 else 1
     numbers_w = len(str(len(numbers)))
     bar_w = 8 if region.width >= 60 else 4
@@ -339,15 +343,14 @@ def _table(
     central = region.width >= 52 and bool(result.centrality)
     right = region.width - tail_w - (5 if central else 0)
     inner = any(center not in (live.edge.source_id, live.edge.target_id) for live in edges)
-    muted, head = ink(palette.muted), ink(palette.faint)
-    heads = [("wgt", 4), ("cnf", 4), ("strength".rjust(bar_w), bar_w + 5), ("rank", 5 if central else 0)]
-    if rows > 3 and len(shown) < rows:
-        x = right
-        for name, wide in heads:
-            region.put(x, 1, name, head, width=wide, align="right")
+    muted = ink(palette.muted)
+    heads = [("wgt", 4), ("cnf", 4), ("strength", bar_w + 5), ("rank", 5 if central else 0)]
+    x = right
+    for name, wide in heads:  # on the rule: the heads stay wherever the table has room for one row
+        if wide:
+            region.put(x, 0, f" {name}".rjust(wide), muted)
             x += wide
-    y = 2 if rows > 3 and len(shown) < rows else 1
-    for row, live in enumerate(shown, start=y):
+    for row, live in enumerate(shown, start=1):
         edge = live.edge
         outward = edge.source_id == center or (center not in (edge.source_id, edge.target_id))
         near, far = (edge.source_id, edge.target_id) if outward else (edge.target_id, edge.source_id)
@@ -367,8 +370,7 @@ def _table(
         x = region.put(right, row, share(edge.weight), muted, width=4, align="right")
         x = region.put(x, row, share(edge.confidence), muted, width=4, align="right")
         x = region.put(x, row, share(live.strength), ink(palette.text, bold=True), width=4, align="right") + 1
-        region.fill(x, row, bar_w, "·", head)
-        region.put(x, row, bar(live.strength, bar_w, region.symbols), ink(colour))
+        gauge(region, x, row, bar_w, live.strength, ink(colour))
         if central:
             value = result.centrality.get(far, Centrality()).pagerank
             region.put(region.width - 5, row, share(value), muted, width=5, align="right")
@@ -381,11 +383,11 @@ def _centralities(
 ) -> None:
     """The blocks by PageRank, with the four measures."""
     palette = region.palette
-    muted, head = ink(palette.muted), ink(palette.faint)
+    muted = ink(palette.muted)
     region.rule(0, "centrality")
     right = region.width - 5 * 6
     for at, name in enumerate(("hop", "degr", "eigen", "rank", "betw")):
-        region.put(right + at * 6, 1, name, head, width=6, align="right")
+        region.put(right + at * 6, 1, name, muted, width=6, align="right")
     empty = Centrality()
     ranked = sorted(
         result.blocks, key=lambda block: (-result.centrality.get(block.id, empty).pagerank, block.id)

@@ -34,15 +34,19 @@ def bar(share: float, width: int, symbols: Symbols) -> str:
 
 def gauge(region: Region, x: int, y: int, width: int, share: float, style: Style | None) -> int:
     """A bar on a visible track; returns the x behind it."""
-    region.fill(x, y, width, "·", ink(region.palette.faint))
-    region.put(x, y, bar(share, width, region.symbols), style)
+    pieces = gauge_pieces(share, width, region.symbols, style or Style(), ink(region.palette.faint))
+    region.pieces(x, y, pieces, width=width)
     return x + width
 
 
 def gauge_pieces(share: float, width: int, symbols: Symbols, style: Style, track: Style) -> list[Piece]:
-    """The same as runs of text."""
+    """The same as runs of text. The track goes on behind a cell that is filled in part, so that a full bar
+    differs from one that is nearly full.
+    """
     full = bar(share, width, symbols)
-    return [(full, style), ("·" * (width - len(full)), track)]
+    whole = full.rstrip(EIGHTHS[:-1])
+    part = (full[len(whole) :], style + Style(bgcolor=track.color))
+    return [(whole, style), part, ("·" * (width - len(full)), track)]
 
 
 def sparkline(
@@ -60,7 +64,7 @@ def sparkline(
     return "".join(LEVELS[min(7, max(0, int((value - floor) / reach * 8)))] for value in shown)
 
 
-def histogram(counts: Sequence[int], rows: int) -> list[str]:
+def histogram(counts: Sequence[float], rows: int) -> list[str]:
     """Columns of counts, `rows` lines high, the tallest full; above 0 always shows. Top line first."""
     top = max(counts, default=0)
     lines = [[" "] * len(counts) for _ in range(rows)]

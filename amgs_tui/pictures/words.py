@@ -45,6 +45,11 @@ def span(seconds: float) -> str:
     return f"{sign}{int(size / (365.25 * 86400))} y"
 
 
+def days_told(days: float) -> str:
+    """`30 days`, `1 day`, `0.5 days`."""
+    return "1 day" if days == 1 else f"{days:g} days"
+
+
 def half_life(decay_lambda: float) -> str:
     """The time in which relevance halves: `2.9 d`, `9.5 mo`; `never` for a pin (λ = 0)."""
     if decay_lambda <= 0:

@@ -54,7 +54,7 @@ class Chooser(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as frame:
             frame.border_title = Content(printable_line(self._title))
-            frame.border_subtitle = "⏎ chooses · esc back"
+            frame.border_subtitle = "enter chooses · esc back"
             yield OptionList(*(_option(choice) for choice in self._choices))
 
     def on_mount(self) -> None:

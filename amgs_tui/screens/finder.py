@@ -1,8 +1,8 @@
-"""`/`: find a block by a few letters of its title or content, and make it the selection."""
+"""Find a block by a few letters of its title or content: for `/`, and wherever a block is asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from amgs_tui.pictures.words import plural
 from amgs_tui.printable import printable_line
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class Finder(ModalScreen[str | None]):
-    """Hands what is typed to `search` and lists what `found` is told; ends with a block's id, or None."""
+    """Hands what is typed to `search` and lists what `found` is told; ends with a block's id, or None.
+
+    first: what is offered before anything is typed.
+    """
 
     DEFAULT_CSS = """
     Finder { align: center top; }
@@ -45,14 +49,16 @@ class Finder(ModalScreen[str | None]):
         Binding("enter", "choose", "select", id="finder.select", tooltip="Select this block", priority=True),
     ]
 
-    def __init__(self, search: Callable[[str], None]) -> None:
+    def __init__(self, search: Callable[[str], None], title: str, first: Sequence[Block] = ()) -> None:
         super().__init__()
         self._search = search
+        self._title = title
+        self._first = tuple(first)
 
     def compose(self) -> ComposeResult:
         with Vertical() as frame:
-            frame.border_title = "Find a block"
-            frame.border_subtitle = "⏎ selects · ↑ ↓ walk · esc back"
+            frame.border_title = Content(printable_line(self._title))
+            frame.border_subtitle = "enter selects · ↑ ↓ walk · esc back"
             yield Input(placeholder="letters of its title or text, or the start of its id")
             yield Static("Type to search.")
             yield OptionList()
@@ -60,6 +66,7 @@ class Finder(ModalScreen[str | None]):
     def on_mount(self) -> None:
         self.query_one(Input).focus()
         self.query_one(OptionList).can_focus = False
+        self._offer()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         text = event.value.strip()
@@ -67,16 +74,26 @@ class Finder(ModalScreen[str | None]):
             self.query_one(Static).update("Searching …")
             self._search(text)
         else:
-            self.query_one(OptionList).clear_options()
-            self.query_one(Static).update("Type to search.")
+            self._offer()
 
-    def found(self, blocks: tuple[Block, ...]) -> None:
-        """Show what was found, the best first."""
+    def _offer(self) -> None:
+        """What can be chosen before anything is typed."""
+        self._list(self._first)
+        near = f"{plural(len(self._first), 'neighbour')}; type to search all blocks." if self._first else ""
+        self.query_one(Static).update(near or "Type to search.")
+
+    def _list(self, blocks: Sequence[Block]) -> None:
         listed = self.query_one(OptionList)
         listed.clear_options()
         listed.add_options([_option(block) for block in blocks])
         if blocks:
             listed.highlighted = 0
+
+    def found(self, blocks: tuple[Block, ...]) -> None:
+        """Show what was found, the best first."""
+        if not self.query_one(Input).value.strip():
+            return
+        self._list(blocks)
         note = f"{len(blocks)} found" if blocks else "Nothing like it. Fewer letters find more."
         self.query_one(Static).update(note)
 

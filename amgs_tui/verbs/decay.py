@@ -58,10 +58,10 @@ def forecast(
     pin: Pin = False,
 ) -> Forecast:
     """Show the whole memory --days ahead: each category now and then, and the blocks that drop below the threshold on
-    the way, the soonest --limit of them.
+    the way: those that were used first, then the rest, the soonest first in each; --limit of them.
 
-    With --profile, --lambda or --pin it is the memory as if that were set, for a block, for a category, or for all:
-    nothing is changed.
+    A block below the threshold ranks lower but can still be found: nothing is removed before `prune`. With --profile,
+    --lambda or --pin it is the memory as if that were set, for a block, for a category, or for all: nothing is changed.
     """
     wanted = read_lambda(session, profile, decay_lambda, pin=pin)
     if block is not None and category is not None:

@@ -65,7 +65,7 @@ def health(room: Room) -> Health:
     now, store, threshold = room.clock.now(), room.store, room.settings.decay.threshold
     due = Lifecycle(room).due()
     _, outcomes, score = calibration_log.counts(store)
-    ahead = fading.forecast(store, BlockFilter(), now, days=_DAYS, threshold=threshold, limit=0)
+    ahead = fading.forecast(store, BlockFilter(), now, days=_DAYS, threshold=threshold, limit=1)
     kept = stored_blocks.by_status(store).get("consolidated", 0)
     last = stored_assemblies.latest(store, 1)
     lines = (
@@ -88,7 +88,7 @@ def health(room: Room) -> Health:
 def of_inbox(due: Due) -> HealthLine:
     """Whether something waits, and whether it has waited too long."""
     standing: Standing = "act" if due.due else "watch" if due.waiting else "well"
-    told = f"{due.waiting:,} raw: {due.because}" if due.waiting else "empty"
+    told = due.because if due.waiting else "empty"
     return HealthLine("inbox", standing, told, "consolidate plan" if due.waiting else "ingest")
 
 
@@ -106,7 +106,7 @@ def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
     if not blocks:
         return HealthLine("graph", "unknown", "no blocks yet", "consolidate")
     if not edges:
-        return HealthLine("graph", "act", f"{blocks:,} blocks and no edge", "enhance --dry-run")
+        return HealthLine("graph", "act", f"{blocks:,} blocks, no edges", "enhance --dry-run")
     loose = alone / blocks >= _SPLIT or faded / edges >= _SPLIT
     told = f"{alone:,} blocks alone, {faded / edges:.0%} of {edges:,} edges faded"
     return HealthLine(
@@ -115,21 +115,26 @@ def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
 
 
 def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
-    """How much is still over the threshold, and what falls next."""
+    """How much is above the threshold, and what drops below it next: worth a look if it was of use."""
     if not blocks:
         return HealthLine("decay", "unknown", "no blocks yet", "consolidate")
     alive = blocks - ahead.already_below
-    told = f"{ahead.falling:,} fall in {ahead.days:g} days, {alive:,} of {blocks:,} alive"
+    told = f"{alive:,} of {blocks:,} above {ahead.threshold:g}, {ahead.falling:,} drop below it in {ahead.days:g} days"
     return HealthLine(
-        "decay", "watch" if ahead.falling else "well", told, f"decay forecast --days {ahead.days:g}"
+        "decay",
+        "watch" if any(row.uses for row in ahead.rows) else "well",
+        told,
+        f"decay forecast --days {ahead.days:g}",
     )
 
 
 def of_review(waiting: int) -> HealthLine:
     """Findings that wait for a verdict."""
     if not waiting:
-        return HealthLine("review", "well", "no finding waits", "review scan")
-    return HealthLine("review", "watch", f"{waiting:,} findings wait", "review list")
+        return HealthLine("review", "well", "nothing to review", "review scan")
+    return HealthLine(
+        "review", "watch", f"{waiting:,} finding{'' if waiting == 1 else 's'} to review", "review list"
+    )
 
 
 def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLine:
@@ -137,9 +142,11 @@ def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLin
     if score is None:
         return HealthLine("calibration", "unknown", "no verdict yet", "feedback useful")
     if outcomes < fewest:
-        told = f"Brier {score:.3f} of {outcomes:,}, {fewest:,} say something"
+        told = (
+            f"Brier {score:.3f} from {outcomes:,} verdict{'' if outcomes == 1 else 's'} ({fewest:,} needed)"
+        )
         return HealthLine("calibration", "unknown", told, "feedback useful")
-    told = f"Brier {score:.3f} of {outcomes:,}, goal {BRIER_GOAL:g}"
+    told = f"Brier {score:.3f} from {outcomes:,} verdicts, goal {BRIER_GOAL:g}"
     standing: Standing = "well" if score < BRIER_GOAL else "act"
     return HealthLine(
         "calibration", standing, told, "calibration table" if score < BRIER_GOAL else "calibrate --dry-run"

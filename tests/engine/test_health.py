@@ -40,9 +40,11 @@ def test_a_living_memory_is_counted_side_by_side() -> None:
         ahead = memory.lifecycle.forecast(days=7)
         decay = side(memory, "decay")
         assert (
-            decay.told == f"{ahead.falling} fall in 7 days, {blocks - ahead.already_below} of {blocks} alive"
+            decay.told
+            == f"{blocks - ahead.already_below} of {blocks} above 0.05, {ahead.falling} drop below it in 7 days"
         )
-        assert decay.standing == ("watch" if ahead.falling else "well")
+        of_use = any(row.uses for row in ahead.rows)
+        assert decay.standing == ("watch" if of_use else "well")
         assert side(memory, "budget").standing == "unknown"
         frame = memory.assemble("ATTENTION", query="owl")
         assert f"{frame.tokens} of" in side(memory, "budget").told

@@ -14,8 +14,9 @@ from amgs_tui.widgets.tabs import TITLES
 HEAD = """\
 # Keys
 
-`?` (or F1) shows those of the pane that has the focus. None of them is a key that a terminal or tmux keeps for
-itself. Each action has an id, by which the settings give it another key:
+`?` (or F1) shows the keys of the focused pane, `?` again the [glossary](glossary.md), and `ctrl+p` finds any action by
+what it does. No key is one that a terminal or tmux keeps for itself. Each action has an id, by which the settings give
+it another key:
 
 ```toml
 [screen.keys]
@@ -23,8 +24,11 @@ itself. Each action has an id, by which the settings give it another key:
 "app.find" = "ctrl+f"
 ```
 
-A key that another action of the same pane has, that terminals keep, or that does not exist is refused and named at
-the start; the others hold.
+A key is ignored, and named at the start, if another action of the same pane already has it, if terminals keep it for
+themselves or if it does not exist; the others work.
+
+In tmux, `esc` followed quickly by another key is read as alt with that key. `set -sg escape-time 10` in `~/.tmux.conf`
+shortens the time that tmux waits for it.
 """
 
 

@@ -6,10 +6,13 @@ import re
 import shutil
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from amgs_tui import cli
+from amgs_tui.keys import EVERYWHERE, remapped
+from amgs_tui.panes import PANE_TYPES
 from amgs_tui.themes import load, shipped_folder
 from amgs_tui.verbs.registry import standard
 from tests.tui.keys_page import page
@@ -76,6 +79,13 @@ def test_verbs_named_in_the_pages_of_the_panes_exist() -> None:
 def test_the_keys_of_the_example_are_read_by_the_settings() -> None:
     given = tomllib.loads(re.findall(r"```toml\n(.*?)```", page(), flags=re.S)[0])
     assert given["screen"]["keys"]["app.find"] == "ctrl+f"
+
+
+def test_the_keys_of_the_example_are_accepted() -> None:
+    given = tomllib.loads(re.findall(r"```toml\n(.*?)```", page(), flags=re.S)[0])["screen"]["keys"]
+    offered: list[list[Any]] = [[*EVERYWHERE, *kind.BINDINGS] for kind in PANE_TYPES]
+    keymap, problems = remapped(given, offered)
+    assert keymap == given and not problems
 
 
 def test_the_walkthrough_runs_and_is_repeated_by_its_trace(

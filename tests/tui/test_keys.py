@@ -6,6 +6,8 @@ import pytest
 
 from amgs_tui.engine_worker import Opening
 from amgs_tui.keys import EVERYWHERE, remapped
+from amgs_tui.panes.base import ListPane
+from amgs_tui.panes.focus import FocusPane
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
@@ -13,7 +15,7 @@ STEP = [binding for binding in EVERYWHERE if binding.id in ("app.find", "app.pee
 
 
 def test_a_free_key_is_taken() -> None:
-    assert remapped({"app.peek": "v"}, STEP) == ({"app.peek": "v"}, ())
+    assert remapped({"app.peek": "v"}, [STEP]) == ({"app.peek": "v"}, ())
 
 
 @pytest.mark.parametrize(
@@ -21,20 +23,33 @@ def test_a_free_key_is_taken() -> None:
     [
         ("app.nothing", "v", "no such action"),
         ("app.peek", "ctrl+z", "terminals keep ctrl+z"),
-        ("app.peek", "slash", "slash is the key of app.find"),
+        ("app.peek", "slash", "is already used by app.find"),
         ("app.peek", "hyper", "no key called hyper"),
-        ("app.peek", " ", "no key is named"),
+        ("app.peek", " ", "no key is given"),
     ],
 )
 def test_what_cannot_be_is_named_and_the_rest_holds(name: str, keys: str, why: str) -> None:
-    keymap, problems = remapped({name: keys, "app.command": "v"}, STEP)
+    keymap, problems = remapped({name: keys, "app.command": "v"}, [STEP])
     assert keymap == {"app.command": "v"}
     assert len(problems) == 1 and why in problems[0] and name in problems[0]
 
 
 def test_two_actions_may_swap_their_keys() -> None:
-    keymap, problems = remapped({"app.peek": "slash", "app.find": "p"}, STEP)
+    keymap, problems = remapped({"app.peek": "slash", "app.find": "p"}, [STEP])
     assert keymap == {"app.peek": "slash", "app.find": "p"} and not problems
+
+
+def test_panes_that_are_not_offered_together_may_share_a_key() -> None:
+    lists = [binding for binding in ListPane.BINDINGS if binding.id == "list.down"]
+    steps = [binding for binding in FocusPane.BINDINGS if binding.id == "focus.step"]
+    assert remapped({"focus.step": "j"}, [STEP + lists, STEP + steps]) == ({"focus.step": "j"}, ())
+    _, problems = remapped({"focus.step": "j"}, [STEP + lists + steps])
+    assert problems == ('focus.step = "j" is already used by list.down',)
+
+
+def test_a_key_that_a_refused_action_keeps_is_not_given_away() -> None:
+    keymap, problems = remapped({"app.peek": "slash", "app.find": "ctrl+z"}, [STEP])
+    assert keymap == {} and len(problems) == 2
 
 
 async def test_the_screen_answers_the_new_key_and_no_more_the_old_one() -> None:

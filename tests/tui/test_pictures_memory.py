@@ -9,9 +9,10 @@ import pytest
 from amgs.model import COMPONENTS, Frame, LayerReport
 from amgs_tui.pictures import block, calibration, decay, frame, graph, inbox, overview, plan, recalibration
 from amgs_tui.pictures.candidates import PART_SIGNS
-from amgs_tui.pictures.canvas import Canvas
+from amgs_tui.pictures.canvas import Canvas, Symbols, ink
 from amgs_tui.pictures.graph import relation_letters
 from amgs_tui.pictures.graph_layout import Node, place
+from amgs_tui.pictures.marks import gauge_pieces
 from tests.tui import picture_samples as samples
 
 SIZES = [Canvas(80, 24), Canvas(120, 40), Canvas(200, 60), Canvas(60, 15)]
@@ -31,8 +32,8 @@ def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
         "8 in, 6 out": frame.frame(FRAME, canvas),
         "Dome motor log": graph.neighbourhood(samples.neighbourhood(), canvas),
         "23 neighbours": graph.neighbourhood(samples.neighbourhood(), canvas),
-        "below .05 in 11 d": decay.decay(canvas, now=samples.NOW, curve=samples.curve()),
-        "12 blocks will fall": decay.decay(canvas, now=samples.NOW, forecast=samples.forecast()),
+        "drops below 0.05 in 11 d": decay.decay(canvas, now=samples.NOW, curve=samples.curve()),
+        "12 blocks drop below 0.05": decay.decay(canvas, now=samples.NOW, forecast=samples.forecast()),
         "Brier .113": calibration.calibration(samples.reliability(), canvas, now=samples.NOW),
         "160 outcomes": calibration.calibration(samples.reliability(), canvas, now=samples.NOW),
         "37 raw": overview.overview(samples.status(), canvas),
@@ -224,15 +225,15 @@ def test_the_curve_has_its_reinforcements_threshold_and_present() -> None:
     axis = next(line for line in plain.split("\n") if "▲" in line and "┬" in line)
     assert axis.count("▲") == 3
     assert "now" in plain.split("\n")[-1]
-    assert "threshold .05" in plain
+    assert "threshold 0.05" in plain
 
 
 def test_the_forecast_lists_the_soonest_first_and_both_histograms() -> None:
     plain = decay.forecast(samples.forecast(), Canvas(100, 30)).plain
     rows = [line for line in plain.split("\n") if "2026-03-" in line and "→" in line]
     assert [row.split()[0] for row in rows] == sorted(row.split()[0] for row in rows)
-    assert "41 below already" in plain
-    assert "now" in plain and "in 30 d" in plain
+    assert "41 already below" in plain and "nothing is removed before prune" in plain
+    assert "now" in plain and "in 30 days" in plain
 
 
 def test_the_outlook_names_what_each_category_keeps_and_loses() -> None:
@@ -240,12 +241,61 @@ def test_the_outlook_names_what_each_category_keeps_and_loses() -> None:
     line = " ".join(_line(plain, " observation 180").split())
     assert line.startswith("observation 180 → 140 −40") and line.endswith("mean .51 → .32")
     assert "−" not in _line(plain, " people      120")
-    assert "326 still over it" in plain.split("\n")[0]
+    assert "326 stay above" in plain.split("\n")[0]
 
 
 def test_a_supposition_says_of_whom_what_and_what_it_changes() -> None:
     plain = decay.forecast(samples.supposed(), Canvas(120, 30)).plain
-    assert "task were durable ½ 28.9 d: 9 fall, not 12" in plain
+    assert "task were durable ½ 28.9 d: 9 drop, not 12" in plain
+
+
+@pytest.mark.parametrize("symbols", ["braille", "block", "ascii"])
+@pytest.mark.parametrize("size", [(200, 40), (100, 30), (78, 21), (56, 12)])
+@pytest.mark.parametrize("alone", [True, False])
+def test_every_curve_has_its_letter_in_the_plot_and_in_the_legend(
+    size: tuple[int, int], symbols: Symbols, alone: bool
+) -> None:
+    hours = tuple(float(hour) for hour in range(-720, 721, 12))
+    kinds = {f"category {n}": (hours, tuple(0.95 - n * 0.1 for _ in hours)) for n in range(8)}
+    curve = None if alone else samples.curve()
+    plain = decay.decay(Canvas(*size, symbols=symbols), now=samples.NOW, curve=curve, categories=kinds).plain
+    named = [n for n in range(8) if f"category {n}" in plain]
+    assert (len(named) == 8) if size[1] >= 30 else named or not alone
+    plot = "".join(line[5:] for line in plain.split("\n") if line[4:5] in ("┤", "│", "+", "|"))
+    for n in range(8):
+        letter = "abcdefgh"[n]
+        assert (letter in plot) == (n in named), f"{letter}: {n in named}"
+        assert (f" {letter} category {n}" in plain) == (n in named)
+
+
+def test_a_curve_ends_where_the_plot_ends() -> None:
+    far = tuple(float(hour) for hour in range(-5000, 5001, 10))
+    curve = replace(samples.curve(), hours=(-240.0, 0.0, 240.0), relevance=(1.4, 0.6, -0.3))
+    canvas = Canvas(80, 24)
+    drawn = decay.decay(
+        canvas, now=samples.NOW, curve=curve, categories={"a": (far, (2.0,) * len(far))}
+    ).plain
+    rows = drawn.split("\n")
+    axis = next(at for at, row in enumerate(rows) if "└" in row)
+    dots = [at for at, row in enumerate(rows) if any("\u2801" <= sign <= "\u28ff" for sign in row)]
+    assert (
+        dots and max(dots) < axis and min(dots) >= next(at for at, row in enumerate(rows) if "1.00┤" in row)
+    )
+
+
+def test_a_full_bar_is_told_from_one_that_is_nearly_full() -> None:
+    full, nearly = (
+        gauge_pieces(share, 10, "braille", ink("#ffffff"), ink("#444444")) for share in (1.0, 0.93)
+    )
+    assert not any(text and style and style.bgcolor for text, style in full)
+    assert any(text == "▎" and style and style.bgcolor for text, style in nearly)
+
+
+def test_many_blocks_near_zero_do_not_hide_the_others() -> None:
+    spike = replace(samples.forecast(), histogram_now=(658, *([2] * 9)), histogram_then=(680, *([1] * 9)))
+    plain = decay.forecast(spike, Canvas(100, 30)).plain
+    tall = [line for line in plain.split("\n") if line.count("█") > 6]
+    assert len(tall) > 0 and "log scale" in plain
 
 
 def test_the_scrubbers_day_is_marked_in_the_plot() -> None:

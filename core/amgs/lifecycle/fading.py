@@ -22,8 +22,9 @@ from amgs.model import (
     ReinforcementEvent,
     Supposed,
 )
-from amgs.store import block_columns, reinforcement_log
+from amgs.store import block_columns, calibration_log, reinforcement_log
 from amgs.store import blocks as stored_blocks
+from amgs.store import edges as stored_edges
 from amgs.store.block_columns import Fading
 from amgs.store.connection import Store
 
@@ -71,7 +72,8 @@ def forecast(
     supposed: Supposed | None = None,
     limit: int | None = None,
 ) -> Forecast:
-    """The memory `days` ahead, and the blocks that fall under the threshold on the way, the soonest `limit` of them.
+    """The memory `days` ahead, and the first `limit` blocks that drop below the threshold on the way: what was of use
+    before what never was, the soonest first in each.
 
     supposed: another λ for some of them, as `block set` would give it; nothing is written.
     """
@@ -86,15 +88,18 @@ def forecast(
     before, after = np.exp(-rate * held), np.exp(-rate * then)
     falling = np.flatnonzero((before >= threshold) & (after < threshold))
     crossing = known.reinforced[falling] / _HOUR - np.log(threshold) / rate[falling]
-    soonest = falling[np.lexsort((known.numbers[falling], crossing))][:limit]
-    place_of = dict(zip(known.numbers[soonest].tolist(), soonest.tolist(), strict=True))
+    first = falling[np.lexsort((known.numbers[falling], crossing, known.uses[falling] == 0))][:limit]
+    place_of = dict(zip(known.numbers[first].tolist(), first.tolist(), strict=True))
+    found = [(one.block, place_of[one.number]) for one in stored_blocks.by_number(store, list(place_of))]
+    ids = [block.id for block, _ in found]
+    useful, links = calibration_log.useful(store, ids), stored_edges.leading_to(store, ids)
     rows = []
-    for one in stored_blocks.by_number(store, list(place_of)):
-        place = place_of[one.number]
-        at = falls_below(float(rate[place]), one.block.last_reinforced_at, threshold)
+    for block, place in found:
+        at = falls_below(float(rate[place]), block.last_reinforced_at, threshold)
         if at is not None:
-            rows.append(ForecastRow(one.block, float(before[place]), float(after[place]), at))
-    rows.sort(key=lambda row: (row.falls_at, row.block.id))
+            told = int(known.uses[place]), useful.get(block.id, 0), links.get(block.id, 0)
+            rows.append(ForecastRow(block, float(before[place]), float(after[place]), at, *told))
+    rows.sort(key=lambda row: (not row.uses, row.falls_at, row.block.id))
     return Forecast(
         as_of=now,
         days=days,

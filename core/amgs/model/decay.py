@@ -25,12 +25,18 @@ class DecayCurve:
 
 @dataclass(frozen=True, slots=True)
 class ForecastRow:
-    """A block that will fall under the threshold, when, and its relevance now and then."""
+    """A block that will drop below the threshold, when, and its relevance now and then.
+
+    uses: how often it was reinforced. useful: how often it was judged useful. links: edges that lead to it.
+    """
 
     block: Block
     relevance_now: float
     relevance_then: float
     falls_at: datetime
+    uses: int = 0
+    useful: int = 0
+    links: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +64,9 @@ class CategoryOutlook:
 class Forecast:
     """The memory as it will look at as_of + days, if nothing is used until then.
 
-    rows: what falls under `threshold` on the way, soonest first, perhaps only the first of `falling`; already_below
-    were under before. categories: the largest first. supposed: what was supposed, and without: how many would fall
-    had it not been.
+    rows: what drops below `threshold` on the way, perhaps only the first of `falling`: what was of use comes first,
+    then the rest, the soonest first in each. already_below were under before. categories: the largest first.
+    supposed: what was supposed, and without: how many would drop had it not been.
     """
 
     as_of: datetime

@@ -102,12 +102,13 @@ def scoring(store: Store) -> Scoring:
 @dataclass(frozen=True)
 class Fading:
     """What forgetting needs of n blocks in rising number. names: the categories, by name; category: (n,) places in
-    them. Instants are microseconds since 1970.
+    them. Instants are microseconds since 1970. uses: how often each was reinforced.
     """
 
     numbers: NDArray[np.int64]
     created: NDArray[np.int64]
     reinforced: NDArray[np.int64]
+    uses: NDArray[np.int64]
     decay_lambda: NDArray[np.float64]
     category: NDArray[np.int64]
     names: tuple[str, ...]
@@ -122,7 +123,7 @@ def fading(store: Store, wanted: BlockFilter) -> Fading:
     names = [str(row[0]) for row in found]
     c = store.columns(
         "SELECT number, epoch_us(created_at) AS created, epoch_us(last_reinforced_at) AS reinforced, "
-        "decay_lambda, list_position(?::VARCHAR[], category) - 1 AS category "
+        "decay_lambda, reinforcements, list_position(?::VARCHAR[], category) - 1 AS category "
         f"FROM memory_blocks WHERE {condition} ORDER BY number",
         [names, *parameters],
     )
@@ -130,6 +131,7 @@ def fading(store: Store, wanted: BlockFilter) -> Fading:
         numbers=np.asarray(c["number"], dtype=np.int64),
         created=np.asarray(c["created"], dtype=np.int64),
         reinforced=np.asarray(c["reinforced"], dtype=np.int64),
+        uses=np.asarray(c["reinforcements"], dtype=np.int64),
         decay_lambda=np.asarray(c["decay_lambda"], dtype=np.float64),
         category=np.asarray(c["category"], dtype=np.int64),
         names=tuple(names),

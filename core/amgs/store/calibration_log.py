@@ -156,6 +156,16 @@ def cases(
     return tuple((_outcome(row), str(row[8]), tuple(row[9] or ()), as_utc(row[10])) for row in found)
 
 
+def useful(store: Store, ids: Sequence[str]) -> dict[str, int]:
+    """How often each of these blocks was judged useful; those that never were are left out."""
+    found = store.rows(
+        "SELECT block_id, count(*) FROM calibration_log WHERE actual >= 0.5 "
+        "AND block_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1",
+        [list(ids)],
+    )
+    return {str(block): int(times) for block, times in found}
+
+
 def latest(store: Store, limit: int) -> tuple[Outcome, ...]:
     """The latest forecasts, decided or not, the newest first."""
     found = store.rows(f"SELECT {_COLUMNS} FROM calibration_log ORDER BY serial DESC LIMIT ?", [limit])

@@ -196,6 +196,15 @@ def faded(store: Store, now: datetime, below: float) -> int:
     )
 
 
+def leading_to(store: Store, ids: Sequence[str]) -> dict[str, int]:
+    """How many edges lead to each of these blocks; those without one are left out."""
+    found = store.rows(
+        "SELECT target_id, count(*) FROM edges WHERE target_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1",
+        [list(ids)],
+    )
+    return {str(target): int(count) for target, count in found}
+
+
 def alone(store: Store) -> int:
     """How many consolidated blocks no edge touches."""
     return int(

@@ -6,15 +6,12 @@ frozen result of a verb."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events, work
-from textual.app import SystemCommand
 from textual.content import Content
-from textual.screen import Screen
 
 from amgs_tui.desk import Desk
 from amgs_tui.engine_worker import Execute, run_through_registry
@@ -62,8 +59,7 @@ class Workstation(Desk, inherit_bindings=False):
     execute: how a request is carried out; tests put their own in its place.
     """
 
-    ENABLE_COMMAND_PALETTE = True
-    COMMAND_PALETTE_BINDING = "ctrl+p"
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[Any]] = EVERYWHERE
 
     def __init__(
@@ -72,6 +68,7 @@ class Workstation(Desk, inherit_bindings=False):
         super().__init__(open_session, execute, **stage)
         self._finder: Finder | None = None
         self._pipes: dict[int, Pipe] = {}
+        self._used: list[str] = []  # what was chosen in the palette, the latest first
 
     def begin(self) -> None:
         """After the first picture: the line to type into, then the engine."""
@@ -238,32 +235,28 @@ class Workstation(Desk, inherit_bindings=False):
     def action_record(self) -> None:
         """Begin a recording; while one runs, ask where to write it."""
         if self.recording:
-            hint = "⏎ writes what was done since R as a script for `amgs run`; esc goes on recording."
+            hint = "enter writes what was done since R as a script for `amgs run`; esc goes on recording."
             self.ask_line("record", "save as", "recording.amgs", hint=hint)
         else:
             self.submit("record")
 
     def action_help(self) -> None:
         """Explain the focused pane."""
-        from amgs_tui.screens.help import help_page
-        from amgs_tui.screens.reader import Reader
+        from amgs_tui.screens.help import Help
 
-        pane = self.focused_pane
-        title = str(pane.border_title) if pane is not None else "The workstation"
-        self.push_screen(Reader(title, help_page(pane, self.screen.active_bindings)))
+        self.push_screen(Help(self.focused_pane, self.screen.active_bindings))
 
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette lists every verb; one that needs an argument opens the command line with it."""
-        del screen
-        for verb in self.registry or ():
-            if any(parameter.required for parameter in verb.parameters):
-                yield SystemCommand(
-                    f"{verb.name} …", verb.summary, partial(self.action_command, f"{verb.name} ")
-                )
-            else:
-                yield SystemCommand(verb.name, verb.summary, partial(self.submit, line=verb.name))
-        for name, palette in self.palettes.items():
-            yield SystemCommand(f"theme {name}", palette.title, partial(self.submit, line=f"theme {name}"))
+    def action_command_palette(self) -> None:
+        """Let the operator find anything that can be done, and do it."""
+        from amgs_tui.screens.palette import RECENT, Action, Palette, actions_of
+
+        def chose(action: Action | None) -> None:
+            if action is not None:
+                rest = [name for name in self._used if name != action.id]
+                self._used = [action.id, *rest][:RECENT]
+                action.run()
+
+        self.push_screen(Palette(actions_of(self), self._used), chose)
 
     # --- leaving ------------------------------------------------------------------------------------------
 

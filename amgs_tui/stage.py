@@ -117,6 +117,7 @@ class Stage(App[None], inherit_bindings=False):
         self.panes: tuple[Pane, ...] = tuple(kind() for kind in PANE_TYPES)
         self.body = Body(*self.panes, main=PANES[0])
         self.header, self.status = HeaderLine(), StatusLine()
+        self.keys_given: Mapping[str, str] = {}
         self._store_name = store_name
         self._now = now
         self._had_place: tuple[str, ...] = ()
@@ -244,6 +245,7 @@ class Stage(App[None], inherit_bindings=False):
             for pane in self.panes
         ]
         keymap, problems = remapped(keys, offered)
+        self.keys_given = keymap
         self.set_keymap(keymap)
         if problems:
             words = "\n".join((*problems, "Your other keys work. Correct [screen.keys] in the settings."))

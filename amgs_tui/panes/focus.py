@@ -273,7 +273,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
         if self.workstation.last_frame is not None:
             self.ask("frame open")
             return
-        hint = "A question; ⏎ assembles SESSION for it and opens it as lifetime context."
+        hint = "A question; enter assembles SESSION for it and opens it as lifetime context."
         self.workstation.ask_line(self.NAME, "ask", hint=hint)
 
     def answered(self, line: str) -> None:

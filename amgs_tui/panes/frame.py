@@ -190,7 +190,7 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
 
     def action_ask(self) -> None:
         query = self.frame.query if self.frame is not None else ""
-        hint = "A question or some words; ⏎ assembles the frame, esc leaves it."
+        hint = "A question or some words; enter assembles the frame, esc leaves it."
         self.workstation.ask_line(self.NAME, f"{self.chosen} ?", query, hint=hint)
 
     def answered(self, line: str) -> None:

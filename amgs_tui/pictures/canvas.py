@@ -40,7 +40,7 @@ _ASCII = str.maketrans(
         **dict(zip("“”‘’«»‹›⋯╱╲", "\"\"''<><>~/\\", strict=True)),
         **dict(zip("▖▗▘▝▚▞", ",,''\\/", strict=True)),
         **dict.fromkeys("┏┓┗┛┣┫┳┻╋╔╗╚╝┍┑┕┙┎┒┖┚", "+"),
-        **dict(zip("■▪▬◈⏎⇧◐", "##-*|^o", strict=True)),
+        **dict(zip("■▪▬◈⏎⇧◐", "##-*<^o", strict=True)),
     }
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from rich.console import RenderableType
 from textual.app import ComposeResult
@@ -15,11 +15,15 @@ from textual.widgets import Static
 
 from amgs_tui.printable import printable_line
 
+LEAST_WIDTH: Final = 100
+SCROLLBAR: Final = 1
+"""Cells that a page keeps free, so that a scroll bar that comes up breaks no line."""
+
 
 class Reader(ModalScreen[None]):
     """A titled, scrolling page; any of esc, q, enter, ? closes it.
 
-    page: the text, or a function that draws it for a width in cells.
+    page: the text, or a function that draws it for a width in cells. hint: what stands at the lower edge.
     """
 
     DEFAULT_CSS = """
@@ -47,27 +51,35 @@ class Reader(ModalScreen[None]):
         ),
     ]
 
-    def __init__(self, title: str, page: Content | RenderableType | Callable[[int], RenderableType]) -> None:
+    def __init__(
+        self,
+        title: str,
+        page: Content | RenderableType | Callable[[int], Content | RenderableType],
+        hint: str = "↑ ↓ scroll · esc closes",
+    ) -> None:
         super().__init__()
         self.heading = title
         self._page = page
+        self._hint = hint
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(can_focus=False) as frame:
             frame.border_title = Content(printable_line(self.heading))
-            frame.border_subtitle = "↑ ↓ scroll · esc closes"
+            frame.border_subtitle = self._hint
             yield Static("" if callable(self._page) else self._page, id="reader-page")
 
     def on_mount(self) -> None:
-        self.call_after_refresh(self._draw)
+        self.on_resize()
 
     def on_resize(self) -> None:
+        """Two thirds of a wide terminal, all of a narrow one."""
+        self.query_one(VerticalScroll).styles.width = max(LEAST_WIDTH, self.app.size.width * 2 // 3)
         self.call_after_refresh(self._draw)
 
     def _draw(self) -> None:
         page = self.query_one("#reader-page", Static)
         if callable(self._page) and page.size.width:
-            page.update(self._page(page.size.width))
+            page.update(self._page(page.size.width - SCROLLBAR))
 
     def action_scroll(self, lines: int) -> None:
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)

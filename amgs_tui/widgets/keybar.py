@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from textual import events
 from textual.content import Content
@@ -14,8 +14,18 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
     from textual.screen import Screen
 
+    from amgs_tui.stage import Stage
+
 ALWAYS: Final = ("app.help", "app.command", "app.quit")
 """Ids of the bindings that keep their place at the right however many keys a pane has."""
+
+WITH_ROOM: Final = (
+    *(f"focus.{name}" for name in ("measure", "pin", "forbid", "force", "set", "branch", "branches", "diff")),
+    *("frame.compare", "frame.unweigh", "inbox.as_proposed", "calibration.undo"),
+    *("app.next_pane", "app.maximise", "app.peek", "app.copy_pane", "app.bookmark", "app.bookmarks"),
+    *("list.filter", "list.sort", "app.theme", "app.record", "app.reload", "app.palette"),
+)
+"""Ids of the bindings that are added, in this order, where the bar has room for them."""
 
 SIGNS: Final = {
     "question_mark": "?",
@@ -49,7 +59,7 @@ SIGNS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class KeyHint:
-    """One entry of the bar."""
+    """One entry of the bar. spare: only where there is room."""
 
     id: str
     keys: str
@@ -57,6 +67,7 @@ class KeyHint:
     action: str
     tooltip: str = ""
     node: DOMNode | None = None
+    spare: bool = False
 
     @property
     def width(self) -> int:
@@ -73,15 +84,18 @@ def hints(bindings: dict[str, ActiveBinding]) -> list[KeyHint]:
     found: dict[str, KeyHint] = {}
     for active in bindings.values():
         binding = active.binding
-        if not binding.show or not active.enabled:
-            continue
         name = binding.id or binding.action
+        if not active.enabled or not (binding.show or name in WITH_ROOM):
+            continue
         shown = binding.key_display or sign(binding.key)
         group = f"{id(active.node)}:{binding.description}"
         earlier = found.get(group)
         if earlier is None:
             tooltip = binding.tooltip or binding.description
-            found[group] = KeyHint(name, shown, binding.description, binding.action, tooltip, active.node)
+            spare = not binding.show
+            found[group] = KeyHint(
+                name, shown, binding.description, binding.action, tooltip, active.node, spare
+            )
         elif shown not in earlier.keys:
             found[group] = replace(
                 earlier, keys=f"{earlier.keys} {shown}" if len(shown) == 1 else earlier.keys
@@ -96,8 +110,10 @@ def fit(entries: list[KeyHint], width: int) -> tuple[list[KeyHint], list[KeyHint
         right.pop()
     room = width - sum(entry.width for entry in right)
     left: list[KeyHint] = []
-    for entry in entries:
-        if entry.id not in ALWAYS and entry.width <= room:
+    rest = [entry for entry in entries if entry.id not in ALWAYS]
+    rest.sort(key=lambda entry: WITH_ROOM.index(entry.id) if entry.spare and entry.id in WITH_ROOM else -1)
+    for entry in rest:
+        if entry.width <= room:
             left.append(entry)
             room -= entry.width
     return left, right
@@ -125,7 +141,10 @@ class KeyBar(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        left, right = fit(self._hints, self.size.width)
+        entries = self._hints
+        if cast("Stage", self.app).symbols == "ascii":
+            entries = [replace(entry, keys=entry.keys.replace("⏎", "enter")) for entry in entries]
+        left, right = fit(entries, self.size.width)
         pieces: list[tuple[str, str]] = []
         self._places = []
         at = 0

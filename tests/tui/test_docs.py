@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from amgs_tui import cli
+from amgs_tui import cli, glossary
 from amgs_tui.keys import EVERYWHERE, remapped
 from amgs_tui.panes import PANE_TYPES
 from amgs_tui.themes import load, shipped_folder
 from amgs_tui.verbs.registry import standard
+from amgs_tui.widgets.arrangement import PANES
 from tests.tui.keys_page import page
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -56,6 +57,16 @@ def test_the_page_of_keys_is_made_from_the_bindings() -> None:
     assert (DOCS / "keys.md").read_text(encoding="utf-8") == page(), (
         "python -m tests.tui.keys_page > docs/keys.md"
     )
+
+
+def test_the_glossary_is_the_one_of_the_program_and_each_pane_explains_its_words() -> None:
+    assert (DOCS / "glossary.md").read_text(encoding="utf-8") == glossary.page(), (
+        "python -m tests.tui.glossary_page > docs/glossary.md"
+    )
+    assert set(glossary.SCREEN) == set(PANES)
+    for pane, words in glossary.SCREEN.items():
+        text = (DOCS / "panes" / f"{pane}.md").read_text(encoding="utf-8")
+        assert f"## Words on this screen\n\n{glossary.table(words)}" in text, pane
 
 
 def test_every_theme_that_ships_is_named_and_the_example_is_a_theme(tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from amgs_tui.glossary import SCREEN
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.graph import GraphPane
 from amgs_tui.screens.finder import Finder
+from amgs_tui.screens.palette import Palette, actions_of, matching
 from amgs_tui.session import Session
 from tests.tui.app_drive import Drive
 from tests.tui.test_app_tiny import on_session, options
@@ -101,3 +103,99 @@ async def test_the_table_of_edges_has_heads_in_every_size(tmp_path: Path, notes:
         await driven.press("3", "h", "h")
         head = next(line for line in driven.lines if "edges" in line and "─" in line)
         assert all(name in head for name in ("wgt", "cnf", "strength"))
+
+
+async def test_help_has_the_keys_in_order_without_ids_and_explains_the_words(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with consolidated(tmp_path, notes, (200, 60)) as driven:
+        await driven.press("6", "question_mark")
+        page = driven.app.screen.query_one("#reader-page")
+        text = driven.text
+        assert "focus.step" not in text and "app.find" not in text
+        lines = [line.strip(" │┃") for line in driven.lines]
+        left, right = (
+            next(n for n, line in enumerate(lines) if f"  {key}  " in f"  {line}  ") for key in "←→"
+        )
+        assert right == left + 1
+        for word in ("W", "dirty", "swap", "residency", "cadence", "τ", "heat", "ΔNLL", "past"):
+            assert word in dict(SCREEN["focus"])
+        await driven.press("pagedown", "pagedown", "pagedown")
+        assert "residency" in driven.text and "cadence" in driven.text
+        assert page.size.width > 120
+
+
+async def test_question_mark_twice_opens_the_glossary(tmp_path: Path, notes: Path) -> None:
+    async with consolidated(tmp_path, notes) as driven:
+        await driven.press("question_mark", "question_mark")
+        assert "Glossary" in driven.text and "The unit that is stored" in driven.text
+        await driven.press("question_mark")
+        assert "Glossary" not in driven.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "action"),
+    [
+        ("quit", "quit"),
+        ("help", "help"),
+        ("copy", "copy"),
+        ("maximise", "maximise"),
+        ("maximize", "maximise"),
+        ("bookmark", "bookmark"),
+        ("pane", "pane"),
+        ("dark", "theme"),
+        ("low-confidence", "prune"),
+        ("measure", "measure"),
+        ("U", "undo"),
+    ],
+)
+async def test_the_palette_finds_every_action_by_name_key_and_description(
+    tmp_path: Path, notes: Path, typed: str, action: str
+) -> None:
+    async with consolidated(tmp_path, notes) as driven:
+        found = matching(actions_of(driven.app), typed)
+        assert found and found[0].name.startswith(action), [each.name for each in found[:5]]
+
+
+async def test_the_palette_begins_with_what_was_used_last_and_ends_with_the_benches(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with consolidated(tmp_path, notes) as driven:
+        every = [action.name for action in actions_of(driven.app)]
+        benches = [place for place, name in enumerate(every) if name.startswith("bench ")]
+        assert benches and benches == list(range(len(every) - len(benches), len(every)))
+        await driven.press("ctrl+p")
+        assert "consolidate" in driven.text and "bench " not in driven.text
+        await driven.type("graph stats", "enter")
+        assert driven.app.focused_pane is driven.app.pane("graph")
+        await driven.press("ctrl+p")
+        palette = driven.app.screen
+        assert isinstance(palette, Palette) and palette._listed[0].name == "graph stats"
+
+
+async def test_an_action_of_another_pane_brings_it_to_the_front_or_says_why_not(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with consolidated(tmp_path, notes) as driven:
+        await driven.press("ctrl+p")
+        await driven.type("decode one token", "enter")
+        assert driven.app.focused_pane is driven.app.pane("focus") and "Not available now" in driven.text
+
+
+async def test_the_key_bar_shows_more_keys_where_there_is_room(tmp_path: Path, notes: Path) -> None:
+    async with consolidated(tmp_path, notes, (200, 60)) as driven:
+        await driven.press("2", "e")
+        await driven.type("dome", "enter")
+        await driven.press("o")
+        bar = driven.lines[-1]
+        for label in ("m measure", "p pin", "f forbid", "x force", "S set", "d diff"):
+            assert label in bar
+        await driven.press("1")
+        assert "z maximise" in driven.lines[-1] and "t theme" in driven.lines[-1]
+
+
+async def test_enter_is_a_word_where_only_ascii_can_be_shown(tmp_path: Path, notes: Path) -> None:
+    async with consolidated(tmp_path, notes) as driven:
+        driven.app.use_symbols("ascii")
+        await driven.press("4")
+        assert "enter read" in driven.lines[-1] and "| read" not in driven.lines[-1]

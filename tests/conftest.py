@@ -9,16 +9,37 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.hostile.draws import Draws
+
 ROOT = Path(__file__).parents[1]
 
 # Machines of continuous integration are slow and shared: how long an example takes says nothing here.
-settings.register_profile("workstation", deadline=None, max_examples=60)
+# The ordinary run draws the same each time; `make explore`, and whoever gives a seed, draws anew.
+settings.register_profile("workstation", deadline=None, max_examples=60, derandomize=True)
+settings.register_profile("reseeded", deadline=None, max_examples=60)
+settings.register_profile("explore", deadline=None, max_examples=200, print_blob=True)
 settings.load_profile("workstation")
+HOSTILE_DRAWS = 60
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--run-benches", action="store_true", help="run the benchmarks in tests/bench too")
+    parser.addoption("--hostile", type=int, metavar="N", help="draws of each hostile harness: 60")
     parser.addoption("--slow", action="store_true", help="run the tests that take minutes too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A seed would be ignored by a profile that draws the same each time."""
+    if config.getoption("--hypothesis-seed", None) is not None:
+        settings.load_profile("explore" if config.getoption("--hostile") else "reseeded")
+
+
+@pytest.fixture
+def draws(request: pytest.FixtureRequest) -> Draws:
+    """The random draws of a hostile harness: the same each time unless a seed is given."""
+    seed = request.config.getoption("--hypothesis-seed", None)
+    count = request.config.getoption("--hostile") or HOSTILE_DRAWS
+    return Draws(count, seed or "0")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -8,6 +8,7 @@ is written and flushed before the count says that it is there, so that a crash l
 from __future__ import annotations
 
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ UINT32, FP16, BF16 = 0, 1, 2
 FRESH = ".new"
 """What is added to the name of a file that is written anew, until it takes the old one's place."""
 COPIED = 1 << 16  # rows copied at a time
+WIDEST = 0xFFFF  # the header has 16 bits for the level, the block and the width
 
 # magic, version, level, block, width, dtype, model; then the reserved bytes: count, gist version, CRC
 _LAYOUT = struct.Struct("<IHHHHH32sQII2x")
@@ -56,6 +58,12 @@ class CtxHeader:
             raise CtxError(f"Level {self.level} cannot hold values of type code {self.dtype}.")
         if self.block_size < 1 or (self.level > 0 and self.width < 1):
             raise CtxError(f"A block of {self.block_size} and a width of {self.width} make no rows.")
+        if max(self.level, self.block_size, self.width) > WIDEST:
+            raise CtxError(
+                f"A .ctx file takes rows of at most {WIDEST:,} values and blocks of at most {WIDEST:,} tokens; these "
+                f"would be {self.width:,} and {self.block_size:,}.",
+                way_out="Use gists with fewer slots, or keep this lifetime in memory.",
+            )
 
     @property
     def row_bytes(self) -> int:
@@ -134,6 +142,7 @@ class CtxFile:
         """Open and check a file. Raises CtxError for a missing, truncated or damaged one; `repair` may save
         it.
         """
+        is_there(path)
         try:
             handle = path.open("r+b" if writable else "rb", buffering=0)
         except OSError as error:
@@ -313,8 +322,10 @@ def repair(path: Path, expected: CtxHeader | None = None) -> CtxHeader:
     Raises CtxError when the header is unreadable and nothing is expected, or when the file belongs to
     something else.
     """
+    is_there(path)
     try:
-        raw = path.read_bytes()[:HEADER_BYTES]
+        with path.open("rb") as file:
+            raw = file.read(HEADER_BYTES)
         held = max(0, path.stat().st_size - HEADER_BYTES)
     except OSError as error:
         raise _unusable(path, error) from error
@@ -346,6 +357,26 @@ def repair(path: Path, expected: CtxHeader | None = None) -> CtxHeader:
     return header
 
 
+def is_there(path: Path) -> bool:
+    """Whether a lifetime has this file. Raises CtxError where something else lies in its place: a folder, a pipe (which
+    would keep its reader waiting), a link that leads nowhere.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        if not path.is_symlink():
+            return False
+        mode = 0
+    except (OSError, ValueError) as error:
+        raise _unusable(path, error) from error
+    if not stat.S_ISREG(mode):
+        raise CtxError(
+            f"{path.name} is not a file: a folder, a pipe or a broken link lies in its place.",
+            way_out="Move it away and restore the file from a copy, or build the lifetime anew.",
+        )
+    return True
+
+
 def _damaged(message: str) -> CtxError:
     return CtxError(message, way_out="Repair it: everything up to the last whole block is kept.")
 
@@ -358,6 +389,6 @@ def unwritten(path: Path, error: OSError) -> CtxError:
     )
 
 
-def _unusable(path: Path, error: OSError) -> CtxError:
-    why = error.strerror or str(error)
+def _unusable(path: Path, error: OSError | ValueError) -> CtxError:
+    why = getattr(error, "strerror", None) or str(error)
     return CtxError(f"{path} cannot be used ({why}).", way_out="Check the path and its permissions.")

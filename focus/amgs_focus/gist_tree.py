@@ -79,6 +79,7 @@ class LifetimeTree:
             width=model.card.width * gist.slots,
             block_size=block_size,
             gist_version=gist.version,
+            vocabulary=model.card.vocabulary,
             mend=mend,
         )
         try:
@@ -384,27 +385,28 @@ class LifetimeTree:
         length = spans[-1].end if spans else 0
         whole = length - length % self._block_size
         held = len(self._store.level(0))
-        if held < whole or len(open_tokens) != length - whole:
+        is_short = held < whole or len(open_tokens) != length - whole
+        if is_short:
             length = whole = min(held, whole)
             spans, open_tokens = clip(spans, length), []
-            self._store.record_cut(length, [])
-        if held > whole:
-            self._store.level(0).truncate(whole)
-        if self._greatest(whole) >= self._model.card.vocabulary:
+        if max(self._greatest(whole), *open_tokens, 0) >= self._model.card.vocabulary:
             raise CtxError(
-                f"L0.ctx holds tokens outside the vocabulary of {self._model.card.name}.",
+                f"The lifetime holds tokens outside the vocabulary of {self._model.card.name}.",
                 way_out="Open it with the model that wrote it.",
             )
         upkeep = told.upkeep.cut(length, self._block_size)
-        for level in self._store.levels():
-            if level:
-                self._store.level(level).truncate(length // self._block_size**level)
+        counts = {level: len(self._store.level(level)) for level in self._store.levels()}
         for run in upkeep.purged.runs:
-            if run.stop > self.count(run.level):
+            if run.stop > min(counts.get(run.level, 0), length // self._block_size**run.level):
                 raise CtxError(
                     f"L{run.level}.ctx has lost gists of spans that were purged.",
                     way_out="Restore the file from a copy: nothing else holds what they stood for.",
                 )
+        # Nothing is wrong that could not be put right: only now is anything changed.
+        if is_short:
+            self._store.record_cut(length, [])
+        for level in counts:
+            self._store.level(level).truncate(length // self._block_size**level if level else whole)
         self.catalogue.begin(upkeep)
         self._open = open_tokens
         self.roll_up()

@@ -17,7 +17,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import DTypeLike
 
-from amgs_focus.ctx_file import FP16, FRESH, HEADER_BYTES, UINT32, CtxFile, CtxHeader, Rows, repair
+from amgs_focus.ctx_file import FP16, FRESH, HEADER_BYTES, UINT32, CtxFile, CtxHeader, Rows, is_there, repair
 from amgs_focus.errors import CtxError
 from amgs_focus.records import SpanSource
 from amgs_focus.span_journal import Journalled, SpanJournal
@@ -171,7 +171,15 @@ class FolderStore:
     """
 
     def __init__(
-        self, folder: Path, *, model: str, width: int, block_size: int, gist_version: int, mend: bool = False
+        self,
+        folder: Path,
+        *,
+        model: str,
+        width: int,
+        block_size: int,
+        gist_version: int,
+        vocabulary: int = 0,
+        mend: bool = False,
     ) -> None:
         self._folder = folder
         self._model = model
@@ -179,27 +187,35 @@ class FolderStore:
         self._block_size = block_size
         self._gist_version = gist_version
         self._files: dict[int, CtxFile] = {}
+        self._header(1)  # what no file can hold is refused before anything is made
         try:
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CtxError(
-                f"{folder} cannot be made ({error.strerror}).", way_out="Choose another folder."
-            ) from error
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise CtxError(f"{folder} cannot be made ({why}).", way_out="Choose another folder.") from error
         self._lock = locked(folder)
-        self._journal = SpanJournal(folder, model, block_size)
+        self._journal = SpanJournal(folder, model, block_size, vocabulary)
         self.usage = Usage(folder)
         number = 0
         try:
-            for left in folder.glob(f"*.ctx{FRESH}"):
-                left.unlink()  # the process was killed before it took the old one's place
-            while (path := self._path(number)).exists() or number == 0:
-                if number and path.stat().st_size < HEADER_BYTES and not self._path(number + 1).exists():
+            for path in folder.glob("L*.use"):
+                is_there(path)
+            if not is_there(self._path(0)) and self._journal.is_there():
+                raise CtxError(
+                    f"{folder} has a journal and no L0.ctx: its tokens are gone.",
+                    way_out="Restore L0.ctx from a copy, or build the lifetime anew in another folder.",
+                )
+            while is_there(path := self._path(number)) or number == 0:
+                begun = number and path.stat().st_size < HEADER_BYTES and not is_there(self._path(number + 1))
+                if begun:
                     path.unlink()  # the process was killed while it began this level; its gists are made anew
                     break
-                if mend and path.exists():
+                if mend and is_there(path):
                     repair(path, self._header(number))
                 self._open(number)
                 number += 1
+            for left in folder.glob(f"*.ctx{FRESH}"):
+                left.unlink()  # the process was killed before it took the old one's place
         except CtxError:
             self.close()
             raise
@@ -243,7 +259,7 @@ class FolderStore:
         if number in self._files:
             return self._files[number]
         path, expected = self._path(number), self._header(number)
-        if path.exists():
+        if is_there(path):
             file = CtxFile.open(path, writable=True)
             if not file.header.same_layout(expected):
                 found = file.header
@@ -279,7 +295,9 @@ def locked(folder: Path) -> IO[str]:
     Where the system has no such locks (Windows) nobody is kept out.
     """
     try:
-        file = (folder / LOCK).open("a+", encoding="ascii")
+        if is_there(folder / LOCK) and (folder / LOCK).is_symlink():
+            raise CtxError(f"{folder / LOCK} is a link.", way_out="Remove it: a lock is a file of its own.")
+        file = (folder / LOCK).open("a+", encoding="ascii", errors="replace")
     except OSError as error:
         raise CtxError(
             f"{folder} cannot be written to ({error.strerror}).", way_out="Choose another folder."

@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 from amgs_focus.records import NodeRef
 
+DEEPEST = 64
+"""No lifetime has so many levels."""
+
 
 class Run(NamedTuple):
     """Nodes [first, stop) of a level."""
@@ -36,7 +39,7 @@ class NodeSet:
         """Runs in any order, overlapping or not. Raises ValueError for one that is none."""
         merged: list[Run] = []
         for run in sorted(Run(*map(int, one)) for one in runs):
-            if run.level < 1 or run.first < 0:
+            if not 1 <= run.level <= DEEPEST or run.first < 0:
                 raise ValueError(f"{run} is no run of gists")
             if run.stop <= run.first:
                 continue

@@ -13,47 +13,63 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from amgs_focus.ctx_file import unwritten
+from amgs_focus.ctx_file import is_there, unwritten
 from amgs_focus.errors import CtxError
+from amgs_focus.plain_data import build
 from amgs_focus.records import SpanSource
 from amgs_focus.upkeep import BLANK, SpanAbout, Upkeep, changed, line_of_span
 
 JOURNAL = "spans.jsonl"
 JOURNAL_FORMAT = "amgs-spans-1"
+MOST_TOKEN = (1 << 32) - 1  # what a row of L0.ctx can hold
 
 
 @dataclass
 class Journalled:
-    """What a journal tells: spans in order, the open block's tokens, the upkeep."""
+    """What a journal tells: spans in order, the open block's tokens, the upkeep. vocabulary: of the model, 0 where an
+    earlier version did not write it.
+    """
 
     spans: list[SpanSource] = field(default_factory=list)
     open: list[int] = field(default_factory=list)
     upkeep: Upkeep = field(default_factory=Upkeep)
+    vocabulary: int = 0
 
 
 class SpanJournal:
-    """The journal in a folder; `load` begins it where there is none."""
+    """The journal in a folder; `load` begins it where there is none.
 
-    def __init__(self, folder: Path, model: str, block_size: int) -> None:
+    block_size: 0 to read one whatever it was written for.
+    """
+
+    def __init__(self, folder: Path, model: str, block_size: int, vocabulary: int = 0) -> None:
         self._path = folder / JOURNAL
         self._model = model
         self._block_size = block_size
+        self._vocabulary = vocabulary
+        self._whole_bytes: int | None = (
+            None  # of what was read; what lies behind it goes before the next line
+        )
 
     def load(self, tokens: int) -> Journalled:
         """Read it. Raises CtxError for a line that is damaged, the last one's missing end apart.
 
         tokens: in the rows; those that are there without a journal (it was deleted) stay, from no known source.
         """
-        if not self._path.exists():
+        if not self.is_there():
             return self._begin(tokens)
         raw = self._whole()
-        if self._path.stat().st_size > len(raw):
-            os.truncate(self._path, len(raw))
-        return self._read(raw) if raw else self._begin(tokens)
+        told = self._read(raw)
+        self._whole_bytes = len(raw)
+        return told if raw else self._begin(tokens)
 
     def read(self) -> Journalled:
         """The same and nothing is changed; nothing is told where there is no journal."""
-        return self._read(self._whole()) if self._path.exists() else Journalled()
+        return self._read(self._whole()) if self.is_there() else Journalled()
+
+    def is_there(self) -> bool:
+        """Whether there is a journal; raises CtxError where something else lies in its place."""
+        return is_there(self._path)
 
     def _whole(self) -> bytes:
         """Its lines, without a last one that has no end."""
@@ -64,8 +80,8 @@ class SpanJournal:
         told = Journalled()
         for number, line in enumerate(raw.splitlines(), start=1):
             try:
-                self._take(told, json.loads(line), number)
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                self._take(told, _parsed(line), number)
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 raise CtxError(
                     f"Line {number} of {JOURNAL} cannot be read.",
                     way_out="Restore the folder from a copy, or build the lifetime anew.",
@@ -84,6 +100,10 @@ class SpanJournal:
         """Add a line. Raises CtxError when the disk is full; the journal then holds what it held."""
         held = self._path.stat().st_size if self._path.exists() else 0
         try:
+            if self._whole_bytes is not None and held > self._whole_bytes:
+                os.truncate(self._path, self._whole_bytes)
+                held = self._whole_bytes
+            self._whole_bytes = None
             with self._path.open("ab") as handle:
                 handle.write(json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n")
                 handle.flush()
@@ -95,30 +115,51 @@ class SpanJournal:
 
     def _take(self, told: Journalled, line: dict[str, Any], number: int) -> None:
         if number == 1:
-            if line["format"] != JOURNAL_FORMAT or line["block_size"] != self._block_size:
+            size = build(int, line["block_size"])
+            if line["format"] != JOURNAL_FORMAT or size < 1 or size != (self._block_size or size):
                 raise ValueError(line["format"])
+            self._block_size = size
+            told.vocabulary = build(int, line.get("vocabulary", 0))
             return
         upkeep = changed(told.upkeep, line, self._block_size)
         if upkeep is not None:
             told.upkeep = upkeep
         if "open" in line:
-            told.open = [int(token) for token in line.pop("open")]
+            told.open = [_token(one) for one in line.pop("open")]
         if "cut" in line:
-            told.spans = clip(told.spans, int(line["cut"]))
+            told.spans = clip(told.spans, build(int, line["cut"]))
         elif upkeep is None:
             about = SpanAbout.of(line.pop("about", {}))
-            span = SpanSource(**line)
+            span = build(SpanSource, line)
+            if span.start != (told.spans[-1].end if told.spans else 0) or span.end < span.start:
+                raise ValueError(f"{span} does not begin where the last one ends")
             add_span(told.spans, span)
             if about != BLANK:
                 told.upkeep.about[span.start] = about
 
     def _begin(self, tokens: int) -> Journalled:
-        self.write({"format": JOURNAL_FORMAT, "model": self._model, "block_size": self._block_size})
+        head = {"format": JOURNAL_FORMAT, "model": self._model, "block_size": self._block_size}
+        self.write({**head, "vocabulary": self._vocabulary} if self._vocabulary else head)
         told = Journalled()
         add_span(told.spans, SpanSource(0, tokens, None))
         for span in told.spans:
             self.appended(span, [])
         return told
+
+
+def _parsed(line: bytes) -> Any:
+    """A line's JSON. Raises ValueError for one that holds half a surrogate pair, which could not be written again."""
+    parsed = json.loads(line.decode("utf-8"))
+    if b"\\u" in line:
+        json.dumps(parsed, ensure_ascii=False).encode("utf-8")
+    return parsed
+
+
+def _token(number: Any) -> int:
+    token = build(int, number)
+    if not 0 <= token <= MOST_TOKEN:
+        raise ValueError(f"{token} is not the number of a token")
+    return int(token)
 
 
 def add_span(spans: list[SpanSource], span: SpanSource) -> None:

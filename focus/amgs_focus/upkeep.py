@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from amgs_focus.node_set import NOTHING, NodeSet
+from amgs_focus.plain_data import build
 from amgs_focus.records import SpanSource
 
 ActKind = Literal["forget", "restore", "purge"]
@@ -68,7 +69,8 @@ class SpanAbout:
         if "bridges" in known:
             listed = known["bridges"]
             known["bridges"] = tuple(listed.split("\n") if isinstance(listed, str) else map(str, listed))
-        return cls(**known)
+        texts = {name: str(one) for name, one in known.items() if name not in ("trust", "bridges")}
+        return cls(**{**known, **texts})
 
     def plain(self) -> dict[str, Any]:
         """Only what is known."""
@@ -130,10 +132,10 @@ class Act:
         """From plain data. Raises TypeError, KeyError or ValueError for what is no act."""
         if given["kind"] not in ACTS:
             raise ValueError(given["kind"])
-        record = tuple(
-            Descriptor(**{**one, "sources": tuple(one["sources"])}) for one in given.get("record", ())
-        )
-        return cls(**{**given, "nodes": NodeSet.joined(given["nodes"]), "record": record})
+        record = tuple(build(Descriptor, one) for one in given.get("record", ()))
+        words = {name: build(str, given[name]) for name in ("at", "by", "why") if name in given}
+        nodes = NodeSet.joined(given["nodes"])
+        return cls(id=build(int, given["id"]), kind=given["kind"], nodes=nodes, record=record, **words)
 
 
 @dataclass(frozen=True)
@@ -203,9 +205,9 @@ def changed(upkeep: Upkeep, line: Mapping[str, Any], block_size: int) -> Upkeep 
     if "blanked" in line:
         return replace(upkeep, blanked=True)
     if "tag" in line:
-        return replace(upkeep, tags=(*upkeep.tags, Tag(**line["tag"])))
+        return replace(upkeep, tags=(*upkeep.tags, _tag(line["tag"])))
     if "untag" in line:
-        gone = Tag(**line["untag"])
+        gone = _tag(line["untag"])
         return replace(upkeep, tags=tuple(tag for tag in upkeep.tags if tag != gone))
     if "about" in line and "start" not in line:
         listed = {int(start): SpanAbout.of(one) for start, one in line["about"]}
@@ -213,6 +215,13 @@ def changed(upkeep: Upkeep, line: Mapping[str, Any], block_size: int) -> Upkeep 
     if "cut" in line:
         return upkeep.cut(int(line["cut"]), block_size)
     return None
+
+
+def _tag(given: Any) -> Tag:
+    tag: Tag = build(Tag, given)
+    if not 0 <= tag.start <= tag.end:
+        raise ValueError(f"{tag} is on no tokens")
+    return tag
 
 
 def line_of_span(span: SpanSource, open_tokens: list[int], about: SpanAbout) -> dict[str, Any]:

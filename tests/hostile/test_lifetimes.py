@@ -1,5 +1,5 @@
-"""Damaged lifetime folders: each is named by `focus check` and refused by opening it, nothing hangs, and a refused folder
-keeps its bytes.
+"""Damaged lifetime folders: `focus check` names each fault, opening refuses, nothing hangs, and a refused folder keeps
+its bytes.
 
 `make explore` draws hundreds anew; what they find becomes an example below.
 """

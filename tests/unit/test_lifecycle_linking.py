@@ -150,7 +150,10 @@ def test_linking_agrees_with_holding_every_block_beside_every_other(data: st.Dat
     edges = [e for own in found.values() for e in own]
     twin = linking_twin.link(nodes, texts, unit(rows, count), known, SETTINGS)
     assert len({(e.source_id, e.target_id, e.relation_type) for e in edges}) == len(edges)
-    assert {(e.source_id, e.target_id, e.relation_type, e.weight) for e in edges} == twin
+    weights = {(e.source_id, e.target_id, e.relation_type): e.weight for e in edges}
+    expected = {(source, target, relation): weight for source, target, relation, weight in twin}
+    # The fast way multiplies in blocks: its cosines differ in their last bits, and so may the rounded weight.
+    assert weights == pytest.approx(expected, abs=1.01e-4)
     for edge in edges:
         assert edge.source_id != edge.target_id
         assert 0 <= edge.confidence <= 1

@@ -355,7 +355,8 @@ class Stage(App[None], inherit_bindings=False):
     def remember_layout(self) -> None:
         """Have the store remember how the screen stands now."""
         body = self.body
-        arguments = {"pane": body.main, "beside": ",".join(body.beside), "large": body.maximised}
+        others = ",".join(name for name in body.beside if name != body.main)
+        arguments = {"pane": body.main, "beside": others, "large": body.maximised}
         self.submit("layout set", arguments, slot="layout", origin="screen")
 
     def action_go(self, name: str) -> None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from amgs_tui.sifting import Row
 
 MOST_HOPS = 3
-LABEL = re.compile(r"(?<!\S)(\d{1,3}) [^\W\d]\S*(?: \S+)*")
-"""A neighbour's number and title as the picture writes them."""
+LABEL = re.compile(r"(?<!\S)(\d{1,3}) [^\W\d]\S*(?: [^\s●◉\u2800-\u28ff]\S*)*")
+"""A neighbour's number and title as the picture writes them: it ends where dots and strokes begin."""
 
 
 def numbered_at(line: str, x: int, most: int) -> int | None:

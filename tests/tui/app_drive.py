@@ -82,7 +82,7 @@ async def drive(
             reported.set()
 
     given: dict[str, Any] = {"execute": world.execute, "now": lambda: NOW, "store_name": "observatory.duckdb"}
-    app = Workstation(lambda: world, **(given | options))
+    app = Workstation(world.open, **(given | options))
     try:
         async with app.run_test(size=size, message_hook=hook, notifications=True) as pilot:
             driven = Drive(app, pilot, reported)

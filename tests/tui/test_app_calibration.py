@@ -7,6 +7,27 @@ from amgs_tui.screens.chooser import Chooser
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 
+QUESTIONS = (
+    "why did the dome stall",
+    "who sends the encoder",
+    "when is the road open",
+    "what does Ilse value",
+    "how is the mirror washed",
+    "what is the budget for",
+    "when do the pupils come",
+)
+
+
+def judged() -> World:
+    """A memory that was asked a few times, and told that only the first block was useful; of the last, nothing."""
+    world = World(consolidated=8)
+    with world.open() as session:
+        for question in QUESTIONS:
+            frame = session.memory.assemble("ATTENTION", query=question)
+            for place, block in enumerate(frame.selected[:-1]):
+                session.memory.feedback(block.block.id, useful=place == 0)
+    return world
+
 
 async def calibration(driven: Drive) -> CalibrationPane:
     await driven.press("5")
@@ -16,67 +37,69 @@ async def calibration(driven: Drive) -> CalibrationPane:
 
 
 async def test_the_arrows_choose_a_bin_and_its_forecasts_are_listed_to_walk() -> None:
-    world = World(consolidated=8)
+    world = judged()
     async with drive(world, (120, 40)) as driven:
         pane = await calibration(driven)
-        assert len(pane.cases) == 8 and "1 open" in driven.text
+        every = len(pane.cases)
+        assert every == 30 and f"{len(QUESTIONS)} open" in driven.text
         await driven.press("right")
-        asked = [call.arguments for call in world.calls if call.verb == "calibration forecasts"][-1]
-        assert asked == {"bins": 10, "bin": 2, "state": "settled"}  # the first bin has no outcome
-        assert [case.outcome.prediction_id for case in pane.cases] == ["p3", "p4", "p5"]
-        assert ".10 to .20" in driven.text and "▸1" in driven.text
+        asked = world.asked("calibration forecasts")[-1]
+        assert asked["state"] == "settled" and asked["bins"] == 10
+        low, high = (asked["bin"] - 1) / 10, asked["bin"] / 10
+        assert pane.cases and all(low <= case.outcome.predicted <= high for case in pane.cases)
+        assert "▸" in driven.text and driven.app.selected == pane.cases[0].outcome.block_id
         await driven.press("down")
-        assert driven.app.selected == world.blocks[4].id
+        assert driven.app.selected == pane.cases[1].outcome.block_id
         await driven.press("left")
-        assert len(pane.cases) == 8
+        assert len(pane.cases) == every
 
 
 async def test_enter_gives_the_forecasts_the_whole_pane() -> None:
-    async with drive(World(consolidated=8), (120, 40)) as driven:
+    async with drive(judged(), (120, 40)) as driven:
         await calibration(driven)
-        assert "why did it stall" not in driven.text and "uncertainty" in driven.text
+        assert QUESTIONS[-1] not in driven.text and "uncertainty" in driven.text
         await driven.press("enter")
-        assert "why did it stall" in driven.text and "uncertainty" not in driven.text
+        assert QUESTIONS[-1] in driven.text and "uncertainty" not in driven.text
 
 
 async def test_the_forecasts_are_filtered_and_sorted_like_every_list() -> None:
-    async with drive(World(consolidated=8), (120, 40)) as driven:
+    async with drive(judged(), (120, 40)) as driven:
         pane = await calibration(driven)
+        every = len(pane.cases)
         await driven.press("F")
-        await driven.type("verdict:useful forecast<0.2", "enter")
-        assert [case.outcome.prediction_id for case in pane.cases] == ["p1", "p3", "p5"]
-        assert "3 of 8 latest forecasts" in driven.text
+        await driven.type("verdict:useful forecast>0.5", "enter")
+        assert 0 < len(pane.cases) < every
+        assert all(case.outcome.actual == 1 and case.outcome.predicted > 0.5 for case in pane.cases)
+        assert f"{len(pane.cases)} of {every} latest forecasts" in driven.text
 
 
 async def test_a_group_is_chosen_from_a_list_with_its_figures() -> None:
-    world = World(consolidated=8)
+    world = judged()
     async with drive(world, (120, 40)) as driven:
         await calibration(driven)
         await driven.press("f")
-        assert (
-            isinstance(driven.app.screen, Chooser) and "2 of 3 forecasts settled, Brier .300" in driven.text
-        )
+        assert isinstance(driven.app.screen, Chooser) and "forecasts settled, Brier ." in driven.text
         await driven.press("down", "enter")
-        asked = [call.arguments for call in world.calls if call.verb == "calibration table"][-1]
-        assert asked == {"bins": 10, "by": "frame", "value": "SELF"}
-        assert "only frame SELF" in driven.text
+        asked = world.asked("calibration table")[-1]
+        assert asked == {"bins": 10, "by": "frame", "value": "ATTENTION"}
+        assert "only frame ATTENTION" in driven.text
 
 
 async def test_a_recalibration_is_seen_first_then_carried_out_then_taken_back() -> None:
-    world = World(consolidated=8)
+    world = judged()
     async with drive(world, (120, 40)) as driven:
         pane = await calibration(driven)
+        before = {block.id: block.confidence for block in world.consolidated}
         await driven.press("c")
-        assert "proposal, nothing has happened yet" in driven.text and "c carries it out" in driven.text
-        assert [call.arguments for call in world.calls if call.verb == "calibrate"] == [{"dry_run": True}]
+        assert pane.plan is not None and "nothing has happened yet" in driven.text
+        assert {block.id: block.confidence for block in world.consolidated} == before
         await driven.press("d")
-        assert pane.plan is None and "uncertainty" in driven.text
+        assert "nothing has happened yet" not in driven.text and "uncertainty" in driven.text
         await driven.press("c", "c")
-        assert [call.arguments["dry_run"] for call in world.calls if call.verb == "calibrate"] == [
-            True,
-            True,
-            False,
-        ]
-        assert pane.plan is None and "operation 9" in driven.text
+        assert [asked["dry_run"] for asked in world.asked("calibrate")] == [True, True, False]
+        done = world.operations[0]
+        assert done.kind == "calibrate" and f"operation {done.id}" in driven.text
+        assert {block.id: block.confidence for block in world.consolidated} != before
         await driven.press("U")
-        assert [call.arguments for call in world.calls if call.verb == "undo"] == [{"operation": 9}]
+        assert world.asked("undo") == [{"operation": done.id}]
+        assert {block.id: block.confidence for block in world.consolidated} == before

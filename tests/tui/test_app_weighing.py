@@ -54,15 +54,15 @@ async def test_plus_ranks_anew_without_a_trace_and_zero_takes_it_back() -> None:
         await driven.press("2", "e")
         await driven.type("dome", "enter")
         await driven.press("right", "plus")
-        asked = world.calls[-1]
-        assert asked.verb == "frame assemble" and asked.origin == "screen" and asked.arguments["look"]
+        asked = [request for request in world.calls if request.verb == "frame assemble"][-1]
+        assert asked.origin == "screen" and asked.arguments["look"]
         assert str(asked.arguments["weights"]).split(",")[4] == "0.15"
         assert "[reinfor 0.15]" in driven.text
         await driven.press("a")
         compared = next(call for call in world.calls if call.verb == "frame compare")
-        assert compared.arguments["weights_a"] == "0.3,0.1,0.1,0.4,0.1"
+        assert str(compared.arguments["weights_a"]).split(",")[4] == "0.1"
         await driven.press("escape", "0")
-        assert str(world.calls[-1].arguments["weights"]).split(",")[4] == "0.1"
+        assert str(world.asked("frame assemble")[-1]["weights"]).split(",")[4] == "0.1"
 
 
 async def test_w_asks_why_the_block_under_the_cursor_is_in_or_out() -> None:

@@ -78,7 +78,9 @@ def test_a_bookmark_stays_until_it_is_taken_off(tmp_path: Path) -> None:
 
 async def test_the_apostrophe_lists_the_bookmarks_to_read() -> None:
     async with drive(World(consolidated=6), (120, 40)) as driven:
-        await driven.press("apostrophe")
+        await driven.press("colon")
+        await driven.type("bookmark notes/100.md --note 'ask Ilse'", "enter")
+        await driven.press("escape", "apostrophe")
         assert isinstance(driven.app.screen, Reader) and "ask Ilse" in driven.text
 
 
@@ -105,11 +107,12 @@ def test_a_layout_that_cannot_be_is_refused(tmp_path: Path, beside: str) -> None
 
 async def test_the_screen_takes_the_layout_it_was_left_with_and_remembers_the_next() -> None:
     world = World(consolidated=6)
-    world.layout = Layout("focus", ("decay", "inbox"))
+    with world.open() as earlier:
+        run(earlier, "layout set focus --beside decay,inbox")
     async with drive(world, (120, 40)) as driven:
         assert driven.app.body.shown == ("focus", "decay", "inbox")
         await driven.press("4", "z")
-        assert world.layout == Layout("decay", ("decay", "inbox"), large=True)
+        assert world.session.layout == Layout("decay", ("inbox",), large=True)
 
 
 async def test_remembering_a_layout_takes_nothing_out_of_the_operators_hands() -> None:

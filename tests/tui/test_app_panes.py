@@ -486,7 +486,7 @@ async def test_zooming_goes_by_32_down_to_tokens_with_their_text_and_back() -> N
 
 
 async def test_a_block_that_is_picked_elsewhere_is_found_in_the_lifetime() -> None:
-    world = World(raw=8)
+    world = World(consolidated=8)
     async with drive(world, (200, 60)) as driven:
         pane = await opened(driven)
         assert pane.view is not None

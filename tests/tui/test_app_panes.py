@@ -416,7 +416,8 @@ async def test_a_frame_is_opened_as_lifetime_context_and_stepped() -> None:
     async with drive(world, (120, 40)) as driven:
         pane = await opened(driven)
         assert driven.app.focused_pane is pane and pane.view is not None
-        await driven.press("full_stop", "full_stop", "full_stop")
+        for _ in range(3):  # one after the other: of a held key's requests only one waits
+            await driven.press("full_stop")
         assert pane.view.step == 3
         await driven.press("comma")
         assert pane.view.step == 2
@@ -490,7 +491,7 @@ async def test_a_block_that_is_picked_elsewhere_is_found_in_the_lifetime() -> No
     async with drive(world, (200, 60)) as driven:
         pane = await opened(driven)
         assert pane.view is not None
-        sought = pane.view.sources[0]
+        sought = next(each for each in pane.view.sources if each.source is not None)
         holder = next(e.position for e in pane.view.entries if e.start <= sought.start < e.end)
         await driven.press("end")
         assert pane.cursor != holder
@@ -696,7 +697,8 @@ async def test_the_scrubber_goes_back_and_on_and_to_the_live_end() -> None:
         await driven.type("focus step 12", "enter")
         await driven.press("left_square_bracket")
         assert 0 < seen(pane).step < 12
-        await driven.press("left_square_bracket", "left_square_bracket")
+        await driven.press("left_square_bracket")
+        await driven.press("left_square_bracket")
         assert seen(pane).step == 0
         await driven.press("right_square_bracket")
         assert 0 < seen(pane).step <= 12

@@ -45,7 +45,10 @@ def test_a_recording_holds_what_was_done_since_and_only_that(tmp_path: Path) -> 
         assert (tmp_path / "all.amgs").read_text().splitlines()[0].startswith("ingest ")
 
 
-async def test_r_begins_a_recording_says_so_and_ends_it_with_a_file() -> None:
+async def test_r_begins_a_recording_says_so_and_ends_it_with_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     world = World(consolidated=6)
     async with drive(world, (120, 40)) as driven:
         await driven.press("R")

@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test check format bench snapshots clean
+.PHONY: run test check format bench snapshots man clean
 
 run: $(STAMP)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
@@ -39,6 +39,10 @@ bench: $(STAMP)
 snapshots: $(STAMP)
 	$(BIN)/amgs --store "$$(mktemp -d)/tour.duckdb" run docs/tour.amgs --out docs/tour
 	@rm -f docs/tour/*.json docs/tour/*.txt
+
+# The man page is written from the commands: man ./amgs.1
+man: $(STAMP)
+	$(BIN)/python -m amgs_tui.manual > amgs.1
 
 $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into .venv (a few minutes, once) …"

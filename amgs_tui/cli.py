@@ -20,6 +20,7 @@ from amgs.clock import parse_instant
 from amgs.errors import UsageError
 from amgs_tui import __version__
 from amgs_tui.__main__ import has_screen
+from amgs_tui.headless.carried import recall, remember
 from amgs_tui.headless.output import check_format, complain, exit_code_of, intended, progress_on, write
 from amgs_tui.printable import printable
 from amgs_tui.verbs.groups import FRONT_ENDS, PANELS, describe
@@ -312,11 +313,13 @@ def one_shot(call: Call, options: Globals) -> int:
     if call.verb.name == "ingest" and any(call.arguments.get(name) for name in ("text", "file", "batch")):
         options = replace(options, own=True)  # what is the user's own does not go into the sample's store
     with _session(options) as session:
+        recall(session)
         if call.verb.wants_progress:
             with progress_on() as progress:
                 result = standard().run(session, call, progress)
         else:
             result = standard().run(session, call)
+        remember(session)
         write(result, form)
         return exit_code_of(result)
 

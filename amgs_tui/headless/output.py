@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 Format = Literal["table", "json", "csv"]
 FORMATS: tuple[Format, ...] = ("table", "json", "csv")
 
-PIPE_WIDTH = 120
-"""Columns of a table that does not go to a terminal."""
+PIPE_WIDTH = 100_000
+"""Columns of a table that does not go to a terminal: nothing is cut there."""
 
 
 def check_format(name: str) -> Format:
@@ -159,4 +159,4 @@ def _width(out: IO[str]) -> int:
         return PIPE_WIDTH
     import shutil
 
-    return shutil.get_terminal_size((PIPE_WIDTH, 40)).columns
+    return shutil.get_terminal_size().columns

@@ -29,11 +29,12 @@ _RIGHT: frozenset[Kind] = frozenset({"number", "score", "milliseconds"})
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. wide: where the table does not fit, this one is cut with …."""
+    """One column. wide: where the table does not fit, this one is cut with …. detail: there it is left out first."""
 
     name: str
     kind: Kind = "text"
     wide: bool = False
+    detail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,8 @@ class Sheet:
 
 
 def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()) -> Sheet:
-    """A sheet whose columns are written in one line: `id:id title* score:score` (name, kind after `:`, `*` is
-    wide).
+    """A sheet whose columns are written in one line: `id:id title* score:score part:score?` (name, kind after `:`,
+    `*` is wide, `?` is a detail).
     """
     return Sheet(
         title,
@@ -89,9 +90,12 @@ def to_lines(given: Sheet, width: int) -> list[Text]:
             for row in shown
         ]
         heads = [column.name for column in given.columns]
-        widths = _widths(given.columns, [heads, *cells], width)
-        lines.append(Text(_line(heads, given.columns, widths), style="dim"))
-        lines.extend(Text(_line(row, given.columns, widths)) for row in cells)
+        places = _places(given.columns, [heads, *cells], width)
+        columns = [given.columns[place] for place in places]
+        heads, *cells = [[row[place] for place in places] for row in [heads, *cells]]
+        widths = _widths(columns, [heads, *cells], width)
+        lines.append(Text(_line(heads, columns, widths), style="dim"))
+        lines.extend(Text(_line(row, columns, widths)) for row in cells)
         if len(given.rows) > len(shown):
             lines.append(Text(f"… and {len(given.rows) - len(shown):,} more", style="dim"))
     return [*lines, *(Text(printable(note), style="dim") for note in given.notes)]
@@ -109,6 +113,13 @@ class _Drawn:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         del console
         yield from to_lines(self.sheet, options.max_width)
+
+
+def _places(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """The columns that are shown: all of them, or all but the details where the wide ones would be cut for them."""
+    every = list(range(len(columns)))
+    needed = sum(max(cell_len(row[place]) for row in rows) for place in every) + len(GAP) * (len(every) - 1)
+    return every if needed <= width else [place for place in every if not columns[place].detail]
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
@@ -149,7 +160,7 @@ def cut(text: str, width: int) -> str:
 
 
 def _column(word: str) -> Column:
-    name, _, kind = word.rstrip("*").partition(":")
+    name, _, kind = word.rstrip("*?").partition(":")
     kinds: dict[str, Kind] = {
         "": "text",
         "id": "id",
@@ -158,7 +169,7 @@ def _column(word: str) -> Column:
         "ms": "milliseconds",
         "at": "instant",
     }
-    return Column(name.replace("_", " "), kinds[kind], word.endswith("*"))
+    return Column(name.replace("_", " "), kinds[kind], word.endswith("*"), word.endswith("?"))
 
 
 def _shown(value: Any, kind: Kind) -> str:

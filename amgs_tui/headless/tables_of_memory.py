@@ -9,6 +9,7 @@ from typing import Any
 
 from amgs import model
 from amgs.decay import profile_name
+from amgs_tui.headless.passage import passage
 from amgs_tui.headless.sheet import Sheet, facts, sheet
 from amgs_tui.verbs import results
 
@@ -164,7 +165,7 @@ def _(result: model.OperationDetail) -> Sheet:
 @table_of.register
 def _(result: model.Health) -> Sheet:
     rows = [(line.side, line.standing, line.told, line.verb) for line in result.lines]
-    return sheet("Health", "side standing told* verb*", rows)
+    return sheet("Health", "area status detail* command*", rows)
 
 
 @table_of.register
@@ -196,15 +197,24 @@ def _parts(candidate: model.Candidate) -> tuple[float, ...]:
 @table_of.register
 def _(result: model.SearchResult) -> Sheet:
     rows = [
-        (n, hit.block.id, hit.block.title, hit.score, *_parts(hit), "+".join(hit.layers))
+        (
+            n,
+            hit.block.id,
+            hit.block.title,
+            str(hit.block.meta.get("source", "")),
+            passage(hit.block.content, result.query),
+            hit.score,
+            *_parts(hit),
+            "+".join(hit.layers),
+        )
         for n, hit in enumerate(result.hits, 1)
     ]
-    parts = "recency:score central:score conf:score similar:score reinf:score"
-    columns = f"#:n id:id title* score:score {parts} found_by"
+    parts = "recency:score? centr:score? conf:score? simil:score? reinf:score?"
+    columns = f"#:n id:id title* source* passage* score:score {parts} found_by?"
     notes = [_layers(result.layers)]
     notes += [f"{each.written!r} was read as {each.read_as!r}" for each in result.readings]
     if result.answerable is not None:
-        notes.append(f"the chance that the memory holds an answer: {result.answerable:.0%}")
+        notes.append(f"answer likely in memory: {result.answerable:.0%} (estimated)")
     return sheet(f"{len(rows)} hits for {result.query!r}", columns, rows, notes)
 
 
@@ -245,7 +255,9 @@ def _(result: results.FrameList) -> Sheet:
             (each.name, each.purpose, each.budget, weights, children.strip(), kinds.get(each.name, ""))
         )
     notes = [f"{each.name}: {each.told}" for each in result.origins if each.told not in _PLAIN]
-    return sheet("Frames", "name purpose* budget:n r_c_k_s_f children origin", rows, notes)
+    return sheet(
+        "Frames", "name purpose* budget:n recency_centr_conf_simil_reinf children origin", rows, notes
+    )
 
 
 @table_of.register
@@ -264,6 +276,7 @@ def _(result: model.Frame) -> Sheet:
         f"{ledger}; entropy {result.entropy_bits:.2f} bit" if ledger else "",
         _layers(result.layers),
         *result.remarks,
+        *((f"\n{result.text.rstrip()}",) if result.text.strip() else ()),
     )
     made = sheet(
         title,

@@ -120,7 +120,7 @@ def _draft(session: Session) -> Draft:
     if session.draft is None:
         raise UsageError(
             "No consolidation is drafted.",
-            way_out="`consolidate plan` drafts one, in the same script, shell or workstation.",
+            way_out="`consolidate plan` drafts one. A draft lives in one script, shell or workstation session.",
         )
     return session.draft
 

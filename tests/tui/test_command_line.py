@@ -221,3 +221,90 @@ def test_a_shell_completes_commands_and_options(shell: str) -> None:
         words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1), "_TYPER_COMPLETE_ARGS": line}
         more = {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}
         assert wanted in ask(_AMGS_COMPLETE=f"complete_{shell}", **words, **more)
+
+
+def test_the_man_page_names_every_command_and_option() -> None:
+    from amgs_tui.manual import page
+
+    said = page().replace("\\-", "-")
+    assert all(f"\\fB{verb.usage()}" in said for verb in standard())
+    assert all(f"--{name}" in said for name in ("store", "corpus", "now", "format"))
+    assert not [line for line in page().splitlines() if line.startswith("'")]
+
+
+# --- output -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def found(home: Path, tmp_path: Path) -> list[str]:
+    """A consolidated store of one long note, and the options that name it."""
+    folder = tmp_path / "long"
+    folder.mkdir()
+    before = "The summer was long and nothing of note happened in the valley. " * 12
+    text = f"{before}In May the dome stalled at azimuth 214 with error E-17. {before}"
+    (folder / "a very long name of a note about the dome that no table of 120 columns has room for.md").write_text(text)
+    options = ["--store", str(tmp_path / "long.duckdb"), "--corpus", str(folder), "--now", NOW]
+    assert run(*options, "ingest") == 0
+    assert run(*options, "consolidate") == 0
+    return options
+
+
+def test_piped_tables_are_whole_and_a_search_shows_the_passage_and_its_source(
+    found: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert run(*found, "search", "why did the dome stall?") == 0
+    said = capsys.readouterr().out
+    assert "the dome stalled at azimuth 214" in said
+    assert "that no table of 120 columns has room for.md" in said
+    assert "recency" in said
+    assert run(*found, "frame", "list") == 0
+    assert "…" not in capsys.readouterr().out
+
+
+def test_a_narrow_terminal_leaves_the_details_out_before_it_cuts_the_passage() -> None:
+    from amgs_tui.headless.sheet import sheet, to_lines
+
+    made = sheet("", "title* part:score? more:score?", [("The dome stalled in May", 0.5, 0.25)])
+    assert "part" in to_lines(made, 60)[0].plain
+    assert to_lines(made, 26)[0].plain.split() == ["title"]
+    assert to_lines(made, 26)[1].plain == "The dome stalled in May"
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [("why did the dome stall?", "dome stalled"), ("E-17", "E-17"), ("nothing like it", "Once upon")],
+)
+def test_a_passage_is_where_the_words_of_the_question_stand(query: str, wanted: str) -> None:
+    from amgs_tui.headless.passage import passage
+
+    padding = "and so on, as it always was and will be, " * 8
+    text = f"Once upon a time, {padding} the dome stalled with error E-17, {padding}"
+    assert wanted in passage(text, query)
+    assert len(passage(text, query)) <= 90
+    assert passage("short", query) == "short"
+
+
+def test_the_table_of_a_frame_ends_with_its_text(
+    found: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert run(*found, "frame", "assemble", "ATTENTION", "--query", "dome", "--format", "json") == 0
+    text = json.loads(capsys.readouterr().out)["text"].strip()
+    assert text
+    assert run(*found, "frame", "assemble", "ATTENTION", "--query", "dome") == 0
+    assert text.splitlines()[-1].strip() in capsys.readouterr().out
+
+
+def test_one_command_hands_its_list_and_selection_to_the_next(
+    found: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*found, "block", "show", "@1") == 2
+    assert run(*found, "search", "dome", "--format", "json") == 0
+    capsys.readouterr()
+    assert run(*found, "select", "@1", "--format", "json") == 0
+    chosen = json.loads(capsys.readouterr().out)["block"]["id"]
+    assert run(*found, "block", "show", "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["block"]["id"] == chosen
+    Path(f"{found[1]}.last").write_text("{ this is not JSON")
+    assert run(*found, "block", "show") == 2

@@ -1,0 +1,86 @@
+"""A recording is exactly what was done: keys on the real engine, replayed headless, give the same frame and context."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from amgs_tui.headless.runner import parse_script, run_steps
+from amgs_tui.panes.frame import FramePane
+from amgs_tui.session import Options, Session
+from amgs_tui.verbs.registry import standard
+from tests.tui.test_app_tiny import NOTES, on_session
+
+QUESTION = "why did the dome stall?"
+
+
+def folder_of_notes(folder: Path) -> Path:
+    folder.mkdir()
+    for name, text in NOTES.items():
+        (folder / name).write_text(f"---\ndate: 2026-02-20\n---\n{text}")
+    return folder
+
+
+def session_on(store: Path, notes: Path) -> Session:
+    now = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    return Session(Options(store=str(store), corpus=notes, model="tiny", now=now, seed=7))
+
+
+def replayed(session: Session, script: Path) -> None:
+    steps = parse_script(standard(), script.read_text(encoding="utf-8"), script.name)
+    run_steps(session, standard(), steps, script.name)
+
+
+async def test_a_recording_replays_moved_weights_and_the_block_of_a_bookmark(tmp_path: Path) -> None:
+    notes, script = folder_of_notes(tmp_path / "notes"), tmp_path / "recording.amgs"
+    sessions: list[Session] = []
+
+    def make() -> Session:
+        sessions.append(session_on(tmp_path / "screen.duckdb", notes))
+        return sessions[0]
+
+    async with on_session(make, (160, 50)) as driven:
+        await driven.press("c")
+        await driven.press("2", "e")
+        await driven.type(QUESTION, "enter")
+        frame = driven.app.pane("frame")
+        assert isinstance(frame, FramePane)
+        await driven.press("right", "plus")
+        await driven.press("plus")
+        assert frame.frame is not None
+        weighed = frame.frame
+        await driven.press("down")
+        marked = driven.app.selected
+        await driven.press("asterisk")
+        await driven.press("o")
+        await driven.press("full_stop", "full_stop")
+        await driven.press("R")
+        done = sessions[0]
+        recorded = [call.line() for call in done.history]
+        script.write_text("".join(f"{line}\n" for line in recorded if line != "record"))
+        context, opened = done.focus.snapshot(), done.last_frame
+    assert marked is not None
+    assert f"bookmark {marked}" in recorded
+    assert sum(line.startswith("frame assemble") for line in recorded) == 2  # the question, the weights at the end
+    assert opened is not None
+    assert opened.text == weighed.text
+    with session_on(tmp_path / "replay.duckdb", notes) as again:
+        replayed(again, script)
+        assert again.last_frame is not None
+        assert again.last_frame.weights == weighed.weights
+        assert again.last_frame.text == weighed.text
+        assert [c.block.id for c in again.last_frame.candidates] == [c.block.id for c in weighed.candidates]
+        assert list(again.memory.kept("bookmark:")) == [f"bookmark:{marked}"]
+        replay = again.focus.snapshot()
+        assert (replay.text, replay.step, replay.entries) == (context.text, context.step, context.entries)
+
+
+def test_a_recorded_reference_names_the_block_and_not_its_place(tmp_path: Path) -> None:
+    with session_on(tmp_path / "s.duckdb", folder_of_notes(tmp_path / "notes")) as session:
+        for line in ("ingest", "inbox list", "select @2", "block show", "graph neighbours @1"):
+            call = standard().parse(line)
+            assert call is not None
+            standard().run(session, call)
+        first, second = session.listed[0], session.selection
+        lines = [call.line() for call in session.history]
+    assert lines[2:] == [f"select {second}", f"block show {second}", f"graph neighbours {first}"]

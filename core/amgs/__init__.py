@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from amgs.calibration.door import Calibration
     from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
     from amgs.errors import (
         AmbiguousIdError,
@@ -28,21 +29,41 @@ if TYPE_CHECKING:
         UsageError,
         WeightsError,
     )
+    from amgs.exchange.door import Exchange
+    from amgs.frames.door import Frames
+    from amgs.graph.door import Graph
     from amgs.identity import block_id, canonical
+    from amgs.lifecycle.door import Lifecycle
     from amgs.lifecycle.ingest import Draft
     from amgs.memory import Memory
     from amgs.model import (
         Block,
         BlockFilter,
+        Centrality,
         ChildFrame,
+        ConsolidationPlan,
+        DecayCurve,
         Edge,
+        Fall,
+        Forecast,
         Frame,
         FrameDefinition,
+        GraphStats,
+        Health,
+        IngestReport,
+        Neighbourhood,
+        Operation,
+        Outcome,
         Progress,
+        Reliability,
         SearchResult,
         SelectionRule,
+        Status,
+        StoreStatus,
+        Verification,
         Weights,
     )
+    from amgs.montecarlo.door import MonteCarlo
     from amgs.settings import Settings
     from amgs.text.embedding import Embedder, HashingEmbedder
     from amgs.text.entities import EntityRecogniser, RuleRecogniser
@@ -50,6 +71,12 @@ if TYPE_CHECKING:
     from amgs.text.spacy_entities import SpacyRecogniser
 
 _HOMES = {
+    "amgs.montecarlo.door": ("MonteCarlo",),
+    "amgs.lifecycle.door": ("Lifecycle",),
+    "amgs.graph.door": ("Graph",),
+    "amgs.frames.door": ("Frames",),
+    "amgs.exchange.door": ("Exchange",),
+    "amgs.calibration.door": ("Calibration",),
     "amgs.clock": ("Clock", "FixedClock", "ShiftedClock", "SystemClock"),
     "amgs.errors": (
         "AmbiguousIdError",
@@ -75,13 +102,28 @@ _HOMES = {
     "amgs.model": (
         "Block",
         "BlockFilter",
+        "Centrality",
         "ChildFrame",
+        "ConsolidationPlan",
+        "DecayCurve",
         "Edge",
+        "Fall",
+        "Forecast",
         "Frame",
         "FrameDefinition",
+        "GraphStats",
+        "Health",
+        "IngestReport",
+        "Neighbourhood",
+        "Operation",
+        "Outcome",
         "Progress",
+        "Reliability",
         "SearchResult",
         "SelectionRule",
+        "Status",
+        "StoreStatus",
+        "Verification",
         "Weights",
     ),
     "amgs.settings": ("Settings",),
@@ -96,38 +138,59 @@ __all__ = [
     "Block",
     "BlockFilter",
     "BudgetError",
+    "Calibration",
     "Cancelled",
+    "Centrality",
     "ChildFrame",
     "Clock",
+    "ConsolidationPlan",
+    "DecayCurve",
     "Draft",
     "Edge",
     "Embedder",
     "EntityRecogniser",
+    "Exchange",
     "ExpectationError",
+    "Fall",
     "FixedClock",
+    "Forecast",
     "Frame",
     "FrameCycleError",
     "FrameDefinition",
+    "Frames",
+    "Graph",
+    "GraphStats",
     "HashingEmbedder",
+    "Health",
+    "IngestReport",
     "InputError",
+    "Lifecycle",
     "Memory",
     "MiniLM",
     "ModelError",
+    "MonteCarlo",
+    "Neighbourhood",
+    "Operation",
+    "Outcome",
     "Progress",
+    "Reliability",
     "RuleRecogniser",
     "SearchResult",
     "SelectionRule",
     "Settings",
     "ShiftedClock",
     "SpacyRecogniser",
+    "Status",
     "StoreCorruptError",
     "StoreError",
     "StoreLockedError",
+    "StoreStatus",
     "StoreTooNewError",
     "SystemClock",
     "UnknownBlockError",
     "UnknownFrameError",
     "UsageError",
+    "Verification",
     "Weights",
     "WeightsError",
     "block_id",

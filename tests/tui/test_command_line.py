@@ -242,7 +242,9 @@ def found(home: Path, tmp_path: Path) -> list[str]:
     folder.mkdir()
     before = "The summer was long and nothing of note happened in the valley. " * 12
     text = f"{before}In May the dome stalled at azimuth 214 with error E-17. {before}"
-    (folder / "a very long name of a note about the dome that no table of 120 columns has room for.md").write_text(text)
+    (
+        folder / "a very long name of a note about the dome that no table of 120 columns has room for.md"
+    ).write_text(text)
     options = ["--store", str(tmp_path / "long.duckdb"), "--corpus", str(folder), "--now", NOW]
     assert run(*options, "ingest") == 0
     assert run(*options, "consolidate") == 0

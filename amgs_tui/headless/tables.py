@@ -39,7 +39,7 @@ def _(result: records.FocusView) -> Sheet:
         for e in result.entries
     ]
     title = (
-        f"{result.model}: {result.lifetime:,} tokens of life in {result.used:,} of {result.window:,};"
+        f"{result.model}: {result.lifetime:,}-token lifetime in {result.used:,} of {result.window:,} slots;"
         f" step {result.step:,}, {result.refocuses} refocuses, swap {result.swap_rate:.2f}"
     )
     columns = "#:n lod start:n end:n cost:n score:score last reason source:id"
@@ -152,7 +152,7 @@ def _(result: results.ThemeSet) -> Sheet:
 
 @table_of.register
 def _(result: results.Bookmark) -> Sheet:
-    said = "Bookmark on" if result.kept else "No more bookmark on"
+    said = "Bookmarked" if result.kept else "Removed the bookmark from"
     return sheet(f"{said} {result.title}", "id:id title* note*", [(result.block, result.title, result.note)])
 
 
@@ -181,12 +181,12 @@ def _(result: results.LayoutList) -> Sheet:
 
 
 def _layout(layout: results.Layout) -> tuple[str, str, str]:
-    return layout.pane, ", ".join(layout.beside) or "as the pane wants", "●" if layout.large else ""
+    return layout.pane, ", ".join(layout.beside) or "default", "●" if layout.large else ""
 
 
 @table_of.register
 def _(result: results.Recording) -> Sheet:
-    notes = ("`save FILE` writes what is done from here on.",)
+    notes = ("`save FILE` writes what is done from here on as a script.",)
     return sheet("Recording", "since:n", [(result.since,)], notes)
 
 

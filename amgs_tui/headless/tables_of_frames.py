@@ -83,8 +83,8 @@ def _(result: results.Replay) -> Sheet:
     )
     rows = [(n, c.block.id, c.block.title, c.score) for n, c in enumerate(result.frame.selected, 1)]
     notes = [*result.because]
-    notes += [f"then but not now: {i[:12]}" for i in result.gone]
-    notes += [f"now but not then: {i[:12]}" for i in result.come]
+    notes += [f"only then: {i[:12]}" for i in result.gone]
+    notes += [f"only now: {i[:12]}" for i in result.come]
     return sheet(title, "#:n id:id title* score:score", rows, notes)
 
 

@@ -28,7 +28,7 @@ def _proposal_rows(proposals: tuple[Proposal, ...]) -> list[tuple[Any, ...]]:
 
 @table_of.register
 def _(result: EnhancementPlan) -> Sheet:
-    title = f"Plan: {len(result.proposals):,} proposals; nothing has happened yet"
+    title = f"Plan: {len(result.proposals):,} proposals; nothing has been changed yet"
     more = f"{result.left_out:,} more are left out by --limit" if result.left_out else ""
     return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), (more,))
 
@@ -37,7 +37,7 @@ def _(result: EnhancementPlan) -> Sheet:
 def _(result: results.Enhanced) -> Sheet:
     done = result.operation
     title = f"Enhanced by {len(result.proposals):,} proposals as operation {done.id}"
-    notes = (f"`undo {done.id}` takes it back.",) if result.proposals else ()
+    notes = (f"`undo {done.id}` reverts it.",) if result.proposals else ()
     return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), notes)
 
 
@@ -69,10 +69,11 @@ def _(result: Draft) -> Sheet:
             )
         )
     edges = sum(len(item.edges) for item in result.plan.items)
-    title = f"Draft: {len(plan):,} blocks, {edges:,} edges, {len(result.edits):,} corrected; nothing has happened yet"
+    counts = f"{len(plan):,} blocks, {edges:,} edges, {len(result.edits):,} corrected"
+    title = f"Draft: {counts}; nothing has been changed yet"
     columns = "id:id title* category sure:score belief:score edges:n corrected*"
     made = sheet(
-        title, columns, rows, ("`consolidate apply` carries it out." if rows else "The inbox is empty.",)
+        title, columns, rows, ("`consolidate apply` applies it." if rows else "The inbox is empty.",)
     )
     corrected = tuple(row for row in made.rows if row[-1])
     return replace(made, digest=corrected) if corrected else made
@@ -104,8 +105,8 @@ def _(result: PrunePlan) -> Sheet:
     notes = [f"Faded, but kept: {spared}" if spared else ""]
     if result.limits:
         held = ", ".join(f"{name} {bound:.3g}" for name, bound in result.limits.items())
-        notes.append(f"Low is, at most: {held}; `prune --explain ID` says of a block what keeps it")
-    title = f"Plan: {len(result.candidates):,} blocks {what}; nothing has happened yet"
+        notes.append(f"Thresholds: {held}; `prune --explain ID` says what keeps a block")
+    title = f"Plan: {len(result.candidates):,} blocks {what}; nothing has been changed yet"
     return sheet(title, _PRUNING, _prune_rows(result), notes)
 
 
@@ -126,14 +127,14 @@ def _(result: Standing) -> Sheet:
 def _(result: Pruned) -> Sheet:
     done, what = result.operation, "Deleted" if result.plan.hard else "Pruned"
     title = f"{what} {len(result.plan.candidates):,} blocks as operation {done.id}"
-    notes = (f"Written to {result.ledger}" if result.ledger else "", f"`undo {done.id}` takes it back.")
+    notes = (f"Written to {result.ledger}" if result.ledger else "", f"`undo {done.id}` reverts it.")
     return sheet(title, _PRUNING, _prune_rows(result.plan), notes)
 
 
 @table_of.register
 def _(result: ReviewPlan) -> Sheet:
     rows = [(r.kind, r.confidence, r.older_id, r.newer_id, r.because) for r in result.found]
-    title = f"Plan: {len(rows):,} findings in {result.compared:,} pairs; nothing has happened yet"
+    title = f"Plan: {len(rows):,} findings in {result.compared:,} pairs; nothing has been changed yet"
     return sheet(title, "kind sure:score older:id newer:id because*", rows)
 
 
@@ -151,7 +152,7 @@ def _(result: results.ReviewList) -> Sheet:
         )
         for i in result.items
     ]
-    notes = () if rows else ("Nothing waits. `review scan` looks.",)
+    notes = () if rows else ("No findings. `review scan` looks for some.",)
     return sheet(f"{len(rows):,} findings", "#:n kind sure:score state older* newer* because*", rows, notes)
 
 

@@ -116,7 +116,7 @@ def _(result: model.ConsolidationPlan) -> Sheet:
         for item in result.items
     ]
     edges = sum(len(item.edges) for item in result.items)
-    title = f"Plan: {len(rows):,} blocks, {edges:,} edges; nothing has happened yet"
+    title = f"Plan: {len(rows):,} blocks, {edges:,} edges; nothing has been changed yet"
     return sheet(title, "id:id title* category sure:score decay self edges:n entities:n", rows)
 
 
@@ -127,7 +127,7 @@ def _(result: results.Consolidated) -> Sheet:
     ids = [str(done.id) for done in result.operations]
     title = f"Consolidated {blocks:,} blocks and {edges:,} edges as operation {', '.join(ids)}"
     back = " and ".join(f"`undo {i}`" for i in reversed(ids))
-    return sheet(title, "category* blocks:n", rows, (f"{back} takes it back.",) if rows else ())
+    return sheet(title, "category* blocks:n", rows, (f"{back} reverts it.",) if rows else ())
 
 
 _OPERATIONS = "#:n what at:at summary* blocks:n edges:n undone"

@@ -96,7 +96,7 @@ def _(result: Evolution) -> Sheet:
         "(mean, 5 to 95 %)"
     )
     notes = [
-        f"{result.sure:,} blocks are sure to stay over {result.threshold:g}, {result.lost:,} to fall under it",
+        f"{result.sure:,} blocks surely stay above {result.threshold:g}, {result.lost:,} surely drop below it",
         f"Of today's 20 most central blocks stay {_spread(result.top_stays)}",
         *(f"open: {each.title} ({each.block_id[:12]}) stays in {each.survives:.0%}" for each in result.open),
     ]

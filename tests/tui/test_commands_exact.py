@@ -1,0 +1,135 @@
+"""Commands do what their words say, with the settings as they are, and read no more of the store than they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amgs.memory import Memory
+from amgs.store import frames as stored_frames
+from amgs_tui.headless.drawing import draw
+from amgs_tui.pictures.canvas import Canvas
+from amgs_tui.session import Options, Session
+from amgs_tui.themes import Palette
+from amgs_tui.verbs.registry import standard
+from tests.tui.headless_world import NOW, write_corpus
+
+PROFILES = "[memory.decay.profiles]\nephemeral = 0.5\nstandard = 0.02\ndurable = 0.02\ncore = 0.002\n"
+
+
+def do(session: Session, line: str) -> Any:
+    call = standard().parse(line)
+    assert call is not None
+    return standard().run(session, call)
+
+
+def opened(folder: Path, settings: str = "") -> Session:
+    from amgs.clock import parse_instant
+
+    file = folder / "settings.toml"
+    file.write_text(settings)
+    corpus = write_corpus(folder / "corpus")
+    now = parse_instant(NOW)
+    return Session(Options(store=":memory:", corpus=corpus, model="tiny", now=now, settings=file))
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    with opened(tmp_path) as made:
+        do(made, "ingest")
+        do(made, "consolidate")
+        yield made
+
+
+@pytest.mark.parametrize(("profile", "rate"), [("standard", 0.02), ("core", 0.002), ("ephemeral", 0.5)])
+def test_a_profile_is_what_the_settings_make_it(tmp_path: Path, profile: str, rate: float) -> None:
+    with opened(tmp_path, PROFILES) as session:
+        do(session, "ingest")
+        do(session, "consolidate")
+        assert do(session, f"decay preview motor.md --profile {profile}").decay_lambda == rate
+        assert do(session, f"decay forecast --profile {profile}").supposed.decay_lambda == rate
+        assert do(session, f"block set motor.md --profile {profile}").block.decay_lambda == rate
+        assert do(session, "block show motor.md").profile in (profile, "standard")
+
+
+def test_an_unpinned_block_decays_as_the_settings_say(tmp_path: Path) -> None:
+    with opened(tmp_path, PROFILES) as session:
+        do(session, "ingest")
+        do(session, "consolidate")
+        before = do(session, "block show motor.md").block.decay_lambda
+        do(session, "block pin motor.md")
+        assert do(session, "block pin motor.md --off").block.decay_lambda == before
+        assert before in (0.5, 0.02, 0.002)
+
+
+def test_what_lasts_enough_for_the_self_is_measured_by_the_settings(tmp_path: Path) -> None:
+    def near_the_anchor(folder: Path, settings: str) -> set[str]:
+        folder.mkdir()
+        with opened(folder, settings) as session:
+            do(session, "ingest")
+            do(session, "consolidate")
+            do(session, "block set stall.md --self yes")
+            do(session, "block set motor.md --lambda 0.02")
+            frame = do(session, "frame assemble SELF --look")
+            return {each.block.title for each in frame.candidates}
+
+    assert "Motor log" not in near_the_anchor(tmp_path / "shipped", "")
+    assert "Motor log" in near_the_anchor(tmp_path / "slower", PROFILES)
+
+
+def test_a_list_of_the_inbox_does_not_compute_the_status(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Memory, "status", lambda self: pytest.fail("the whole status was computed"))
+    do(session, 'ingest "one more thought"')
+    assert do(session, "inbox list").waiting == 1
+
+
+def test_a_frame_is_assembled_from_definitions_that_are_read_once(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    everything = stored_frames.everything
+
+    def counted(store: Any) -> Any:
+        read.append(1)
+        return everything(store)
+
+    monkeypatch.setattr(stored_frames, "everything", counted)
+    do(session, "frame assemble attention --query dome")
+    assert len(read) == 1
+
+
+def test_a_picture_reads_the_titles_it_shows_and_no_others(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    do(session, 'ingest "The dome motor again, see [[motor]]."')
+    plan, card = do(session, "consolidate plan"), do(session, "block show motor.md")
+    do(session, "frame assemble SESSION --query dome")
+    view = do(session, "frame open").view
+    monkeypatch.setattr(Memory, "blocks", lambda *_, **__: pytest.fail("every block was read for its title"))
+    for result in (plan, card, view):
+        assert draw(session, result, Canvas(120, 40, Palette(), "braille")).plain.strip()
+
+
+@pytest.mark.parametrize(
+    ("line", "pane"),
+    [
+        ("ingest", "inbox"),
+        ("review list", "inbox"),
+        ("review scan", "inbox"),
+        ("review scan --dry-run", "inbox"),
+        ("frame list", "frame"),
+        ("calibration groups", "calibration"),
+        ("operations", "overview"),
+        ("undo", "overview"),
+    ],
+)
+def test_a_snapshot_after_a_command_shows_its_own_pane(session: Session, line: str, pane: str) -> None:
+    do(session, "graph stats")
+    result = do(session, line)
+    assert session.pane == pane
+    assert draw(session, result, Canvas(120, 40, Palette(), "braille")).plain.strip()

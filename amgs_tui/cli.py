@@ -21,7 +21,15 @@ from amgs.errors import UsageError
 from amgs_tui import __version__
 from amgs_tui.__main__ import has_screen
 from amgs_tui.headless.carried import recall, remember
-from amgs_tui.headless.output import check_format, complain, exit_code_of, intended, progress_on, write
+from amgs_tui.headless.output import (
+    advise,
+    check_format,
+    complain,
+    exit_code_of,
+    intended,
+    progress_on,
+    write,
+)
 from amgs_tui.printable import printable
 from amgs_tui.verbs.groups import FRONT_ENDS, PANELS, describe
 from amgs_tui.verbs.registry import Call, Registry, Verb, callback_of, near, standard
@@ -313,6 +321,7 @@ def one_shot(call: Call, options: Globals) -> int:
     if call.verb.name == "ingest" and any(call.arguments.get(name) for name in ("text", "file", "batch")):
         options = replace(options, own=True)  # what is the user's own does not go into the sample's store
     with _session(options) as session:
+        session.creates = call.verb.creates
         recall(session)
         if call.verb.wants_progress:
             with progress_on() as progress:
@@ -321,6 +330,7 @@ def one_shot(call: Call, options: Globals) -> int:
             result = standard().run(session, call)
         remember(session)
         write(result, form)
+        advise(session, result)
         return exit_code_of(result)
 
 
@@ -419,6 +429,11 @@ def run_script(
     registry = standard()
     steps = runner.parse_script(registry, runner.read_script(script), str(script))
     with _session(options) as session, progress_on() as progress:
+
+        def written(step: runner.Step, result: Any) -> None:
+            step.pipe.write(result, form)
+            advise(session, result)
+
         session.snapshots = target
         if target.chosen:
             _ = session.palette  # also the one that the settings name
@@ -428,7 +443,7 @@ def run_script(
             steps,
             str(script),
             before=None if quiet else lambda step: _say(f"{script.name}:{step.number}  {step.call.line()}"),
-            after=None if quiet or check else lambda step, result: step.pipe.write(result, form),
+            after=None if quiet or check else written,
             progress=progress,
         )
     if check and not quiet:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock, parse_instant
-from amgs.errors import AmgsError, UsageError
+from amgs.errors import AmgsError, StoreError, UsageError
 from amgs_tui.corpus import Corpus, open_corpus, sample_corpus, shipped
 from amgs_tui.headless.target import Target
 from amgs_tui.verbs.registry import Pane
@@ -94,6 +94,7 @@ class Session:
     the lifetime context whose worth memory was told, which happens once. panes: what each pane shows now. pane: the one
     shown last. history: the calls carried out, oldest first; recorded_from: how many came before the recording, None
     while nothing is recorded. layout: how the panes are arranged.
+    creates: whether a store that is missing is created. accept_loss: whether one that has lost changes is opened.
     snapshots: where `snapshot` writes: the current folder until a run says otherwise.
     """
 
@@ -116,6 +117,8 @@ class Session:
         self.recorded_from: int | None = None
         self.layout = Layout()
         self.snapshots = Target()
+        self.creates = True
+        self.accept_loss = False
         self._lock = threading.RLock()
         self._settings: WorkstationSettings | None = None
         self._memory: Memory | None = None
@@ -177,7 +180,11 @@ class Session:
         path = self.store_path
         if not isinstance(path, Path):
             return None
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._make_data_folder()
+        if not path.parent.is_dir():
+            raise StoreError(
+                f"The folder {path.parent} does not exist.", way_out="Check the path of the store."
+            )
         return path.with_name(f"{path.name}.trace")
 
     @property
@@ -433,24 +440,30 @@ class Session:
         from amgs.memory import Memory
         from amgs_tui.models import text_models
 
-        path = self.store_path
-        if isinstance(path, Path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+        if self.creates:
+            self._make_data_folder()
         embedder, recogniser, count_tokens = text_models(
             self.model_spec, self.settings.model, lambda: self._model
         )
         memory = Memory.open(
-            path,
+            self.store_path,
             clock=self.clock,
             settings=self.settings.memory,
             embedder=embedder,
             count_tokens=count_tokens,
             recogniser=recogniser,
+            create=self.creates,
+            accept_loss=self.accept_loss,
         )
         self._memory = memory
         if self._holds_corpus(memory):
             self.enter_corpus()
         return memory
+
+    def _make_data_folder(self) -> None:
+        """Make the folder of the stores that no option names; any other one is the operator's to make."""
+        if self.options.store is None:
+            data_folder(self.settings.paths).mkdir(parents=True, exist_ok=True)
 
     def _holds_corpus(self, memory: Memory) -> bool:
         """Whether the store is this corpus's own, or an explicit store that has taken the corpus in."""

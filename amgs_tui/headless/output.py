@@ -12,6 +12,7 @@ from amgs_tui.printable import printable, printable_line
 
 if TYPE_CHECKING:
     from amgs.model import Progress
+    from amgs_tui.session import Session
 
 Format = Literal["table", "json", "csv"]
 FORMATS: tuple[Format, ...] = ("table", "json", "csv")
@@ -79,6 +80,17 @@ def complain(error: BaseException, out: IO[str] | None = None) -> int:
     out.write(printable("\n".join(told)) + "\n")
     out.flush()
     return int(getattr(error, "exit_code", 1))
+
+
+def advise(session: Session, result: Any, out: IO[str] | None = None) -> None:
+    """Say on stderr what to do next where a result is empty or incomplete."""
+    from amgs_tui.verbs.hints import hint
+
+    said = hint(session, result)
+    if said:
+        out = sys.stderr if out is None else out
+        out.write(f"{said}\n")
+        out.flush()
 
 
 def intended(error: BaseException) -> bool:

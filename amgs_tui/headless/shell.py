@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING
 
-from amgs_tui.headless.output import Format, complain, intended, progress_on
+from amgs_tui.headless.output import Format, advise, complain, intended, progress_on
 from amgs_tui.headless.runner import parse_step, run_step
 from amgs_tui.printable import printable_line
 from amgs_tui.verbs.registry import Registry
@@ -77,6 +77,7 @@ def _carry_out(session: Session, registry: Registry, line: str, form: Format, na
     with progress_on() if step.call.verb.wants_progress else nullcontext() as progress:
         result = run_step(session, registry, step, name, progress)
     step.pipe.write(result, form)
+    advise(session, result)
 
 
 def _prompted(session: Session, registry: Registry) -> Iterator[str]:

@@ -28,12 +28,17 @@ def export(
     return session.memory.exchange.export(path, format)
 
 
-@verb("import", summary="Import an exported memory into an empty store.", long=True, writes=True)
+@verb(
+    "import", summary="Import an exported memory into an empty store.", long=True, writes=True, creates=True
+)
 def load(
     session: Session,
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A file that `export` wrote."), Takes("file")],
     *,
     progress: Progress | None = None,
 ) -> Imported:
-    """Read a JSON or GraphML export into this store, which must hold no blocks yet; every block is hashed again."""
+    """Read a JSON or GraphML export into this store, which must hold no blocks yet.
+
+    Every value is checked before the first row is written: the whole file comes in, or nothing.
+    """
     return session.memory.exchange.load(path, progress)

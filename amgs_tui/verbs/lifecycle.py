@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from amgs_tui.session import Session
 
 
-@verb("ingest", summary="Add a text, a file or a folder to the inbox.", pane="inbox", long=True, writes=True)
+@verb(
+    "ingest",
+    summary="Add a text, a file or a folder to the inbox.",
+    pane="inbox",
+    long=True,
+    writes=True,
+    creates=True,
+)
 def ingest(
     session: Session,
     text: Annotated[
@@ -200,6 +207,17 @@ def undo(
 
 
 @verb("verify", summary="Check the whole store and list every fault.", long=True)
-def verify(session: Session, *, progress: Progress | None = None) -> Verification:
+def verify(
+    session: Session,
+    *,
+    accept_loss: Annotated[
+        bool,
+        typer.Option(
+            "--accept-loss", help="Open a store that has lost its last changes; go on with what is left."
+        ),
+    ] = False,
+    progress: Progress | None = None,
+) -> Verification:
     """Hash every block again, check edges, indexes and the journal; exit code 4 when there is a fault."""
+    session.accept_loss = accept_loss
     return session.memory.verify(progress)

@@ -78,8 +78,8 @@ class Verb:
     """An operator action.
 
     long: it reports progress and can be cancelled. writes: it changes the store or the working context. pane:
-    which pane shows its result; None for results that are only said. in_script: False for what only the
-    command line offers.
+    which pane shows its result; None for results that are only said. creates: on the
+    command line, it may create the store that it works on; every other command needs one that is there.
     """
 
     name: str
@@ -89,6 +89,7 @@ class Verb:
     long: bool = False
     writes: bool = False
     keys: tuple[str, ...] = ()
+    creates: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -212,11 +213,12 @@ def verb(
     long: bool = False,
     writes: bool = False,
     keys: Sequence[str] = (),
+    creates: bool = False,
 ) -> Callable[[Callable[..., Any]], Verb]:
     """Make a function `f(session, …, [progress])` a verb; a Registry collects it from its module."""
 
     def mark(function: Callable[..., Any]) -> Verb:
-        return Verb(name, function, summary, pane, long, writes, tuple(keys))
+        return Verb(name, function, summary, pane, long, writes, tuple(keys), creates)
 
     return mark
 

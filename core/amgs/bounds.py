@@ -6,23 +6,23 @@ from typing import overload
 
 from amgs.errors import UsageError
 
-_MOST = 2**31 - 1
+MOST = 2**31 - 1
 """More than any memory holds; what is asked for beyond it means all there is."""
 
 
 @overload
-def count(what: str, value: int, *, least: int = 0, most: int = _MOST) -> int: ...
+def count(what: str, value: int, *, least: int = 0, most: int = MOST) -> int: ...
 
 
 @overload
-def count(what: str, value: None, *, least: int = 0, most: int = _MOST) -> None: ...
+def count(what: str, value: None, *, least: int = 0, most: int = MOST) -> None: ...
 
 
 @overload
-def count(what: str, value: int | None, *, least: int = 0, most: int = _MOST) -> int | None: ...
+def count(what: str, value: int | None, *, least: int = 0, most: int = MOST) -> int | None: ...
 
 
-def count(what: str, value: int | None, *, least: int = 0, most: int = _MOST) -> int | None:
+def count(what: str, value: int | None, *, least: int = 0, most: int = MOST) -> int | None:
     """The value, at most `most`; None stays None. Raises UsageError for one below `least`, or for no whole number."""
     if value is None:
         return None

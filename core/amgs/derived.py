@@ -283,7 +283,7 @@ def check_space(store: Store, embedder: Embedder) -> None:
     space = stored_meta.embedding_space(store)
     if space is not None and space != (embedder.name, embedder.dimension):
         raise StoreError(
-            f"Its embeddings come from {space[0]} ({space[1]} dimensions), the embedder at hand is "
+            f"The store's embeddings come from {space[0]} ({space[1]} dimensions); it was opened with "
             f"{embedder.name} ({embedder.dimension}).",
-            way_out=f"Use {space[0]}, or start another store with --store.",
+            way_out=f"Open it with {space[0]}, or use another store.",
         )

@@ -164,7 +164,7 @@ def of_budget(last: Assembly | None) -> HealthLine:
 
 def verify(room: Room, progress: Progress | None = None) -> Verification:
     """Re-hash every block, follow every reference, compare the indexes; names each fault."""
-    found = sound.faults(room.store, progress)
+    found = _lost(room.store) + sound.faults(room.store, progress)
     with room.lock:
         found += room.derived.faults()
     found += _frame_faults(room.store)
@@ -172,6 +172,15 @@ def verify(room: Room, progress: Progress | None = None) -> Verification:
         blocks=sum(stored_blocks.by_status(room.store).values()),
         edges=stored_edges.count(room.store),
         faults=tuple(found),
+    )
+
+
+def _lost(store: Store) -> list[Fault]:
+    """What was gone when the store was opened; it was accepted, so the next look is clean."""
+    return (
+        [Fault("store", f"{store.lost} are gone; what is left was accepted", repairable=True)]
+        if store.lost
+        else []
     )
 
 

@@ -62,11 +62,18 @@ from amgs.store import edges as stored_edges
 from amgs.store import meta as stored_meta
 from amgs.store.connection import Store
 from amgs.text import finder
+from amgs.text.embedders import named
 from amgs.text.embedding import Embedder, HashingEmbedder
 from amgs.text.entities import EntityRecogniser, RuleRecogniser
 from amgs.text.tokens import approximate_tokens
 
 _COUNTS_KEPT = 4096
+
+
+def _embedder_of(store: Store) -> Embedder:
+    """The embedder that the store's embeddings come from; before the first one, the one that needs no model."""
+    space = stored_meta.embedding_space(store)
+    return HashingEmbedder() if space is None else named(*space)
 
 
 class Memory:
@@ -108,19 +115,25 @@ class Memory:
         count_tokens: Callable[[str], int] | None = None,
         recogniser: EntityRecogniser | None = None,
         read_only: bool = False,
+        create: bool = True,
+        accept_loss: bool = False,
     ) -> Memory:
         """Open or create the memory at a path (":memory:" for one that is gone on close).
 
-        Without an embedder, a token counter or a recogniser, deterministic ones that need no model serve.
-        Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError.
+        Without an embedder, the one that made the store's embeddings is taken; in a store that has none yet, and for a
+        token counter or a recogniser that is not given, deterministic ones that need no model serve. create: False
+        where a missing store is an error. accept_loss: open a store that has lost its last changes, and go on with
+        what is left.
+        Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose
+        embedder is not installed.
         """
-        store = Store.open(path, read_only=read_only)
+        store = Store.open(path, read_only=read_only, create=create, accept_loss=accept_loss)
         try:
             return cls(
                 store,
                 clock=clock,
                 settings=settings or Settings(),
-                embedder=embedder or HashingEmbedder(),
+                embedder=embedder or _embedder_of(store),
                 count_tokens=count_tokens or approximate_tokens,
                 recogniser=recogniser or RuleRecogniser(),
             )
@@ -434,6 +447,10 @@ class Memory:
         return stored_meta.kept(self._store, prefix)
 
     # --- health -----------------------------------------------------------------------------------------
+
+    def counts(self) -> Mapping[str, int]:
+        """How many blocks are raw, consolidated, archived and pruned; of a state without any there is no entry."""
+        return stored_blocks.by_status(self._store)
 
     def status(self) -> StoreStatus:
         """One look at the whole memory."""

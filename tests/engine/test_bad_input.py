@@ -313,7 +313,9 @@ def test_a_huge_count_means_all_there_is(strange: Memory) -> None:
     assert strange.neighbourhood(some, hops=HUGE, limit=HUGE).blocks
     assert len(strange.operations(HUGE)) == 1
     assert len(strange.reliability(HUGE).bins) <= 1000
-    assert strange.assemble("SESSION", query="body", budget=HUGE).tokens > 0
+    with pytest.raises(BudgetError, match="too large"):
+        strange.assemble("SESSION", query="body", budget=HUGE)
+    strange.assemble("SESSION", query="body")
     assert strange.frames.history(limit=HUGE).assemblies
 
 
@@ -326,6 +328,7 @@ def test_a_budget_that_holds_nothing_is_refused(strange: Memory, budget: int) ->
 
 def test_a_budget_of_one_token_gives_an_empty_frame(strange: Memory) -> None:
     frame = strange.assemble("SESSION", query="body", budget=1, reinforce=False)
+    assert all(entry.budget >= 0 for entry in frame.ledger)
     assert (frame.text, frame.selected) == ("", ())
 
 

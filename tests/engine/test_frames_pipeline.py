@@ -120,6 +120,7 @@ def test_budget_spans_and_fates_hold_for_every_frame(
     made = build(definition, FrameRequest(query, budget), KNOWN, world(blocks, links), SETTINGS, tokens)
 
     assert made.tokens <= budget
+    assert all(0 <= entry.budget <= budget for entry in made.ledger)
     assert made.tokens == (tokens(made.text) if made.text else 0)
     assert sum(entry.used for entry in made.ledger) <= budget
 

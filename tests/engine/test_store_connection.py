@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -28,8 +29,22 @@ SPECIFIED = {
 """The seven tables of AMGS §5.2 with the columns it names."""
 
 
-def test_a_missing_directory_is_made_and_a_blank_store_has_the_latest_schema(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named_and_not_made(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "s.duckdb"
+    with pytest.raises(StoreError, match=f"folder {path.parent} does not exist"):
+        Store.open(path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_store_is_not_made_for_a_reader(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    with pytest.raises(StoreError, match="There is no store at"):
+        Store.open(path, create=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_blank_store_has_the_latest_schema(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
     with Store.open(path) as store:
         assert store.schema_version == LATEST == len(MIGRATIONS)
         assert store.change_counter == 0
@@ -68,7 +83,7 @@ def test_a_store_held_by_another_process_names_it_and_the_way_out(tmp_path: Path
             Store.open(path)
         other.stdin.close()
     assert str(other.pid) in caught.value.message
-    assert "--store" in caught.value.way_out
+    assert "another store" in caught.value.way_out
     Store.open(path).close()
 
 
@@ -76,9 +91,27 @@ def test_a_store_held_by_another_process_names_it_and_the_way_out(tmp_path: Path
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "s.duckdb"
     path.write_bytes(content)
-    with pytest.raises(StoreCorruptError):
+    with pytest.raises(StoreError, match="not a memory store") as caught:
         Store.open(path)
-    assert path.read_bytes() == content
+    assert caught.value.title == "Not a memory store"
+    assert "move" not in str(caught.value).lower()
+    assert path.read_bytes() == content and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_store_whose_first_bytes_are_gone_is_damaged_not_foreign(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    with Store.open(path) as store, store.transaction():
+        meta.put(store, "a", "1")
+    path.write_bytes(bytes(100) + path.read_bytes()[100:])
+    with pytest.raises(StoreCorruptError, match="first bytes"):
+        Store.open(path)
+
+
+def test_a_pipe_is_no_store_and_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    os.mkfifo(path)
+    with pytest.raises(StoreError, match="not an ordinary file"):
+        Store.open(path)
 
 
 def test_a_truncated_store_is_refused(tmp_path: Path) -> None:
@@ -91,12 +124,19 @@ def test_a_truncated_store_is_refused(tmp_path: Path) -> None:
 
 def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("CREATE TABLE sales (amount INTEGER)")
-    with pytest.raises(StoreError, match="not a memory store"):
-        Store.open(path)
-    with duckdb.connect(str(path)) as connection:
-        assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("sales",)]
+    for statement in (
+        "CREATE TABLE sales (amount INTEGER)",
+        "CREATE TABLE meta (amount INTEGER)",
+        "CREATE TABLE meta AS SELECT 'schema_version' AS key, 'one' AS value",
+        "CREATE VIEW sales AS SELECT 1",
+    ):
+        path.unlink(missing_ok=True)
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(statement)
+        before = path.read_bytes()
+        with pytest.raises(StoreError, match="not a memory store"):
+            Store.open(path)
+        assert path.read_bytes() == before
 
 
 def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
@@ -108,13 +148,13 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="directory"):
+    with pytest.raises(StoreError, match="is a folder"):
         Store.open(tmp_path)
 
 
 def test_reading_only_neither_creates_nor_writes(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    with pytest.raises(StoreError, match="does not exist"):
+    with pytest.raises(StoreError, match="There is no store"):
         Store.open(path, read_only=True)
     Store.open(path).close()
     with (

@@ -111,9 +111,9 @@ def test_any_query_is_answered(amgs: Amgs, query: str) -> None:
 
 
 STORES = {
-    "text": (b"not a database at all, but long enough to be looked at " * 40, "damaged"),
-    "zeros": (b"\0" * 20_000, "damaged"),
-    "an image": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20, "damaged"),
+    "text": (b"not a database at all, but long enough to be looked at " * 40, "not a DuckDB database"),
+    "zeros": (b"\0" * 20_000, "not a DuckDB database"),
+    "an image": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20, "not a DuckDB database"),
 }
 
 
@@ -124,6 +124,7 @@ def test_a_store_that_is_none_is_named_and_left_alone(amgs: Amgs, tmp_path: Path
     amgs.store.write_bytes(content)
     assert amgs("status") == 4
     assert says in amgs.err and str(amgs.store) in amgs.err
+    assert "move" not in amgs.err.lower()
     assert amgs.store.read_bytes() == content
 
 
@@ -164,7 +165,7 @@ def test_a_store_held_by_another_process_names_it_and_is_free_again(amgs: Amgs) 
         assert holder.stdout.readline() == b"held\n"
         assert amgs("ingest", "a note") == 4
         assert f"process {holder.pid}" in amgs.err
-        assert "--store" in amgs.err
+        assert "another store" in amgs.err
         holder.stdin.close()
     assert amgs("ingest", "a note") == 0
 

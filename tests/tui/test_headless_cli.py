@@ -63,11 +63,39 @@ def test_the_commands_of_the_specification_keep_their_spelling(amgs: Amgs, tmp_p
     assert "no faults" in amgs.out
 
 
-def test_a_missing_store_is_made_and_empty(amgs: Amgs, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [["status"], ["search", "dome"], ["verify"], ["consolidate"], ["undo"]])
+def test_a_mistyped_store_is_an_error_and_is_not_made(amgs: Amgs, tmp_path: Path, command: list[str]) -> None:
+    amgs.store = tmp_path / "new.duckdb"
+    before = sorted(tmp_path.iterdir())
+    assert amgs(*command) == 4
+    assert f"There is no store at {amgs.store}" in amgs.err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", [["status"], ["ingest", "a note"], ["focus", "open", __file__]])
+def test_a_folder_that_is_missing_is_named_and_not_made(
+    amgs: Amgs, tmp_path: Path, command: list[str]
+) -> None:
     amgs.store = tmp_path / "deep" / "new.duckdb"
-    assert amgs("search", "dome", "--format", "json") == 0
+    assert amgs(*command) == 4
+    assert str(tmp_path / "deep") in amgs.err
+    assert not (tmp_path / "deep").exists()
+
+
+def test_an_empty_memory_and_a_waiting_inbox_say_what_to_do(amgs: Amgs, tmp_path: Path) -> None:
+    amgs.store = tmp_path / "new.duckdb"
+    script = tmp_path / "looks.amgs"
+    script.write_text("search dome\nstatus\nframe assemble SESSION --query dome\n")
+    assert amgs("run", str(script)) == 0
+    assert amgs.err.count("The memory is empty: `amgs ingest FOLDER`, then `amgs consolidate`.") == 3
+    assert amgs("ingest", "The spare tyre is in the shed.") == 0
+    assert amgs("search", "tyre", "--format", "json") == 0
     assert json.loads(amgs.out)["hits"] == []
-    assert amgs.store.exists()
+    assert "1 block waits in the inbox: `amgs consolidate` makes it searchable." in amgs.err
+    assert amgs("frame", "assemble", "INBOX") == 0 and "waits" not in amgs.err
+    assert amgs("consolidate") == 0
+    assert amgs("search", "tyre", "--format", "json") == 0
+    assert len(json.loads(amgs.out)["hits"]) == 1 and amgs.err == ""
 
 
 def test_the_format_stands_before_or_after_the_verb(amgs: Amgs) -> None:

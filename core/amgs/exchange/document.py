@@ -63,8 +63,8 @@ def read(path: Path) -> Document:
         raise of_another_form(path, data.get("version"))
     try:
         return Document(
-            int(data["schema"]),
-            int(data["counter"]),
+            data["schema"],
+            data["counter"],
             {str(name): _table(given) for name, given in data["tables"].items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from amgs.errors import StoreCorruptError, StoreError, StoreTooNewError, UsageError
-from amgs.exchange import document, graphml
+from amgs.exchange import document, graphml, rows
 from amgs.exchange.values import Document, Header, damaged, unreadable, written
-from amgs.frames import registry
+from amgs.frames import registry, shipping
 from amgs.identity import block_id
 from amgs.lifecycle import verify
 from amgs.model import Progress
@@ -69,18 +69,21 @@ class Exchange:
     def load(self, path: Path, progress: Progress | None = None) -> Imported:
         """Take a file that `export` wrote into this empty store, in one transaction.
 
-        Every block is hashed again, every reference followed. Raises UsageError when the store holds blocks,
+        Every value is held against its type and range before the first row is written; then every block is hashed
+        again, every reference followed. Raises UsageError when the store holds blocks,
         StoreTooNewError for a file of a later version, StoreCorruptError for a block that does not hash to its id,
         InputError for any other file; nothing is imported then.
         """
         store = self._room.store
         if tables.count(store, "memory_blocks"):
-            raise UsageError(
-                "The store already holds blocks.", way_out="Import into a new one: --store NEW.duckdb."
-            )
+            raise UsageError("The store already holds blocks.", way_out="Import into a new store.")
         form: Form = "graphml" if _looks_like_xml(path) else "json"
         found = document.read(path) if form == "json" else graphml.read(path)
-        _check(path, found, tables.tables(store))
+        schema = tables.tables(store)
+        _check(path, found, schema)
+        wrong = rows.complaints(found.tables, schema)
+        if wrong:
+            raise damaged(path, "; ".join(wrong))
         total = 0
         try:
             with self._room.lock, store.transaction():
@@ -101,20 +104,20 @@ class Exchange:
     def _fill(self, table: str, found: Document, progress: Progress | None) -> int:
         store = self._room.store
         given, every = found.tables[table]
-        rows = [tuple(row) for row in every]
+        taken = [tuple(row) for row in every]
         if table == "memory_blocks":
-            _rehash(given, rows)
+            _rehash(given, taken)
         if table == "meta":
-            for key, value in rows:
+            for key, value in taken:
                 if key not in _OWN:
                     stored_meta.put(store, key, value)
-            return len(rows)
+            return len(taken)
         tables.clear(store, table)
-        for start in range(0, len(rows), tables.BATCH):
+        for start in range(0, len(taken), tables.BATCH):
             if progress is not None:
-                progress(start, len(rows), f"importing {table}")
-            tables.insert(store, table, given, rows[start : start + tables.BATCH])
-        return len(rows)
+                progress(start, len(taken), f"importing {table}")
+            tables.insert(store, table, given, taken[start : start + tables.BATCH])
+        return len(taken)
 
 
 def _looks_like_xml(path: Path) -> bool:
@@ -127,7 +130,10 @@ def _looks_like_xml(path: Path) -> bool:
 
 def _check_whole(path: Path, store: Store, progress: Progress | None) -> None:
     """Refuse what would not pass `verify`; inside the transaction that brought it."""
-    registry.order(registry.by_name(stored_frames.everything(store)))
+    shipping.check(store)
+    known = registry.by_name(stored_frames.everything(store))
+    for name in registry.order(known):
+        registry.check(registry.find(name, known))
     faults = verify.faults(store, progress)
     if faults:
         first = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
@@ -141,10 +147,12 @@ def _check(path: Path, found: Document, schema: dict[str, tuple[Column, ...]]) -
             f"The file comes from schema {found.schema}; this program knows up to {LATEST}.",
             way_out="Update the program.",
         )
+    if "change_counter" in found.tables:
+        raise damaged(path, "it holds a table of its own counter")
     for table, (columns, _) in found.tables.items():
-        strange = [c.name for c in columns if c not in schema.get(table, ())]
-        if table not in schema or strange:
-            raise damaged(path, f"no store has a table {table!r} with {strange or 'these columns'}")
+        known = schema.get(table, ())
+        if not known or any(one not in known for one in columns) or len(set(columns)) < len(columns):
+            raise damaged(path, f"no store has a table {table[:40]!r} with these columns")
     columns, _ = found.tables.get("memory_blocks", ((), ()))
     if not {"id", "content"} <= {column.name for column in columns}:
         raise damaged(path, "it holds no table of blocks with their content")

@@ -112,7 +112,7 @@ def _document(graph: ElementTree.Element, header: dict[str, Any]) -> Document:
                 for row in json.loads(told[f"t_{table}"])
             ]
         found[table] = (cs, rows)
-    return Document(int(header["schema"]), int(header["counter"]), found)
+    return Document(header["schema"], header["counter"], found)
 
 
 def _outward(row: Sequence[Any], columns: Sequence[Column]) -> list[Any]:

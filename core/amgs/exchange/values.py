@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,8 +15,11 @@ from amgs.errors import InputError
 from amgs.store.tables import Column
 
 VERSION = 1
-_AGAIN = "Nothing was imported; export it again from the store it came from."
 """Of the file's form, not of the schema."""
+_AGAIN = "Nothing was imported; export it again from the store it came from."
+_LONGEST = 400
+"""Characters of a complaint: a few lines."""
+_MOST = 2**53
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -27,7 +30,12 @@ class Document:
 
     schema: int
     counter: int
-    tables: Mapping[str, tuple[tuple[Column, ...], Iterable[Sequence[Any]]]]
+    tables: Mapping[str, tuple[tuple[Column, ...], Sequence[Sequence[Any]]]]
+
+    def __post_init__(self) -> None:
+        for name, value in (("schema", self.schema), ("counter", self.counter)):
+            if type(value) is not int or not 0 <= value <= _MOST:
+                raise ValueError(f"its {name} is {str(value)[:40]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,9 @@ def unreadable(path: Path, error: OSError) -> InputError:
 
 def damaged(path: Path, why: object) -> InputError:
     """A file that is an export, or should be one, and does not hold together."""
-    return InputError(f"{path} is damaged: {why}.", way_out=_AGAIN)
+    told = " ".join(str(why).split())
+    told = told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
+    return InputError(f"{path} is damaged: {told}.", way_out=_AGAIN)
 
 
 def of_another_form(path: Path, form: object) -> InputError:

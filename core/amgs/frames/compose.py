@@ -65,7 +65,7 @@ def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definiti
         left = budget - sum(part.used for part in parts)
         given = fixed.get(child.name, int(left * child.share))
         filled = fill(find(child.name, known), given, pools, known, taken)
-        entry = LedgerEntry(child.name, given, filled.used, filled.blocks)
+        entry = LedgerEntry(child.name, max(given, 0), filled.used, filled.blocks)
         parts.append(replace(filled, ledger=(entry,)))
     if definition.merge != "priority_chain":
         parts = _topped_up(parts, budget, taken)
@@ -79,7 +79,7 @@ def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definiti
 def _fill_atomic(definition: FrameDefinition, budget: int, pool: Pool, taken: Taken) -> Filled:
     chosen = select(pool.candidates, budget - pool.heading, definition.rule, taken)
     used = chosen.used + pool.heading if chosen.chosen else 0
-    entry = LedgerEntry(definition.name, budget, used, len(chosen.chosen))
+    entry = LedgerEntry(definition.name, max(budget, 0), used, len(chosen.chosen))
     return Filled(chosen.candidates, used, (entry,))
 
 

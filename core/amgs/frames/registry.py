@@ -38,7 +38,7 @@ def register(definition: FrameDefinition, known: Definitions) -> dict[str, Frame
     Raises UsageError or BudgetError for a malformed one, UnknownFrameError for a child that is not
     registered, FrameCycleError when a frame would contain itself.
     """
-    _check(definition)
+    check(definition)
     for child in definition.children:
         if child.name != definition.name:
             find(child.name, known)
@@ -72,15 +72,22 @@ def leaves(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefini
 
 
 def check_budget(budget: int) -> int:
-    """The budget itself when it is positive, at most what any memory holds; raises BudgetError otherwise."""
+    """The budget itself; raises BudgetError for one that is not positive, or beyond what a count can hold."""
     if type(budget) is not int or budget <= 0:
         raise BudgetError(
             f"A budget of {budget} tokens holds nothing.", way_out="Give at least a few hundred."
         )
-    return bounds.count("A budget", budget)
+    if budget > bounds.MOST:
+        raise BudgetError(
+            f"A budget of {budget} tokens is too large.",
+            title="The budget is too large",
+            way_out=f"Give at most {bounds.MOST:,}.",
+        )
+    return budget
 
 
-def _check(definition: FrameDefinition) -> None:
+def check(definition: FrameDefinition) -> None:
+    """Raise UsageError or BudgetError for a malformed definition."""
     if not _NAME.fullmatch(definition.name):
         raise UsageError(
             f"{definition.name!r} is not a frame's name.",

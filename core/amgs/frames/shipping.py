@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Literal
 
 from amgs.clock import as_utc, parse_instant
-from amgs.errors import AmgsError
+from amgs.errors import AmgsError, StoreCorruptError
 from amgs.frames import registry
 from amgs.frames.registry import Definitions
 from amgs.model import FrameDefinition
@@ -117,13 +117,23 @@ def _origin(one: FrameDefinition, ours: FrameDefinition | None, given: Given | N
     return Origin(one.name, "changed", f"{told}: `frame reset {one.name}` gives the shipped one back")
 
 
+def check(store: Store) -> None:
+    """Raise StoreCorruptError where what is kept of the shipped frames cannot be read."""
+    _read(store)
+
+
 def _read(store: Store) -> dict[str, Given]:
     text = stored_meta.get(store, _KEY)
-    rows = {} if text is None else json.loads(text)
-    return {
-        name: Given(row["mark"], None if row["renewed_at"] is None else parse_instant(row["renewed_at"]))
-        for name, row in rows.items()
-    }
+    try:
+        rows = {} if text is None else json.loads(text)
+        return {
+            name: Given(row["mark"], None if row["renewed_at"] is None else parse_instant(row["renewed_at"]))
+            for name, row in rows.items()
+        }
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise StoreCorruptError(
+            "What the store keeps of its shipped frames cannot be read.", way_out="Put back a copy."
+        ) from error
 
 
 def _write(store: Store, given: Mapping[str, Given]) -> None:

@@ -6,6 +6,7 @@ read in another thread sees the last committed state, a read inside a transactio
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,8 @@ from amgs.errors import (
     StoreTooNewError,
     UsageError,
 )
+from amgs.store import files
+from amgs.store.last_commit import LastCommit, Note
 from amgs.store.migrations import LATEST, migrate, schema_version
 
 MEMORY = ":memory:"
@@ -55,20 +58,27 @@ class Store:
         self._readers: list[duckdb.DuckDBPyConnection] = []
         self._local = threading.local()
         self._closed = False
+        self._sound = True
+        self._note = Note(Path(path)) if path != MEMORY else None
+        self.lost = ""
+        """What was missing when the store was opened, where that was accepted; in words."""
 
     @classmethod
-    def open(cls, path: Path | str, *, read_only: bool = False) -> Store:
-        """Open or create the store and bring its schema up to date.
+    def open(
+        cls, path: Path | str, *, read_only: bool = False, create: bool = True, accept_loss: bool = False
+    ) -> Store:
+        """Open or create the store and bring its schema up to date. A store that is refused is left as it was.
 
-        path: a file, whose directory is made when it is missing, or ":memory:".
+        path: a file in a folder that is there, or ":memory:". create: False where a missing store is an error.
+        accept_loss: open a store that has lost its last changes, and go on with what is left.
         Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
         """
         name = str(path)
         if name != MEMORY:
-            _prepare(Path(name), read_only=read_only)
+            files.check(Path(name), create=create and not read_only)
         try:
             connection = duckdb.connect(name, read_only=read_only)
-        except (duckdb.Error, UnicodeError) as error:
+        except (duckdb.Error, UnicodeError, ValueError) as error:
             raise _translated(error, name) from error
         store = cls(connection, name, read_only=read_only)
         try:
@@ -78,8 +88,9 @@ class Store:
             if version > LATEST:
                 raise StoreTooNewError(
                     f"{name} has schema {version}; this program knows up to {LATEST}.",
-                    way_out="Update the program, or give another file with --store.",
+                    way_out="Update the program, or choose another store.",
                 )
+            store._compare_with_note(version, accept_loss=accept_loss)
             if version < LATEST:
                 if read_only:
                     raise StoreError(
@@ -87,23 +98,67 @@ class Store:
                         way_out="Open it once for writing.",
                     )
                 migrate(connection, version)
+            if not read_only:
+                store._note_commit(store._state())
         except duckdb.Error as error:
-            store.close()
+            store._leave()
             raise _translated(error, name) from error
         except BaseException:
-            store.close()
+            store._leave()
             raise
         return store
 
     def close(self) -> None:
-        """Close the store; a second call does nothing."""
+        """Close the store; a second call does nothing. One that was found damaged is left as it is on disk."""
         with self._lock, self._readers_lock:
             if self._closed:
                 return
             self._closed = True
             for reader in self._readers:
                 reader.close()
+            if not self._sound:
+                with contextlib.suppress(duckdb.Error):
+                    self._writer.execute("PRAGMA disable_checkpoint_on_shutdown")
             self._writer.close()
+            if self._note is not None:
+                self._note.close()
+
+    def _leave(self) -> None:
+        """Close a store that is refused: what lies on disk stays byte for byte."""
+        self._sound = False
+        self.close()
+
+    def _compare_with_note(self, version: int, *, accept_loss: bool) -> None:
+        """Raise StoreCorruptError for a store that lacks what was committed to it; `accept_loss` notes it as it is."""
+        noted = None if self._note is None else self._note.read()
+        if self._note is None or noted is None:
+            return
+        # In a database without a single table, the store that was here is known by its note alone.
+        found = self._state() if version else LastCommit(noted.store, 0, 0)
+        missing = noted.beyond(found)
+        if missing and not accept_loss:
+            raise StoreCorruptError(
+                f"Gone from {self.path}: {missing}. "
+                "The file or its write-ahead file was cut short, or is an older copy.",
+                title="The store has lost changes",
+                way_out="Put back a complete copy, or go on with what is left: `verify --accept-loss`.",
+            )
+        self.lost = missing
+
+    def _note_commit(self, commit: LastCommit) -> None:
+        """Note what is on disk; a store in which nothing was ever changed has nothing to lose."""
+        if self._note is not None and commit.changes:
+            self._note.write(commit)
+
+    def _state(self) -> LastCommit:
+        """Where the store stands, as the writer sees it."""
+        row = self._writer.execute(
+            "SELECT (SELECT value FROM meta WHERE key = 'store_id'), value, "
+            "(SELECT coalesce(max(id), 0) FROM operations) FROM change_counter"
+        ).fetchone()
+        if row is None:
+            raise StoreCorruptError(f"{self.path} has no change counter.", way_out="Put back a copy.")
+        return LastCommit(str(row[0]), int(row[1]), int(row[2]))
 
     def __enter__(self) -> Store:
         return self
@@ -181,7 +236,10 @@ class Store:
                         self._writer.execute("UPDATE change_counter SET structure = value + 1")
                     if self._dirty:
                         self._writer.execute("UPDATE change_counter SET value = value + 1")
+                    after = self._state() if self._dirty and self._note is not None else None
                     self._writer.execute("COMMIT")
+                if after is not None:
+                    self._note_commit(after)
             except BaseException:
                 self._roll_back()
                 raise
@@ -257,24 +315,9 @@ class Store:
         try:
             yield
         except duckdb.Error as error:
-            raise _translated(error, self.path) from error
-
-
-def _prepare(path: Path, *, read_only: bool) -> None:
-    """Make the directory of a new store, or say why it cannot be made."""
-    if path.is_dir():
-        raise StoreError(f"{path} is a directory.", way_out="Give the name of a file.")
-    if read_only and not path.exists():
-        raise StoreError(
-            f"{path} does not exist.", way_out="Ingest something first, or give another file with --store."
-        )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"{path.parent} cannot be made: {error.strerror or error}.",
-            way_out="Give another file with --store.",
-        ) from error
+            told = _translated(error, self.path)
+            self._sound = self._sound and not isinstance(told, StoreCorruptError)
+            raise told from error
 
 
 def _translated(error: Exception, path: str) -> AmgsError:
@@ -285,17 +328,15 @@ def _translated(error: Exception, path: str) -> AmgsError:
         who = f"process {held[1]}" if held else "another process"
         stop = f"Close it (or end process {held[1]})" if held else "Close it"
         return StoreLockedError(
-            f"{path} is held by {who}, and a store has one writer at a time.",
-            way_out=f"{stop}, or give another file with --store.",
+            f"{path} is in use by {who}, and a store has one writer at a time.",
+            way_out=f"{stop}, or choose another store.",
         )
     if _TOO_NEW.search(text):
-        return StoreTooNewError(
-            f"{path}: {text}", way_out="Update the program, or give another file with --store."
-        )
+        return StoreTooNewError(f"{path}: {text}", way_out="Update the program, or choose another store.")
     if _DAMAGED.search(text) or isinstance(error, duckdb.FatalException | duckdb.InternalException):
         return StoreCorruptError(
             f"{path} cannot be read: {text}",
-            way_out="Move the file away and ingest again, or put back a copy; nothing was changed.",
+            way_out="Put back a copy. The file was not changed.",
         )
     if "surrogate" in text:
         return UsageError(
@@ -306,12 +347,12 @@ def _translated(error: Exception, path: str) -> AmgsError:
         return StoreError(
             f"{path} cannot grow: {text}",
             title="The disk is full",
-            way_out="Make room and do it again; the store is as it was before.",
+            way_out="Free some space and try again; the store is unchanged.",
         )
     if _NOT_ALLOWED.search(text):
         return StoreError(
             f"{path} cannot be opened for writing: {text}",
-            way_out="Check who may write to the file and its folder, or give another file with --store.",
+            way_out="Check who may write to the file and its folder, or choose another store.",
         )
     return StoreError(
         f"{path}: {text}", way_out="Nothing was changed; `verify` says whether the store is sound."

@@ -229,15 +229,24 @@ def schema_version(connection: duckdb.DuckDBPyConnection) -> int:
     """
     try:
         found = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-    except duckdb.CatalogException:
+    except (duckdb.CatalogException, duckdb.BinderException):
         found = None
-    if found is not None:
+    if found is not None and str(found[0]).isdecimal():
         return int(found[0])
-    if connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(0,)]:
+    if connection.execute(_OF_ITS_OWN).fetchall() == [(0,)]:
         return 0
     raise StoreError(
-        "The file is a DuckDB database, but not a memory store.", way_out="Give another file with --store."
+        "The file is a DuckDB database, but not a memory store. It was not changed.",
+        title="Not a memory store",
+        way_out="Check the path.",
     )
+
+
+_OF_ITS_OWN = (
+    "SELECT (SELECT count(*) FROM duckdb_tables()) + (SELECT count(*) FROM duckdb_views() WHERE NOT internal) "
+    "+ (SELECT count(*) FROM duckdb_sequences())"
+)
+"""How many things somebody made in a database."""
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, version: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from amgs.store.connection import Store
@@ -16,20 +16,21 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column and its DuckDB type."""
+    """A column and its DuckDB type. required: whether it may not be empty."""
 
     name: str
     type: str
+    required: bool = field(default=True, compare=False)
 
 
 def tables(store: Store) -> dict[str, tuple[Column, ...]]:
     """Every table of the schema with its columns, by name."""
     found: dict[str, list[Column]] = {}
-    for table, name, kind in store.rows(
-        "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND database_name "
-        "= current_database() ORDER BY table_name, column_index"
+    for table, name, kind, nullable in store.rows(
+        "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() WHERE NOT internal "
+        "AND database_name = current_database() ORDER BY table_name, column_index"
     ):
-        found.setdefault(str(table), []).append(Column(str(name), str(kind)))
+        found.setdefault(str(table), []).append(Column(str(name), str(kind), not nullable))
     return {table: tuple(columns) for table, columns in found.items()}
 
 

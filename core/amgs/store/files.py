@@ -1,0 +1,69 @@
+"""What lies at the path of a store, looked at before the database opens it: nothing is made or changed here."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from amgs.errors import StoreCorruptError, StoreError
+
+_MARK = slice(8, 12)
+_DUCKDB = b"DUCK"
+"""Every DuckDB file has this mark after its first checksum."""
+
+
+def check(path: Path, *, create: bool) -> None:
+    """Raise StoreError unless a DuckDB file lies at the path, or nothing at all and a new one may be made there."""
+    mode = _mode(path)
+    if stat.S_ISREG(mode):
+        _check_mark(path)
+        return
+    if mode:
+        what = "a folder" if stat.S_ISDIR(mode) else "not an ordinary file"
+        raise StoreError(f"{path} is {what}.", title="Not a memory store", way_out="Give the name of a file.")
+    if not stat.S_ISDIR(_mode(path.parent)):
+        raise StoreError(
+            f"There is no store at {path}: the folder {path.parent} does not exist.",
+            way_out="Check the path, or make the folder first.",
+        )
+    if not create:
+        raise StoreError(
+            f"There is no store at {path}.", way_out="Check the path. `ingest` and `import` create a store."
+        )
+    ahead = Path(f"{path}.wal")
+    if _mode(ahead):
+        raise StoreCorruptError(
+            f"{path} is missing, but its write-ahead file {ahead.name} is there, which belongs to it.",
+            way_out=f"Put {path.name} back, or remove {ahead.name} to begin a new memory.",
+        )
+
+
+def _mode(path: Path) -> int:
+    """What lies at a path; 0 for nothing, and for what can be no path, such as one that is too long."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def _check_mark(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            start = file.read(_MARK.stop)
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be read: {error.strerror or error}.", way_out="Check who may read the file."
+        ) from error
+    if start[_MARK] == _DUCKDB:
+        return
+    if Path(f"{path}.counter").exists() or Path(f"{path}.index").is_dir():
+        raise StoreCorruptError(
+            f"The first bytes of {path} are not those of a database.",
+            way_out="Put back a copy. The file was not changed.",
+        )
+    what = "not a DuckDB database" if start else "empty"
+    raise StoreError(
+        f"{path} is {what}, so it is not a memory store. It was not changed.",
+        title="Not a memory store",
+        way_out="Check the path.",
+    )

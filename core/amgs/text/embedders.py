@@ -1,0 +1,33 @@
+"""The embedder that a store names as the one that made its embeddings."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+
+from amgs.errors import ModelError
+from amgs.text.embedding import Embedder, HashingEmbedder
+from amgs.text.minilm import DIMENSION, NAME, PREFIX, MiniLM
+
+_HASHING = re.compile(r"hashing-(\d+)")
+
+
+def named(name: str, dimension: int) -> Embedder:
+    """The embedder of this name; raises ModelError where it is not installed, or is none that this package has."""
+    if (match := _HASHING.fullmatch(name)) and int(match[1]) == dimension:
+        return HashingEmbedder(dimension)
+    given = name.removeprefix(PREFIX)
+    if name != NAME and given == name:
+        raise _unknown(name, dimension, "which this package does not have")
+    if importlib.util.find_spec("sentence_transformers") is None:
+        raise _unknown(name, dimension, "which needs the package sentence-transformers")
+    if name == NAME and dimension != DIMENSION:
+        raise _unknown(name, dimension, f"which gives {DIMENSION} today")
+    return MiniLM("" if name == NAME else given)
+
+
+def _unknown(name: str, dimension: int, why: str) -> ModelError:
+    return ModelError(
+        f"The store's embeddings come from {name} ({dimension} dimensions), {why}.",
+        way_out="Install it, or pass the embedder: `Memory.open(path, clock=…, embedder=…)`.",
+    )

@@ -1,0 +1,119 @@
+"""A damaged store says so, names what is missing, and stays on the disk as it was."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from amgs.clock import FixedClock
+from amgs.errors import StoreCorruptError
+from amgs.memory import Memory
+from tests.engine.damage_world import build, damage, examine, files, main, rows
+from tests.engine.kill_world import AT
+from tests.engine.memory_world import consolidated, open_memory
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """A store that a process left without closing it, and what it holds."""
+    path = build(tmp_path_factory.mktemp("killed"))
+    with Memory.open(copied(path, tmp_path_factory.mktemp("copy")), clock=FixedClock(AT)) as memory:
+        return path, rows(memory)
+
+
+def copied(path: Path, folder: Path) -> Path:
+    return shutil.copytree(path.parent, folder, dirs_exist_ok=True) / path.name
+
+
+def test_a_store_that_was_killed_opens_without_an_alarm(killed: tuple[Path, int], tmp_path: Path) -> None:
+    assert examine(copied(killed[0], tmp_path), killed[1]) == "whole"
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_random_damage_is_told_or_harms_nothing(killed: tuple[Path, int], tmp_path: Path, seed: int) -> None:
+    path = copied(killed[0], tmp_path)
+    damage(path, random.Random(seed))
+    examine(path, killed[1])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_hundreds_of_damages_are_told_or_harm_nothing(request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--slow"):
+        pytest.skip("hundreds of damages: give --slow")
+    assert main(400, 0) == 0
+
+
+def test_a_cut_write_ahead_file_is_told_with_what_it_held(killed: tuple[Path, int], tmp_path: Path) -> None:
+    path = copied(killed[0], tmp_path)
+    ahead = Path(f"{path}.wal")
+    ahead.write_bytes(ahead.read_bytes()[: ahead.stat().st_size // 2])
+    before = files(path)
+    for read_only in (False, True):
+        with pytest.raises(
+            StoreCorruptError, match=r"the last \d changes?, journal entr(y #3|ies #\d–#3)"
+        ) as caught:
+            Memory.open(path, clock=FixedClock(AT), read_only=read_only)
+        assert caught.value.title == "The store has lost changes"
+        assert files(path) == before
+
+
+def test_what_is_left_can_be_accepted_and_verify_says_it_once_more(
+    killed: tuple[Path, int], tmp_path: Path
+) -> None:
+    path = copied(killed[0], tmp_path)
+    Path(f"{path}.wal").unlink()
+    with Memory.open(path, clock=FixedClock(AT), accept_loss=True) as memory:
+        (fault,) = memory.verify().faults
+        assert "journal entries #2–#3" in fault.what
+    with Memory.open(path, clock=FixedClock(AT)) as memory:
+        assert memory.verify().ok
+
+
+def test_an_older_copy_in_the_place_of_the_store_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    consolidated(tmp_path / "notes", path).close()
+    older = path.read_bytes()
+    with open_memory(path) as memory:
+        memory.ingest_text("The spare tyre is in the shed.")
+        memory.apply_consolidation(memory.plan_consolidation())
+    path.write_bytes(older)
+    with pytest.raises(StoreCorruptError, match="older copy"):
+        open_memory(path)
+    assert path.read_bytes() == older
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff" * 256, b'{"changes": 900} 00000000'])
+def test_a_counter_file_that_cannot_be_trusted_raises_no_alarm(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "s.duckdb"
+    consolidated(tmp_path / "notes", path).close()
+    beside = Path(f"{path}.counter")
+    noted = beside.read_bytes()
+    beside.write_bytes(content)
+    with open_memory(path) as memory:
+        assert memory.verify().ok
+    assert beside.read_bytes() == noted
+
+
+def test_the_counter_file_of_another_store_raises_no_alarm(tmp_path: Path) -> None:
+    path, other = tmp_path / "s.duckdb", tmp_path / "other.duckdb"
+    consolidated(tmp_path / "notes", path).close()
+    open_memory(other).close()
+    shutil.copy(f"{path}.counter", f"{other}.counter")
+    with open_memory(other) as memory:
+        memory.ingest_text("The spare tyre is in the shed.")
+        assert memory.verify().ok
+
+
+def test_a_write_ahead_file_without_its_store_is_not_swept_away(
+    killed: tuple[Path, int], tmp_path: Path
+) -> None:
+    path = copied(killed[0], tmp_path)
+    path.unlink()
+    before = files(path)
+    with pytest.raises(StoreCorruptError, match="write-ahead file"):
+        Memory.open(path, clock=FixedClock(AT))
+    assert files(path) == before and not path.exists()

@@ -136,6 +136,7 @@ class Derived:
         found = []
         self._look()
         self._catch_up_keyword()
+        self._keyword.recheck()
         wanted = block_columns.numbers(self._store, _SEARCHABLE)
         if not np.array_equal(self._keyword.numbers, wanted):
             off = np.setxor1d(self._keyword.numbers, wanted).size
@@ -173,7 +174,7 @@ class Derived:
 
     def _catch_up_keyword(self) -> None:
         stamp = Stamp(stored_meta.store_id(self._store), self._store.structure_counter)
-        if stamp != self._keyword.stamp:
+        if stamp != self._keyword.stamp or not self._keyword.compared:
             self._keyword.catch_up(block_columns.numbers(self._store, _SEARCHABLE), self._texts, stamp)
 
     def _texts(self, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:

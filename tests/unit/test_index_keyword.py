@@ -280,3 +280,29 @@ def test_a_directory_that_cannot_be_made_is_an_error_with_a_way_out(tmp_path: Pa
     with pytest.raises(StoreError) as caught:
         KeywordIndex.open(tmp_path / "file" / "k")
     assert caught.value.way_out
+
+
+def test_an_index_that_lacks_a_document_is_built_anew_though_its_stamp_fits(tmp_path: Path) -> None:
+    texts = {1: "the heron", 2: "the kiln", 3: "the ledger"}
+    index = filled(texts, tmp_path)
+    index._change(numbers([2]), numbers([]), reading(texts))
+    index.close()
+    again = KeywordIndex.open(tmp_path)
+    assert again.stamp is not None and found(again, "kiln") == []
+    again.catch_up(numbers(texts), reading(texts), again.stamp)
+    assert found(again, "kiln") == [2] and found(again, "heron") == [1]
+    again.close()
+
+
+def test_what_a_failed_change_had_begun_is_not_in_the_next_one() -> None:
+    texts = {1: "the heron", 2: "the kiln"}
+
+    def breaking(wanted: Sequence[int]) -> Iterable[tuple[int, str]]:
+        yield 1, texts[1]
+        raise KeyError(wanted)
+
+    index = KeywordIndex.open(None)
+    with pytest.raises(KeyError):
+        index.catch_up(numbers(texts), breaking, Stamp("s", 1))
+    index.catch_up(numbers(texts), reading(texts), Stamp("s", 1))
+    assert index.documents == 2 and found(index, "heron") == [1]

@@ -95,6 +95,8 @@ class KeywordIndex:
         self._vocabulary: dict[str, int] | None = None
         self._refresh()
         self._known: NDArray[np.int64] | None = None
+        self.compared = False
+        """Whether it was held against the store since it was opened."""
 
     @classmethod
     def open(cls, directory: Path | None, *, read_only: bool = False) -> KeywordIndex:
@@ -157,13 +159,27 @@ class KeywordIndex:
         """Make the index hold exactly the `wanted` documents and stamp it; gives the number that changed.
 
         Contents are immutable under their number, so the difference of the two sets of numbers is all there
-        is to do; an index of another store is emptied first.
+        is to do; an index of another store is emptied first, and so is one that does not hold as many documents as
+        it should: its stamp alone is not believed.
         """
-        if stamp == self._stamp:
+        if stamp == self._stamp and self.documents == wanted.size:
+            self.compared = True
             return 0
-        foreign = self._stamp is not None and self._stamp.store != stamp.store
-        gone = self._numbers if foreign else np.setdiff1d(self._numbers, wanted)
-        new = wanted if foreign else np.setdiff1d(wanted, self._numbers)
+        anew = self._stamp is not None and (self._stamp.store != stamp.store or self._stamp == stamp)
+        changed = self._make(wanted, contents, anew=anew)
+        if self.documents != wanted.size:
+            changed = self._make(wanted, contents, anew=True)
+        self._stamp, self.compared = stamp, True
+        return changed
+
+    def recheck(self) -> None:
+        """Read anew which documents the index holds, instead of going by what was put into it."""
+        self._known = None
+
+    def _make(self, wanted: NDArray[np.int64], contents: Contents, *, anew: bool) -> int:
+        """Take out what is not wanted and put in what is missing; `anew`: everything out, everything in."""
+        gone = self._numbers if anew else np.setdiff1d(self._numbers, wanted)
+        new = wanted if anew else np.setdiff1d(wanted, self._numbers)
         if (gone.size or new.size) and self._read_only:
             self._move_to_memory()
             gone, new = gone[:0], wanted
@@ -176,23 +192,28 @@ class KeywordIndex:
                 # A full disk: what is derived can do without one. The files keep their older state and stamp.
                 self._move_to_memory()
                 self._change(self._numbers, wanted, contents)
-        self._stamp = stamp
         return int(gone.size + new.size)
 
     def _change(self, gone: NDArray[np.int64], new: NDArray[np.int64], contents: Contents) -> None:
         writer = self._write()
-        if gone.size == self._numbers.size:
-            writer.delete_all_documents()
-        else:
-            # By query: tantivy 0.27 deletes nothing by a term of an unsigned field.
-            for start in range(0, gone.size, _DELETED_AT_ONCE):
-                some = gone[start : start + _DELETED_AT_ONCE].tolist()
-                writer.delete_documents_by_query(Query.term_set_query(self._schema, "number", some))
         added = []
-        for number, content in contents(new.tolist()) if new.size else ():
-            writer.add_document(_document(number, content))
-            added.append(number)
-        writer.commit()
+        try:
+            if gone.size == self._numbers.size:
+                writer.delete_all_documents()
+            else:
+                # By query: tantivy 0.27 deletes nothing by a term of an unsigned field.
+                for start in range(0, gone.size, _DELETED_AT_ONCE):
+                    some = gone[start : start + _DELETED_AT_ONCE].tolist()
+                    writer.delete_documents_by_query(Query.term_set_query(self._schema, "number", some))
+            for number, content in contents(new.tolist()) if new.size else ():
+                writer.add_document(_document(number, content))
+                added.append(number)
+            writer.commit()
+        except BaseException:
+            # What was begun would be committed with the next change.
+            with contextlib.suppress(OSError, ValueError):
+                writer.rollback()
+            raise
         self._index.reload()
         kept = np.setdiff1d(self._numbers, gone)
         self._refresh()

@@ -123,6 +123,6 @@ def test_the_page_on_retrieval_runs_as_it_stands(tmp_path: Path, monkeypatch: py
     fill(Path("memory.duckdb"), 0, 60)
     page = (Path(__file__).parents[2] / "docs" / "retrieval.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    said: dict[str, object] = {"clock": FixedClock(NOW)}
+    said: dict[str, object] = {}
     exec(compile(example.replace("dome motor", "lantern mill"), "docs/retrieval.md", "exec"), said)
     assert said["near"] and said["fall"]

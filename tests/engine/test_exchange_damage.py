@@ -20,7 +20,7 @@ from tests.engine.test_exchange import FORMS, rows
 Change = Callable[[dict[str, Any]], None]
 
 _DEEP = "[" * 1000 + "]" * 1000
-HOSTILE = (
+HOSTILE: tuple[Any, ...] = (
     None,
     True,
     -1,

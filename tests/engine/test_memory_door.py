@@ -14,6 +14,7 @@ from amgs.clock import FixedClock
 from amgs.errors import (
     AmbiguousIdError,
     FrameCycleError,
+    ModelError,
     StoreError,
     UnknownBlockError,
     UnknownFrameError,
@@ -25,6 +26,8 @@ from amgs.model import BlockFilter, ChildFrame
 from amgs.store import edges as stored_edges
 from amgs.store import meta as stored_meta
 from amgs.store.connection import Store
+from amgs.text.embedding import HashingEmbedder
+from amgs.text.minilm import MiniLM
 from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
 
 
@@ -290,3 +293,37 @@ def test_a_clock_that_goes_back_breaks_nothing(tmp_path: Path) -> None:
         frame = memory.assemble("SESSION", query="dome")
         assert all(0 <= c.score <= 1 for c in frame.candidates)
         assert memory.verify().ok
+
+
+def test_a_store_is_opened_with_the_embedder_that_made_its_embeddings(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    with Memory.open(path, clock=FixedClock(NOW), embedder=HashingEmbedder(64)) as memory:
+        memory.ingest_text("The spare valve lies in the shed.")
+        memory.apply_consolidation(memory.plan_consolidation())
+    with Memory.open(path, clock=FixedClock(NOW)) as memory:
+        assert memory.search("valve").hits and memory.nearest("valve", 3)
+
+
+def named_embedder(path: Path, name: str, dimension: int) -> None:
+    """Have a store say that its embeddings come from this embedder."""
+    with Store.open(path) as store, store.transaction():
+        stored_meta.put_embedding_space(store, name, dimension)
+
+
+def test_the_packaged_embedder_is_taken_where_the_store_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    named_embedder(path, "all-MiniLM-L6-v2", 384)
+    with Memory.open(path, clock=FixedClock(NOW)) as memory:
+        assert isinstance(memory._room().embedder, MiniLM)
+
+
+@pytest.mark.parametrize("name", ["word2vec", "hashing-7", "minilm:/no/such/folder"])
+def test_an_embedder_that_is_not_there_is_named_at_opening(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "s.duckdb"
+    named_embedder(path, name, 300)
+    with pytest.raises(ModelError) as caught:
+        Memory.open(path, clock=FixedClock(NOW))
+    assert name.removeprefix("minilm:") in caught.value.message
+    assert "--" not in str(caught.value)
+    # With one of one's own the store still opens.
+    Memory.open(path, clock=FixedClock(NOW), embedder=HashingEmbedder(300)).close()

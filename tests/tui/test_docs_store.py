@@ -13,6 +13,7 @@ from amgs.store import tables
 from amgs.store.connection import Store
 from amgs_tui import cli
 from tests.engine.memory_world import open_memory, write_notes
+from tests.tui.headless_world import write_corpus
 
 TEXT = (Path(__file__).parents[2] / "docs" / "store.md").read_text(encoding="utf-8")
 
@@ -80,3 +81,18 @@ def test_what_is_beside_a_store_may_be_removed(tmp_path: Path) -> None:
     with open_memory(path) as memory:
         assert hits(memory) == before
         assert memory.verify().ok
+
+
+def test_the_python_of_the_page_on_retrieval_runs_on_a_store_of_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_corpus(tmp_path / "notes")
+    monkeypatch.chdir(tmp_path)
+    # The real embedder, which no line of the sample names.
+    for line in (["ingest", "--batch", "notes"], ["consolidate"]):
+        assert cli.run(["--store", "memory.duckdb", *line]) == 0
+    page = (Path(__file__).parents[2] / "docs" / "retrieval.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    said: dict[str, object] = {}
+    exec(compile(example, "docs/retrieval.md", "exec"), said)
+    assert said["near"] and said["fall"]

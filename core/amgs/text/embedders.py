@@ -7,7 +7,7 @@ import re
 
 from amgs.errors import ModelError
 from amgs.text.embedding import Embedder, HashingEmbedder
-from amgs.text.minilm import DIMENSION, NAME, PREFIX, MiniLM
+from amgs.text.minilm import DIMENSION, NAME, PREFIX, MiniLM, resolve
 
 _HASHING = re.compile(r"hashing-(\d+)")
 
@@ -23,7 +23,12 @@ def named(name: str, dimension: int) -> Embedder:
         raise _unknown(name, dimension, "which needs the package sentence-transformers")
     if name == NAME and dimension != DIMENSION:
         raise _unknown(name, dimension, f"which gives {DIMENSION} today")
-    return MiniLM("" if name == NAME else given)
+    given = "" if name == NAME else given
+    try:
+        resolve(given)
+    except ModelError as error:
+        raise _unknown(name, dimension, "which is not there") from error
+    return MiniLM(given)
 
 
 def _unknown(name: str, dimension: int, why: str) -> ModelError:

@@ -17,7 +17,7 @@ from tests.engine.memory_world import consolidated, open_memory
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[str]]]:
     """A store that a process left without closing it, and what it holds."""
     path = build(tmp_path_factory.mktemp("killed"))
     with Memory.open(copied(path, tmp_path_factory.mktemp("copy")), clock=FixedClock(AT)) as memory:
@@ -28,12 +28,12 @@ def copied(path: Path, folder: Path) -> Path:
     return shutil.copytree(path.parent, folder, dirs_exist_ok=True) / path.name
 
 
-def test_a_store_that_was_killed_opens_without_an_alarm(killed: tuple[Path, int], tmp_path: Path) -> None:
+def test_a_store_that_was_killed_opens_without_an_alarm(killed: tuple[Path, dict[str, list[str]]], tmp_path: Path) -> None:
     assert examine(copied(killed[0], tmp_path), killed[1]) == "whole"
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_random_damage_is_told_or_harms_nothing(killed: tuple[Path, int], tmp_path: Path, seed: int) -> None:
+def test_random_damage_is_told_or_harms_nothing(killed: tuple[Path, dict[str, list[str]]], tmp_path: Path, seed: int) -> None:
     path = copied(killed[0], tmp_path)
     damage(path, random.Random(seed))
     examine(path, killed[1])
@@ -47,7 +47,7 @@ def test_hundreds_of_damages_are_told_or_harm_nothing(request: pytest.FixtureReq
     assert main(400, 0) == 0
 
 
-def test_a_cut_write_ahead_file_is_told_with_what_it_held(killed: tuple[Path, int], tmp_path: Path) -> None:
+def test_a_cut_write_ahead_file_is_told_with_what_it_held(killed: tuple[Path, dict[str, list[str]]], tmp_path: Path) -> None:
     path = copied(killed[0], tmp_path)
     ahead = Path(f"{path}.wal")
     ahead.write_bytes(ahead.read_bytes()[: ahead.stat().st_size // 2])
@@ -62,7 +62,7 @@ def test_a_cut_write_ahead_file_is_told_with_what_it_held(killed: tuple[Path, in
 
 
 def test_what_is_left_can_be_accepted_and_verify_says_it_once_more(
-    killed: tuple[Path, int], tmp_path: Path
+    killed: tuple[Path, dict[str, list[str]]], tmp_path: Path
 ) -> None:
     path = copied(killed[0], tmp_path)
     Path(f"{path}.wal").unlink()
@@ -109,7 +109,7 @@ def test_the_counter_file_of_another_store_raises_no_alarm(tmp_path: Path) -> No
 
 
 def test_a_write_ahead_file_without_its_store_is_not_swept_away(
-    killed: tuple[Path, int], tmp_path: Path
+    killed: tuple[Path, dict[str, list[str]]], tmp_path: Path
 ) -> None:
     path = copied(killed[0], tmp_path)
     path.unlink()

@@ -42,6 +42,7 @@ def test_every_kept_file_belongs_to_the_tour() -> None:
 def test_another_store_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = []
     for name in ("one", "two"):
+        (tmp_path / name).mkdir()
         out = tmp_path / name / "out"
         assert tour(tmp_path / name / f"{name}.duckdb", "--out", str(out)) == 0, capsys.readouterr().err
         made.append(({path.name: path.read_bytes() for path in out.iterdir()}, capsys.readouterr().out))

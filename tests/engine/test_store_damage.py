@@ -28,12 +28,16 @@ def copied(path: Path, folder: Path) -> Path:
     return shutil.copytree(path.parent, folder, dirs_exist_ok=True) / path.name
 
 
-def test_a_store_that_was_killed_opens_without_an_alarm(killed: tuple[Path, dict[str, list[str]]], tmp_path: Path) -> None:
+def test_a_store_that_was_killed_opens_without_an_alarm(
+    killed: tuple[Path, dict[str, list[str]]], tmp_path: Path
+) -> None:
     assert examine(copied(killed[0], tmp_path), killed[1]) == "whole"
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_random_damage_is_told_or_harms_nothing(killed: tuple[Path, dict[str, list[str]]], tmp_path: Path, seed: int) -> None:
+def test_random_damage_is_told_or_harms_nothing(
+    killed: tuple[Path, dict[str, list[str]]], tmp_path: Path, seed: int
+) -> None:
     path = copied(killed[0], tmp_path)
     damage(path, random.Random(seed))
     examine(path, killed[1])
@@ -47,7 +51,9 @@ def test_hundreds_of_damages_are_told_or_harm_nothing(request: pytest.FixtureReq
     assert main(400, 0) == 0
 
 
-def test_a_cut_write_ahead_file_is_told_with_what_it_held(killed: tuple[Path, dict[str, list[str]]], tmp_path: Path) -> None:
+def test_a_cut_write_ahead_file_is_told_with_what_it_held(
+    killed: tuple[Path, dict[str, list[str]]], tmp_path: Path
+) -> None:
     path = copied(killed[0], tmp_path)
     ahead = Path(f"{path}.wal")
     ahead.write_bytes(ahead.read_bytes()[: ahead.stat().st_size // 2])

@@ -217,7 +217,8 @@ class Desk(Stage):
             case "select":
                 self.selected = event.result.block.id
             case "theme":
-                self.set_theme(event.result.name)
+                if event.result.name != self.theme:
+                    self.choose_theme(event.result.name)
             case "show":
                 self.go(event.result.pane)
             case "layout set" | "layout use" if event.request.origin == "operator":

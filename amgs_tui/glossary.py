@@ -14,7 +14,7 @@ TERMS: Final[Words] = (
         "block",
         "The unit that is stored: a note, a section of one, or a turn of dialogue, under the hash of its text.",
     ),
-    ("raw", "Of a block: ingested but not consolidated yet. Only the keyword layer finds it."),
+    ("raw", "Of a block: ingested, not consolidated yet."),
     ("inbox", "The raw blocks."),
     ("ingest", "Take texts in as raw blocks, from files, folders or the command line."),
     ("consolidate", "Work raw blocks into the memory: category, embedding, entities, edges, decay profile."),

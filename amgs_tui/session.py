@@ -189,8 +189,10 @@ class Session:
 
     @property
     def theme_name(self) -> str | None:
-        """The palette asked for; None for the first that ships with the program."""
-        return self._theme or self.settings.screen.theme or None
+        """The palette asked for, else the one remembered with the layout, else that of the settings; None for the first
+        that ships with the program.
+        """
+        return self._theme or self.layout.theme or self.settings.screen.theme or None
 
     @theme_name.setter
     def theme_name(self, name: str | None) -> None:

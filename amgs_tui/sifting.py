@@ -74,9 +74,9 @@ class Sift:
 def said(sift: Sift) -> str:
     """A filter and an order in a few words."""
     if not sift:
-        return "every row, as they come"
+        return "all rows, unsorted"
     parts = [f"only {sift.words}"] if sift.terms else []
-    parts += [f"by {sift.order}{', turned round' if sift.reverse else ''}"] if sift.order else []
+    parts += [f"by {sift.order}{', reversed' if sift.reverse else ''}"] if sift.order else []
     return ", ".join(parts)
 
 

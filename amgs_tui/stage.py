@@ -6,13 +6,14 @@ It knows no engine. What the panes want done goes through `submit`, which the de
 
 from __future__ import annotations
 
+import os
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, cast
 
 from textual import events
 from textual.app import App, ComposeResult
@@ -48,6 +49,13 @@ if TYPE_CHECKING:
     from amgs_tui.verbs.results import Layout, Overview
 
 _PRINTABLE, _ASCII = PrintableOnly(), AsciiOnly()
+
+
+PLAIN_TERMINALS: Final = ("linux", "dumb")
+"""Values of TERM whose terminals show no braille: the console of Linux, and those that only write lines."""
+C_LOCALES: Final = ("C", "POSIX")
+COERCED: Final = "C.UTF-8"
+"""What Python sets LC_CTYPE to where it finds one of them."""
 
 
 class Floor(Screen[Any], inherit_bindings=False):
@@ -117,6 +125,7 @@ class Stage(App[None], inherit_bindings=False):
         self.panes: tuple[Pane, ...] = tuple(kind() for kind in PANE_TYPES)
         self.body = Body(*self.panes, main=PANES[0])
         self.header, self.status = HeaderLine(), StatusLine()
+        self._chosen_theme = ""
         self.keys_given: Mapping[str, str] = {}
         self._store_name = store_name
         self._now = now
@@ -260,8 +269,14 @@ class Stage(App[None], inherit_bindings=False):
 
     def action_theme(self) -> None:
         names = list(self.palettes)
-        self.set_theme(names[(names.index(self.theme) + 1) % len(names)])
+        self.choose_theme(names[(names.index(self.theme) + 1) % len(names)])
         self.submit("theme", {"name": self.theme}, slot="theme")
+
+    def choose_theme(self, name: str) -> None:
+        """Use a theme because the operator wants it, and remember it with the layout."""
+        self.set_theme(name)
+        self.asked_theme, self._chosen_theme = None, self.theme
+        self.remember_layout()
 
     def draw_header(self) -> None:
         """Bring the header up to date with the overview and the clock."""
@@ -289,6 +304,7 @@ class Stage(App[None], inherit_bindings=False):
 
     def arrange(self) -> None:
         """Follow the terminal's size: the layout's class, the tab line, the panes that came into view."""
+        self.body.empty = self._empty_panes()
         mode = self.body.mode
         for name in ("tiny", "single", "split", "tiled"):
             self.floor.set_class(mode == name, f"-{name}")
@@ -298,6 +314,15 @@ class Stage(App[None], inherit_bindings=False):
             self.floor.query_one("#small", Static).update(note)
         self.body.rearrange()
         self.call_after_refresh(self._panes_came)
+
+    def give_way(self) -> None:
+        """Let panes with nothing to show leave their place to others; never the one that has the focus."""
+        if self._empty_panes() != self.body.empty:
+            self.arrange()
+
+    def _empty_panes(self) -> frozenset[str]:
+        focused = self.focused_pane
+        return frozenset(pane.NAME for pane in self.panes if pane.empty and pane is not focused)
 
     def _panes_came(self) -> None:
         """Tell the panes that have a place now and had none before."""
@@ -343,6 +368,9 @@ class Stage(App[None], inherit_bindings=False):
     def use_layout(self, layout: Layout) -> None:
         """Arrange the panes."""
         self.body.beside, self.body.maximised = layout.beside, layout.large
+        if layout.theme in self.palettes and not self.asked_theme:
+            self._chosen_theme = layout.theme
+            self.set_theme(layout.theme)
         self.use_sifts({pane.NAME: layout.sifts.get(cast("Any", pane.NAME), Sift()) for pane in self.panes})
         self.go(layout.pane)
 
@@ -356,7 +384,12 @@ class Stage(App[None], inherit_bindings=False):
         """Have the store remember how the screen stands now."""
         body = self.body
         others = ",".join(name for name in body.beside if name != body.main)
-        arguments = {"pane": body.main, "beside": others, "large": body.maximised}
+        arguments: dict[str, Any] = {
+            "pane": body.main,
+            "beside": others,
+            "large": body.maximised,
+            "theme": self._chosen_theme,
+        }
         self.submit("layout set", arguments, slot="layout", origin="screen")
 
     def action_go(self, name: str) -> None:
@@ -398,7 +431,23 @@ class Stage(App[None], inherit_bindings=False):
             pane.selection_changed(block_id)
 
 
-def symbols_of_terminal() -> Symbols:
-    """What the terminal can show: ASCII where its character set is not UTF-8, else everything."""
-    encoding = (getattr(sys.stdout, "encoding", "") or "").lower().replace("-", "")
-    return "braille" if encoding == "utf8" else "ascii"
+def symbols_of_terminal(environ: Mapping[str, str] | None = None) -> Symbols:
+    """What the terminal can show: ASCII where the locale is not UTF-8 or the terminal has no font for more, else
+    everything.
+
+    The locale is read from the environment, for Python itself writes UTF-8 whatever the locale says.
+    """
+    env = os.environ if environ is None else environ
+    if env.get("TERM", "") in PLAIN_TERMINALS:
+        return "ascii"
+    locale = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := env.get(name))), "")
+    if env.get("LANG") in C_LOCALES and not env.get("LC_ALL") and locale == COERCED:
+        locale = env["LANG"]  # Python has put LC_CTYPE in its place
+    if not locale or sys.platform == "win32":
+        encoding = getattr(sys.stdout, "encoding", "") or ""
+        return "braille" if _is_utf8(encoding) else "ascii"
+    return "braille" if _is_utf8(locale) else "ascii"
+
+
+def _is_utf8(name: str) -> bool:
+    return "utf8" in name.lower().replace("-", "")

@@ -118,6 +118,11 @@ class Pane(Widget, can_focus=True):
         """What stands at the lower edge when nothing runs."""
         return ""
 
+    @property
+    def empty(self) -> bool:
+        """Whether the pane has nothing to show, so that another one may have its place."""
+        return False
+
     # --- for the app --------------------------------------------------------------------------------------
 
     @property
@@ -175,6 +180,7 @@ class Pane(Widget, can_focus=True):
         self._say()
         self.repaint()
         self.refresh_bindings()
+        self.workstation.give_way()
 
     def failed(self, failure: Failed) -> None:
         """An action of this pane failed: said in the pane only where nothing else can be shown."""
@@ -250,10 +256,8 @@ class SiftedPane(Pane):
     """
 
     BINDINGS: ClassVar[list[Any]] = [
-        quiet(
-            "F", "filter_rows", "filter", "list.filter", "Show only some rows: a word, field:word, field>0.5"
-        ),
-        quiet("O", "sort_rows", "order", "list.sort", "The next order of the rows"),
+        quiet("F", "filter_rows", "filter", "list.filter", "Filter the rows: a word, field:word, field>0.5"),
+        quiet("O", "sort_rows", "order", "list.sort", "Cycle the sort order"),
     ]
 
     def __init__(self) -> None:
@@ -307,7 +311,7 @@ class SiftedPane(Pane):
             check(wanted, self.listing)
         except UsageError as error:
             words = f"{error.message} {error.way_out}"
-            self.notify(words, title="Filter left as it was", severity="warning", markup=False)
+            self.notify(words, title="Filter not changed", severity="warning", markup=False)
             return
         self._sift_by("filter", wanted, terms=list(wanted.terms))
 
@@ -356,8 +360,8 @@ class ListPane(SiftedPane):
         quiet("down,j", "move(1)", "down", "list.down", "One row down"),
         quiet("pageup", "page(-1)", "page up", "list.page_up", "One page up"),
         quiet("pagedown", "page(1)", "page down", "list.page_down", "One page down"),
-        quiet("home,g", "edge(-1)", "first", "list.first", "To the first row"),
-        quiet("end,G", "edge(1)", "last", "list.last", "To the last row"),
+        quiet("home,g", "edge(-1)", "first", "list.first", "First row"),
+        quiet("end,G", "edge(1)", "last", "list.last", "Last row"),
         *SiftedPane.BINDINGS,
     ]
 

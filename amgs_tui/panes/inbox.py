@@ -1,4 +1,4 @@
-"""1 Inbox: what came in and waits; consolidation, its plan first if the operator wants to see it."""
+"""1 Inbox: raw blocks that wait for consolidation; its plan first, if the operator wants to see it."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class InboxPane(Reviewing, ListPane):
         }
     )
     PURPOSE = """\
-Notes and turns of dialogue that were taken in and not yet worked on. Consolidation gives each a category,
-an embedding, entities, edges to what is related, and a pace of forgetting. d drafts it: the difference can be read
-and corrected block by block (e category, x leave out, arrows to an edge, x drops it, + and − confidence, 0 as
-proposed). c carries it out in one transaction, which the overview can undo."""
+Notes and turns of dialogue that were ingested but not consolidated yet. Consolidation gives each block a category, an
+embedding, entities, edges to related blocks, and a decay profile. d drafts it: read the changes and correct them block
+by block (e category, x leave out, arrows to an edge, x drops it, + and − confidence, 0 reset). c applies the draft in
+one transaction, which the overview can undo."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown(
@@ -63,24 +63,28 @@ proposed). c carries it out in one transaction, which the overview can undo."""
             "consolidate",
             "consolidate",
             "inbox.consolidate",
-            "Consolidate: the draft, else all that waits",
+            "Consolidate: apply the draft, else consolidate the whole inbox",
         ),
         shown(
             "d",
             "plan",
             "draft",
             "inbox.plan",
-            "Draft the consolidation to correct it first, or back to the list",
+            "Draft the consolidation to review it first, or back to the list",
         ),
         shown(
-            "e", "recategorise", "category", "inbox.category", "Another category for this block of the draft"
+            "e",
+            "recategorise",
+            "category",
+            "inbox.category",
+            "Change the category of this block of the draft",
         ),
         shown(
             "x",
             "leave_out",
             "leave out",
             "inbox.leave_out",
-            "Leave the block or the chosen edge out, or take it in",
+            "Leave out the block or the chosen edge, or include it again",
         ),
         shown(
             "plus,equals_sign", "surer(1)", "surer", "inbox.surer", "More confidence in the block or the edge"
@@ -88,20 +92,16 @@ proposed). c carries it out in one transaction, which the overview can undo."""
         quiet(
             "minus", "surer(-1)", "less sure", "inbox.less_sure", "Less confidence in the block or the edge"
         ),
-        shown(
-            "right", "walk_edges(1)", "edge", "inbox.edge", "To the next edge of this block", key_display="←→"
-        ),
+        shown("right", "walk_edges(1)", "edge", "inbox.edge", "Next edge of this block", key_display="←→"),
         quiet(
             "left",
             "walk_edges(-1)",
             "edge before",
             "inbox.edge_before",
-            "To the edge before, or back to the block",
+            "Previous edge, or back to the block",
         ),
-        quiet(
-            "0", "as_proposed", "as proposed", "inbox.as_proposed", "Take the corrections to this block back"
-        ),
-        shown("i", "ingest", "ingest", "inbox.ingest", "Take in a file, a folder or a text"),
+        quiet("0", "as_proposed", "as proposed", "inbox.as_proposed", "Reset the corrections to this block"),
+        shown("i", "ingest", "ingest", "inbox.ingest", "Ingest a file, a folder or a text"),
         REVIEW,
         shown("enter", "read", "read", "inbox.read", "Select this block and read it"),
         *ListPane.BINDINGS,
@@ -136,6 +136,10 @@ proposed). c carries it out in one transaction, which the overview can undo."""
                 self.look()
             elif self._owed and self.block_at_cursor() is not None:
                 self.moved()
+
+    @property
+    def empty(self) -> bool:
+        return self.inbox is not None and not self.inbox.waiting and self.draft is None
 
     # --- the rows -----------------------------------------------------------------------------------------
 
@@ -350,7 +354,7 @@ proposed). c carries it out in one transaction, which the overview can undo."""
             elif name is not None:
                 self._correct(category=name)
 
-        own = Choice(OWN, "another one …", "a category of your own")
+        own = Choice(OWN, "other …", "a category of your own")
         self.workstation.push_screen(Chooser("Category", [*choices, own]), chose)
 
     def action_ingest(self) -> None:

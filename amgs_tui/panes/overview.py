@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
+from textual import events
 
 from amgs_tui.keys import shown
 from amgs_tui.listings import of_operations
@@ -30,16 +31,23 @@ class OverviewPane(ListPane):
     NAME = "overview"
     SHOWS = frozenset({"status", "health", "operations", "operation", "undo"})
     PURPOSE = """\
-One look at everything: the loop from notes to decoded tokens and back with its counts and the step that comes next,
-how each side of the memory stands (✓ well, ◆ worth a look, ✗ to be seen to) with the verb for it, and the journal of
-changes. U takes the change under the cursor back, after a question; changes that stand on it have to go first."""
+One look at everything: the loop from notes to decoded tokens and back, with its counts and the next step; the health of
+each area of the memory (✓ well, ◆ worth a look, ✗ needs attention) with the command for it; and the journal of changes.
+A click on a station of the loop opens its pane. U undoes the change under the cursor, after a question; later changes
+that build on it have to be undone first."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("U", "undo", "undo", "overview.undo", "Take back the change under the cursor"),
-        shown("enter", "detail", "what it did", "overview.detail", "What the change did, block by block"),
-        shown("n", "next", "next step", "overview.next", "Type the verb that the picture names as next"),
-        shown("m", "metrics", "metrics", "overview.metrics", "How good the memory is, by six measures"),
-        shown("d", "drift", "drift", "overview.drift", "What has drifted: centrality, entropy, attention"),
+        shown("U", "undo", "undo", "overview.undo", "Undo the change under the cursor"),
+        shown(
+            "enter", "detail", "what it did", "overview.detail", "Show what the change did, block by block"
+        ),
+        shown("n", "next", "next step", "overview.next", "Type the command of the next step"),
+        shown(
+            "m", "metrics", "metrics", "overview.metrics", "Measure how good the memory is, by six metrics"
+        ),
+        shown(
+            "d", "drift", "drift", "overview.drift", "Show what has drifted: centrality, entropy, attention"
+        ),
         shown("V", "verify", "verify", "overview.verify", "Check the store from end to end"),
         *ListPane.BINDINGS,
     ]
@@ -116,7 +124,20 @@ changes. U takes the change under the cursor back, after a question; changes tha
             focus=self.workstation.lifetime,
         )
 
-    # --- what the keys do -----------------------------------------------------------------------------------
+    # --- what the keys and the mouse do ---------------------------------------------------------------------
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a station of the loop opens its pane; elsewhere it puts the cursor on a row."""
+        offset = event.get_content_offset(self)
+        if offset is None or self.overview is None:
+            return
+        from amgs_tui.pictures.overview import pane_at
+
+        app = self.workstation
+        pane = pane_at(*offset, self.canvas(), self.overview.store, app.last_frame, app.lifetime)
+        if pane is not None:
+            event.prevent_default()
+            app.action_go(pane)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action in ("undo", "detail"):

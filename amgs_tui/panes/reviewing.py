@@ -19,7 +19,7 @@ REVIEW = shown(
     "review",
     "review",
     "inbox.review",
-    "What may be superseded, contradicted or merged, for your verdict",
+    "Review blocks that may be superseded, contradicted or merged",
 )
 
 
@@ -40,7 +40,7 @@ class Reviewing(Pane):
         elif verb == "review list":
             from amgs_tui.screens.dialog import Confirm
 
-            words = "Nothing waits for a verdict. Hold all blocks of one subject against each other now?"
+            words = "Nothing to review. Compare all blocks about the same subject now?"
             self.workstation.push_screen(Confirm("Look for conflicts?", words), self._scan)
 
     def _scan(self, yes: bool | None) -> None:

@@ -208,7 +208,7 @@ def _parts(region: Region, result: Reliability) -> int:
         if len(course) > 1 and region.width - x >= 12:
             x = _way(region, x, row, [getattr(point, field) for point in course], colour)
         if region.width - x - 1 >= len(meaning):
-            region.put(x + 1, row, meaning, ink(palette.faint))
+            region.put(x + 1, row, meaning, ink(palette.muted))
     return 6
 
 
@@ -219,4 +219,4 @@ def _way(region: Region, x: int, y: int, values: Sequence[float], colour: str) -
     room = min(24, region.width - x - width_of(told) - 1)
     shown = [values[round(at * (len(values) - 1) / max(1, room - 1))] for at in range(min(room, len(values)))]
     x = region.put(x, y, sparkline(shown, len(shown)), ink(colour))
-    return region.put(x, y, told, ink(region.palette.faint))
+    return region.put(x, y, told, ink(region.palette.muted))

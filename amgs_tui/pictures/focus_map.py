@@ -253,7 +253,7 @@ def _heat(region: Region, field: Region, y: int, rows: int, cut: Columns, view: 
     palette = region.palette
     _name(region, y, "heat")
     if rows > 1:
-        region.put(0, y + 1, f"τ{share(view.tau_expand)}", ink(palette.faint), width=GUTTER - 1)
+        region.put(0, y + 1, f"τ{share(view.tau_expand)}", ink(palette.muted), width=GUTTER - 1)
     shown = cut.score[: cut.width]
     scale = max(2 * view.tau_expand, float(np.max(np.abs(shown), initial=0.0)), 1e-9)
     for x, score in enumerate(shown.tolist()):
@@ -314,7 +314,7 @@ def _past(region: Region, field: Region, y: int, rows: int, cut: Columns, view: 
     if len(view.history) > 2:
         reach = min(len(latest), rows * 2)
         if rows > 1:
-            region.put(0, y + rows - 1, f"−{reach}", ink(palette.faint))
+            region.put(0, y + rows - 1, f"−{reach}", ink(palette.muted))
     for row in range(min(rows, math.ceil(len(latest) / 2))):
         newer = latest[row * 2]
         older = latest[row * 2 + 1] if row * 2 + 1 < len(latest) else empty

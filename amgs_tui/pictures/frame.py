@@ -208,7 +208,7 @@ def _waterfall(sheet: Sheet, y: int, layers: Sequence[LayerReport]) -> int:
         name = _LAYER_WORDS.get(layer.layer, layer.layer)
         off = bool(layer.skipped)
         numbers = "skipped" if off else f"{layer.candidates_in}→{layer.candidates_out}"
-        name_ink, number_ink = ink(palette.muted), ink(palette.faint if off else palette.text, bold=not off)
+        name_ink, number_ink = ink(palette.muted), ink(palette.muted if off else palette.text, bold=not off)
         room = step - 2
         if tall:
             new = f" +{layer.contributed}" if layer.contributed and not off else ""
@@ -216,7 +216,7 @@ def _waterfall(sheet: Sheet, y: int, layers: Sequence[LayerReport]) -> int:
             time = milliseconds(layer.milliseconds)
             first: list[Piece] = [(name, name_ink)]
             if width_of(name) + width_of(time) + 1 <= room:
-                first.append((f" {time}", ink(palette.faint)))
+                first.append((f" {time}", ink(palette.muted)))
             sheet.pieces(x + 1, y, first, width=room)
             sheet.pieces(x + 1, y + 1, pieces, width=room)
         else:

@@ -7,7 +7,7 @@ from rich.text import Text
 from amgs.model import StoreStatus
 from amgs_tui.pictures.canvas import Canvas, Piece, Sheet, clean, ink
 from amgs_tui.pictures.marks import Fact, facts_line
-from amgs_tui.pictures.words import count, minute, optional, share
+from amgs_tui.pictures.words import count, minute, share
 
 
 def header(
@@ -40,16 +40,17 @@ def header(
             Fact(4, ((name, plain),)),
             Fact(2, ((count(total), strong), (" blocks", muted))),
             Fact(3, ((count(status.blocks.get("raw", 0)), strong), (" raw", muted))),
-            Fact(6, ((count(status.edges), plain), (" edges", muted))),
+            Fact(8, ((count(status.edges), plain), (" edges", muted))),
         ]
     if threshold is not None:
-        facts.append(Fact(8, (("θ ", muted), (share(threshold), plain))))
+        facts.append(Fact(9, (("θ ", muted), (share(threshold), plain))))
     if model:
         facts.append(Fact(5, ((clean(model), plain),)))
     if status is not None:
         hour = minute(status.now)
         facts.append(Fact(7, ((f"{hour} sample time" if sample_time else hour, muted),)))
-        facts.append(Fact(9, (("Brier ", muted), (optional(status.brier), plain))))
+        if status.brier is not None:
+            facts.append(Fact(6, (("Brier ", muted), (share(status.brier), plain))))
     if recording:
         state = (("◉ rec ", ink(palette.bad, bold=True)), *state)
     facts.append(Fact(1, state))

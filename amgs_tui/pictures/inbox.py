@@ -93,7 +93,7 @@ def _list(
     source_w = source_w if source_w >= 8 else 0
     preview_x = 8 + title_w + 2 + (source_w + 2 if source_w else 0)
     preview_w = region.width - cost_w - preview_x
-    head = ink(palette.faint)
+    head = ink(palette.muted)
     region.put(1, 0, "age", head, width=5, align="right")
     region.put(8, 0, "title", head)
     if source_w:

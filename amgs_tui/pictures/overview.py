@@ -12,9 +12,9 @@ from rich.text import Text
 from amgs.model import Frame, Health, Operation, StoreStatus
 from amgs.model.health import Standing
 from amgs_focus.records import FocusView
-from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, cut, cut_middle, ink, width_of
+from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, cut_middle, ink, width_of
 from amgs_tui.pictures.focus_map import draw_map, plan_rows
-from amgs_tui.pictures.marks import Fact, bar, facts_line, gauge_pieces, scroll_note, window_of
+from amgs_tui.pictures.marks import Fact, apportion, bar, facts_line, gauge, scroll_note, window_of
 from amgs_tui.pictures.notice import notice
 from amgs_tui.pictures.words import age, ago, count, optional, plural, share
 from amgs_tui.themes import Palette
@@ -44,7 +44,7 @@ def overview(
     cursor: int | None = None,
     shown: Sequence[int] | None = None,
 ) -> Text:
-    """The loop with live counts, the next step, how each side of the memory stands, and the journal.
+    """The loop with live counts, the next step, the health of each area of the memory, and the journal.
 
     raw_oldest: when the oldest raw block was made. frame, focus: the last ones of the session. cursor: the
     operation that is chosen, among those `shown` (places in their order; None for all).
@@ -59,7 +59,7 @@ def overview(
     sheet = Sheet(canvas)
     stations = _stations(status, raw_oldest, frame, focus)
     at, verb, reason = _next(status, frame, focus)
-    tall = 5 if sheet.height >= 20 else 4
+    tall = _tall(sheet.height)
     high = 2 * tall + 1
     _loop(sheet.part(0, 0, None, high), stations, at, tall)
     y = high
@@ -137,7 +137,7 @@ def _stations(
         )
     ran = "never" if last is None else ago(last, status.now)
     edges = plural(status.edges, "edge")
-    known = plural(status.outcomes, "outcome")
+    known = f"{count(status.outcomes)} judged"
     return (
         _Station("inbox", f"{count(raw)} raw", waited, quiet=not raw),
         _Station("consolidate", ran, "last run", plural(kept, "block"), quiet=last is None),
@@ -165,13 +165,13 @@ def _next(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> 
             raw > 0 and (not kept or raw >= 50),
             1,
             "consolidate",
-            f"{plural(raw, 'raw block')} cannot be found yet",
+            "raw blocks cannot be found before that",
         ),
         (frame is None, 3, "frame assemble SESSION --query “…”", "ask the memory something"),
         (focus is None, 4, "frame open", "make the frame the model's lifetime context"),
         (focus is not None and not focus.finished, 6, "focus step 32", "decode and watch what is expanded"),
         (status.outcomes == 0, 7, "feedback useful ID", "tell the memory what helped"),
-        (raw > 0, 1, "consolidate", f"{plural(raw, 'raw block')} cannot be found yet"),
+        (raw > 0, 1, "consolidate", "raw blocks cannot be found before that"),
     )
     for due, at, verb, reason in steps:
         if due:
@@ -187,25 +187,86 @@ def next_step(status: StoreStatus, frame: Frame | None, focus: FocusView | None)
 # --- the loop ---------------------------------------------------------------------------------------------
 
 
+PANE_OF = {
+    "inbox": "inbox",
+    "consolidate": "inbox",
+    "memory": "graph",
+    "frame": "frame",
+    "lifetime": "focus",
+    "window": "focus",
+    "decode": "focus",
+    "feedback": "calibration",
+}
+"""The pane that shows more of a station."""
+
+
+def pane_at(
+    x: int,
+    y: int,
+    canvas: Canvas,
+    status: StoreStatus,
+    frame: Frame | None = None,
+    focus: FocusView | None = None,
+) -> str | None:
+    """The pane behind the station that is drawn in a cell of the overview; None beside the stations."""
+    tall = _tall(canvas.height)
+    stations = _stations(status, None, frame, focus)
+    columns = _columns(stations, canvas.width)
+    for place, station in enumerate(stations):
+        left, wide = columns[_column(place)]
+        top = 0 if place < 4 else tall + 1
+        if left <= x < left + wide and top <= y < top + tall:
+            return PANE_OF[station.name]
+    return None
+
+
+def _tall(height: int) -> int:
+    """Lines of a station in a picture of this height."""
+    return 5 if height >= 20 else 4
+
+
+def _column(place: int) -> int:
+    """Stations go to the right, then back to the left below."""
+    return place if place < 4 else 7 - place
+
+
+def _columns(stations: Sequence[_Station], width: int) -> list[tuple[int, int]]:
+    """Left edge and width of the four columns: as wide as their words need, the rest shared out evenly. Where room is
+    short the gaps shrink, then the blanks around the names; where that is not enough, the names come first.
+    """
+    names, loose, tight = [0] * 4, [0] * 4, [0] * 4
+    for place, station in enumerate(stations):
+        column = _column(place)
+        inside = max(map(width_of, (station.number, station.line))) + 2
+        names[column] = max(names[column], width_of(station.name) + 2)
+        tight[column] = max(tight[column], names[column], inside)
+        loose[column] = max(loose[column], width_of(station.name) + 6, inside + 2, width_of(station.more) + 4)
+    for gap, wide in ((3, loose), (2, loose), (2, tight), (1, tight), (1, names), (1, [1] * 4)):
+        room = width - 3 * gap - sum(wide)
+        if room >= 0:
+            break
+    parts = [1] * 4 if wide is not names else [want - own for want, own in zip(tight, names, strict=True)]
+    wide = [own + more for own, more in zip(wide, apportion(parts, max(0, room)), strict=True)]
+    return [(sum(wide[:column]) + column * gap, wide[column]) for column in range(4)]
+
+
 def _loop(region: Region, stations: Sequence[_Station], at: int, tall: int) -> None:
     """Four stops to the right, four back below; what feedback teaches goes up into the memory."""
     palette = region.palette
-    gap = 3 if region.width >= 72 else 2
-    wide = (region.width - 3 * gap) // 4
-    lefts = [round(column * (region.width - wide) / 3) for column in range(4)]
+    columns = _columns(stations, region.width)
     flow = ink(palette.muted)
     for place, station in enumerate(stations):
-        column = place if place < 4 else 7 - place
-        x, y = lefts[column], 0 if place < 4 else tall + 1
+        column = _column(place)
+        (x, wide), y = columns[column], 0 if place < 4 else tall + 1
         _box(region.part(x, y, wide, tall), station, due=place == at)
         middle = y + tall // 2
         if place in (0, 1, 2):
-            space = lefts[column + 1] - x - wide
+            space = columns[column + 1][0] - x - wide
             region.put(x + wide, middle, "─" * (space - 1) + "▶", flow)
         if place in (4, 5, 6):
-            space = x - lefts[column - 1] - wide
-            region.put(x - space, middle, "◀" + "─" * (space - 1), flow)
-    centers = [left + wide // 2 for left in lefts]
+            before, its = columns[column - 1]
+            region.put(before + its, middle, "◀" + "─" * (x - before - its - 1), flow)
+    centers = [left + wide // 2 for left, wide in columns]
     region.put(centers[3], tall, "▼", flow)
     region.put(centers[0], tall, "╭", flow)
     region.fill(centers[0] + 1, tall, centers[2] - centers[0] - 1, "─", flow)
@@ -223,19 +284,18 @@ def _box(region: Region, station: _Station, *, due: bool) -> None:
         region.put(0, y, "│", line)
         region.put(region.width - 1, y, "│", line)
     region.put(0, last, "╰" + "─" * (region.width - 2) + "╯", line)
-    narrow = region.width < 18
-    edge = 1 if narrow else 2
+    widest = max(map(width_of, (station.name, station.number, station.line)))
+    edge = 2 if region.width >= widest + 4 else 1
     room = region.width - 2 * edge
-    name = cut(station.name, region.width - 2 * edge - 2)
-    region.put(edge, 0, f" {name} ", ink(palette.accent if due else palette.muted, bold=due))
+    name = f" {station.name} " if width_of(station.name) + 2 + 2 * edge <= region.width else station.name
+    region.put(edge, 0, name, ink(palette.accent if due else palette.muted, bold=due), width=room)
     number = ink(palette.muted) if station.quiet else ink(palette.text, bold=True)
     region.put(edge, 1, station.number, number, width=room)
     region.put(edge, 2, station.line, ink(palette.muted), width=room)
     if last >= 4 and station.full is not None:
-        pieces = gauge_pieces(station.full, room, region.symbols, ink(palette.accent), ink(palette.faint))
-        region.pieces(edge, 3, pieces, width=room)
-    elif last >= 4:
-        region.put(edge, 3, station.more, ink(palette.faint), width=room)
+        gauge(region, edge, 3, room, station.full, ink(palette.accent))
+    elif last >= 4 and width_of(station.more) <= room:
+        region.put(edge, 3, station.more, ink(palette.muted))
 
 
 # --- below ------------------------------------------------------------------------------------------------
@@ -264,13 +324,14 @@ def _colour(standing: Standing, palette: Palette) -> str:
 
 
 def _sides(region: Region, status: StoreStatus, health: Health | None) -> None:
-    """How each side stands; below it, where there is room, the memory by category."""
+    """How each area of the memory is doing; below it, where there is room, the memory by category."""
     if health is None:
         _categories(region, status)
         return
     palette = region.palette
     troubles = sum(line.standing == "act" for line in health.lines)
-    told = f"{plural(troubles, 'side')} to see to" if troubles else "nothing is urgent"
+    need = "needs" if troubles == 1 else "need"
+    told = f"{plural(troubles, 'area')} {need} attention" if troubles else "nothing is urgent"
     region.rule(0, "health", told)
     name_w = max(width_of(line.side) for line in health.lines)
     for row, line in enumerate(health.lines[: region.height - 1], start=1):
@@ -288,7 +349,7 @@ def _sides(region: Region, status: StoreStatus, health: Health | None) -> None:
 
 
 def _compact(region: Region, health: Health) -> None:
-    """The sides in two columns, those to see to first, as many as there is room for."""
+    """The areas in two columns, those that need attention first, as many as there is room for."""
     palette = region.palette
     order = {"act": 0, "watch": 1, "unknown": 2, "well": 3}
     ranked = sorted(health.lines, key=lambda line: order[line.standing])
@@ -335,7 +396,7 @@ def _operations(region: Region, journal: _Journal) -> None:
     shown = journal.listed[first : first + rows]
     region.rule(0, "journal", scroll_note(first, len(shown), len(journal.listed)))
     if not journal.listed:
-        words = "No row passes the filter." if journal.total else "Nothing was changed yet."
+        words = "No row passes the filter." if journal.total else "No changes yet."
         region.put(1, 1, words, muted)
     for row, one in enumerate(shown, start=1):
         chosen = first + row - 1 == journal.cursor

@@ -329,13 +329,14 @@ class BookmarkList:
 class Layout:
     """`layout …`: the large pane, those under it (none: its own companions), whether it has the whole screen.
 
-    sifts: the filter and the order of each pane that has one.
+    sifts: the filter and the order of each pane that has one. theme: the colours that were chosen, "" for none.
     """
 
     pane: Pane = "inbox"
     beside: tuple[str, ...] = ()
     large: bool = False
     sifts: Mapping[Pane, Sift] = field(default_factory=dict, hash=False)
+    theme: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,11 @@ def layout_set(
         ),
     ] = "",
     large: Annotated[bool, typer.Option("--large", help="Give it the whole screen.")] = False,
+    theme: Annotated[
+        str,
+        typer.Option("--theme", metavar="NAME", help="The colour theme to remember with it."),
+        Takes("theme"),
+    ] = "",
 ) -> Layout:
     """Arrange the panes. Where nothing is said of the others, each large pane has its own companions."""
     names = tuple(name.strip() for name in beside.split(",") if name.strip())
@@ -78,7 +83,8 @@ def layout_set(
         raise UsageError(
             f"{beside!r} does not name up to three other panes.", way_out=f"There are: {', '.join(PANES)}."
         )
-    session.layout = replace(session.layout, pane=pane, beside=names, large=large)
+    colours = theme or session.layout.theme
+    session.layout = replace(session.layout, pane=pane, beside=names, large=large, theme=colours)
     session.memory.keep(LAYOUT + LAST, _written(session.layout))
     return session.layout
 
@@ -109,6 +115,8 @@ def layout_use(
             way_out=f"There are: {', '.join(known)}." if known else "`layout save NAME` makes one.",
         )
     session.layout = Layout() if text is None else _read(text)
+    if name != LAST and session.layout.theme:
+        session.theme_name = session.layout.theme
     return session.layout
 
 
@@ -177,7 +185,13 @@ def _written(layout: Layout) -> str:
         for pane, sift in layout.sifts.items()
     }
     return json.dumps(
-        {"pane": layout.pane, "beside": list(layout.beside), "large": layout.large, "sifts": sifts}
+        {
+            "pane": layout.pane,
+            "beside": list(layout.beside),
+            "large": layout.large,
+            "sifts": sifts,
+            "theme": layout.theme,
+        }
     )
 
 
@@ -188,9 +202,10 @@ def _read(text: str) -> Layout:
         pane, beside = given["pane"], tuple(str(name) for name in given["beside"])
         known = pane in PANES and all(name in PANES for name in beside)
         sifts = dict(_read_sifts(given.get("sifts", {})))
+        theme = str(given.get("theme", ""))
     except (ValueError, KeyError, TypeError, AttributeError):
         return Layout()
-    return Layout(pane, beside, bool(given.get("large")), sifts) if known else Layout()
+    return Layout(pane, beside, bool(given.get("large")), sifts, theme) if known else Layout()
 
 
 def _read_sifts(given: Mapping[str, Any]) -> Iterator[tuple[Pane, Sift]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -57,38 +58,59 @@ def mode_for(width: int, height: int) -> Mode:
 
 
 def arrange(
-    mode: Mode, width: int, height: int, main: str, beside: tuple[str, ...] = (), *, maximised: bool = False
+    mode: Mode,
+    width: int,
+    height: int,
+    main: str,
+    beside: tuple[str, ...] = (),
+    *,
+    maximised: bool = False,
+    empty: Collection[str] = (),
 ) -> Arrangement:
     """Boxes that tile width × height cells of the body; `main` is the pane that always has a place.
 
-    beside: the panes that the operator wants under it; none for its own companions.
+    beside: the panes that the operator wants under it; none for its own companions. empty: panes with nothing to show,
+    which give way unless the operator wants them.
     """
     if mode == "tiny":
         return Arrangement(mode, {})
     if mode == "single" or maximised:
         return Arrangement(mode, {main: Box(0, 0, width, height)})
-    return Arrangement(
-        mode, _tiled(width, height) if mode == "tiled" else _split(width, height, main, beside)
-    )
+    if mode == "tiled":
+        return Arrangement(mode, _tiled(width, height, {*empty} - {main}))
+    wanted = tuple(name for name in beside if name != main)
+    if not wanted:
+        known = (*COMPANIONS[main], *(name for name in PANES if name != main))
+        ranked = sorted(dict.fromkeys(known), key=lambda name: name in empty)
+        wanted = tuple(ranked[: len(COMPANIONS[main])])
+    return Arrangement(mode, _split(width, height, main, wanted))
 
 
-def _split(width: int, height: int, main: str, beside: tuple[str, ...]) -> dict[str, Box]:
+def _split(width: int, height: int, main: str, wanted: tuple[str, ...]) -> dict[str, Box]:
     """The main pane above, two or three companions below: a table and a map want the full width."""
-    wanted = tuple(name for name in beside if name != main) or COMPANIONS[main]
     small = wanted[: 3 if width >= THREE_WIDTH else 2]
     top = height - max(12, round(height * 0.36))
     return {main: Box(0, 0, width, top)} | _row(small, (1.0,) * len(small), width, top, height - top)
 
 
-def _tiled(width: int, height: int) -> dict[str, Box]:
-    """All seven; the working context keeps the full width at the foot."""
+def _tiled(width: int, height: int, gone: Collection[str]) -> dict[str, Box]:
+    """All seven but those that are gone; the working context keeps the full width at the foot."""
     top = round(height * 0.34)
     middle = round(height * 0.28)
     return (
-        _row(("inbox", "frame", "overview"), (0.26, 0.46, 0.28), width, 0, top)
-        | _row(("graph", "decay", "calibration"), (0.34, 0.33, 0.33), width, top, middle)
+        _row(*_left(("inbox", "frame", "overview"), (0.26, 0.46, 0.28), gone), width, 0, top)
+        | _row(*_left(("graph", "decay", "calibration"), (0.34, 0.33, 0.33), gone), width, top, middle)
         | {"focus": Box(0, top + middle, width, height - top - middle)}
     )
+
+
+def _left(
+    names: tuple[str, ...], shares: tuple[float, ...], gone: Collection[str]
+) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """A row without those that are gone; never an empty one."""
+    kept = [(name, share) for name, share in zip(names, shares, strict=True) if name not in gone]
+    kept = kept or list(zip(names, shares, strict=True))
+    return tuple(name for name, _ in kept), tuple(share for _, share in kept)
 
 
 def _row(

@@ -37,7 +37,7 @@ class BoxLayout(Layout):
 
 class Body(Container):
     """Holds all panes; `main` is the one in the large place, `maximised` gives it the whole body, `beside` are
-    the panes wanted under it."""
+    the panes wanted under it, `empty` those with nothing to show."""
 
     DEFAULT_CSS = """
     Body { height: 1fr; width: 1fr; overflow: hidden hidden; background: $background; }
@@ -48,6 +48,7 @@ class Body(Container):
         self.main = main
         self.maximised = False
         self.beside: tuple[str, ...] = ()
+        self.empty: frozenset[str] = frozenset()
         self._boxes = BoxLayout()
 
     @property
@@ -63,7 +64,8 @@ class Body(Container):
     def arrangement(self, size: Size | None = None) -> Arrangement:
         """Where the panes stand in a body of this size (of the present size)."""
         width, height = size or self.size
-        return arrange(self.mode, width, height, self.main, self.beside, maximised=self.maximised)
+        large = self.maximised
+        return arrange(self.mode, width, height, self.main, self.beside, maximised=large, empty=self.empty)
 
     def rearrange(self) -> None:
         """Place the panes anew; asked of a child, because a container remembers its arrangement."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.message import Message
@@ -37,7 +38,9 @@ def notes(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def on_session(make: Callable[[], Session], size: tuple[int, int]) -> AsyncIterator[Drive]:
+async def on_session(
+    make: Callable[[], Session], size: tuple[int, int], **given: Any
+) -> AsyncIterator[Drive]:
     """A workstation on a real session."""
     reported = asyncio.Event()
 
@@ -45,7 +48,7 @@ async def on_session(make: Callable[[], Session], size: tuple[int, int]) -> Asyn
         if isinstance(message, EngineReport):
             reported.set()
 
-    app = Workstation(make)
+    app = Workstation(make, **given)
     try:
         async with app.run_test(size=size, message_hook=hook, notifications=True) as pilot:
             driven = Drive(app, pilot, reported)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,17 @@ import pytest
 from amgs_tui.glossary import SCREEN
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.graph import GraphPane
+from amgs_tui.pictures import decay as decay_picture
+from amgs_tui.pictures import frame as frame_picture
+from amgs_tui.pictures import graph as graph_picture
+from amgs_tui.pictures import header, overview
+from amgs_tui.pictures import inbox as inbox_picture
+from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.screens.finder import Finder
 from amgs_tui.screens.palette import Palette, actions_of, matching
 from amgs_tui.session import Session
+from amgs_tui.stage import symbols_of_terminal
+from tests.tui import picture_samples as samples
 from tests.tui.app_drive import Drive
 from tests.tui.test_app_tiny import on_session, options
 
@@ -199,3 +208,112 @@ async def test_enter_is_a_word_where_only_ascii_can_be_shown(tmp_path: Path, not
         driven.app.use_symbols("ascii")
         await driven.press("4")
         assert "enter read" in driven.lines[-1] and "| read" not in driven.lines[-1]
+
+
+async def test_no_label_of_the_loop_is_cut_and_what_waits_is_counted_once(
+    tmp_path: Path, notes: Path
+) -> None:
+    for size in ((120, 40), (200, 60)):
+        given = options(tmp_path / f"{size[0]}.duckdb", notes)
+        async with on_session(lambda given=given: Session(given), size) as driven:  # type: ignore[misc]
+            pane = driven.app.pane("overview")
+            drawn = pane.draw(pane.canvas()).plain
+            for name in (
+                "inbox",
+                "consolidate",
+                "memory",
+                "frame",
+                "lifetime",
+                "window",
+                "decode",
+                "feedback",
+            ):
+                assert name in drawn, (size, name)
+            assert drawn.count("12 raw") == 1 and drawn.count("12 blocks") <= 1
+            await driven.press("7")
+            large = pane.draw(pane.canvas()).plain
+            assert "…" not in "".join(large.splitlines()[: 11 if pane.size.height > 21 else 9])
+
+
+@pytest.mark.parametrize("width", [54, 58, 78, 118, 198])
+def test_the_stations_fit_their_words_at_every_width(width: int) -> None:
+    plain = overview.overview(samples.status(), Canvas(width, 24), frame=samples.frame()).plain
+    assert "…" not in "".join(plain.splitlines()[:11])
+
+
+async def test_a_click_on_a_station_opens_its_pane(tmp_path: Path, notes: Path) -> None:
+    async with consolidated(tmp_path, notes) as driven:
+        for word, name in (("memory", "graph"), ("feedback", "calibration"), ("window", "focus")):
+            await driven.press("7")
+            lines = driven.lines
+            y = next(at for at, line in enumerate(lines) if f" {word} " in line and "─" in line)
+            await driven.pilot.click(offset=(lines[y].index(word), y + 1))
+            await driven.settle()
+            assert driven.app.focused_pane is driven.app.pane(name), word
+
+
+async def test_an_empty_inbox_gives_its_place_to_another_pane(tmp_path: Path, notes: Path) -> None:
+    async with consolidated(tmp_path, notes) as driven:
+        await driven.press("7")
+        assert "inbox" not in driven.app.body.shown and len(driven.app.body.shown) == 3
+        await driven.press("1")
+        assert "The inbox is empty" in driven.text
+    async with consolidated(tmp_path, notes, (200, 60)) as driven:
+        await driven.press("2")
+        assert "inbox" not in driven.app.body.shown and "frame" in driven.app.body.shown
+
+
+async def test_the_theme_is_remembered_with_the_layout(tmp_path: Path, notes: Path) -> None:
+    given = options(tmp_path / "s.duckdb", notes)
+    async with on_session(lambda: Session(given), (120, 40)) as driven:
+        await driven.press("t", "t")
+        chosen = driven.app.theme
+        assert chosen != next(iter(driven.app.palettes))
+    async with on_session(lambda: Session(given), (120, 40)) as driven:
+        assert driven.app.theme == chosen
+    wanted = replace(given, theme="paper")
+    async with on_session(lambda: Session(wanted), (120, 40), theme="paper") as driven:
+        assert driven.app.theme == "paper"
+
+
+@pytest.mark.parametrize(
+    ("environ", "symbols"),
+    [
+        ({"LC_ALL": "C", "LANG": "en_US.UTF-8"}, "ascii"),
+        ({"LC_ALL": "C", "LC_CTYPE": "C.UTF-8"}, "ascii"),
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, "ascii"),
+        ({"LANG": "de_DE.ISO-8859-1"}, "ascii"),
+        ({"TERM": "linux", "LANG": "en_US.UTF-8"}, "ascii"),
+        ({"TERM": "dumb", "LANG": "en_US.UTF-8"}, "ascii"),
+        ({"TERM": "xterm-256color", "LANG": "en_US.UTF-8"}, "braille"),
+        ({"TERM": "xterm", "LC_ALL": "de_DE.utf8"}, "braille"),
+        ({"LC_CTYPE": "UTF-8"}, "braille"),
+    ],
+)
+def test_a_terminal_without_the_signs_gets_ascii(environ: dict[str, str], symbols: str) -> None:
+    assert symbols_of_terminal(environ) == symbols
+
+
+def test_the_header_keeps_the_brier_score_beside_a_long_model_name() -> None:
+    status = replace(samples.status(), brier=0.254)
+    given = {"status": status, "model": "SmolLM2-135M int8", "threshold": 0.05}
+    assert "Brier .25" in header.header(Canvas(120, 1), **given).plain  # type: ignore[arg-type]
+    assert "Brier" not in header.header(Canvas(120, 1), status=replace(status, brier=None)).plain
+
+
+def test_words_are_never_drawn_in_the_faint_colour() -> None:
+    canvas = Canvas(120, 40)
+    pictures = (
+        overview.overview(samples.status(), canvas, operations=samples.operations(), health=samples.health()),
+        decay_picture.decay(canvas, now=samples.NOW, curve=samples.curve(), forecast=samples.forecast()),
+        graph_picture.neighbourhood(samples.neighbourhood(), canvas),
+        inbox_picture.inbox(samples.raw_blocks(12), canvas, now=samples.NOW),
+        frame_picture.frame(samples.frame(), canvas),
+    )
+    for drawn in pictures:
+        for span in drawn.spans:
+            style = span.style
+            if isinstance(style, str) or style.color is None or style.color.name != canvas.palette.faint:
+                continue
+            words = drawn.plain[span.start : span.end]
+            assert not any(sign.isalpha() for sign in words), words

@@ -73,10 +73,6 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
         self.group: tuple[str, str] | None = None
         self.alone = False
 
-    @property
-    def empty(self) -> bool:
-        return self.found is not None and not self.found.cases and self.plan is None and self.bin is None
-
     # --- what it shows ------------------------------------------------------------------------------------
 
     def asks(self) -> Iterable[Ask]:

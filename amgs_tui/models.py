@@ -104,7 +104,7 @@ def gist_encoder(model: BaseModel, settings: ModelSettings) -> GistEncoder:
     from amgs_focus.gistnet import for_model, load_checkpoint
 
     if not settings.gists:
-        return for_model(model.card, settings.slots)
+        return for_model(model, settings.slots)
     named = load_checkpoint(Path(settings.gists).expanduser(), width=model.card.width)
     return named if settings.slots == 1 else named.with_slots(settings.slots)
 
@@ -131,10 +131,8 @@ def focus_runtime(
     from amgs_focus.trace import TraceWriter
 
     chosen = settings.model_copy(update={"seed": seed})
-    scorer = BridgedScorer(lens_checkpoint.for_model(model.card, chosen.lens))
-    silent = FocusRuntime(
-        model, gist or gistnet.for_model(model.card), scorer, chosen, clock=clock, tree=tree
-    )
+    scorer = BridgedScorer(lens_checkpoint.for_model(model, chosen.lens))
+    silent = FocusRuntime(model, gist or gistnet.for_model(model), scorer, chosen, clock=clock, tree=tree)
     writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat()))
     told = FocusRuntime(model, silent.tree.gist, scorer, chosen, writer, clock=clock, tree=silent.tree)
     return told, writer

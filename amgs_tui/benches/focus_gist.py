@@ -109,7 +109,7 @@ def _with_slots(model: BaseModel, encoder: GistEncoder, slots: int) -> GistEncod
         return encoder
     if isinstance(encoder, GistNetEncoder) and encoder.trained_slots == 1:
         return encoder.with_slots(slots)
-    return for_model(model.card, slots)
+    return for_model(model, slots)
 
 
 def _share(progress: Progress | None, before: int, total: int) -> Callable[[int, int, str], None]:

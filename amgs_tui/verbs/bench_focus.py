@@ -363,7 +363,7 @@ def scorers_of(session: Session, model: BaseModel, lens: Path | None = None) -> 
     from amgs_focus.lens_checkpoint import for_model
     from amgs_focus.tail_similarity import TailSimilarity
 
-    own = for_model(model.card, str(lens) if lens else session.settings.focus.lens)
+    own = for_model(model, str(lens) if lens else session.settings.focus.lens)
     return [own] if own.name == TailSimilarity.name else [own, TailSimilarity()]
 
 

@@ -80,7 +80,7 @@ def label(
         runs,
         model,
         gist_encoder(model, session.settings.model),
-        lens_for(model.card, session.settings.focus.lens),
+        lens_for(model, session.settings.focus.lens),
         snapshots=snapshots,
         exact=exact,
         together=together,

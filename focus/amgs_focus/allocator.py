@@ -18,7 +18,7 @@ from amgs_focus.errors import BudgetError
 from amgs_focus.fronts import Prices
 from amgs_focus.layout import too_small
 from amgs_focus.oracle import Gate, gates_of, solve
-from amgs_focus.records import Action, Decision, Front, NodeRef, Reason
+from amgs_focus.records import Action, Decision, Front, NodeRef, Reason, with_sign
 from amgs_focus.scoring import Scores, aggregate
 from amgs_focus.settings import FocusSettings
 from amgs_focus.working_context import Edit, TreeShape, WorkingContext
@@ -123,7 +123,7 @@ class _Pass:
             elif expands and collapses:
                 self.act(collapses.pop(0))
             elif expands:
-                self.act(yielding[0], f"it gave way to {expands[0].node} at {expands[0].score:+.2f}")
+                self.act(yielding[0], f"it gave way to {expands[0].node} at {with_sign(expands[0].score)}")
             else:
                 break
             applied += 1

@@ -7,6 +7,7 @@ its scores are the other's.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -60,7 +61,8 @@ class BridgedScorer:
                 reach = SHARE * max((wanted.get(key, 0.0) for key in keys), default=0.0)
                 added[at] = min(max(0.0, reach), 1.0 - values[at])
         spread = np.repeat(added, [entry.cost for entry in entries])
-        return Scores(np.clip(found.values + spread, -1.0, 1.0), {**found.parts, "bridge": spread})
+        parts = {**found.parts, "bridge": spread}
+        return replace(found, values=np.clip(found.values + spread, -1.0, 1.0), parts=parts)
 
     def _ends(self, entry: Entry, tree: LifetimeTree) -> tuple[frozenset[str], frozenset[str]]:
         """Keys of an entry's spans that are current, and of what these have bridges to."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from amgs_focus.records import Action, NodeRef, Override, Reason
+from amgs_focus.records import Action, NodeRef, Override, Reason, with_sign
 from amgs_focus.settings import FocusSettings
 from amgs_focus.thresholds import Thresholds
 from amgs_focus.working_context import (
@@ -52,7 +52,8 @@ class AllocatorState:
 class Unit:
     """One node that could be opened or closed. asked: by the operator, so thresholds do not apply.
 
-    score: of the entry, or the mean of the siblings that would be closed. cost: change in positions.
+    score: of the entry, or the mean of the siblings that would be closed. cost: change in positions. members: entries
+    that would be closed.
     """
 
     node: NodeRef
@@ -60,6 +61,7 @@ class Unit:
     score: float
     cost: int
     asked: bool = False
+    members: int = 1
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,8 @@ class Situation:
             values = [scores[entry.node] for entry in members]
             if asked or min(values) < 0:
                 cost = self.context.slots - sum(entry.cost for entry in members)
-                units.append(Unit(parent, "collapse", sum(values) / len(values), cost, asked))
+                mean = sum(values) / len(values)
+                units.append(Unit(parent, "collapse", mean, cost, asked, len(members)))
         return units
 
     def groups(self) -> dict[NodeRef, list[Entry]]:
@@ -192,7 +195,7 @@ class Situation:
         if unit.node.level == 0:
             if start >= self.context.tail_start:
                 return "protected_tail", "it is part of the tail"
-            return "illegal_level", "it is made of tokens already"
+            return "illegal_level", "it is tokens already"
         if self.tree.is_sealed(unit.node):
             return "illegal_level", FORGOTTEN
         if self.state.overrides.get(unit.node) == "forbid":
@@ -201,7 +204,8 @@ class Situation:
             return None
         tau = self.state.thresholds.expand(self.settings)
         if unit.score <= tau:
-            return "below_threshold", f"τ is +{tau:.2f}{self._moved(self.settings.tau_expand)}"
+            moved = self._moved(self.settings.tau_expand)
+            return "below_threshold", f"its score {with_sign(unit.score)} is not above τ = +{tau:.2f}{moved}"
         return self.cooling(unit)
 
     def _collapse_refusal(self, unit: Unit) -> Refusal | None:
@@ -215,8 +219,11 @@ class Situation:
             return "protected_tail", "it reaches into the tail"
         tau = self.state.thresholds.collapse(self.settings)
         if not unit.asked and unit.score >= -tau:
-            mean = f"what it would close has {unit.score:+.2f} on the mean"
-            return "below_threshold", f"{mean}, τ is −{tau:.2f}{self._moved(self.settings.tau_collapse)}"
+            found = f"the {unit.members} spans of its group average" if unit.members > 1 else "its score is"
+            moved = self._moved(self.settings.tau_collapse)
+            return "below_threshold", (
+                f"{found} {with_sign(unit.score)}, and a collapse needs less than −{tau:.2f}{moved}"
+            )
         if not self.closable(node):
             return "mixed_siblings", "some of its siblings are at another level"
         if self.pinned(node):

@@ -27,7 +27,7 @@ class FocusState:
     since: tokens decoded after the last refocus. fresh: text came in since. residency: the refocus in which
     each entry took its present level. scores, parts: of each entry at the last refocus. answer: tokens
     decoded since the last text. answering: the model has the word. random: state of the generator, where
-    tokens are drawn. sealed: gists whose detail was forgotten.
+    tokens are drawn. sealed: gists whose detail was forgotten. question_share: as FocusView has it.
     """
 
     context: WorkingContext
@@ -49,6 +49,7 @@ class FocusState:
     finished: bool = False
     random: torch.Tensor | None = None
     sealed: NodeSet = NOTHING
+    question_share: float | None = None
 
     def digest(self, tokens: str) -> str:
         """16 hex digits of all that decides what comes next, given the hash of the lifetime's tokens."""

@@ -22,7 +22,8 @@ from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional
 
-from amgs_focus.base_model import ModelCard
+from amgs_focus.base_model import BaseModel
+from amgs_focus.embedding_match import reads
 from amgs_focus.errors import CheckpointError
 
 BLOCK = 32
@@ -338,12 +339,15 @@ def load_checkpoint(path: Path, *, width: int) -> GistNetEncoder:
     return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=_fingerprint(stored))
 
 
-def for_model(card: ModelCard, slots: int = 1) -> GistEncoder:
-    """The encoder that ships for this model, with so many gists a block; pointer gists when there is none."""
+def for_model(model: BaseModel, slots: int = 1) -> GistEncoder:
+    """The encoder that ships for this model, by its name or its embeddings, with so many gists a block; pointer gists
+    when there is none.
+    """
+    card = model.card
     for path in sorted(SHIPPED.glob("*.safetensors")):
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-        if metadata.get("format") != FORMAT or metadata.get("model", "").casefold() != card.name.casefold():
+        if metadata.get("format") != FORMAT or not reads(model, metadata.get("model", "")):
             continue
         shape = json.loads(metadata["tokens"])
         if shape["width"] == card.width and shape["slots"] in (1, slots):

@@ -12,7 +12,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from amgs_focus.base_model import ModelCard
+from amgs_focus.base_model import BaseModel, ModelCard
+from amgs_focus.embedding_match import reads
 from amgs_focus.errors import CheckpointError
 from amgs_focus.lens_features import NAMES
 from amgs_focus.lensnet import LensNet, LensNetScorer, LensShape
@@ -84,19 +85,21 @@ def load_checkpoint(path: Path, card: ModelCard, *, causal: bool = False) -> Len
     return LensNetScorer(net, name=path.stem, version=_fingerprint(stored), causal=causal)
 
 
-def for_model(card: ModelCard, lens: str = "lensnet") -> FocusScorer:
-    """What the setting `lens` names: the lens that ships for the model (the baseline where none does), the
-    baseline `tail-similarity`, or a checkpoint's path. Raises CheckpointError as `load_checkpoint` does.
+def for_model(model: BaseModel, lens: str = "lensnet") -> FocusScorer:
+    """What the setting `lens` names: the lens that ships for the model, by its name or its embeddings (the baseline
+    where none does), the baseline `tail-similarity`, or a checkpoint's path.
+
+    Raises CheckpointError as `load_checkpoint` does.
     """
     if lens == TailSimilarity.name:
         return TailSimilarity()
     if lens != "lensnet":
-        return load_checkpoint(Path(lens).expanduser(), card)
+        return load_checkpoint(Path(lens).expanduser(), model.card)
     for path in sorted(SHIPPED.glob("*.safetensors")):
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-        if metadata.get("format") == FORMAT and metadata.get("model", "").casefold() == card.name.casefold():
-            return load_checkpoint(path, card)
+        if metadata.get("format") == FORMAT and reads(model, metadata.get("model", "")):
+            return load_checkpoint(path, model.card)
     return TailSimilarity()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
@@ -158,6 +159,7 @@ class LensReader:
     def __init__(self) -> None:
         self._features: LensFeatures | None = None
         self._tail = TailGistCache()
+        self.question_words: Values | None = None  # (entries,) of the view read last
 
     def read(self, view: LensView) -> LensInput:
         """The input of a view with at least one entry."""
@@ -165,6 +167,7 @@ class LensReader:
         if self._features is None or self._features.tree is not tree:
             self._features = LensFeatures(tree)
         features = torch.from_numpy(self._features.of(view)).float()
+        self.question_words = features[:, NAMES.index("question_words")].numpy().astype(np.float64)
         gists = self._tail.fetch(tree)
         recent = tree.tokens(max(0, tree.length - RECENT), tree.length).astype(np.int64)
         asked = np.asarray(view.question[-ASKED:], np.int64)
@@ -225,7 +228,14 @@ class LensNetScorer:
         costs = [entry.cost for entry in entries]
         spread = {name: np.repeat(np.where(settled, part, 0.0), costs) for name, part in parts.items()}
         total: Values = np.sum(list(spread.values()), axis=0) if entries else np.zeros(0)
-        return Scores(np.clip(total, -1.0, 1.0), spread)
+        return Scores(np.clip(total, -1.0, 1.0), spread, self._share_asked(view, settled))
+
+    def _share_asked(self, view: LensView, settled: NDArray[np.bool_]) -> float | None:
+        """How much of the question the best block before the tail holds."""
+        words = self._reader.question_words
+        if not view.question or words is None or len(words) != len(settled):
+            return None
+        return float(words[settled].max(initial=0.0))
 
     def _summands(self, view: LensView) -> Values:
         """(entries, 1 + F)."""

@@ -4,7 +4,9 @@ change.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
+from statistics import median
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +19,7 @@ from amgs_focus.gist_tree import LifetimeTree, Progress
 from amgs_focus.working_context import SINKS, Codes, WorkingContext
 
 CHUNK = 128  # positions computed at a time: the unit of progress and of cancelling
-SMOOTHING = 0.3  # weight of the newest measurement in the running estimates
+REMEMBERED = 9  # passes whose time per position is remembered; their median is the estimate
 
 
 class PerfClock(Protocol):
@@ -45,8 +47,9 @@ class PrefixReader:
         self._codes: Codes = np.empty(0, np.int64)
         self._generation = 0
         self._logits: torch.Tensor | None = None
-        self._single_ms = 0.0  # a pass over one position
-        self._each_ms = 0.0  # every further position of a pass
+        self._cold = True  # the first pass pages the weights in and says nothing about the next
+        self._singles: deque[float] = deque(maxlen=REMEMBERED)  # milliseconds of passes over one position
+        self._further: deque[float] = deque(maxlen=REMEMBERED)  # of every further position of a longer pass
 
     @property
     def cached(self) -> int:
@@ -61,7 +64,8 @@ class PrefixReader:
 
     def prices(self, context: WorkingContext) -> Prices:
         """What reading the context would cost, from what is cached and what was measured before."""
-        return Prices(context.used - self.dirty(context), self._single_ms, self._each_ms)
+        clean = context.used - self.dirty(context)
+        return Prices(clean, median(self._singles or (0.0,)), median(self._further or (0.0,)))
 
     def forget(self, tree: LifetimeTree, length: int) -> None:
         """Drop what depends on lifetime tokens from `length` on; call it before the lifetime is cut."""
@@ -91,7 +95,6 @@ class PrefixReader:
             self._crop(len(codes) - dirty)
             self._compute(codes, context, tree, progress)
         elapsed = (self._clock.perf() - began) * 1000
-        self._learn(dirty, elapsed)
         if self._logits is None or not bool(torch.isfinite(self._logits).all()):
             self._reset()
             raise FocusError(
@@ -110,6 +113,7 @@ class PrefixReader:
                 if progress is not None and total - first > CHUNK:
                     progress(start - first, total - first, "reading")
                 stop = min(total, start + CHUNK)
+                began = self._clock.perf()
                 rows = context.embeddings(tree, start, stop)  # (n, d)
                 try:
                     hidden = self._model.forward(rows[None], self._cache)  # (1, n, d)
@@ -117,6 +121,7 @@ class PrefixReader:
                     self._reset()
                     raise
                 self._codes = codes[:stop]
+                self._learn(stop - start, (self._clock.perf() - began) * 1000)
             self._logits = self._model.logits(hidden[0, -1:])[0].cpu()
 
     def _common(self, codes: Codes) -> int:
@@ -137,12 +142,11 @@ class PrefixReader:
         self._codes = np.empty(0, np.int64)
         self._logits = None
 
-    def _learn(self, dirty: int, elapsed: float) -> None:
-        """Update the running estimates of what a position costs."""
-        if dirty == 1:
-            old = self._single_ms or elapsed
-            self._single_ms = old + SMOOTHING * (elapsed - old)
-        elif dirty > 1:
-            each = max(0.0, elapsed - self._single_ms) / (dirty - 1)
-            old = self._each_ms or each
-            self._each_ms = old + SMOOTHING * (each - old)
+    def _learn(self, positions: int, elapsed: float) -> None:
+        """Take in what one pass of the model cost; the first one is left out."""
+        if self._cold:
+            self._cold = False
+        elif positions == 1:
+            self._singles.append(elapsed)
+        else:
+            self._further.append(max(0.0, elapsed - median(self._singles or (0.0,))) / (positions - 1))

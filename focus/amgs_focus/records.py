@@ -34,6 +34,9 @@ Reason = Literal[
     "stale_gist",
 ]
 
+LEAST_SHARE = 0.15
+"""Below this share of a question's words a block does not resemble it: so much is found in any text."""
+
 REASON_LETTERS: Mapping[Reason, str] = MappingProxyType(
     {
         "applied": "",
@@ -53,20 +56,25 @@ REASON_LETTERS: Mapping[Reason, str] = MappingProxyType(
 
 REASON_SENTENCES: Mapping[Reason, str] = MappingProxyType(
     {
-        "applied": "it was carried out",
+        "applied": "done",
         "below_threshold": "its score does not reach the threshold",
-        "cooldown": "the opposite was done to it too recently",
-        "budget": "the budget does not allow or does not need it",
-        "n_diff": "this pass had already used its actions",
-        "illegal_level": "there is no finer, or no coarser, level to go to",
+        "cooldown": "the opposite was done too recently",
+        "budget": "there is no room for it, or nothing needs the room it would free",
+        "n_diff": "this pass has used up its actions",
+        "illegal_level": "there is no finer or coarser level",
         "mixed_siblings": "its siblings are not all at the same level",
-        "protected_tail": "the most recent blocks always stay tokens",
+        "protected_tail": "the latest blocks always stay tokens",
         "parent_not_open": "a coarser gist stands in for it",
         "superseded": "another action or the operator decided otherwise",
         "stale_gist": "its gist was made by another version of the encoder",
     }
 )
-"""How each reason ends the sentence "not done, because …"."""
+"""How each reason ends the sentence "not done: …", where a decision says nothing more exact."""
+
+
+def with_sign(value: float) -> str:
+    """A score in words: two digits, always with its sign, and the minus that text has everywhere else."""
+    return f"{value:+.2f}".replace("-", "−")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -336,7 +344,8 @@ class EntryView:
     """One entry of the working context as a screen draws it.
 
     cost: positions it takes. residency: refocuses it has kept this level. last_action and reason: of the
-    latest decision that concerns it ("" before the first refocus). cooldown: refocuses for which the
+    latest decision that concerns it ("" before the first refocus). inherited: the score is that of the node it came
+    from, handed down when that was opened or closed, and no judgement of its own yet. cooldown: refocuses for which the
     opposite action stays masked. delta_nll: latest measurement of it, None when there is none. source: the
     block most of it came from.
     """
@@ -362,6 +371,7 @@ class EntryView:
     delta_nll: float | None = None
     delta_nll_error: float | None = None
     source: str | None = None
+    inherited: bool = False
 
     @property
     def node(self) -> NodeRef:
@@ -407,7 +417,9 @@ class FocusView:
     depth of the tree (highest level with a node). next_refocus_in: tokens to decode before the next refocus
     (0: the next step refocuses). dirty and predicted_ms: of the last refocus. history: bands after each of
     the last 24 refocuses, oldest first. decisions: of the last refocus. text: what was decoded since the
-    question. position: steps shown; head: steps known on this branch (equal when live).
+    question. question_share: share of the question's words, by how rare they are, in the block that holds most of
+    them; None while there is no question or none was looked for. position: steps shown; head: steps known on this
+    branch (equal when live).
     """
 
     model: str
@@ -442,6 +454,12 @@ class FocusView:
     branches: tuple[BranchView, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     sources: tuple[SpanSource, ...] = ()
+    question_share: float | None = None
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether nothing before the tail resembles the question by its words."""
+        return self.question_share is not None and self.question_share < LEAST_SHARE
 
     @property
     def live(self) -> bool:

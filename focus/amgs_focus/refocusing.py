@@ -41,6 +41,7 @@ def refocus(
     decisions: dict[tuple[NodeRef, Action], Decision] = {}
     scores: Mapping[NodeRef, float] = {}
     parts: dict[NodeRef, Parts] = {}
+    share = None
     passes = settings.refinement_passes
     if state.fresh:
         passes = settings.question_passes
@@ -49,6 +50,7 @@ def refocus(
         found = scorer.score(LensView(context, tree, state.question_tokens))
         _require_scores(found, context, scorer)
         parts |= _parts(found, context)
+        share = found.question_share
         allocation = allocate(context, found, tree, settings, allocator, prices)
         context, allocator, scores = allocation.context, allocation.state, allocation.scores
         prices = allocation.prices
@@ -103,6 +105,7 @@ def refocus(
         last=record,
         history=(*state.history, record.bands)[-settings.history :],
         swaps=(*state.swaps, record.swap_rate)[-settings.history :],
+        question_share=share,
     )
     return after, record
 

@@ -74,7 +74,7 @@ class FocusRuntime:
         self._trace = trace
         self._clock = clock
         if tree is None:
-            tree = LifetimeTree(model, gist or for_model(model.card), block_size=settings.block_size)
+            tree = LifetimeTree(model, gist or for_model(model), block_size=settings.block_size)
         self._tree = tree
         if self._tree.block_size != settings.block_size:
             raise FocusError(
@@ -358,7 +358,7 @@ class FocusRuntime:
         state, settings = self._state, self.settings
         known = state.context.lifetime
         if known == 0 or self._tree.length - known > settings.window:
-            return lay_out(self._tree, settings)
+            return lay_out(self._tree, settings, state.allocator.overrides)
         allocator = replace(state.allocator, headroom=0)
         grown = state.context.extended(self._tree.length)
         return make_room(grown, state.scores, self._tree, settings, allocator).context
@@ -389,6 +389,7 @@ class FocusRuntime:
             fresh=True,
             residency=residency,
             question=question,
+            question_share=None,
             question_tokens=tuple(self._model.encode(question)),
             answer=(),
             answering=bool(question),

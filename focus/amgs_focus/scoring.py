@@ -35,11 +35,13 @@ class Scores:
     """Signed utilities in [-1, 1], one a position without the sinks (N = W − 4), as `WorkingContext.pack`
     lays out.
 
-    Positive asks for more detail, negative for less. parts: named summands, each (N,).
+    Positive asks for more detail, negative for less. parts: named summands, each (N,). question_share: share of the
+    question's words in the block before the tail that holds most of them; None where no words were looked for.
     """
 
     values: Values
     parts: Mapping[str, Values]
+    question_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from amgs_focus.records import NodeRef
 from amgs_focus.scoring import LensView, Scores, Values, signed
 from amgs_focus.span_index import SpanIndex
 
@@ -56,4 +57,12 @@ class TailSimilarity:
         costs = [entry.cost for entry in entries]
         spread = {name: np.repeat(part, costs) for name, part in parts.items()}
         total: Values = np.sum(list(spread.values()), axis=0) if entries else np.zeros(0)
-        return Scores(np.clip(total, -1.0, 1.0), spread)
+        share = self._share_asked(view, [node for node, out in zip(nodes, settled, strict=True) if out])
+        return Scores(np.clip(total, -1.0, 1.0), spread, share)
+
+    def _share_asked(self, view: LensView, nodes: Sequence[NodeRef]) -> float | None:
+        """How much of the question alone the best block before the tail holds."""
+        if not view.question or self._index is None:
+            return None
+        asked = self._index.query(view.question, [1.0] * len(view.question))
+        return float(self._index.lexical(asked, nodes).max(initial=0.0))

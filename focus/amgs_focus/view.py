@@ -74,6 +74,7 @@ def snapshot(runtime: FocusRuntime) -> FocusView:
         branches=runtime.branches(),
         measurements=tuple(runtime.measurements.values()),
         sources=tree.spans(),
+        question_share=state.question_share,
     )
 
 
@@ -99,7 +100,7 @@ def explain(runtime: FocusRuntime, place: int) -> EntryExplanation:
         cooldown=shown.cooldown,
         tau_expand=state.allocator.thresholds.expand(settings),
         tau_collapse=state.allocator.thresholds.collapse(settings),
-        reason_text=_sentence(decision),
+        reason_text=_sentence(decision, state.allocator.refocus),
         would=_would(shown, decision, state, settings),
         measurement=runtime.measurements.get(entry.node),
         keeping=keeping_of(tree, entry.node),
@@ -157,6 +158,7 @@ def _entry_view(runtime: FocusRuntime, place: int, decisions: Decisions) -> Entr
         delta_nll=measured.gain if measured else None,
         delta_nll_error=measured.error if measured else None,
         source=_main_source(entry, tree),
+        inherited=entry.node in state.scores and entry.node not in state.parts,
     )
 
 
@@ -206,13 +208,16 @@ def _legality(shown: EntryView) -> Legality:
     return "collapsible" if shown.collapsible else "static"
 
 
-def _sentence(decision: Decision | None) -> str:
+def _sentence(decision: Decision | None, refocuses: int) -> str:
     if decision is None:
-        return "No refocus has looked at it yet."
+        so_far = "it came after the last refocus" if refocuses else "no refocus so far"
+        return f"Not scored yet ({so_far})."
     done = "expanded" if decision.kind == "expand" else "collapsed"
     if decision.applied:
         why = f": {decision.detail}" if decision.detail else f", rank {decision.rank} of {decision.of}"
         return f"{done.capitalize()}{why}."
+    if decision.reason == "below_threshold" and decision.detail:
+        return f"Not {done}: {decision.detail}."
     detail = f" ({decision.detail})" if decision.detail else ""
     return f"Not {done}: {REASON_SENTENCES[decision.reason]}{detail}."
 
@@ -222,7 +227,7 @@ def _would(shown: EntryView, decision: Decision | None, state: FocusState, setti
     if shown.protected:
         end = (shown.index + 1) * settings.block_size
         waits = end + settings.tail_blocks * settings.block_size - state.context.lifetime
-        return f"It leaves the tail after {waits} more tokens."
+        return f"Leaves the protected tail in {waits} tokens."
     steps = []
     if shown.cooldown:
         steps.append(f"cooldown {shown.cooldown}")
@@ -242,5 +247,10 @@ def _would(shown: EntryView, decision: Decision | None, state: FocusState, setti
         if shown.expandable and not shown.forbidden:
             steps.append(f"would expand above +{state.allocator.thresholds.expand(settings):.2f}")
         if shown.collapsible and not shown.pinned:
-            steps.append(f"would collapse below −{state.allocator.thresholds.collapse(settings):.2f}")
-    return (" · ".join(steps) or "nothing: it has no finer and no coarser level").capitalize() + "."
+            whose = "once its group averages" if shown.level else "below"
+            under = " less than" if shown.level else ""
+            steps.append(
+                f"would collapse {whose}{under} −{state.allocator.thresholds.collapse(settings):.2f}"
+            )
+    told = " · ".join(steps) or "nothing would: it has no finer and no coarser level"
+    return f"{told[0].upper()}{told[1:]}."

@@ -22,9 +22,15 @@ UNFIT = {
 
 
 def write_model(
-    folder: Path, kind: str = "Llama", *, specials: tuple[str, ...] = CHAT, positions: int = 512
+    folder: Path,
+    kind: str = "Llama",
+    *,
+    specials: tuple[str, ...] = CHAT,
+    positions: int = 512,
+    template: str = "",
+    seed: int = 0,
 ) -> Path:
-    """A random model of width 16 over bytes."""
+    """A random model of width 16 over bytes. template: of its tokenizer, for conversations."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast as FastTokenizer
 
@@ -35,12 +41,13 @@ def write_model(
     tokenizer = FastTokenizer(tokenizer_object=bytewise)  # type: ignore[no-untyped-call]
     tokenizer.add_special_tokens({"additional_special_tokens": list(specials)})
     tokenizer.eos_token = specials[-1]
-    _random(kind, positions, len(tokenizer), int(tokenizer.eos_token_id)).save_pretrained(folder)
+    tokenizer.chat_template = template or None
+    _random(kind, positions, len(tokenizer), int(tokenizer.eos_token_id), seed).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
-def _random(kind: str, positions: int, vocabulary: int, end: int) -> Any:
+def _random(kind: str, positions: int, vocabulary: int, end: int, seed: int = 0) -> Any:
     import transformers
 
     sizes: dict[str, Any] = {
@@ -69,5 +76,5 @@ def _random(kind: str, positions: int, vocabulary: int, end: int) -> Any:
     }
     config = getattr(transformers, f"{kind}Config")(**sizes, **own.get(kind, {}))
     name = head.get(kind, "CausalLM")
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     return getattr(transformers, f"{kind}{name}" if kind == "GPT2" else f"{kind}For{name}")(config)

@@ -508,7 +508,7 @@ def test_adaptive_thresholds_lean_away_from_a_full_window_and_say_so() -> None:
     refused = decision(run({L3: 0.25}, settings=settings, state=state), L3, "expand")
     assert (refused.reason, refused.detail) == (
         "below_threshold",
-        "τ is +0.30, from 0.20 as the window was full",
+        "its score +0.25 is not above τ = +0.30, from 0.20 as the window was full",
     )
 
 

@@ -165,7 +165,7 @@ def test_a_damaged_missing_or_foreign_checkpoint_is_named(tmp_path: Path) -> Non
 
 
 def test_a_model_without_a_trained_net_gets_pointer_gists() -> None:
-    encoder = for_model(TinyModel(seed=7).card, slots=2)
+    encoder = for_model(TinyModel(seed=7), slots=2)
     assert isinstance(encoder, PointerEncoder)
     assert (encoder.slots, encoder.version) == (2, 0)
 
@@ -399,7 +399,7 @@ def test_the_shipped_net_beats_its_pointer_on_code_it_never_saw() -> None:
     from amgs_focus import pretrained
 
     model = pretrained.load(precision="fp32")
-    encoder = for_model(model.card)
+    encoder = for_model(model)
     assert isinstance(encoder, GistNetEncoder)
     assert sum(file.stat().st_size for file in SHIPPED.glob("*.safetensors")) < 40e6
     tokens = model.encode(Path(email.message.__file__).read_text(encoding="utf-8"))

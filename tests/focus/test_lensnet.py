@@ -204,9 +204,9 @@ def test_what_is_no_lens_is_refused(tmp_path: Path) -> None:
 
 def test_the_setting_names_the_lens(tmp_path: Path) -> None:
     path = saved(tmp_path)
-    assert for_model(MODEL.card, str(path)).name == "small"
-    assert for_model(MODEL.card, "tail-similarity").name == "tail-similarity"
-    assert for_model(MODEL.card).name == TailSimilarity.name  # none ships for the tiny model
+    assert for_model(MODEL, str(path)).name == "small"
+    assert for_model(MODEL, "tail-similarity").name == "tail-similarity"
+    assert for_model(MODEL).name == TailSimilarity.name  # none ships for the tiny model
 
 
 def test_a_runtime_decodes_with_a_lens_and_its_trace_names_it() -> None:

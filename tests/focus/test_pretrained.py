@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from amgs_focus import pretrained
+from amgs_focus import gistnet, lens_checkpoint, pretrained
 from amgs_focus.base_model import BaseModel
+from amgs_focus.embedding_match import entry_of, reads
 from amgs_focus.errors import BudgetError, ModelMismatchError, ModelMissingError
 from amgs_focus.gist_tree import Segment
 from amgs_focus.gistnet import PointerEncoder
@@ -53,6 +55,63 @@ def test_a_plain_model_has_four_sinks_too(tmp_path: Path) -> None:
     assert plain.sinks() == plain.sinks()
     assert plain.turn("Who?").endswith("Answer:")
     assert plain.stops == frozenset(plain.encode("</s>"))
+
+
+LLAMA_LIKE = (
+    "{{ '<s>' }}{% for m in messages %}"
+    "{{ '<|head|>' + m['role'] + '<|body|>' + m['content'] + '<|over|>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|head|>assistant<|body|>' }}{% endif %}"
+)
+
+
+def test_a_question_is_asked_with_the_model_s_own_template(tmp_path: Path) -> None:
+    specials = ("<s>", "<|head|>", "<|body|>", "<|over|>", "</s>")
+    folder = write_model(tmp_path, specials=specials, template=LLAMA_LIKE)
+    own = pretrained.load(str(folder), precision="fp32")
+    assert own.turn("Who?") == "\n\nWho?<|over|><|head|>assistant<|body|>"
+    assert own.reopen(ended=False) == "<|over|><|head|>user<|body|>"
+    assert own.reopen(ended=True) == "<|head|>user<|body|>"
+    assert own.encode("<|over|>")[0] in own.stops
+    sinks = own.sinks()
+    assert len(sinks) == 4 and own.decode(sinks[:1]) == "<s>" and own.decode(sinks).endswith("<|body|>")
+
+
+def test_a_template_that_cannot_be_used_is_passed_over(tmp_path: Path) -> None:
+    broken = write_model(tmp_path, specials=("</s>",), template="{{ raise_exception('tools only') }}")
+    assert pretrained.load(str(broken), precision="fp32").turn("Who?").endswith("Answer:")
+
+
+def test_a_hub_snapshot_is_called_by_its_name_and_not_by_its_revision(tmp_path: Path) -> None:
+    folder = tmp_path / "models--Owner--Small-Model" / "snapshots" / "0a1b2c"
+    folder.mkdir(parents=True)
+    assert pretrained.load(str(write_model(folder)), precision="fp32").card.name == "Owner/Small-Model"
+
+
+def test_a_model_is_known_by_its_embeddings_under_any_name(tmp_path: Path) -> None:
+    first = pretrained.load(str(write_model(tmp_path / "original")), precision="fp32")
+    known = tmp_path / "known.json"
+    known.write_text(json.dumps({"Original-7B": entry_of(first)}))
+    same = pretrained.load(str(write_model(tmp_path / "copy")), precision="bf16")
+    assert reads(same, "Original-7B", known) and not reads(same, "Other-7B", known)
+    other = write_model(tmp_path / "other", seed=1)
+    assert not reads(pretrained.load(str(other), precision="fp32"), "Original-7B", known)
+    assert not reads(
+        pretrained.load(str(write_model(tmp_path / "gpt", "GPT2")), precision="fp32"), "Original-7B", known
+    )
+
+
+@pytest.mark.real
+def test_the_packaged_model_under_another_name_has_the_gists_and_the_lens_that_were_trained_for_it(
+    tmp_path: Path,
+) -> None:
+    pretrained.load(precision="bf16", cache=tmp_path)
+    (copy,) = tmp_path.iterdir()
+    renamed = copy.rename(tmp_path / "0a1b2c3d4e5f")
+    model = pretrained.load(str(renamed), precision="bf16")
+    assert model.card.name == "0a1b2c3d4e5f"
+    assert gistnet.for_model(model).name == "gistnet-smollm2-135m"
+    assert lens_checkpoint.for_model(model).name == "lensnet-smollm2-135m"
+    assert model.turn("Who?") == "\n\nWho?<|im_end|>\n<|im_start|>assistant\n"
 
 
 def test_the_cached_forward_equals_the_whole_one_and_survives_a_crop(model: BaseModel) -> None:

@@ -15,14 +15,25 @@ from amgs_focus.base_model import KVCache
 from amgs_focus.errors import BudgetError, FocusError
 from amgs_focus.gist_tree import Segment
 from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.layout import lay_out
 from amgs_focus.prefix import PrefixReader
 from amgs_focus.records import NodeRef, StepRecord
 from amgs_focus.runtime import FocusRuntime
 from amgs_focus.scoring import LensView, Scores
+from amgs_focus.settings import FocusSettings
 from amgs_focus.tail_similarity import TailSimilarity
 from amgs_focus.tiny import END, TinyModel
 from amgs_focus.working_context import SINKS
-from tests.focus.focus_world import MODEL, SMALL, StillClock, TickingClock, Told, notes, small_runtime
+from tests.focus.focus_world import (
+    MODEL,
+    SMALL,
+    StillClock,
+    TickingClock,
+    Told,
+    notes,
+    small_runtime,
+    small_tree,
+)
 
 TEXTS = ["", "a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "λ"]
 
@@ -389,6 +400,53 @@ def test_predictions_come_from_what_was_measured_and_a_still_clock_gives_zero() 
     still = asked()
     assert all(record.milliseconds == 0 for record in still.decode(6))
     assert still.snapshot().predicted_ms == 0
+
+
+def test_a_cold_first_pass_and_a_single_slow_one_do_not_move_the_estimate() -> None:
+    runtime = asked()
+    clock = StillClock()
+    reader = PrefixReader(MODEL, clock)
+    context = runtime.context
+    reader._learn(100, 41_000.0)  # the first pass pages the model in
+    assert reader.prices(context).milliseconds(32) == 0
+    for elapsed in (100.0, 110.0, 9_000.0, 105.0, 95.0):
+        reader._learn(51, elapsed)
+    assert reader.prices(context).milliseconds(51) == pytest.approx(2.1 * 50)
+
+
+def test_a_pin_outlives_a_new_layout() -> None:
+    runtime = asked()
+    node = next(entry.node for entry in runtime.context.entries() if entry.level == 1)
+    runtime.override(node, "expand")
+    runtime.refocus()
+    tokens = NodeRef(0, node.index)
+    assert runtime.context.position(tokens) is not None
+    runtime.override(tokens, "pin")
+    letters = "much more text than the window holds; " * 3
+    assert len(letters) > runtime.settings.window
+    runtime.ingest([Segment(letters)])
+    assert runtime.context.position(tokens) is not None
+    runtime.decode(12)
+    assert runtime.context.position(tokens) is not None
+    entry = runtime.snapshot().entries[runtime.context.position(tokens) or 0]
+    assert entry.pinned and entry.level == 0
+
+
+def test_what_was_forbidden_stays_closed_in_a_new_layout() -> None:
+    tree = small_tree(40)
+    roomy = FocusSettings(block_size=4, window=64, cadence=4, tail_blocks=1)
+    free = lay_out(tree, roomy)
+    assert free.position(NodeRef(0, 3)) is not None
+    held = lay_out(tree, roomy, {NodeRef(1, 3): "forbid"})
+    assert held.position(NodeRef(1, 3)) is not None
+
+
+def test_a_pin_gives_way_where_the_window_cannot_hold_it() -> None:
+    tree = small_tree(4000)
+    tight = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2)
+    plain, pinned = lay_out(tree, tight), lay_out(tree, tight, {NodeRef(0, 1): "pin", NodeRef(0, 400): "pin"})
+    pinned.check()
+    assert pinned.free >= tight.cadence and plain.free >= tight.cadence
 
 
 def test_gists_made_anew_are_read_anew() -> None:

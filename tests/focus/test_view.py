@@ -103,15 +103,66 @@ def test_why_an_expansion_was_applied_and_what_would_reverse_it() -> None:
 
 def test_why_not_says_how_far_off_it_is() -> None:
     runtime = running(Told(default=0.1))
-    assert runtime.why(0).reason_text == "No refocus has looked at it yet."
+    assert runtime.why(0).reason_text == "Not scored yet (no refocus so far)."
     runtime.step()
     told = runtime.why(latest_gist(runtime))
-    assert told.reason_text == "Not expanded: its score does not reach the threshold (τ is +0.20)."
+    assert told.reason_text == "Not expanded: its score +0.10 is not above τ = +0.20."
     assert "would expand above +0.20" in told.would.lower()
     last = runtime.why(len(runtime.context.entries()) - 1)
     assert last.entry.protected
     assert last.legality == "static"
-    assert last.would.startswith("It leaves the tail after")
+    assert last.would.startswith("Leaves the protected tail in")
+
+
+def test_a_group_is_held_against_the_threshold_by_its_mean_and_every_minus_is_one_sign() -> None:
+    scorer = Told(default=0.9)
+    runtime = running(scorer, ROOMY)
+    runtime.refocus()
+    first = next(
+        one
+        for one in runtime.context.entries()
+        if one.level == 1
+        and one.index % 4 == 0
+        and all(runtime.context.position(NodeRef(1, one.index + more)) is not None for more in range(4))
+    )
+    scorer.scores, scorer.default = {first.node: -0.7}, 0.05
+    runtime.refocus()
+    told = runtime.why(first.node)
+    assert told.score == -0.7
+    assert told.decision is not None and told.decision.score == pytest.approx((-0.7 + 3 * 0.05) / 4)
+    assert told.reason_text == (
+        "Not collapsed: the 4 spans of its group average −0.14, and a collapse needs less than −0.20."
+    )
+    assert "would collapse once its group averages less than −0.20" in told.would
+    assert "-" not in told.reason_text + told.would
+
+
+def test_a_score_that_was_handed_down_is_told_from_one_that_was_given() -> None:
+    once = ROOMY.model_copy(update={"question_passes": 1})
+    runtime = running(Told(default=0.9), once)
+    assert not any(entry.inherited for entry in runtime.snapshot().entries)
+    refocus = runtime.refocus()
+    opened = [one.node for one in refocus.applied if one.kind == "expand"]
+    children = {entry.node for entry in runtime.snapshot().entries if entry.inherited}
+    assert opened and children
+    assert all(entry.score == 0.9 for entry in runtime.snapshot().entries if entry.inherited)
+    runtime.refocus()
+    kept = {entry.node for entry in runtime.snapshot().entries if not entry.inherited}
+    assert children & kept
+
+
+def test_a_question_in_words_that_no_block_has_says_so() -> None:
+    runtime = small_runtime(None, SMALL)
+    runtime.ingest([Segment("abcd" * 40)])
+    assert runtime.snapshot().question_share is None
+    runtime.question("xyzw")
+    runtime.step()
+    assert runtime.snapshot().unanswered
+    runtime.question("abcd")
+    runtime.step()
+    assert not runtime.snapshot().unanswered
+    runtime.back(2)
+    assert runtime.snapshot().question_share is None
 
 
 def test_it_leaves_the_tail_when_it_was_said_to() -> None:
@@ -119,7 +170,7 @@ def test_it_leaves_the_tail_when_it_was_said_to() -> None:
     runtime.step()
     place = len(runtime.context.entries()) - 1
     node = runtime.context.entries()[place].node
-    waits = int(runtime.why(place).would.split("after ")[1].split(" ")[0])
+    waits = int(runtime.why(place).would.split(" in ")[1].split(" ")[0])
     runtime.decode(waits - 1)
     assert runtime.why(node).entry.protected
     runtime.step()
@@ -135,7 +186,7 @@ def test_why_a_full_window_refused() -> None:
         if held.decision and held.decision.reason == "budget"
     )
     assert "more positions free" in told.would
-    assert told.reason_text.startswith("Not expanded: the budget")
+    assert told.reason_text.startswith("Not expanded: there is no room for it")
 
 
 def test_the_operator_s_word_is_shown() -> None:

@@ -182,7 +182,7 @@ def _begin(
 def starting_net(config: RunConfig, model: BaseModel) -> GistNet:
     """The net for tokens that `gistnet.start` names. Raises CheckpointError when there is none."""
     told = config.gistnet.start
-    encoder = for_model(model.card) if told == "shipped" else starting_gists(config, model)
+    encoder = for_model(model) if told == "shipped" else starting_gists(config, model)
     if not isinstance(encoder, GistNetEncoder):
         raise CheckpointError(
             f"No gists ship for {model.card.name}.", way_out="Leave gistnet.start out to begin anew."
@@ -193,7 +193,7 @@ def starting_net(config: RunConfig, model: BaseModel) -> GistNet:
 def starting_gists(config: RunConfig, model: BaseModel) -> GistEncoder:
     """The gists that `gistnet.start` names; where it names none, those that ship for the model."""
     if config.gistnet.start in ("", "shipped"):
-        return for_model(model.card, config.gistnet.slots)
+        return for_model(model, config.gistnet.slots)
     return load_checkpoint(Path(config.gistnet.start), width=model.card.width)
 
 

@@ -126,7 +126,7 @@ class _JointRun:
         self._corpus = open_corpus(config.data, self._model, progress)
         self._trio = Trio(
             starting_gists(config, self._model),
-            lens_checkpoint.for_model(self._model.card, config.focus.lens),
+            lens_checkpoint.for_model(self._model, config.focus.lens),
         )
         self._record = RunRecord.open(config.out, config, self._model.card, schedule.kind)
         self._judge, self._stopper = (self._exam(half) for half in (1, 0))

@@ -271,6 +271,22 @@ class Workstation(Desk, inherit_bindings=False):
         words = f"`{running.title}` still runs. Leaving stops it; what is not finished is not kept."
         self.push_screen(Confirm("Leave now?", words), lambda yes: self.exit() if yes else None)
 
+    @property
+    def keeps(self) -> bool:
+        """Whether the store lies on the disk, and with it the trace of the working context."""
+        return self._store_name != ":memory:"
+
+    def what_is_kept(self) -> str:
+        """What the next start can go on with, for the terminal that the operator comes back to."""
+        view = self.lifetime
+        if view is None or not self.keeps:
+            return ""
+        branches = f", {len(view.branches)} branches" if len(view.branches) > 1 else ""
+        return (
+            f"The working context is kept ({view.head:,} tokens{branches}): "
+            "`r` in pane 6, or `focus resume`, continues it."
+        )
+
 
 def run(open_session: Callable[[], Any], **options: Any) -> int:
     """Run the workstation until the operator leaves; gives the exit code.
@@ -285,4 +301,6 @@ def run(open_session: Callable[[], Any], **options: Any) -> int:
             if not app.engine.close(timeout=PATIENCE_AT_THE_DOOR):
                 sys.stderr.write("amgs: stopping what still runs …\n")
                 app.engine.close()
+    if words := app.what_is_kept():
+        sys.stderr.write(f"{words}\n")
     return app.return_code or 0

@@ -118,11 +118,12 @@ def focus_runtime(
     *,
     gist: GistEncoder | None = None,
     tree: LifetimeTree | None = None,
+    kept: Path | None = None,
 ) -> tuple[FocusRuntime, TraceWriter]:
     """An empty focus engine over the model, with the gists and the scorer that ship for it.
 
-    gist: other gists. tree: a lifetime to go on with, which has its own gists. trace: the file its events are written
-    to as they happen, None to keep them in memory; the caller closes the writer. Raises TraceError.
+    gist: other gists. tree: a lifetime to go on with, which has its own gists; kept: its folder. trace: the file its
+    events are written to as they happen, None to keep them in memory; the caller closes the writer. Raises TraceError.
     """
     from amgs_focus import gistnet, lens_checkpoint
     from amgs_focus.bridges import BridgedScorer
@@ -133,7 +134,7 @@ def focus_runtime(
     chosen = settings.model_copy(update={"seed": seed})
     scorer = BridgedScorer(lens_checkpoint.for_model(model, chosen.lens))
     silent = FocusRuntime(model, gist or gistnet.for_model(model), scorer, chosen, clock=clock, tree=tree)
-    writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat()))
+    writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat(), kept=str(kept or "")))
     told = FocusRuntime(model, silent.tree.gist, scorer, chosen, writer, clock=clock, tree=silent.tree)
     return told, writer
 

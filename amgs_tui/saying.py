@@ -11,16 +11,15 @@ from rich.console import Group
 from rich.text import Text
 
 from amgs.model import Outcome
-from amgs_focus.records import EntryExplanation
 from amgs_tui.headless.sheet import to_table
 from amgs_tui.headless.tables import table_of
 from amgs_tui.pictures.block import block, content_lines
-from amgs_tui.verbs.results import BlockDetail, HelpList, Opened, Stepped, ThemeSet, VerbHelp
+from amgs_tui.saying_of_focus import said as said_of_focus
+from amgs_tui.verbs.results import BlockDetail, HelpList, ThemeSet, VerbHelp
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from amgs_focus.records import Refocus
     from amgs_tui.pictures.canvas import Canvas
 
 MOST_LINES = 2000
@@ -32,35 +31,14 @@ SHORT_HELP = 6
 
 def say(result: Any) -> str:
     """What came of an action, in a few words."""
-    if isinstance(result, Opened):
-        view = result.view
-        return f"{result.source} is open: {view.lifetime:,} tokens held in {view.used:,} of {view.window:,}"
-    if isinstance(result, Stepped):
-        return _stepped(result)
+    if (of_focus := said_of_focus(result)) is not None:
+        return of_focus
     if isinstance(result, Outcome):
         verdict = "useful" if result.actual else "useless"
         return f"Noted as {verdict}: the forecast was {result.predicted:.2f}, its Brier score {result.brier or 0:.2f}"
     if isinstance(result, ThemeSet):
         return f"Theme {result.name}"
-    if isinstance(result, EntryExplanation):
-        return f"Entry {result.entry.position}: {result.reason_text}"
     return table_of(result).title
-
-
-def _stepped(result: Stepped) -> str:
-    """How many tokens were decoded and what the refocuses among them did."""
-    made = [record.refocus for record in result.records if record.refocus is not None]
-    made += [result.refocus] if result.refocus is not None else []
-    count = len(result.records)
-    parts = ["1 token" if count == 1 else f"{count} tokens"] if count else []
-    parts += [_refocused(made[-1])] if made else []
-    return " · ".join(parts)
-
-
-def _refocused(made: Refocus) -> str:
-    expanded = sum(each.kind == "expand" for each in made.applied)
-    collapsed = len(made.applied) - expanded
-    return f"refocus {made.number}: {expanded} expanded, {collapsed} collapsed, swap {made.swap_rate:.2f}"
 
 
 def page(result: Any, canvas: Canvas, now: datetime) -> RenderableType:

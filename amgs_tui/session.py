@@ -27,12 +27,16 @@ if TYPE_CHECKING:
     from amgs.memory import Memory
     from amgs.model import Block, Frame, Progress, SearchResult
     from amgs_focus.base_model import BaseModel
+    from amgs_focus.gist_tree import LifetimeTree
+    from amgs_focus.gistnet import GistEncoder
     from amgs_focus.records import FocusView
     from amgs_focus.runtime import FocusRuntime
+    from amgs_focus.settings import FocusSettings
     from amgs_focus.trace import Trace, TraceWriter
     from amgs_tui.settings import PathSettings, WorkstationSettings
     from amgs_tui.themes import Palette
     from amgs_tui.verbs.registry import Call
+    from amgs_tui.verbs.results import LastRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +285,7 @@ class Session:
         (CtxError) for one that is damaged, in use, or was made with another model.
         """
         from amgs_focus.gist_tree import LifetimeTree
-        from amgs_tui.models import focus_runtime, gist_encoder
+        from amgs_tui.models import gist_encoder
 
         model = self.load_model(progress)
         gist = gist_encoder(model, self.settings.model)
@@ -291,18 +295,96 @@ class Session:
                 self._let_go()  # it holds the folder that is opened anew
                 self._focus = None
             tree = LifetimeTree.open(folder, model, gist, block_size=self.settings.focus.block_size)
+
+        def fill(runtime: FocusRuntime) -> None:
+            if segments:
+                runtime.ingest(segments, progress)
+            if question:
+                runtime.question(question, progress)
+
+        return self._begin_focus(self.settings.focus, self.seed, fill, gist, tree, folder)
+
+    def last_run(self) -> LastRun:
+        """What a session before this one left in the trace; nothing while a context is open, which has the trace."""
+        from amgs_focus.lineage import summary
+        from amgs_tui.verbs.results import LastRun
+
+        told = None if self._focus is not None else self._left()
+        if told is None:
+            return LastRun(str(self.trace_path or ""), None)
+        return LastRun(str(self.trace_path), summary(told, str(self.trace_path)), told.header.kept)
+
+    def resume_focus(self, progress: Progress | None = None) -> tuple[str, int]:
+        """Go on with what a session before left: the trace's path, and the steps that were done again.
+
+        Raises UsageError where nothing was left or something is open already, TraceError where the model, the gists
+        or the lens are others now.
+        """
+        from amgs_focus.replay import replay
+        from amgs_focus.settings import FocusSettings
+        from amgs_tui.models import gist_encoder
+
+        if self._focus is not None:
+            raise UsageError(
+                "A working context is open already.",
+                way_out="Resume in a new session, before anything is opened.",
+            )
+        told = self._left()
+        if told is None:
+            raise UsageError(
+                "There is no earlier working context to resume.",
+                title="Nothing to resume",
+                way_out="Open one: `frame assemble SESSION`, then `frame open`; or `focus open FILE`.",
+            )
+        path = str(self.trace_path)
+        if told.header.kept:
+            return path, self.open_focus((), "", progress, folder=Path(told.header.kept)).state.step
+        settings = FocusSettings.model_validate(dict(told.header.settings))
+        gist = gist_encoder(self.load_model(progress), self.settings.model)
+        steps = 0
+
+        def fill(runtime: FocusRuntime) -> None:
+            nonlocal steps
+            steps = replay(told, runtime, progress)
+
+        self._begin_focus(settings, settings.seed, fill, gist, None, None)
+        return path, steps
+
+    def _left(self) -> Trace | None:
+        """The trace beside the store, if it holds anything that can be gone on with."""
+        from amgs_focus.errors import FocusError
+        from amgs_focus.trace import read
+
+        path = self.trace_path
+        if path is None or not path.is_file():
+            return None
+        try:
+            told = read(path, allow_incomplete=True)
+        except FocusError:
+            return None
+        return told if told.events or told.header.kept else None
+
+    def _begin_focus(
+        self,
+        settings: FocusSettings,
+        seed: int,
+        fill: Callable[[FocusRuntime], None],
+        gist: GistEncoder,
+        tree: LifetimeTree | None,
+        folder: Path | None,
+    ) -> FocusRuntime:
+        """A new focus engine in the place of the one before, once `fill` has put its lifetime into it."""
+        from amgs_tui.models import focus_runtime
+
         path = self.trace_path
         # Under another name until the new context stands: a cancelled opening leaves the old trace alone.
         fresh = None if path is None else path.with_name(f"{path.name}.new")
         writer = None
         try:
             runtime, writer = focus_runtime(
-                model, self.settings.focus, self.seed, self.clock, fresh, gist=gist, tree=tree
+                self.load_model(), settings, seed, self.clock, fresh, gist=gist, tree=tree, kept=folder
             )
-            if segments:
-                runtime.ingest(segments, progress)
-            if question:
-                runtime.question(question, progress)
+            fill(runtime)
         except BaseException:
             if writer is not None:
                 writer.close()
@@ -421,10 +503,13 @@ class Session:
         return self.memory.block(self.listed[int(number) - 1])
 
     def _nothing_open(self) -> UsageError:
+        left = self._left() is not None
         return UsageError(
-            "There is no lifetime context yet.",
+            "No working context is open in this session.",
             title="Nothing is open",
-            way_out="Assemble a frame and open it: `frame assemble SESSION`, then `frame open`.",
+            way_out=("`focus resume` continues the last one. " if left else "")
+            + "Open one with `frame open` or `focus open FILE`. One command at a time on the command line keeps none "
+            "open: use `amgs shell`, a script (`amgs run FILE`), or a folder (`focus open --lifetime DIR`).",
         )
 
     def _let_go(self) -> None:

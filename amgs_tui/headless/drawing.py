@@ -306,6 +306,9 @@ _PICTURES: tuple[tuple[type, Draw], ...] = (
     (learned.Calibrated, _calibrated),
     (model.Outcome, _outcome),
     (records.FocusView, _view),
+    (results.LastRun, lambda session, _, canvas: _view(session, session.focus_view, canvas)),
+    (results.Resumed, lambda session, result, canvas: _view(session, result.view, canvas)),
+    (results.Moved, lambda session, result, canvas: _view(session, result.view, canvas)),
     (records.EntryExplanation, _why),
     (records.TokenSpan, _tokens),
 )

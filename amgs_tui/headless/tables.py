@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from amgs_focus import records
@@ -18,6 +20,7 @@ from amgs_tui.headless import (
 from amgs_tui.headless.sheet import Sheet, facts, sheet
 from amgs_tui.headless.tables_of_lifetime import kept_rows
 from amgs_tui.headless.tables_of_memory import table_of
+from amgs_tui.saying_of_focus import NOTHING_ALIKE, UNTRAINED
 from amgs_tui.sifting import said
 from amgs_tui.verbs import results
 
@@ -34,17 +37,52 @@ _ENTRIES_SHOWN = 40
 
 @table_of.register
 def _(result: records.FocusView) -> Sheet:
+    where = [span.start for span in result.sources]
+
+    def origin(entry: records.EntryView) -> str | None:
+        """The block that an entry came from, else the file or whatever its first tokens came from."""
+        at = bisect_right(where, entry.start) - 1
+        named = result.sources[at] if 0 <= at < len(where) else None
+        return entry.source or (None if named is None else named.label or named.kind)
+
     rows = [
-        (e.position, f"L{e.level}", e.start, e.end, e.cost, e.score, e.last_action, e.reason, e.source)
+        (e.position, f"L{e.level}", e.start, e.end, e.cost, e.score, e.last_action, e.reason, origin(e))
         for e in result.entries
     ]
     title = (
-        f"{result.model}: {result.lifetime:,}-token lifetime in {result.used:,} of {result.window:,} slots;"
-        f" step {result.step:,}, {result.refocuses} refocuses, swap {result.swap_rate:.2f}"
+        f"{result.branch}: {result.lifetime:,}-token lifetime held in {result.used:,} of {result.window:,} slots"
+        f" ({result.model}); step {result.step:,}, {result.refocuses} refocuses, swap {result.swap_rate:.2f}"
     )
     columns = "#:n lod start:n end:n cost:n score:score last reason source:id"
-    made = sheet(title, columns, rows, (f"“{result.text}”" if result.text else "",))
-    return replace(made, digest=made.rows[:_ENTRIES_SHOWN])
+    notes = (
+        f"“{result.text}”" if result.text else "",
+        f"! {NOTHING_ALIKE}." if result.unanswered else "",
+    )
+    made = sheet(title, columns, rows, notes)
+    return replace(made, digest=sheet("", columns, _judgements(result, rows)).rows[:_ENTRIES_SHOWN])
+
+
+def _judgements(view: records.FocusView, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The rows with neighbours that share a score handed down to them as one: it was one judgement."""
+    told: list[tuple[Any, ...]] = []
+    for _, run in groupby(
+        zip(view.entries, rows, strict=True),
+        key=lambda pair: (pair[0].level, pair[0].score) if pair[0].inherited else pair[0].position,
+    ):
+        group = list(run)
+        (first, row), (last, _) = group[0], group[-1]
+        if len(group) > 1:
+            cost = sum(entry.cost for entry, _ in group)
+            row = (
+                f"{first.position}–{last.position}",
+                f"{len(group)} × L{first.level}",
+                first.start,
+                last.end,
+                cost,
+                *row[5:],
+            )
+        told.append(row)
+    return told
 
 
 @table_of.register
@@ -69,7 +107,10 @@ def _(result: results.Opened) -> Sheet:
         ("model", f"{view.model} {view.precision}"),
         ("gist / scorer", f"{view.gist} / {view.scorer}"),
     ]
-    return facts("Opened", pairs)
+    warning = (
+        f"! {UNTRAINED}: spans are held by pointer gists, which lose nearly everything but their last token."
+    )
+    return facts("Opened", pairs, (warning,) if view.untrained else ())
 
 
 @table_of.register
@@ -91,6 +132,8 @@ def _(result: results.Stepped) -> Sheet:
         decided = result.refocus
         proposed = f"{len(decided.applied)} of {len(decided.decisions)} proposals applied"
         notes.insert(0, f"Refocus {decided.number}: {proposed}, swap {decided.swap_rate:.2f}")
+    if view.unanswered:
+        notes.insert(0, f"! {NOTHING_ALIKE}.")
     return sheet(title, "step:n token nll:score used:n dirty:n time:ms refocus*", rows, notes)
 
 
@@ -101,11 +144,16 @@ def _(result: records.EntryExplanation) -> Sheet:
         ("entry", f"#{entry.position}, {entry.node}, tokens {entry.start:,} to {entry.end:,}"),
         ("text", result.text),
         ("from", ", ".join(dict.fromkeys(s.label or s.source or s.kind for s in result.sources))),
-        ("score", f"{result.score:+.3f}"),
+        (
+            "score",
+            f"{result.score:+.3f}" + (" (handed down, not scored by itself yet)" if entry.inherited else ""),
+        ),
         *((f"  {name}", f"{value:+.3f}") for name, value in result.parts),
         (
             "decision",
-            "none" if decision is None else f"{decision.kind} {decision.node}: {result.reason_text}",
+            result.reason_text
+            if decision is None
+            else f"{decision.kind} {decision.node}: {result.reason_text}",
         ),
         ("legal", result.legality),
         ("expand / collapse", f"{result.expand_cost} / {result.collapse_cost} tokens"),

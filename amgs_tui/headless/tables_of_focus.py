@@ -6,6 +6,7 @@ from amgs_focus.lineage import TraceDiff, TraceSummary
 from amgs_focus.telemetry import Telemetry
 from amgs_tui.headless.sheet import Sheet, facts, sheet
 from amgs_tui.headless.tables_of_memory import table_of
+from amgs_tui.saying_of_focus import said
 from amgs_tui.verbs import results
 
 _TEXT = 240
@@ -14,19 +15,57 @@ _TEXT = 240
 
 @table_of.register
 def _(result: results.Steered) -> Sheet:
-    said = f"{result.word} {result.node}"
     heard = "at the next refocus" if result.word in ("expand", "collapse") else "from the next refocus on"
     return facts(
-        "Taken back" if result.released else "Said",
-        [("word", said), ("heard", heard), ("branch", result.view.branch), ("step", result.view.step)],
+        said(result) or "",
+        [
+            ("node", result.node),
+            ("effect", heard),
+            ("branch", result.view.branch),
+            ("step", result.view.step),
+        ],
     )
+
+
+@table_of.register
+def _(result: results.Moved) -> Sheet:
+    view = result.view
+    pairs = [
+        ("branch", view.branch),
+        ("step", f"{view.position} of {view.head}"),
+        ("lifetime tokens", view.lifetime),
+    ]
+    return facts(said(result) or "", pairs, (f"“{_short(view.text)}”" if view.text else "",))
+
+
+@table_of.register
+def _(result: results.Resumed) -> Sheet:
+    view = result.view
+    pairs = [("trace", result.path), ("question", view.question or None), ("branches", len(view.branches))]
+    return facts(said(result) or "", pairs, (f"“{_short(view.text)}”" if view.text else "",))
+
+
+@table_of.register
+def _(result: results.LastRun) -> Sheet:
+    if result.trace is None:
+        return facts("No earlier working context", [("trace", result.path or None)])
+    told = result.trace
+    pairs = [
+        ("question", told.question or None),
+        ("tokens", max((one.steps for one in told.branches), default=0)),
+        ("branches", len(told.branches)),
+        ("lifetime tokens", told.lifetime),
+        ("folder", result.kept or None),
+        ("trace", result.path),
+    ]
+    return facts("The last working context", pairs, ("`focus resume` continues it.",))
 
 
 @table_of.register
 def _(result: results.Measured) -> Sheet:
     found = result.measurement
     return facts(
-        f"What the detail of {found.node} is worth",
+        said(result) or "",
         [
             ("gain", f"{found.gain:+.4f} ± {found.error:.4f} nats a token"),
             ("NLL fine / coarse", f"{found.nll_fine:.4f} / {found.nll_coarse:.4f}"),
@@ -39,7 +78,7 @@ def _(result: results.Measured) -> Sheet:
 @table_of.register
 def _(result: results.SettingChanged) -> Sheet:
     return facts(
-        f"{result.key} = {result.after}",
+        said(result) or "",
         [("before", result.before), ("branch", result.view.branch), ("from step", result.view.step)],
     )
 
@@ -60,7 +99,7 @@ def _(result: results.BranchList) -> Sheet:
 @table_of.register
 def _(result: results.Replayed) -> Sheet:
     return facts(
-        "The replay agrees",
+        said(result) or "",
         [
             ("trace", result.path),
             ("steps", result.steps),

@@ -19,9 +19,11 @@ from amgs_tui.pictures.notice import notice
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from amgs_focus.lineage import TraceSummary
     from amgs_focus.records import EntryExplanation, TokenSpan
     from amgs_tui.messages import Failed
     from amgs_tui.sifting import Row
+    from amgs_tui.verbs.results import LastRun
 
 Axis = Literal["lifetime", "log", "context"]
 AXES: tuple[Axis, ...] = ("lifetime", "log", "context")
@@ -58,6 +60,8 @@ class FocusPane(SteeringPane):
             "focus purge",
             "focus rebuild",
             "focus corpus",
+            "focus last",
+            "focus resume",
         }
     )
     PURPOSE = """\
@@ -69,30 +73,39 @@ what is done in the past begins a branch, and two branches can be compared. Open
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("full_stop", "step(1)", "token", "focus.step", "Decode one token"),
-        shown("enter", "why", "why", "focus.why", "Explain the entry under the cursor in full"),
-        shown("n", "to_refocus", "next", "focus.next", "Decode until the next refocus is done"),
+        shown("enter", "why", "why", "focus.why", "Explain the span under the cursor in full"),
+        shown("n", "to_refocus", "next", "focus.next", "Decode to the next refocus"),
         shown("greater_than_sign", "refocus", "refocus", "focus.refocus", "Refocus now, without decoding"),
-        shown("comma", "back(1)", "back", "focus.back", "Take one token back, exactly"),
-        shown("space", "play", "play", "focus.play", "Decode on and on, until space or esc"),
-        shown("a", "axis", "axis", "focus.axis", "Lifetime, logarithm from the end, one column an entry"),
+        shown("comma", "back(1)", "back", "focus.back", "Undo one token, exactly"),
+        shown("space", "play", "play", "focus.play", "Decode continuously (space or esc stops)"),
+        shown(
+            "a",
+            "axis",
+            "axis",
+            "focus.axis",
+            "Cycle the axis: lifetime, logarithm from the end, one column a span",
+        ),
         shown(
             "plus,equals_sign",
             "zoom(1)",
             "zoom",
             "focus.zoom_in",
-            "A level deeper: 32 times fewer tokens, at last their text",
+            "Zoom in 32 times, down to the text",
             key_display="+",
         ),
-        shown("minus", "zoom(-1)", "zoom", "focus.zoom_out", "A level out: 32 times more tokens"),
-        quiet("left_curly_bracket", "pan(-1)", "pan", "focus.pan_left", "Half a map towards the beginning"),
-        quiet("right_curly_bracket", "pan(1)", "pan", "focus.pan_right", "Half a map towards the end"),
-        shown("o", "open", "open", "focus.open", "Open the frame assembled last, or ask for one"),
+        shown("minus", "zoom(-1)", "zoom", "focus.zoom_out", "Zoom out 32 times"),
+        quiet(
+            "left_curly_bracket", "pan(-1)", "pan", "focus.pan_left", "Pan half a map towards the beginning"
+        ),
+        quiet("right_curly_bracket", "pan(1)", "pan", "focus.pan_right", "Pan half a map towards the end"),
+        shown("o", "open", "open", "focus.open", "Open the last frame, or ask a question first"),
+        shown("r", "resume", "resume", "focus.resume", "Continue the working context of the last session"),
         *SteeringPane.BINDINGS,
-        quiet("left", "walk(-1)", "entry", "focus.left", "The entry before"),
-        quiet("right", "walk(1)", "entry", "focus.right", "The next entry"),
-        quiet("home", "edge(-1)", "first", "focus.first", "The first entry"),
-        quiet("end", "edge(1)", "last", "focus.last", "The last entry"),
-        quiet("s", "source", "source", "focus.source", "Select the block this entry came from"),
+        quiet("left", "walk(-1)", "span", "focus.left", "Previous span"),
+        quiet("right", "walk(1)", "span", "focus.right", "Next span"),
+        quiet("home", "edge(-1)", "first", "focus.first", "First span"),
+        quiet("end", "edge(1)", "last", "focus.last", "Last span"),
+        quiet("s", "source", "source", "focus.source", "Select the block this span came from"),
     ]
 
     def __init__(self) -> None:
@@ -102,20 +115,24 @@ what is done in the past begins a branch, and two branches can be compared. Open
         self.zoom = 1.0
         self.pan = 0
         self.tokens: TokenSpan | None = None
+        self.left: LastRun | None = None
         self.playing = False
 
     def asks(self) -> Iterable[Ask]:
-        return [("focus view", {})] if self.view is not None else ()
+        return [("focus view", {})] if self.view is not None else [("focus last", {})]
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "focus tokens":
             self.tokens = result
             return
+        if verb == "focus last":
+            self.left = result
+            return
         if verb == "focus why":
             self.why = result
             self.cursor = result.entry.position
             return
-        fresh = verb in ("frame open", "focus open", "focus corpus")
+        fresh = verb in ("frame open", "focus open", "focus corpus", "focus resume")
         start = (
             self.view.entries[self.cursor].start if self.view and self.view.entries and not fresh else None
         )
@@ -189,9 +206,16 @@ what is done in the past begins a branch, and two branches can be compared. Open
     def draw(self, canvas: Canvas) -> Text:
         if self.view is None:
             keys = ("o  open a frame", "2  assemble one for a question")
+            if self.left is not None and self.left.trace is not None:
+                return notice(
+                    canvas,
+                    "The last session left a working context",
+                    ("r  continue it", *keys),
+                    _left(self.left.trace),
+                )
             return notice(
                 canvas,
-                "No lifetime context yet",
+                "No working context yet",
                 keys,
                 "An assembled frame becomes what the language model remembers; "
                 "here you see how much of it is held in detail.",
@@ -216,20 +240,24 @@ what is done in the past begins a branch, and two branches can be compared. Open
         self.trouble = None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """The transport is offered once something is open."""
+        """The transport is offered once something is open, a continuation while nothing is."""
+        if action == "resume":
+            return self.view is None and self.left is not None and self.left.trace is not None
         return self.view is not None or action not in NEEDS_VIEW | self.STEERS
 
     def shown_to_operator(self, verb: str, result: Any) -> None:
-        """What was asked by enter is explained on a page of its own: the inspector may have cut it."""
+        """What was asked for with enter is explained on a page of its own: the inspector may have cut it."""
         if verb == "focus why":
             from amgs_tui.pictures import focus
             from amgs_tui.screens.reader import Reader
 
             def draw(width: int) -> Text:
-                canvas = self.workstation.canvas(width, WHY_LINES)
-                return focus.why(result, canvas, titles=self.workstation.titles)
+                canvas = self.workstation.canvas(width, WHY_LINES + len(result.parts))
+                drawn = focus.why(result, canvas, titles=self.workstation.titles)
+                drawn.rstrip()
+                return drawn
 
-            self.workstation.push_screen(Reader(f"Why entry {result.entry.position}", draw))
+            self.workstation.push_screen(Reader(f"Why {result.entry.node}", draw))
 
     # --- transport ----------------------------------------------------------------------------------------
 
@@ -269,15 +297,22 @@ what is done in the past begins a branch, and two branches can be compared. Open
         else:
             self.ask("focus step", count=1)
 
+    def action_resume(self) -> None:
+        self.ask("focus resume")
+
     def action_open(self) -> None:
         if self.workstation.last_frame is not None:
             self.ask("frame open")
             return
-        hint = "A question; enter assembles SESSION for it and opens it as lifetime context."
+        self.naming = False
+        hint = "A question; enter assembles SESSION for it and opens the frame as the lifetime."
         self.workstation.ask_line(self.NAME, "ask", hint=hint)
 
     def answered(self, line: str) -> None:
-        """The question was entered: the frame first, then its opening."""
+        """The name of a branch, or a question: for that the frame first, then its opening."""
+        if self.naming:
+            self.named(line)
+            return
         self.ask("frame assemble", name="SESSION", query=line)
         self.ask("frame open")
 
@@ -371,3 +406,14 @@ what is done in the past begins a branch, and two branches can be compared. Open
         )
         if place is not None:
             self.move_to(place)
+
+
+def _left(trace: TraceSummary) -> str:
+    """What the last session left, in a sentence."""
+    steps = max((one.steps for one in trace.branches), default=0)
+    branches = f" on {len(trace.branches)} branches" if len(trace.branches) > 1 else ""
+    asked = f"“{trace.question}”: " if trace.question else ""
+    model = trace.header.model.name
+    return (
+        f"{asked}{steps:,} decoded tokens{branches}, a lifetime of {trace.lifetime:,} tokens, with {model}."
+    )

@@ -1,4 +1,4 @@
-"""The operator's word on a run: scrub it, measure, pin, forbid and force entries, branch, and compare branches."""
+"""Steering a run: scrub it, measure, pin, forbid and force spans, branch, and compare branches."""
 
 from __future__ import annotations
 
@@ -26,24 +26,22 @@ class SteeringPane(SiftedPane):
             "scrub(1)",
             "scrub",
             "focus.later",
-            "Eight tokens on, as they were decoded",
+            "Eight tokens forward, as they were decoded",
         ),
-        quiet("L", "live", "live", "focus.live", "To the end of what was decoded"),
-        quiet("m", "measure", "measure", "focus.measure", "Measure what this entry's detail is worth: ΔNLL"),
-        quiet("p", "say('pin')", "pin", "focus.pin", "Keep this entry as fine as it is, or let it go"),
-        quiet(
-            "f", "say('forbid')", "forbid", "focus.forbid", "Keep this entry as coarse as it is, or let it go"
-        ),
-        quiet("x", "force", "force", "focus.force", "Expand or collapse this entry at the next refocus"),
-        quiet("S", "setting", "set", "focus.set", "Change τ, N_diff, W_max and the like from here on"),
-        quiet("B", "branch", "branch", "focus.branch", "Begin a branch here"),
-        quiet("b", "branches", "branches", "focus.branches", "Go to another branch"),
+        quiet("L", "live", "live", "focus.live", "Go to the live end"),
+        quiet("m", "measure", "measure", "focus.measure", "Measure what this span's detail is worth: ΔNLL"),
+        quiet("p", "say('pin')", "pin", "focus.pin", "Pin or unpin: this span will not collapse"),
+        quiet("f", "say('forbid')", "forbid", "focus.forbid", "Forbid or release: this span will not expand"),
+        quiet("x", "force", "force", "focus.force", "Expand or collapse this span at the next refocus"),
+        quiet("S", "setting", "set", "focus.set", "Change τ, N_diff, W_max and other settings from here on"),
+        quiet("B", "branch", "branch", "focus.branch", "Begin a branch here, with a name"),
+        quiet("b", "branches", "branches", "focus.branches", "Switch to another branch"),
         quiet(
             "d",
             "diff",
             "diff",
             "focus.diff",
-            "Where this branch and another part, and the text that came of it",
+            "Compare this branch with another",
         ),
         *SiftedPane.BINDINGS,
     ]
@@ -56,6 +54,8 @@ class SteeringPane(SiftedPane):
         super().__init__()
         self.view: FocusView | None = None
         self.cursor = 0
+        self.naming = False
+        """Whether the line that is asked for is the name of a branch."""
 
     @property
     def entry(self) -> EntryView | None:
@@ -82,7 +82,7 @@ class SteeringPane(SiftedPane):
         if count:
             self.ask("focus step", count=count)
         else:
-            self.notify("Nothing was decoded beyond this. A full stop decodes on.", timeout=3)
+            self.notify("You are at the live end. Press . to decode.", timeout=3)
 
     # --- entries ------------------------------------------------------------------------------------------
 
@@ -107,7 +107,16 @@ class SteeringPane(SiftedPane):
     # --- branches -----------------------------------------------------------------------------------------
 
     def action_branch(self) -> None:
-        self.ask("focus branch")
+        """Ask for the branch's name first; what is typed next belongs to it."""
+        if self.view is not None:
+            hint = f"Its name, or ⏎ for branch-{len(self.view.branches)}. It begins at step {self.view.position}."
+            self.naming = True
+            self.workstation.ask_line(self.NAME, "branch", hint=hint, blank=True)
+
+    def named(self, line: str) -> None:
+        """The name of a branch was entered; none leaves it to the engine."""
+        self.naming = False
+        self.ask("focus branch", name=line.strip() or None)
 
     def action_branches(self) -> None:
         """Choose the branch to go to."""

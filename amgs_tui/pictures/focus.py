@@ -9,14 +9,18 @@ from rich.text import Text
 from amgs_focus.records import REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView, TokenSpan
 from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, cut, ink, width_of
 from amgs_tui.pictures.focus_columns import Axis, columns, offset_for
+from amgs_tui.pictures.focus_inspector import inspect
 from amgs_tui.pictures.focus_map import GUTTER, column_note, draw_map, plan_rows
 from amgs_tui.pictures.focus_tokens import draw_tokens, token_lines
 from amgs_tui.pictures.marks import Fact, facts_line, gauge_pieces, wrap
-from amgs_tui.pictures.notice import notice, notice_in
-from amgs_tui.pictures.words import count, milliseconds, plural, share, short_id, signed
+from amgs_tui.pictures.notice import notice
+from amgs_tui.pictures.words import count, milliseconds, plural, share, signed
 
 __all__ = ["decoded", "entry_at", "focus", "lod_map", "offset_for", "why"]
 
+NOTHING_ALIKE = (
+    "No block shares a word with the question: what is opened for it is not chosen by what it asks."
+)
 _BY_RULE = ("illegal_level", "protected_tail")
 """Refusals that no score could have changed: listed last."""
 _EMPTY = (
@@ -25,10 +29,6 @@ _EMPTY = (
     "A frame becomes the lifetime of the frozen model. What matters while it decodes is expanded to tokens, "
     "the rest stays a gist.",
 )
-
-
-LEAST_PART = 0.005
-"""Parts of a score below this are counted, not named: they would be written as zero."""
 
 
 def focus(
@@ -111,7 +111,7 @@ def why(
 ) -> Text:
     """Everything behind one entry."""
     sheet = Sheet(canvas)
-    _why(sheet, explanation, None, titles or {})
+    inspect(sheet, explanation, None, titles or {})
     return sheet.render()
 
 
@@ -206,12 +206,12 @@ def _bottom(
         _decoded(region, view)
     elif region.width >= 150:
         third = region.width // 3
-        _why(region.part(0, 0, third), explanation, selected, names)
+        inspect(region.part(0, 0, third), explanation, selected, names)
         _decisions(region.part(third + 1, 0, third), view, names)
         _decoded(region.part(2 * third + 2, 0), view)
     elif region.width >= 72:
         left = region.width * 11 // 20
-        _why(region.part(0, 0, left), explanation, selected, names)
+        inspect(region.part(0, 0, left), explanation, selected, names)
         right = region.part(left + 2, 0)
         said = len(wrap(view.text, right.width - 3, 200)) + 4
         lower = right.height - max(7, min(said, right.height // 2)) if right.height >= 14 else 0
@@ -220,7 +220,7 @@ def _bottom(
             _decisions(right.part(0, right.height - lower), view, names)
     else:
         lines = max(3, region.height // 3)
-        _why(region.part(0, 0, None, region.height - lines), explanation, selected, names)
+        inspect(region.part(0, 0, None, region.height - lines), explanation, selected, names)
         _decoded(region.part(0, region.height - lines), view)
 
 
@@ -235,9 +235,16 @@ def _decisions(region: Region, view: FocusView, names: Mapping[str, str]) -> Non
         (one for one in view.decisions if one.reason != "below_threshold"),
         key=lambda one: (not one.applied, one.reason in _BY_RULE, -abs(one.score), one.level, one.index),
     )
+    top = 1
+    if view.unanswered:
+        for warning in wrap(NOTHING_ALIKE, max(8, region.width - 2), 2):
+            region.put(1, top, warning, ink(palette.warn), width=region.width - 2)
+            top += 1
     if not ranked:
-        region.put(1, 1, "No score reached a threshold; nothing was refused.", muted, width=region.width - 2)
-    for row, one in enumerate(ranked[: region.height - 1], start=1):
+        region.put(
+            1, top, "No score reached a threshold; nothing was refused.", muted, width=region.width - 2
+        )
+    for row, one in enumerate(ranked[: max(0, region.height - top)], start=top):
         sign, colour = ("▲", palette.heat_high) if one.kind == "expand" else ("▽", palette.heat_low)
         line: list[Piece] = [
             (
@@ -255,123 +262,6 @@ def _decisions(region: Region, view: FocusView, names: Mapping[str, str]) -> Non
         if source is not None and one.applied:
             line.append((clean(names.get(source.source or "", "") or source.label), muted))
         region.pieces(1, row, line, width=region.width - 2)
-
-
-def _why(
-    region: Region, explanation: EntryExplanation | None, selected: int | None, names: Mapping[str, str]
-) -> None:
-    palette = region.palette
-    muted = ink(palette.muted)
-    if explanation is None:
-        region.rule(0, "why" if selected is None else f"why #{selected}")
-        notice_in(
-            region.part(0, 1),
-            "No entry is chosen",
-            ("focus why 3",),
-            "Choose one to read what it stands for, what was decided about it and what would change that.",
-        )
-        return
-    entry = explanation.entry
-    number = f" #{selected}" if selected is not None else ""
-    region.rule(0, f"why{number}  {entry.node}", _state(explanation), strong=True)
-    lines = _why_lines(region, explanation, names)
-    width = region.width - 2
-    room = region.height - 1
-    quote = wrap(f"“{clean(explanation.text)}”", max(8, width), max(1, min(4, room - len(lines))))
-    lines[1:1] = [[(line, ink(palette.text, italic=True))] for line in quote]
-    told = wrap(explanation.would, max(8, width), max(1, room - len(lines))) if explanation.would else []
-    lines += [[(line, muted)] for line in told]
-    if len(lines) > room:
-        # The text goes last into a narrow inspector: the numbers are what is asked for.
-        del lines[2 : 2 + min(len(quote) - 1, len(lines) - room)]
-    for row, pieces in enumerate(lines[:room], start=1):
-        region.pieces(1, row, pieces, width=width)
-
-
-def _state(explanation: EntryExplanation) -> str:
-    entry = explanation.entry
-    told = [
-        word
-        for word, holds in (
-            ("pinned", entry.pinned),
-            ("forbidden", entry.forbidden),
-            ("tail", entry.protected),
-        )
-        if holds
-    ]
-    return " · ".join([*told, f"kept {plural(entry.residency, 'refocus', 'refocuses')}"])
-
-
-def _why_lines(region: Region, explanation: EntryExplanation, names: Mapping[str, str]) -> list[list[Piece]]:
-    """What it is; its score in parts; the decision; what it would cost; what was measured."""
-    palette = region.palette
-    muted, plain, strong = ink(palette.muted), ink(palette.text), ink(palette.text, bold=True)
-    entry = explanation.entry
-    kind = "tokens" if entry.level == 0 else "gist"
-    origin = _origin(explanation, names)
-    lines: list[list[Piece]] = [
-        [
-            (f"L{entry.level} {kind}", ink(palette.accent, bold=True)),
-            (f"  {count(entry.start)}–{count(entry.end - 1)}", plain),
-            (f" ({plural(entry.end - entry.start, 'token')} in {entry.cost})", muted),
-            (f"  ← {origin}" if origin else "", ink(palette.part_similarity)),
-        ]
-    ]
-    score = explanation.score
-    heat = ink(palette.heat(1.0 if score >= 0 else -1.0), bold=True)
-    parts: list[Piece] = [("score ", muted), (signed(score), heat)]
-    # The largest first: a lens has sixteen parts, and most of them say nothing about this entry.
-    telling = sorted(explanation.parts, key=lambda part: -abs(part[1]))
-    telling = [part for part in telling if abs(part[1]) >= LEAST_PART] or telling[:3]
-    for at, (name, value) in enumerate(telling):
-        parts += [(" = " if at == 0 else " ", muted), (f"{clean(name)} ", muted), (signed(value), plain)]
-    if len(telling) < len(explanation.parts):
-        parts.append((f" and {len(explanation.parts) - len(telling)} near 0", muted))
-    lines.append(parts)
-    told = wrap(explanation.reason_text, max(8, region.width - 2), 3 if region.height >= 12 else 1)
-    lines += [[(line, strong)] for line in told]
-    costs: list[Piece] = []
-    if explanation.expand_cost is not None:
-        time = f" ≈ {milliseconds(explanation.expand_ms)}" if explanation.expand_ms > 0 else ""
-        costs += [
-            ("▲ ", ink(palette.heat_high)),
-            (f"{explanation.expand_cost:+d} tok{time}   ".replace("-", "−"), plain),
-        ]
-    if explanation.collapse_cost is not None:
-        costs += [
-            ("▽ ", ink(palette.heat_low)),
-            (f"{explanation.collapse_cost:+d} tok   ".replace("-", "−"), plain),
-        ]
-    if not costs:
-        costs = [("neither expands nor collapses   ", muted)]
-    if explanation.cooldown:
-        costs.append((f"cooldown {explanation.cooldown}   ", ink(palette.warn)))
-    costs.append((f"τ +{share(explanation.tau_expand)} −{share(explanation.tau_collapse)}", muted))
-    lines.append(costs)
-    found = explanation.measurement
-    if found is not None:
-        good = palette.good if found.gain > 0 else palette.bad
-        lines.append(
-            [
-                ("measured ΔNLL ", muted),
-                (signed(found.gain), ink(good, bold=True)),
-                (f" ±{share(found.error)} nats/tok over {found.horizon}", muted),
-            ]
-        )
-    return lines
-
-
-def _origin(explanation: EntryExplanation, names: Mapping[str, str]) -> str:
-    """The blocks an entry came from, the first by name."""
-    told: list[str] = []
-    for source in explanation.sources:
-        known = names.get(source.source or "", "") or source.label
-        name = known or (short_id(source.source) if source.source else source.kind)
-        if name not in told:
-            told.append(clean(name))
-    if not told:
-        return ""
-    return told[0] + (f" and {len(told) - 1} more" if len(told) > 1 else "")
 
 
 def _decoded(region: Region, view: FocusView) -> None:

@@ -10,7 +10,7 @@ import typer
 from amgs.errors import UsageError
 from amgs_tui.verbs.arguments import Lifetime
 from amgs_tui.verbs.registry import Takes, verb
-from amgs_tui.verbs.results import Opened, Stepped
+from amgs_tui.verbs.results import Moved, Opened, Stepped
 
 if TYPE_CHECKING:
     from amgs.model import Progress
@@ -22,7 +22,7 @@ Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many tokens.
 
 @verb(
     "focus open",
-    summary="Make files, or all of memory, the lifetime context.",
+    summary="Open files, or all consolidated blocks, as the lifetime context.",
     pane="focus",
     long=True,
     writes=True,
@@ -41,10 +41,10 @@ def open_context(
     lifetime: Lifetime = None,
     progress: Progress | None = None,
 ) -> Opened:
-    """Open text files, or every consolidated block in the order of creation, as the lifetime context.
+    """Open text files, or every consolidated block by age, as the lifetime context.
 
-    With --lifetime it is kept in a folder: made if it is not there, else gone on with, the files after what it holds;
-    without files it is opened as it is. `frame open` opens the frame assembled last instead.
+    With --lifetime it is kept in a folder, which is made if needed; the files are appended to what it holds, and
+    without files it is opened as it is. `frame open` opens the last frame instead.
     """
     from amgs_tui.models import segments_of_blocks, segments_of_files
 
@@ -67,7 +67,7 @@ def open_context(
 
 @verb(
     "focus step",
-    summary="Decode tokens, refocusing when it is due.",
+    summary="Decode tokens, refocusing when due.",
     pane="focus",
     long=True,
     writes=True,
@@ -101,22 +101,20 @@ def refocus(session: Session) -> Stepped:
 
 @verb(
     "focus back",
-    summary="Take decoded tokens back, exactly.",
+    summary="Undo decoded tokens exactly.",
     pane="focus",
     long=True,
     writes=True,
     keys=("comma",),
 )
-def back(session: Session, count: Count = 1) -> FocusView:
-    """Go N tokens back: tree, working context and scores are exactly what they were."""
-    runtime = session.focus
-    runtime.back(count)
-    return runtime.snapshot()
+def back(session: Session, count: Count = 1) -> Moved:
+    """Go back N tokens: lifetime, working context and scores are exactly what they were. `focus step` repeats them."""
+    return Moved("back", count, session.focus.back(count))
 
 
 @verb(
     "focus why",
-    summary="Explain an entry: its score, what was decided and why.",
+    summary="Explain a span: its score, the decision and the reason.",
     pane="focus",
     keys=("enter",),
 )
@@ -124,10 +122,10 @@ def why(
     session: Session,
     entry: Annotated[
         int,
-        typer.Argument(metavar="POSITION", min=0, help="The entry's number in the working context, from 0."),
+        typer.Argument(metavar="POSITION", min=0, help="The span's number in the working context, from 0."),
     ],
 ) -> EntryExplanation:
-    """Explain an entry of the working context: its source, the parts of its score, the decision, and what
+    """Explain a span of the working context: its source, each part of its score, the decision, and what
     would change it.
     """
     return session.focus.why(entry)

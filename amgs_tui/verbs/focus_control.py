@@ -1,4 +1,4 @@
-"""The operator's word in the working context: `focus pin`, `forbid`, `force`, `measure`, `set`."""
+"""What the operator tells the working context: `focus pin`, `forbid`, `force`, `measure`, `set`."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ if TYPE_CHECKING:
 
 Node = Annotated[
     str,
-    typer.Argument(metavar="NODE", help="An entry's number in the working context, or a node such as L1#20."),
+    typer.Argument(
+        metavar="NODE", help="A span's number in the working context, or its name, such as L1#20."
+    ),
 ]
-Release = Annotated[bool, typer.Option("--release", help="Take the word back.")]
+Release = Annotated[bool, typer.Option("--release", help="Release it again.")]
 
 _NAMED = re.compile(r"[lL](\d+)#(\d+)")
 
 
-@verb("focus pin", summary="Keep an entry as fine as it is.", pane="focus", writes=True)
+@verb("focus pin", summary="Pin a span: never collapse it.", pane="focus", writes=True)
 def pin(session: Session, node: Node, *, release: Release = False) -> Steered:
-    """Never collapse the entry, until it is released. Only a window that is full to the brim overrules it.
+    """Keep the span at least as fine as it is until it is released. Only a completely full window overrules a pin.
 
-    Heard from the next refocus on. In the past it begins a branch.
+    Takes effect at the next refocus. After `focus back` it begins a branch.
     """
     runtime = session.focus
     return _steer(runtime, node_of(runtime, node), "pin", release)
 
 
-@verb("focus forbid", summary="Keep an entry as coarse as it is.", pane="focus", writes=True)
+@verb("focus forbid", summary="Forbid a span: never expand it.", pane="focus", writes=True)
 def forbid(session: Session, node: Node, *, release: Release = False) -> Steered:
-    """Never expand the entry, until it is released.
+    """Keep the span as coarse as it is until it is released.
 
-    Heard from the next refocus on. In the past it begins a branch.
+    Takes effect at the next refocus. After `focus back` it begins a branch.
     """
     runtime = session.focus
     return _steer(runtime, node_of(runtime, node), "forbid", release)
 
 
-@verb("focus force", summary="Expand or collapse an entry at the next refocus.", pane="focus", writes=True)
+@verb("focus force", summary="Expand or collapse a span at the next refocus.", pane="focus", writes=True)
 def force(
     session: Session,
     node: Node,
@@ -55,10 +57,10 @@ def force(
     *,
     release: Release = False,
 ) -> Steered:
-    """Ask for one action whatever the scores say; the budget, the tail and the tree still hold.
+    """Ask for one action whatever the scores say; the budget, the tail and the levels still hold.
 
-    An entry that is to collapse closes into the gist above it, with its siblings. A node that is no entry is
-    named itself. Heard once, at the next refocus. In the past it begins a branch.
+    A span collapses together with its siblings into the gist above them; a gist that is not in the window can be
+    named itself. Takes effect once, at the next refocus. After `focus back` it begins a branch.
     """
     from amgs_focus.geometry import parent_of
 
@@ -71,7 +73,7 @@ def force(
 
 @verb(
     "focus measure",
-    summary="Measure what an entry's detail is worth now.",
+    summary="Measure what a span's detail is worth, by ΔNLL.",
     pane="focus",
     long=True,
     writes=True,
@@ -80,28 +82,28 @@ def measure(
     session: Session,
     entry: Annotated[
         int,
-        typer.Argument(metavar="POSITION", min=0, help="The entry's number in the working context, from 0."),
+        typer.Argument(metavar="POSITION", min=0, help="The span's number in the working context, from 0."),
         Takes("number"),
     ],
 ) -> Measured:
-    """Compute the context with the entry coarse and with it fine, and compare the NLL of what follows.
+    """Compute the context with the span coarse and with it fine, and compare the NLL of what follows.
 
-    Exact, over the last `horizon` tokens; positive means that the detail helps. The trace keeps it as a label.
+    Exact, over the last `horizon` tokens; positive means the detail helps. The trace keeps it as a label.
     """
     runtime = session.focus
     found = runtime.measure(entry)
     return Measured(found, runtime.snapshot())
 
 
-@verb("focus set", summary="Change a setting of the focus from here on.", pane="focus", writes=True)
+@verb("focus set", summary="Change a focus setting from here on.", pane="focus", writes=True)
 def change(
     session: Session,
     key: Annotated[str, typer.Argument(metavar="KEY", help="tau_expand, n_diff, window, cadence, policy, …")],
     value: Annotated[str, typer.Argument(metavar="VALUE", help="Its new value.")],
 ) -> SettingChanged:
-    """Change τ, N_diff, W_max, the cadence, the policy and the like for this lifetime, from this step on.
+    """Change τ, N_diff, W_max, the cadence, the policy and others for this lifetime, from this step on.
 
-    A wrong key names those there are. Stepping back brings the old value back. In the past it begins a branch.
+    A wrong key lists the valid ones. Stepping back restores the old value. After `focus back` it begins a branch.
     """
     runtime = session.focus
     before = getattr(runtime.settings, key, "")

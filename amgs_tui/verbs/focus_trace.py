@@ -11,12 +11,11 @@ import typer
 
 from amgs.errors import InputError, UsageError
 from amgs_tui.verbs.registry import Takes, verb
-from amgs_tui.verbs.results import BranchList, Replayed
+from amgs_tui.verbs.results import BranchList, LastRun, Moved, Replayed, Resumed
 
 if TYPE_CHECKING:
     from amgs.model import Progress
     from amgs_focus.lineage import Line, TraceDiff, TraceSummary
-    from amgs_focus.records import FocusView
     from amgs_focus.telemetry import Telemetry
     from amgs_focus.trace import Trace
     from amgs_tui.session import Session
@@ -29,18 +28,19 @@ Run = Annotated[str, typer.Argument(metavar="RUN", help="A branch, or PATH or PA
 def branch(
     session: Session,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="What it is called; branch-1, … by itself.")
+        str | None, typer.Argument(metavar="NAME", help="Its name; branch-1, … if not given.")
     ] = None,
     *,
     at: Annotated[
-        int | None, typer.Option("--at", metavar="STEP", min=0, help="Where it begins; here, if not given.")
+        int | None,
+        typer.Option("--at", metavar="STEP", min=0, help="The step at which it begins; here if not given."),
     ] = None,
-) -> FocusView:
-    """Leave the present branch at a step and go on beside it; the present one keeps all that was decoded.
+) -> Moved:
+    """Leave the current branch at a step and continue beside it; the current one keeps everything it decoded.
 
-    Whatever is done in the past, pinning, a question, another setting, begins one by itself.
+    Any change after `focus back` (a pin, a question, a setting) begins a branch by itself.
     """
-    return session.focus.branch(name, at=at)
+    return Moved("branch", 0, session.focus.branch(name, at=at))
 
 
 @verb("focus branches", summary="List the branches of this run.", pane="focus")
@@ -53,14 +53,14 @@ def branches(session: Session) -> BranchList:
 @verb("focus switch", summary="Go to the end of a branch.", pane="focus", long=True, writes=True)
 def switch(
     session: Session, name: Annotated[str, typer.Argument(metavar="NAME", help="A branch of this run.")]
-) -> FocusView:
+) -> Moved:
     """Go to another branch, exactly as it was left: lifetime, working context, scores and cooldowns."""
-    return session.focus.switch(name)
+    return Moved("switch", 0, session.focus.switch(name))
 
 
-@verb("focus diff", summary="Compare two branches or traces up to where they part.")
+@verb("focus diff", summary="Compare two branches or traces up to the first difference.")
 def difference(session: Session, ours: Run, theirs: Run) -> TraceDiff:
-    """Show the first thing that was done otherwise, the first decision that differs, and the changed text.
+    """Show the first action that differs, the first decision that differs, and both texts from there.
 
     Compares branches of this run, or of traces on disk, which needs no model.
     """
@@ -71,12 +71,11 @@ def difference(session: Session, ours: Run, theirs: Run) -> TraceDiff:
     return diff(_line(one, our_line), _line(two, their_line), headers, (ours, theirs))
 
 
-@verb("focus trace", summary="Say what a trace holds.")
+@verb("focus trace", summary="Show what a trace contains.")
 def trace(session: Session, path: TracePath) -> TraceSummary:
-    """Open a trace without any model: what made it, what happened, its branches and its last answer.
+    """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
 
-    One that was cut off within its last line, or has no end mark yet, is read as far as it goes; an edited one is
-    refused by line.
+    A truncated trace is read as far as it goes; an edited one is refused, with the line.
     """
     from amgs_focus.lineage import summary
     from amgs_focus.trace import read
@@ -85,11 +84,11 @@ def trace(session: Session, path: TracePath) -> TraceSummary:
     return summary(read(path, allow_incomplete=True), str(path))
 
 
-@verb("focus replay", summary="Do again what a trace tells, and compare.", long=True)
+@verb("focus replay", summary="Replay a trace and compare state by state.", long=True)
 def replay(session: Session, path: TracePath, *, progress: Progress | None = None) -> Replayed:
     """Run the trace on a fresh engine with the settings in its header, and compare state by state.
 
-    Names the first line that differs. Leaves what is open alone.
+    Names the first line that differs. What is open stays as it is; `focus resume` continues the last run instead.
     """
     from amgs_focus.replay import replay as again
     from amgs_focus.settings import FocusSettings
@@ -103,6 +102,28 @@ def replay(session: Session, path: TracePath, *, progress: Progress | None = Non
     runtime, _ = focus_runtime(model, settings, settings.seed, session.clock, gist=gist)
     steps = again(told, runtime, progress)
     return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)
+
+
+@verb("focus last", summary="Show what the last session left in its working context.", pane="focus")
+def last_run(session: Session) -> LastRun:
+    """Read the trace of the working context that was open last: its question, its length, its branches."""
+    return session.last_run()
+
+
+@verb(
+    "focus resume",
+    summary="Continue the working context of the last session.",
+    pane="focus",
+    long=True,
+    writes=True,
+)
+def resume(session: Session, *, progress: Progress | None = None) -> Resumed:
+    """Replay the trace that the last session left, and continue it: question, tokens, branches, pins and settings.
+
+    Every state is compared on the way. A lifetime kept in a folder is opened as the folder has it, without branches.
+    """
+    path, steps = session.resume_focus(progress)
+    return Resumed(path, steps, session.focus.snapshot())
 
 
 @verb("focus telemetry", summary="Loss, swaps, residency, latency and utilization of this run.")

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from amgs.frames.shipping import Origin
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Outcome,
         StoreStatus,
     )
+    from amgs_focus.lineage import TraceSummary
     from amgs_focus.records import (
         BlockWorth,
         BranchView,
@@ -263,6 +264,36 @@ class SettingChanged:
     key: str
     before: str
     after: str
+    view: FocusView
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """`focus back`, `branch`, `switch`: where the run stands now. steps: decoded tokens that were taken back."""
+
+    how: Literal["back", "branch", "switch"]
+    steps: int
+    view: FocusView
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """`focus last`: what a session before left in its trace; None where nothing is left to go on with.
+
+    kept: the lifetime's folder, "" where the trace holds all of it.
+    """
+
+    path: str
+    trace: TraceSummary | None
+    kept: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """`focus resume`: the run of a session before, gone on with."""
+
+    path: str
+    steps: int
     view: FocusView
 
 

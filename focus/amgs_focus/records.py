@@ -462,6 +462,11 @@ class FocusView:
         return self.question_share is not None and self.question_share < LEAST_SHARE
 
     @property
+    def untrained(self) -> bool:
+        """Whether a real model is read with gists that nothing was trained for."""
+        return self.gist == "pointer" and not self.model.startswith("tiny")
+
+    @property
     def live(self) -> bool:
         return self.position == self.head
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from amgs_focus.runtime import FocusRuntime
 
 
-def header_of(runtime: FocusRuntime, *, created: str = "") -> TraceHeader:
+def header_of(runtime: FocusRuntime, *, created: str = "", kept: str = "") -> TraceHeader:
     """The header for a trace of this runtime, before anything happened in it."""
     gist = runtime.tree.gist
     return TraceHeader(
@@ -43,6 +43,7 @@ def header_of(runtime: FocusRuntime, *, created: str = "") -> TraceHeader:
         settings=runtime.settings.model_dump(),
         lifetime=runtime.tree.length,
         created=created,
+        kept=kept,
     )
 
 

@@ -65,4 +65,4 @@ class TailSimilarity:
         if not view.question or self._index is None:
             return None
         asked = self._index.query(view.question, [1.0] * len(view.question))
-        return float(self._index.lexical(asked, nodes).max(initial=0.0))
+        return float(self._index.lexical(asked, nodes).max(initial=0.0)) if asked.total else None

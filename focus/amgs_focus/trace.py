@@ -39,7 +39,7 @@ FORMAT = "amgs-focus-trace-2"
 class TraceHeader:
     """What a replay needs to begin alike. fingerprint: of the model's embedding rows; gist_version,
     scorer_version: of the encoder's and the lens's weights; lifetime: tokens that were there before; created:
-    ISO 8601 or empty.
+    ISO 8601 or empty; kept: the folder of a lifetime that is kept, "" where the trace holds all of it.
     """
 
     model: ModelCard
@@ -52,6 +52,7 @@ class TraceHeader:
     created: str = ""
     format: str = FORMAT
     scorer_version: int = 0
+    kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)

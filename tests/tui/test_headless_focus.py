@@ -13,14 +13,14 @@ import pytest
 from amgs.errors import UsageError
 from amgs_focus.errors import FocusError, TraceError
 from amgs_focus.lineage import TraceDiff
-from amgs_focus.records import REASON_SENTENCES, FocusView, NodeRef
+from amgs_focus.records import REASON_SENTENCES, NodeRef
 from amgs_tui.headless.drawing import draw
 from amgs_tui.headless.output import write
 from amgs_tui.headless.tables import table_of
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.session import Options, Session
 from amgs_tui.verbs.registry import standard
-from amgs_tui.verbs.results import BranchList, Replayed, SettingChanged, Steered
+from amgs_tui.verbs.results import BranchList, Moved, Replayed, SettingChanged, Steered
 
 TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night and the motor stopped. "
 
@@ -107,8 +107,9 @@ def test_what_is_done_in_the_past_begins_a_branch_that_the_trace_tells(desk: Des
     parted = desk("focus diff main branch-1")
     assert isinstance(parted, TraceDiff)
     assert (parted.shared, parted.what, parted.theirs_did) == (20, "setting", "sets tau_expand to 0.05")
-    back = desk("focus switch main")
-    assert isinstance(back, FocusView)
+    moved = desk("focus switch main")
+    assert isinstance(moved, Moved)
+    back = moved.view
     assert (back.position, back.branch, back.tau_expand) == (40, "main", 0.2)
     summary = desk(f"focus trace {desk.trace}")
     assert [one.name for one in summary.branches] == ["main", "branch-1"]
@@ -117,9 +118,9 @@ def test_what_is_done_in_the_past_begins_a_branch_that_the_trace_tells(desk: Des
 
 def test_a_branch_begins_at_a_step_and_goes_on_beside_the_other(desk: Desk) -> None:
     desk("focus step 12")
-    view = desk("focus branch early --at 4")
+    view = desk("focus branch early --at 4").view
     assert (view.branch, view.position, view.head) == ("early", 4, 4)
-    assert desk("focus switch main").position == 12
+    assert desk("focus switch main").view.position == 12
 
 
 def test_a_closed_trace_replays_and_its_branches_can_be_compared_without_a_model(desk: Desk) -> None:
@@ -202,8 +203,10 @@ def test_without_a_lifetime_each_verb_says_how_to_open_one() -> None:
         ):
             call = standard().parse(line)
             assert call is not None
-            with pytest.raises(UsageError, match="no lifetime context"):
+            with pytest.raises(UsageError, match="No working context is open") as refused:
                 standard().run(session, call)
+            for way in ("amgs shell", "amgs run FILE", "--lifetime DIR"):
+                assert way in refused.value.way_out
 
 
 LINES = [
@@ -267,3 +270,87 @@ def test_tokens_are_read_with_their_text_and_where_they_come_from(desk: Desk) ->
     sheet = table_of(read)
     assert len(sheet.rows) == 12 and sheet.rows[0][:2] == (4, TEXT[4])
     assert f"L{desk('focus view').entries[0].level} 4" in draw(desk.session, read, Canvas(100, 30)).plain
+
+
+def test_after_back_and_switch_the_map_is_not_printed_again(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk("focus step 6")
+    for line in ("focus back 2", "focus branch side", "focus switch main"):
+        write(desk(line), "table")
+        told = capsys.readouterr().out
+        assert "below_threshold" not in told and len(told.splitlines()) < 12, line
+    write(desk("focus view"), "table")
+    assert len(capsys.readouterr().out.splitlines()) > 12
+
+
+def test_files_stand_in_the_source_column_and_one_handed_down_score_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "long.txt").write_text("the lamp was lit again and the night was long. " * 200)
+    with Session(Options(store=":memory:", model="tiny")) as session:
+        registry = standard()
+
+        def say(line: str) -> Any:
+            call = registry.parse(line)
+            assert call is not None
+            return registry.run(session, call)
+
+        say(f"focus open {tmp_path / 'long.txt'}")
+        write(say("focus view"), "table")
+        assert "long.txt" in capsys.readouterr().out
+        say("focus set question_passes 1")
+        say("focus force 0 expand")
+        view = say("focus refocus").view
+        handed = [one for one in view.entries if one.inherited and one.score == view.entries[0].score]
+        assert len(handed) == 32
+        write(view, "table")
+        told = capsys.readouterr().out
+        assert f"{handed[0].position}–{handed[-1].position}" in told and f"32 × L{handed[0].level}" in told
+        write(view, "csv")
+        assert len(capsys.readouterr().out.splitlines()) == len(view.entries) + 1
+
+
+def test_one_command_at_a_time_goes_on_where_the_last_one_stood(tmp_path: Path) -> None:
+    (tmp_path / "night.txt").write_text("the lamp was lit again and the night was long. " * 40)
+
+    def alone(*lines: str) -> Any:
+        found = None
+        with Session(Options(store=str(tmp_path / "s.duckdb"), model="tiny")) as session:
+            for line in lines:
+                call = standard().parse(line)
+                assert call is not None
+                found = standard().run(session, call)
+        return found
+
+    assert alone("focus last").trace is None
+    with pytest.raises(UsageError, match="no earlier working context"):
+        alone("focus resume")
+    alone(f"focus open {tmp_path / 'night.txt'} --question 'which lamp?'", "focus step 5", "focus pin 0")
+    with pytest.raises(UsageError) as refused:
+        alone("focus step")
+    assert "`focus resume` continues the last one" in refused.value.way_out
+    assert alone("focus last").trace.question == "which lamp?"
+    resumed = alone("focus resume")
+    assert (resumed.steps, resumed.view.step) == (5, 5)
+    assert resumed.view.entries[0].pinned
+    again = alone("focus resume", "focus step 3")
+    assert again.view.step == 8
+    with pytest.raises(UsageError, match="open already"):
+        alone("focus resume", "focus resume")
+
+
+def test_a_kept_lifetime_is_resumed_from_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "night.txt").write_text("the lamp was lit again and the night was long. " * 40)
+    store = str(tmp_path / "s.duckdb")
+    with Session(Options(store=store, model="tiny")) as session:
+        for line in (f"focus open {tmp_path / 'night.txt'} --lifetime {tmp_path / 'life'}", "focus step 3"):
+            call = standard().parse(line)
+            assert call is not None
+            standard().run(session, call)
+        length = session.focus.tree.length
+    with Session(Options(store=store, model="tiny")) as session:
+        left = session.last_run()
+        assert left.trace is not None and left.kept == str(tmp_path / "life")
+        session.resume_focus()
+        assert session.focus.tree.length == length

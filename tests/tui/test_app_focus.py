@@ -1,0 +1,126 @@
+"""The working-context pane by its keys, on the real engines with the tiny model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from amgs_tui.panes.focus import FocusPane
+from amgs_tui.screens.reader import Reader
+from amgs_tui.session import Session
+from tests.tui.app_drive import Drive
+from tests.tui.test_app_tiny import NOTES, on_session, options
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name, text in NOTES.items():
+        (folder / name).write_text(f"---\ndate: 2026-02-20\n---\n{text}")
+    return folder
+
+
+@asynccontextmanager
+async def opened(store: Path, notes: Path, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Drive]:
+    """A workstation with a frame open and two refocuses done."""
+    given = options(store, notes)
+    async with on_session(lambda: Session(given), size) as driven:
+        await driven.press("c")
+        await driven.press("6", "o")
+        await driven.type("why did the dome stall?", "enter")
+        await driven.press("full_stop", "greater_than_sign")
+        yield driven
+
+
+def pane_of(driven: Drive) -> FocusPane:
+    pane = driven.app.pane("focus")
+    assert isinstance(pane, FocusPane)
+    return pane
+
+
+def said(driven: Drive) -> str:
+    assert driven.app.status.said is not None
+    return driven.app.status.said.text
+
+
+async def test_each_key_that_steers_says_what_came_of_it(tmp_path: Path, notes: Path) -> None:
+    async with opened(tmp_path / "s.duckdb", notes) as driven:
+        pane = pane_of(driven)
+        assert said(driven).startswith("refocus 2:")
+        await driven.press("home")
+        assert pane.entry is not None
+        node = str(pane.entry.node)
+        await driven.press("p")
+        assert said(driven).startswith(f"{node} pinned: it will not collapse")
+        await driven.press("p")
+        assert "unpinned" in said(driven)
+        await driven.press("f")
+        assert said(driven).startswith(f"{node} forbidden: it will not expand")
+        await driven.press("f")
+        assert "released" in said(driven)
+        await driven.press("x")
+        assert "at the next refocus" in said(driven) and said(driven).startswith("Will ")
+        await driven.press("m")
+        assert "detail is worth" in said(driven) and "nats per token" in said(driven)
+        await driven.press("full_stop", "comma")
+        assert said(driven).startswith("1 token taken back: step 1 of 2 on main")
+        await driven.press("S")
+        await driven.type("0.3", "enter")
+        assert said(driven).startswith("tau_expand is now 0.3 (was 0.2)")
+
+
+async def test_a_branch_is_asked_for_its_name_before_it_begins(tmp_path: Path, notes: Path) -> None:
+    async with opened(tmp_path / "s.duckdb", notes) as driven:
+        pane = pane_of(driven)
+        await driven.press("B")
+        assert pane.view is not None and len(pane.view.branches) == 1
+        assert "for branch-1" in driven.text
+        await driven.type("colder", "enter")
+        assert pane.view.branch == "colder"
+        assert said(driven).startswith("Branch colder begins at step 1")
+        await driven.press("B", "escape", "b", "enter")
+        assert pane.view.branch == "main" and said(driven).startswith("On branch main, step 1 of 1")
+
+
+async def test_enter_shows_every_part_of_the_score_with_a_line_of_its_own(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with opened(tmp_path / "s.duckdb", notes) as driven:
+        pane = pane_of(driven)
+        await driven.press("home", "enter")
+        assert isinstance(driven.app.screen, Reader)
+        assert pane.why is not None and pane.why.parts
+        lines = driven.lines
+        for name, _ in pane.why.parts:
+            assert sum(name in line and "│" in line for line in lines) == 1, name
+        assert "…" not in "".join(line for line in lines if "score" in line)
+
+
+async def test_the_next_session_offers_to_go_on_and_r_does(tmp_path: Path, notes: Path) -> None:
+    store = tmp_path / "s.duckdb"
+    async with opened(store, notes) as driven:
+        pane = pane_of(driven)
+        await driven.press("home", "p", "full_stop", "B")
+        await driven.type("side", "enter")
+        await driven.press("full_stop", "full_stop")
+        assert pane.view is not None
+        left = pane.view
+        assert "The working context is kept (4 tokens, 2 branches)" in driven.app.what_is_kept()
+    async with on_session(lambda: Session(options(store, notes)), (120, 40)) as driven:
+        await driven.press("6")
+        assert "The last session left a working context" in driven.text
+        assert "4 decoded tokens on 2 branches" in driven.text
+        await driven.press("r")
+        pane = pane_of(driven)
+        assert pane.view is not None
+        assert said(driven).startswith("Resumed at step 4 on side, 2 branches")
+        assert pane.view.entries == left.entries and pane.view.text == left.text
+        assert any(entry.pinned for entry in pane.view.entries)
+        assert {one.name for one in pane.view.branches} == {"main", "side"}
+        await driven.press("comma", "full_stop")
+        assert pane.view.text == left.text
+        assert "No working context" not in driven.text

@@ -109,7 +109,7 @@ class SteeringPane(SiftedPane):
     def action_branch(self) -> None:
         """Ask for the branch's name first; what is typed next belongs to it."""
         if self.view is not None:
-            hint = f"Its name, or ⏎ for branch-{len(self.view.branches)}. It begins at step {self.view.position}."
+            hint = f"Its name, or enter for branch-{len(self.view.branches)}. It begins at step {self.view.position}."
             self.naming = True
             self.workstation.ask_line(self.NAME, "branch", hint=hint, blank=True)
 

@@ -140,7 +140,7 @@ class Workstation(Desk, inherit_bindings=False):
         """
         if isinstance(self.focused, LineInput) and event.is_printable and event.character:
             event.prevent_default()
-            self.focused.insert_text_at_cursor(event.character)
+            self.focused.replace(event.character, *self.focused.selection)
 
     def on_prompt_left(self) -> None:
         self._prompt_closed()

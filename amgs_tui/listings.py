@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from amgs.lifecycle.revise import Draft
-    from amgs.model import Block, Candidate, Forecast, ForecastCase, Neighbourhood, Operation
+    from amgs.model import Block, Candidate, Fate, Forecast, ForecastCase, Frame, Neighbourhood, Operation
     from amgs_focus.records import EntryView
     from amgs_tui.verbs.registry import Pane
 
@@ -28,7 +28,7 @@ LISTINGS: dict[Pane, Listing] = {
         ("title", "source", "words", "days", "category", "sure", "edges"),
     ),
     "frame": Listing(
-        ("title", "content", "category", "fate", "child", "layer", "why"),
+        ("title", "content", "category", "fate", "reason", "child", "layer"),
         ("score", "tokens", *PARTS),
         ("title", "tokens", "fate", *PARTS),
     ),
@@ -99,15 +99,49 @@ def _of_raw(block: Block, now: datetime) -> Row:
     }
 
 
+FATES: Mapping[Fate, str] = {
+    "selected": "",
+    "over_budget": "over budget",
+    "duplicate": "duplicate",
+    "below_threshold": "below threshold",
+    "not_in_top_k": "not in top k",
+    "child_dropped": "child dropped",
+}
+"""Why a candidate is out, in the words that the screen shows."""
+
+
+def listed(frame: Frame) -> tuple[Candidate, ...]:
+    """A frame's candidates as they are listed: part by part, those that the question brought first, and in each part
+    what is in before what is out.
+    """
+    unasked = {part.name for part in frame.parts if part.gather != "query"}
+    names = sorted(dict.fromkeys(each.child for each in frame.candidates), key=lambda name: name in unasked)
+    turn = {name: place for place, name in enumerate(names)}
+    return tuple(sorted(frame.candidates, key=lambda each: (turn[each.child], each.fate != "selected")))
+
+
+def fate_of(each: Candidate) -> str:
+    """In or out."""
+    return "in" if each.fate == "selected" else "out"
+
+
+def reason_of(each: Candidate) -> str:
+    """Why a candidate is in or out, in a few words."""
+    word, because = FATES[each.fate], " ".join(each.because.split())
+    if not word or because.startswith(word) or (because and each.fate == "duplicate"):
+        return because
+    return f"{word} ({because})" if because else word
+
+
 def of_candidates(candidates: Sequence[Candidate]) -> list[Row]:
-    """The rows of a frame or of a search. why: a few words for the fate."""
+    """The rows of a frame or of a search. fate: in or out; reason: why."""
     return [
         {
             **_of_block(each.block),
-            "fate": each.fate.replace("_", " "),
+            "fate": fate_of(each),
+            "reason": reason_of(each),
             "child": each.child,
             "layer": " ".join(each.layers),
-            "why": each.because,
             "score": each.score,
             "tokens": each.tokens,
             **{name: getattr(each.parts, name) for name in PARTS},
@@ -171,6 +205,11 @@ def of_forecasts(cases: Sequence[ForecastCase]) -> list[Row]:
         }
         for case in cases
     ]
+
+
+def queued(cases: Sequence[ForecastCase]) -> list[ForecastCase]:
+    """Forecasts that wait for a verdict before those that have one, otherwise as they come."""
+    return sorted(cases, key=lambda case: case.outcome.actual is not None)
 
 
 def verdict_of(actual: float | None) -> str:

@@ -4,7 +4,7 @@ knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from amgs import model
@@ -14,11 +14,13 @@ from amgs.lifecycle.revise import Draft
 from amgs.lifecycle.supersede import ReviewPlan
 from amgs_focus import records
 from amgs_tui.listings import (
+    listed,
     of_candidates,
     of_draft,
     of_falling,
     of_forecasts,
     of_operations,
+    queued,
     shown,
     shown_neighbours,
 )
@@ -72,7 +74,7 @@ def _overview(session: Session, result: results.Overview, canvas: Canvas) -> Tex
 def _last_frame(session: Session, result: results.LastFrame, canvas: Canvas) -> Text:
     if result.frame is None:
         return frame.frame(None, canvas)
-    return _frame(session, result.frame, canvas)
+    return _frame(session, result.frame, canvas, result.verdicts)
 
 
 def _inbox(session: Session, result: results.Inbox, canvas: Canvas) -> Text:
@@ -89,9 +91,9 @@ def _inbox(session: Session, result: results.Inbox, canvas: Canvas) -> Text:
 
 def _plan(session: Session, result: model.ConsolidationPlan | Draft, canvas: Canvas) -> Text:
     draft = Draft(result) if isinstance(result, model.ConsolidationPlan) else result
-    listed = _places(session, "inbox", of_draft(draft, session.clock.now()))
+    rows = _places(session, "inbox", of_draft(draft, session.clock.now()))
     titles = _titles_of_edges(session, (edge for item in draft.plan.items for edge in item.edges))
-    return plan.plan(draft, canvas, selected=session.selection, titles=titles, shown=listed)
+    return plan.plan(draft, canvas, selected=session.selection, titles=titles, shown=rows)
 
 
 def _consolidated(session: Session, result: results.Consolidated, canvas: Canvas) -> Text:
@@ -104,9 +106,11 @@ def _block(session: Session, result: results.BlockDetail, canvas: Canvas) -> Tex
     return block_picture.block(result.block, canvas, now=session.clock.now(), edges=edges, titles=titles)
 
 
-def _frame(session: Session, result: model.Frame, canvas: Canvas) -> Text:
-    rows = _places(session, "frame", of_candidates(result.candidates))
-    return frame.frame(result, canvas, selected=session.selection, shown=rows)
+def _frame(
+    session: Session, result: model.Frame, canvas: Canvas, verdicts: Mapping[str, float] | None = None
+) -> Text:
+    rows = _places(session, "frame", of_candidates(listed(result)))
+    return frame.frame(result, canvas, selected=session.selection, shown=rows, verdicts=verdicts or {})
 
 
 def _search(session: Session, result: model.SearchResult, canvas: Canvas) -> Text:
@@ -154,9 +158,9 @@ def _forecast(session: Session, result: model.Forecast, canvas: Canvas) -> Text:
 
 
 def _fading(session: Session, canvas: Canvas, forecast: model.Forecast, **drawn: Any) -> Text:
-    listed = _places(session, "decay", of_falling(forecast))
+    rows = _places(session, "decay", of_falling(forecast))
     return decay.decay(
-        canvas, now=session.clock.now(), forecast=forecast, shown=listed, at_days=forecast.days, **drawn
+        canvas, now=session.clock.now(), forecast=forecast, shown=rows, at_days=forecast.days, **drawn
     )
 
 
@@ -187,6 +191,7 @@ def _forecasts(session: Session, result: results.ForecastList, canvas: Canvas) -
 
 def _cases(session: Session, cases: Sequence[model.ForecastCase]) -> dict[str, Any]:
     """The forecasts that the pane's filter leaves, with the cursor on the selection."""
+    cases = queued(cases)
     places = _places(session, "calibration", of_forecasts(cases))
     shown = cases if places is None else [cases[place] for place in places]
     at = next((n for n, one in enumerate(shown) if one.outcome.block_id == session.selection), None)

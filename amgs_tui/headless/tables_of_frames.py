@@ -111,6 +111,7 @@ def _(result: results.Comparison) -> Sheet:
     ]
     title = f"{len(result.shared)} blocks in both, overlap {result.jaccard:.2f}, {len(rows)} moved"
     columns = (
-        "id:id title* A:n B:n score_A:score score_B:score Δr:score Δc:score Δk:score Δs:score Δf:score why*"
+        "id:id title* A:n B:n score_A:score score_B:score "
+        "Δrecency:score Δcentr:score Δconf:score Δsimil:score Δreinf:score why*"
     )
     return sheet(title, columns, rows, notes)

@@ -11,6 +11,7 @@ from amgs import model
 from amgs.decay import profile_name
 from amgs_tui.headless.passage import passage
 from amgs_tui.headless.sheet import Sheet, facts, sheet
+from amgs_tui.listings import fate_of, listed, reason_of
 from amgs_tui.verbs import results
 
 
@@ -240,6 +241,7 @@ def _(result: model.Fall) -> Sheet:
 
 
 _PLAIN = ("shipped", "yours")
+_WEIGHTS = "recency:score centr:score conf:score simil:score reinf:score"
 
 
 @table_of.register
@@ -247,26 +249,24 @@ def _(result: results.FrameList) -> Sheet:
     rows = []
     kinds = {each.name: each.kind for each in result.origins}
     for each in result.definitions:
-        weights = " ".join(f"{getattr(each.weights, name):g}" for name in model.COMPONENTS)
+        weights = (getattr(each.weights, name) for name in model.COMPONENTS)
         children = (
             f" {each.merge}: ".join(["", ", ".join(c.name for c in each.children)]) if each.children else ""
         )
         rows.append(
-            (each.name, each.purpose, each.budget, weights, children.strip(), kinds.get(each.name, ""))
+            (each.name, each.purpose, each.budget, *weights, children.strip(), kinds.get(each.name, ""))
         )
     notes = [f"{each.name}: {each.told}" for each in result.origins if each.told not in _PLAIN]
-    return sheet(
-        "Frames", "name purpose* budget:n recency_centr_conf_simil_reinf children origin", rows, notes
-    )
+    return sheet("Frames", f"name purpose* budget:n {_WEIGHTS} children origin", rows, notes)
 
 
 @table_of.register
 def _(result: model.Frame) -> Sheet:
     numbered = [
         (n, each.block.id, each.block.title, each.score, each.tokens, each.child, _fate(each), each.fate)
-        for n, each in enumerate(result.candidates, 1)
+        for n, each in enumerate(listed(result), 1)
     ]
-    # What got in comes first; the numbers stay those of the whole list, which `@2` refers to.
+    # What is in comes first; the numbers stay those of the whole list, which `@2` refers to.
     numbered.sort(key=lambda row: row[-1] != "selected")
     asked = f" for {result.query!r}" if result.query else ""
     chosen = f"{len(result.selected)} of {len(numbered)} blocks"
@@ -288,10 +288,8 @@ def _(result: model.Frame) -> Sheet:
 
 
 def _fate(each: model.Candidate) -> str:
-    said = "in" if each.fate == "selected" else each.fate.replace("_", " ")
-    if not each.because or each.because == said:
-        return said
-    return each.because if each.because.startswith(said) else f"{said} · {each.because}"
+    reason = reason_of(each)
+    return f"{fate_of(each)} · {reason}" if reason else fate_of(each)
 
 
 # --- graph and decay --------------------------------------------------------------------------------------

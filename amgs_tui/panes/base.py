@@ -377,6 +377,10 @@ class ListPane(SiftedPane):
     def moved(self) -> None:
         """The cursor stands on another row."""
 
+    def rows_on_screen(self) -> Mapping[int, int] | None:
+        """Which row each line of the picture shows; None for a pane whose rows follow each other line by line."""
+        return None
+
     def move_to(self, row: int) -> None:
         """Put the cursor on a row (clipped to those there are)."""
         row = max(0, min(row, self.rows - 1))
@@ -390,7 +394,9 @@ class ListPane(SiftedPane):
         self.move_to(self.cursor + by)
 
     def action_page(self, by: int) -> None:
-        self.move_to(self.cursor + by * max(1, self.content_size.height - 4))
+        lines = self.rows_on_screen()
+        rows = self.content_size.height - 4 if lines is None else len(set(lines.values()))
+        self.move_to(self.cursor + by * max(1, rows))
 
     def action_edge(self, where: int) -> None:
         self.move_to(0 if where < 0 else self.rows - 1)
@@ -398,6 +404,11 @@ class ListPane(SiftedPane):
     def on_click(self, event: events.Click) -> None:
         """A click puts the cursor on the row under the pointer."""
         offset = event.get_content_offset(self)
+        lines = self.rows_on_screen()
+        if lines is not None:
+            if offset is not None and offset.y in lines:
+                self.move_to(lines[offset.y])
+            return
         marked = marked_line(self.draw(self.canvas()), self.workstation.palette.selection)
         if offset is not None and marked is not None and self.rows:
             self.move_to(self.cursor + offset.y - marked)

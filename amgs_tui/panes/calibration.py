@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 
 from amgs_tui.keys import quiet, shown
-from amgs_tui.listings import of_forecasts
+from amgs_tui.listings import of_forecasts, queued, verdict_of
 from amgs_tui.panes.base import Ask, ListPane
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
 from amgs_tui.pictures.words import plural, share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from amgs.calibration.results import CalibrationPlan, OutcomeGroups
     from amgs.model import ForecastCase, Operation, Reliability
+    from amgs_tui.messages import Failed
     from amgs_tui.sifting import Row
     from amgs_tui.verbs.results import ForecastList
 
@@ -34,31 +35,43 @@ class CalibrationPane(ListPane):
         {"calibration table", "calibration forecasts", "calibration groups", "calibrate", "feedback"}
     )
     PURPOSE = """\
-Every block that a frame selects carries its score as a forecast: so likely will it prove useful. A verdict
-(u useful, x useless, here or in the frame pane) settles it. The diagram holds forecast against outcome; on
-the diagonal the scores mean what they say. The Brier score is the mean squared error, 0 is best. The arrows
-choose a bin of the diagram and walk the forecasts in it; f shows one frame, category or type of edge alone;
-c plans a recalibration, which nothing happens by until c is pressed again."""
+Every block in a frame carries its score as a forecast: the probability that it will prove useful. Your verdict (u
+useful, x useless, here or in the frame pane) is the outcome, and the next open forecast comes under the cursor. From
+20 verdicts on, the diagram plots forecast against outcome; on the diagonal the scores mean what they say. The Brier
+score is the mean squared error: 0 is best. The arrows choose a bin of the diagram; f shows one frame, category or
+type of edge alone. c previews a recalibration; press c again to apply it."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("u", "feedback('useful')", "useful", "calibration.useful", "The selected block was useful"),
-        shown("x", "feedback('useless')", "useless", "calibration.useless", "The selected block was useless"),
-        shown("right", "bin(1)", "bin", "calibration.bin", "The next bin of the diagram", key_display="←→"),
-        quiet("left", "bin(-1)", "bin", "calibration.bin_before", "The bin before; before the first, all"),
         shown(
-            "enter", "whole", "list", "calibration.list", "The forecasts over the whole pane, or beside it"
+            "u",
+            "feedback('useful')",
+            "useful",
+            "calibration.useful",
+            "The marked block was useful; goes to the next open forecast",
         ),
+        shown(
+            "x",
+            "feedback('useless')",
+            "useless",
+            "calibration.useless",
+            "The marked block was useless; goes to the next open forecast",
+        ),
+        shown("right", "bin(1)", "bin", "calibration.bin", "Next bin of the diagram", key_display="←→"),
+        quiet("left", "bin(-1)", "bin", "calibration.bin_before", "Previous bin; before the first, all"),
+        shown("enter", "whole", "list", "calibration.list", "Switch between the list and the diagram"),
         shown(
             "c",
             "calibrate",
             "plan",
             "calibration.calibrate",
-            "Plan how outcomes would move confidences; then carry the plan out",
+            "Preview a recalibration; press again to apply it",
         ),
-        shown("f", "group", "group", "calibration.groups", "One frame, category or type of edge, or all"),
-        shown("d", "drop", "back", "calibration.drop", "Leave the plan; nothing has happened"),
-        shown("U", "undo", "undo", "calibration.undo", "Take the recalibration back that was just made"),
-        shown("b", "bins", "bins", "calibration.bins", "5, 10 or 20 steps of the forecast"),
+        shown(
+            "f", "group", "group", "calibration.groups", "Show one frame, category or type of edge, or all"
+        ),
+        shown("d", "drop", "back", "calibration.drop", "Discard the preview"),
+        shown("U", "undo", "undo", "calibration.undo", "Undo the recalibration just applied"),
+        shown("b", "bins", "bins", "calibration.bins", "Cycle 5, 10 or 20 bins"),
         *ListPane.BINDINGS,
     ]
 
@@ -66,12 +79,15 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
         super().__init__()
         self.table: Reliability | None = None
         self.found: ForecastList | None = None
+        self._every: Sequence[ForecastCase] = ()
         self.plan: CalibrationPlan | None = None
         self.done: Operation | None = None
         self.bins = 10
         self.bin: int | None = None
         self.group: tuple[str, str] | None = None
-        self.alone = False
+        self.queue: bool | None = None
+        self._next: str | None = None
+        self._begins = True
 
     # --- what it shows ------------------------------------------------------------------------------------
 
@@ -87,21 +103,43 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
                 self.table = result
                 self.bins = len(result.bins) or self.bins
             case "calibration forecasts":
-                self.found = result
-                self.cursor = max(0, min(self.cursor, self.rows - 1))
+                self._take_forecasts(result)
             case "calibrate":
                 self.done = getattr(result, "operation", None)
                 self.plan = None if self.done is not None else result
                 self.cursor = 0
 
+    def _take_forecasts(self, found: ForecastList) -> None:
+        """Show a list anew: the cursor stays with its forecast, or goes on from the one that was just judged."""
+        held, wanted = None if self._begins else self._case, self._next
+        self.found, self._next, self._begins = found, None, False
+        self._every = queued(found.cases)
+        keep = wanted if wanted is not None else held.outcome.prediction_id if held is not None else ""
+        if wanted is None and held is not None and held.outcome.actual is not None and not self.has_focus:
+            keep = self._open_of(held.outcome.block_id) or keep
+        here = (n for n, case in enumerate(self.cases) if case.outcome.prediction_id == keep)
+        self.cursor = next(here, max(0, min(self.cursor, self.rows - 1)))
+        if wanted is not None:
+            self.moved()
+
+    def _open_of(self, block_id: str) -> str:
+        """The latest open forecast of a block that is listed, by id; empty for none."""
+        listed = (case.outcome for case in self.cases if case.outcome.actual is None)
+        return next((one.prediction_id for one in listed if one.block_id == block_id), "")
+
     @property
     def cases(self) -> Sequence[ForecastCase]:
-        """The forecasts that the filter leaves, in the operator's order."""
-        every = self.found.cases if self.found is not None else ()
-        return [every[place] for place in self.places] if self.sift else every
+        """The forecasts that the filter leaves, in the operator's order; by themselves the open ones come first."""
+        return [self._every[place] for place in self.places] if self.sift else self._every
+
+    @property
+    def _case(self) -> ForecastCase | None:
+        """The forecast under the cursor."""
+        cases = self.cases
+        return cases[self.cursor] if self.plan is None and self.cursor < len(cases) else None
 
     def all_rows(self) -> Sequence[Row]:
-        return of_forecasts(self.found.cases) if self.found is not None else ()
+        return of_forecasts(self._every)
 
     def sifted(self) -> None:
         self.cursor = 0
@@ -125,14 +163,12 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
 
     def subtitle(self) -> str:
         if self.plan is not None:
-            return "a plan · c carries it out · d leaves it"
+            return "preview · c applies it · d discards it"
         if self.table is None:
             return ""
         if self.done is not None:
-            return f"recalibrated as operation {self.done.id} · U takes it back"
-        of = f" of {' '.join(self.group)}" if self.group is not None else ""
-        settled = f"{self.table.outcomes:,} of {self.table.forecasts:,} forecasts settled{of}"
-        return f"{self._step()} · {settled}" if self.bin is not None else settled
+            return f"recalibrated as operation {self.done.id} · U undoes it"
+        return self._step()
 
     def _step(self) -> str:
         """The chosen bin in words."""
@@ -151,22 +187,38 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
         if not self.table.forecasts and self.group is None:
             keys = ("2  assemble a frame", "u x  say there which blocks were useful")
             return notice(canvas, "No forecasts yet", keys, "Every block that a frame selects is a forecast.")
-        from amgs_tui.pictures import calibration, forecasts
+        from amgs_tui.pictures import calibration
 
-        now, cases = self.workstation.now(), self.cases
-        if self.alone:
-            title = self._step() or plural(len(cases), "forecast")
-            return forecasts.forecasts(cases, canvas, now=now, cursor=self.cursor, title=title)
-        every = len(self.found.cases) if self.found is not None and self.sift.terms else None
         return calibration.calibration(
             self.table,
             canvas,
-            now=now,
-            cases=cases,
+            now=self.workstation.now(),
+            cases=self.cases,
             cursor=self.cursor,
             chosen=self.bin,
             of=" ".join(self.group) if self.group is not None else "",
-            every=every,
+            every=len(self._every) if self.sift.terms else None,
+            queue=self.queue,
+        )
+
+    def rows_on_screen(self) -> Mapping[int, int] | None:
+        if self.table is None:
+            return {}
+        canvas = self.canvas()
+        if self.plan is not None:
+            from amgs_tui.pictures import recalibration
+
+            return recalibration.rows_of_plan(self.plan, canvas, cursor=self.cursor)
+        from amgs_tui.pictures import calibration
+
+        return calibration.rows_of_calibration(
+            self.table,
+            canvas,
+            now=self.workstation.now(),
+            cases=self.cases,
+            cursor=self.cursor,
+            chosen=self.bin,
+            queue=self.queue,
         )
 
     # --- keys ---------------------------------------------------------------------------------------------
@@ -174,7 +226,7 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         match action:
             case "feedback":
-                return self.workstation.selected is not None
+                return self._case is not None
             case "drop":
                 return self.plan is not None
             case "undo":
@@ -184,10 +236,9 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
         return True
 
     def selection_changed(self, block_id: str | None) -> None:
-        cases = self.cases
-        held = cases[self.cursor].outcome.block_id if self.cursor < len(cases) else None
-        if self.plan is None and block_id != held:
-            here = (n for n, case in enumerate(cases) if case.outcome.block_id == block_id)
+        case = self._case
+        if self.plan is None and (case is None or case.outcome.block_id != block_id):
+            here = (n for n, each in enumerate(self.cases) if each.outcome.block_id == block_id)
             self.cursor = next(here, self.cursor)
             self.repaint()
         self.refresh_bindings()
@@ -198,14 +249,21 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
         turn: list[int | None] = [None, *filled]
         place = turn.index(self.bin) if self.bin in turn else 0
         self.bin = turn[(place + by) % len(turn)]
-        self.cursor = 0
+        self._begin()
         self._say()
         self.repaint()
         self.look()
 
+    def _begin(self) -> None:
+        """Another list comes: the cursor begins at its top."""
+        self._begins, self.cursor = True, 0
+
     def action_whole(self) -> None:
-        self.alone = not self.alone
-        self.repaint()
+        from amgs_tui.pictures.calibration import is_queue
+
+        if self.table is not None:
+            self.queue = not is_queue(self.table, self.bin, self.queue)
+            self.repaint()
 
     def action_bins(self) -> None:
         self.bins = BINS[(BINS.index(self.bins) + 1) % len(BINS)] if self.bins in BINS else BINS[0]
@@ -213,7 +271,29 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
         self.look()
 
     def action_feedback(self, verdict: str) -> None:
-        self.ask("feedback", verdict=verdict, block=self.workstation.selected)
+        """Judge the forecast under the cursor, and go on to the next open one."""
+        case = self._case
+        if case is None:
+            return
+        if case.outcome.actual is not None:
+            words = f"This forecast was judged {verdict_of(case.outcome.actual)}."
+            self.notify(words, title="Already judged", timeout=3)
+            return
+        places = (*range(self.cursor + 1, self.rows), *range(self.cursor))
+        waiting = (self.cases[place].outcome for place in places if self.cases[place].outcome.actual is None)
+        following = next(waiting, case.outcome)
+        self._next = following.prediction_id
+        self.ask(
+            "feedback",
+            verdict=verdict,
+            block=case.outcome.block_id,
+            forecast=case.outcome.prediction_id,
+        )
+
+    def failed(self, failure: Failed) -> None:
+        if failure.request.verb == "feedback":
+            self._next = None
+        super().failed(failure)
 
     def action_calibrate(self) -> None:
         """The plan first; with the plan on the screen, carry it out."""
@@ -248,7 +328,7 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
         for each in found.groups:
             name = "" if each.kind == "all" else f"{each.kind} {each.name}"
             brier = f", Brier {share(each.brier, 3)}" if each.brier is not None else ""
-            told = f"{each.outcomes:,} of {plural(each.forecasts, 'forecast')} settled{brier}"
+            told = f"{each.outcomes:,} of {plural(each.forecasts, 'forecast')} judged{brier}"
             here = " ".join(self.group) if self.group is not None else ""
             choices.append(Choice(name, name or "all", told, marked=name == here))
         self.workstation.push_screen(Chooser("Which forecasts?", choices), self._chose)
@@ -258,5 +338,6 @@ c plans a recalibration, which nothing happens by until c is pressed again."""
             return
         kind, _, value = name.partition(" ")
         self.group = (kind, value) if kind else None
-        self.bin, self.cursor = None, 0
+        self.bin = None
+        self._begin()
         self.look()

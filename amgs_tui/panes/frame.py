@@ -9,18 +9,18 @@ from rich.text import Text
 from textual import events
 
 from amgs_tui.keys import quiet, shown
-from amgs_tui.listings import of_candidates
+from amgs_tui.listings import listed, of_candidates
 from amgs_tui.panes.base import Ask, ListPane
-from amgs_tui.panes.weighing import Weighing, written
+from amgs_tui.panes.weighing import Weighing
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.pictures.notice import notice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from amgs.model import Candidate, Frame, SearchResult
     from amgs_tui.sifting import Row
-    from amgs_tui.verbs.results import FrameList
+    from amgs_tui.verbs.results import FrameList, LastFrame
 
 FIRST_FRAME = "SESSION"
 Show = Literal["both", "candidates", "text"]
@@ -28,38 +28,53 @@ SHOWS: tuple[Show, ...] = ("both", "candidates", "text")
 
 
 class FramePane(ListPane):
-    """The frame assembled last, or the hits of the last search."""
+    """The frame assembled last, or the hits of the last search.
+
+    weighing: the weights that the keys move. verdicts: what was said of the frame's blocks, by id.
+    """
 
     NAME = "frame"
     SHOWS = frozenset({"frame assemble", "frame last", "search", "frame list"})
     PURPOSE = """\
-A frame is the text that a question gets: what memory holds on it, chosen by a score of five parts within a
-budget of tokens. The waterfall says how many candidates each layer brought; each row says what a block's
-score is made of and what became of it. Open a frame as lifetime context to see what the language model
-makes of it. Verdicts (u, x) settle the score as a forecast."""
+A frame is the text that a question gets: blocks of the memory, chosen by a score of five parts within a budget
+of tokens. The waterfall says how many candidates each layer brought. Each row is a candidate: what its score is
+made of, and whether it is in, or out and why. A composite lists the part that answers the question first. ✓ and ✗
+mark what you judged with u and x: a verdict settles the score as a forecast. Weights that you move hold for every
+part of the frame until 0 resets them. Open a frame as lifetime context to see what the language model makes of it."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("e,enter", "ask", "ask", "frame.ask", "Ask something: assembles the frame for it"),
+        shown("e,enter", "ask", "ask", "frame.ask", "Ask a question: assembles the frame for it"),
         shown("o", "open", "open", "frame.open", "Make this frame the model's lifetime context"),
         shown("u", "feedback('useful')", "useful", "frame.useful", "This block was useful"),
         shown("x", "feedback('useless')", "useless", "frame.useless", "This block was useless"),
         shown("f", "choose", "frame", "frame.choose", "Choose which frame is assembled"),
-        shown("w", "why", "why", "frame.why", "Why this block is in or out, and what would change that"),
+        shown("w", "why", "why", "frame.why", "Why this row is in or out, and what would change that"),
         shown(
-            "right", "part(1)", "weights", "frame.part", "Which weight plus and minus move", key_display="←→"
+            "right",
+            "part(1)",
+            "weights",
+            "frame.part",
+            "Choose the weight that + and − move",
+            key_display="←→",
         ),
-        quiet("left", "part(-1)", "weights", "frame.part_before", "The weight before"),
-        quiet("plus,equals_sign", "weigh(1)", "heavier", "frame.heavier", "More of this weight, at once"),
-        quiet("minus", "weigh(-1)", "lighter", "frame.lighter", "Less of this weight, at once"),
-        quiet("0", "unweigh", "own weights", "frame.unweigh", "The frame's own weights again"),
+        quiet("left", "part(-1)", "weights", "frame.part_before", "The previous weight"),
+        quiet(
+            "plus,equals_sign",
+            "weigh(1)",
+            "raise weight",
+            "frame.heavier",
+            "Raise this weight; ranks at once",
+        ),
+        quiet("minus", "weigh(-1)", "lower weight", "frame.lighter", "Lower this weight; ranks at once"),
+        quiet("0", "unweigh", "reset", "frame.unweigh", "Reset the weights to the frame's own"),
         shown(
             "a",
             "compare",
             "a/b",
             "frame.compare",
-            "The frame's own weights beside yours: what moved, and why",
+            "Compare the frame's own weights with yours: what moved, and why",
         ),
-        shown("v", "view", "view", "frame.view", "Candidates and text, candidates, text"),
+        shown("v", "view", "view", "frame.view", "Cycle the view: both, candidates, text"),
         *ListPane.BINDINGS,
     ]
 
@@ -72,36 +87,63 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
         self.show: Show = "both"
         self.text_offset = 0
         self.weighing: Weighing | None = None
+        self.verdicts: Mapping[str, float] = {}
+        self._every: Sequence[Candidate] = ()
 
     def asks(self) -> Iterable[Ask]:
-        return [("frame list", {})]
+        return [("frame list", {}), ("frame last", {})]
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "frame list":
             self.frames = result
             return
         if verb == "frame last":
-            if (
-                result.frame is not None and self.frame is None
-            ):  # as the last session left it; nothing is selected
-                self.frame, self.chosen = result.frame, result.frame.name
+            self._take_last(result)
             return
-        self.cursor = self.text_offset = 0
+        held = self._row
+        self.text_offset = 0
         if verb == "frame assemble":
-            if self.frame is None or (self.frame.name, self.frame.query) != (result.name, result.query):
-                self.weighing = None
-            self.frame, self.search = result, None
-            self.chosen = result.name
+            self._take_frame(result)
         else:
             self.search = result
+            self._every = result.hits
+        # Where the same question was ranked anew, the cursor stays with its block.
+        rows = self.candidates
+        again = verb == "frame assemble" and self.weighing is not None and held is not None
+        self.cursor = next((n for n, one in enumerate(rows) if again and _key(one) == _key(held)), 0)
         self.moved()
+
+    def _take_last(self, result: LastFrame) -> None:
+        """The frame as the last session left it, selecting nothing; and the verdicts on the present one."""
+        if result.frame is None:
+            return
+        if self.frame is None:
+            self.frame, self.chosen = result.frame, result.frame.name
+            if self.search is None:
+                self._every = listed(result.frame)
+        if (self.frame.name, self.frame.query) == (result.frame.name, result.frame.query):
+            self.verdicts = result.verdicts
+
+    def _take_frame(self, frame: Frame) -> None:
+        same = self.frame is not None and (self.frame.name, self.frame.query) == (frame.name, frame.query)
+        if self.weighing is not None and not (same and self.weighing.fits(frame.weights)):
+            self.weighing = None
+        if not same:
+            self.verdicts = {}
+        self.frame, self.search = frame, None
+        self._every = listed(frame)
+        self.chosen = frame.name
 
     @property
     def every(self) -> Sequence[Candidate]:
-        """The candidates or hits that there are."""
-        if self.search is not None:
-            return self.search.hits
-        return self.frame.candidates if self.frame is not None else ()
+        """The candidates in the order in which they are listed, or the hits."""
+        return self._every
+
+    @property
+    def _row(self) -> Candidate | None:
+        """The candidate under the cursor."""
+        rows = self.candidates
+        return rows[self.cursor] if self.cursor < len(rows) else None
 
     @property
     def candidates(self) -> Sequence[Candidate]:
@@ -122,7 +164,9 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
 
     def subtitle(self) -> str:
         if self.weighing is not None and self.frame is not None:
-            return f"{self.weighing.said()} · + − move · 0 as it was · a compares"
+            if not self.weighing.changed:
+                return f"{self.weighing.said()} · + − move it"
+            return f"{self.weighing.said()} · 0 reset · a compares"
         return (
             f"{self.chosen} · e asks"
             if self.frame is None
@@ -136,19 +180,45 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
         return super().copied()
 
     def moved(self) -> None:
-        if self.candidates:
-            self.post_message(self.Picked(self.candidates[self.cursor].block.id))
+        row = self._row
+        if row is not None:
+            self.post_message(self.Picked(row.block.id))
 
     def selection_changed(self, block_id: str | None) -> None:
-        self.cursor = next((n for n, c in enumerate(self.candidates) if c.block.id == block_id), self.cursor)
-        self.repaint()
+        """Go to the selected block, unless the cursor stands on it: a composite may list it once a part."""
+        row = self._row
+        if row is None or row.block.id != block_id:
+            here = (n for n, one in enumerate(self.candidates) if one.block.id == block_id)
+            self.cursor = next(here, self.cursor)
+            self.repaint()
+
+    def rows_on_screen(self) -> Mapping[int, int] | None:
+        from amgs_tui.pictures import frame
+
+        places = self.places if self.sift else None
+        if self.search is not None:
+            return frame.rows_of_search(self.search, self.canvas(), cursor=self.cursor, shown=places)
+        if self.frame is None:
+            return {}
+        return frame.rows_of_frame(
+            self.frame, self.canvas(), cursor=self.cursor, show=self.show, shown=places
+        )
 
     def action_move(self, by: int) -> None:
         if self.show == "text" and self.search is None:
-            self.text_offset = max(0, self.text_offset + by)
-            self.repaint()
+            self._scroll_text(by)
         else:
             super().action_move(by)
+
+    def action_page(self, by: int) -> None:
+        if self.show == "text" and self.search is None:
+            self._scroll_text(by * max(1, self.content_size.height - 8))
+        else:
+            super().action_page(by)
+
+    def _scroll_text(self, by: int) -> None:
+        self.text_offset = max(0, self.text_offset + by)
+        self.repaint()
 
     def on_click(self, event: events.Click) -> None:
         """Rows are clicked in the table; the text has none."""
@@ -166,18 +236,17 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
             )
         from amgs_tui.pictures import frame
 
-        rows = self.candidates
-        selected = rows[self.cursor].block.id if rows else None
         places = self.places if self.sift else None
         if self.search is not None:
-            return frame.search(self.search, canvas, selected=selected, shown=places)
+            return frame.search(self.search, canvas, cursor=self.cursor, shown=places)
         return frame.frame(
             self.frame,
             canvas,
-            selected=selected,
+            cursor=self.cursor,
             show=self.show,
             text_offset=self.text_offset,
             shown=places,
+            verdicts=self.verdicts,
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
@@ -190,8 +259,8 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
 
     def action_ask(self) -> None:
         query = self.frame.query if self.frame is not None else ""
-        hint = "A question or some words; enter assembles the frame, esc leaves it."
-        self.workstation.ask_line(self.NAME, f"{self.chosen} ?", query, hint=hint)
+        hint = "Type a question or some words; enter assembles the frame, ↑ brings back earlier questions, esc cancels."
+        self.workstation.ask_line(self.NAME, f"{self.chosen} ?", query, hint=hint, replace=True)
 
     def answered(self, line: str) -> None:
         """The question was entered."""
@@ -222,13 +291,27 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
     # --- weights and reasons ------------------------------------------------------------------------------
 
     def action_why(self) -> None:
-        """Follow the block under the cursor down the layers."""
-        block = self.candidates[self.cursor].block.id
+        """Follow the row under the cursor down the layers: in a composite, as a candidate of its part."""
+        row = self._row
+        if row is None:
+            return
         if self.search is not None:
-            self.ask("why", query=self.search.query, block=block)
+            self.ask("why", query=self.search.query, block=row.block.id)
         elif self.frame is not None:
-            weights = self.weighing.text() if self.weighing is not None else None
-            self.ask("why", query=self.frame.query, block=block, frame=self.frame.name, weights=weights)
+            self.ask(
+                "why",
+                query=self.frame.query,
+                block=row.block.id,
+                frame=self.frame.name,
+                child=row.child or None,
+                weights=self._moved_weights,
+            )
+
+    @property
+    def _moved_weights(self) -> str | None:
+        """The operator's weights; None where the frame has its own, which in a composite are each part's."""
+        weighing = self.weighing
+        return weighing.text() if weighing is not None and weighing.changed else None
 
     def action_part(self, by: int) -> None:
         if self.frame is not None:
@@ -240,22 +323,21 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
         """Move a weight, and rank anew at once: a look, which reinforces nothing."""
         if self.frame is not None:
             self.weighing = self._weights().moved(by)
-            self._look_with(self.weighing.text())
+            self._look_again()
 
     def action_unweigh(self) -> None:
+        """The frame as it is without the operator: each part under its own weights."""
         if self.weighing is not None:
             self.weighing = replace(self.weighing, now=self.weighing.first)
-            self._look_with(self.weighing.text())
+            self._look_again()
 
     def action_compare(self) -> None:
         """A: the frame's own weights, B: the operator's."""
         if self.frame is None or self.weighing is None or not self.weighing.changed:
             self.notify("Move a weight first: ← → choose it, + and − move it.", title="Nothing to compare")
             return
-        name, query = self.frame.name, self.frame.query
-        own = written(self.weighing.first)
-        mine = self.weighing.text()
-        self.ask("frame compare", a=name, b=name, query=query, weights_a=own, weights_b=mine)
+        name, mine = self.frame.name, self.weighing.text()
+        self.ask("frame compare", left=name, right=name, query=self.frame.query, weights_b=mine)
 
     def _weights(self) -> Weighing:
         """What the keys move: begun with the weights that the frame on the screen was ranked by."""
@@ -265,19 +347,39 @@ makes of it. Verdicts (u, x) settle the score as a forecast."""
             raise RuntimeError("weights are moved on a frame")
         return self.weighing
 
-    def _look_with(self, weights: str) -> None:
+    def _look_again(self) -> None:
         if self.frame is not None:
-            name, query = self.frame.name, self.frame.query
-            self.ask("frame assemble", origin="screen", name=name, query=query, weights=weights, look=True)
+            self.ask(
+                "frame assemble",
+                origin="screen",
+                name=self.frame.name,
+                query=self.frame.query,
+                weights=self._moved_weights,
+                look=True,
+            )
         self._say()
 
     def action_open(self) -> None:
         self.ask("frame open")
 
     def action_feedback(self, verdict: str) -> None:
-        block = self.candidates[self.cursor].block
-        self.ask("feedback", verdict=verdict, block=block.id)
+        row = self._row
+        if row is None:
+            return
+        block = row.block.id
+        if self.search is None and not any(c.block.id == block for c in self.every if c.fate == "selected"):
+            self.notify("Only a block that is in the frame carries a forecast.", title="Nothing to judge")
+        elif self.search is None and block in self.verdicts:
+            said = "useful" if self.verdicts[block] >= 0.5 else "useless"
+            self.notify(f"You judged this block {said} for this question.", title="Already judged")
+        else:
+            self.ask("feedback", verdict=verdict, block=block)
 
     def action_view(self) -> None:
         self.show = SHOWS[(SHOWS.index(self.show) + 1) % len(SHOWS)]
         self.repaint()
+
+
+def _key(row: Candidate | None) -> tuple[str, str]:
+    """What tells one row of a frame from another: a block may be a candidate of several parts."""
+    return ("", "") if row is None else (row.child, row.block.id)

@@ -23,6 +23,10 @@ class Weighing:
     def changed(self) -> bool:
         return self.now != self.first
 
+    def fits(self, weights: Weights) -> bool:
+        """Whether a frame was ranked by what stands here now."""
+        return written(weights) == self.text()
+
     def walked(self, by: int) -> Weighing:
         """Another part under the keys."""
         return replace(self, part=(self.part + by) % len(_names()))

@@ -4,7 +4,7 @@ made of.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from rich.text import Text
@@ -21,6 +21,10 @@ TARGET = 0.15
 """The average Brier score the specification asks for (AMGS, success metrics)."""
 
 
+ENOUGH = 20
+"""Verdicts from which the diagram and the Brier score say something; before, the forecasts that wait come first."""
+
+
 def calibration(
     result: Reliability | None,
     canvas: Canvas,
@@ -31,27 +35,66 @@ def calibration(
     chosen: int | None = None,
     of: str = "",
     every: int | None = None,
+    queue: bool | None = None,
 ) -> Text:
-    """The reliability diagram, the parts of the Brier score and their way through time, and the forecasts.
+    """The reliability diagram, the parts of the Brier score and their way through time, and the forecasts; with few
+    verdicts the queue of forecasts that wait for one.
 
     cases: the forecasts listed: those of the chosen bin, else the latest. cursor: place in them. chosen: a bin from
-    0. of: the group that all this is of. every: how many cases there are when a filter leaves only some of them.
+    0. of: the group that all this is of. every: how many cases there are when a filter leaves only some of them. queue:
+    the list alone; None where there are too few verdicts for the diagram.
     """
-    if result is None or result.outcomes == 0:
-        open_forecasts = result.forecasts if result is not None else 0
-        wait = f"{plural(open_forecasts, 'forecast')} wait for a verdict. " if open_forecasts else ""
+    if result is None or (result.outcomes == 0 and not cases and every is None):
         return notice(
             canvas,
-            f"No outcome of {of} yet" if of else "No outcome yet",
-            ("2  a frame's blocks: u useful, x useless", "feedback useful ID", "feedback useless ID"),
-            wait
-            + "Each block that a frame selects is a forecast: its score says how likely it is to be useful. "
-            "Your verdict is the outcome.",
+            f"No forecast of {of} yet" if of else "No forecast yet",
+            ("2  ask a question: each block in the frame is a forecast",),
+            "Each block in a frame is a forecast: its score is the probability that it will prove useful. "
+            "Your verdict, u useful or x useless, is the outcome.",
         )
+    return _calibration(result, canvas, now, cases, cursor, chosen, of, every, queue).render()
+
+
+def rows_of_calibration(
+    result: Reliability,
+    canvas: Canvas,
+    *,
+    now: datetime,
+    cases: Sequence[ForecastCase],
+    cursor: int | None = None,
+    chosen: int | None = None,
+    queue: bool | None = None,
+) -> Mapping[int, int]:
+    """Which of the cases each line of the picture shows."""
+    return _calibration(result, canvas, now, cases, cursor, chosen, "", None, queue).rows
+
+
+def is_queue(result: Reliability, chosen: int | None, queue: bool | None) -> bool:
+    """Whether the forecasts have the whole picture."""
+    few = result.outcomes < ENOUGH and chosen is None
+    return result.outcomes == 0 or (few if queue is None else queue)
+
+
+def _calibration(
+    result: Reliability,
+    canvas: Canvas,
+    now: datetime,
+    cases: Sequence[ForecastCase],
+    cursor: int | None,
+    chosen: int | None,
+    of: str,
+    every: int | None,
+    queue: bool | None,
+) -> Sheet:
     sheet = Sheet(canvas)
     _head(sheet, result, of)
     body = sheet.part(0, 1)
     title = _title(result, cases, chosen, every)
+    empty = _NONE if every is None else _FILTERED
+    if is_queue(result, chosen, queue):
+        y = _hint(body, result)
+        draw_forecasts(body.part(0, y), cases, now=now, cursor=cursor, title=title, empty=empty)
+        return sheet
     bins = result.bins
     if body.width >= 74 and body.height >= 9:
         left = min(body.width * 11 // 20, body.height * 3 + 8)
@@ -63,15 +106,22 @@ def calibration(
         side = body.part(0, top)
     if side.height >= 3:
         y = _parts(side, result) if side.height >= (10 if chosen is None else 14) else 0
-        listed = side.part(0, y)
-        draw_forecasts(
-            listed, cases, now=now, cursor=cursor, title=title, empty=_NONE if every is None else _FILTERED
-        )
-    return sheet.render()
+        draw_forecasts(side.part(0, y), cases, now=now, cursor=cursor, title=title, empty=empty)
+    return sheet
 
 
-_NONE = "u and x say whether the selected block was useful"
+_NONE = "u and x say whether the marked block was useful"
 _FILTERED = "No row passes the filter. F changes it; a blank one takes it away."
+
+
+def _hint(region: Region, result: Reliability) -> int:
+    """What to do with the queue; returns the lines used."""
+    if result.outcomes >= ENOUGH or region.height < 8:
+        return 0
+    wanted = plural(ENOUGH - result.outcomes, "more verdict")
+    words = f"Useful for its question?  u yes · x no · p reads it · {wanted} for the diagram"
+    region.put(1, 0, words, ink(region.palette.muted), width=region.width - 2)
+    return 1
 
 
 def _title(result: Reliability, cases: Sequence[ForecastCase], chosen: int | None, every: int | None) -> str:
@@ -89,25 +139,24 @@ def _head(sheet: Sheet, result: Reliability, of: str) -> None:
     muted, plain = ink(palette.muted), ink(palette.text)
     brier = result.brier
     fine = brier is not None and brier < TARGET
-    verdict = f"{'below' if fine else 'above'} the goal of {share(TARGET)}"
+    if result.outcomes < ENOUGH:
+        colour, told = palette.text, f"from {plural(result.outcomes, 'verdict')} ({ENOUGH} needed)"
+    else:
+        colour = palette.good if fine else palette.warn
+        told = f"{'below' if fine else 'above'} the goal of {share(TARGET)}"
+    score = (("Brier ", muted), (optional(brier, 3), ink(colour, bold=True)))
     facts_line(
         sheet,
         0,
         [
-            Fact(
-                0,
-                (
-                    ("Brier ", muted),
-                    (optional(brier, 3), ink(palette.good if fine else palette.warn, bold=True)),
-                ),
-            ),
-            Fact(2, ((verdict, muted),)),
+            Fact(0, score if brier is not None else (("no verdict yet", plain),)),
+            *([Fact(2, ((told, muted),))] if brier is not None else []),
             *([Fact(0, ((f"only {clean(of)}", ink(palette.accent, bold=True)),))] if of else []),
             Fact(
                 1,
                 (
-                    (plural(result.outcomes, "outcome"), plain),
-                    (f" of {count(result.forecasts)} forecasts", muted),
+                    (count(result.outcomes), plain),
+                    (f" of {plural(result.forecasts, 'forecast')} judged", muted),
                 ),
             ),
         ],
@@ -189,13 +238,13 @@ def _parts(region: Region, result: Reliability) -> int:
     muted, plain = ink(palette.muted), ink(palette.text, bold=True)
     course = result.course
     since = f"since {day(course[0].at)}" if len(course) > 1 and region.width >= 50 else ""
-    region.rule(0, "its parts through time" if len(course) > 1 else "what it is made of", since)
+    region.rule(0, "its parts over time" if len(course) > 1 else "what it is made of", since)
     rows: tuple[tuple[str, str, float | None, str, str], ...] = (
-        ("+ reliability", "reliability", result.reliability, "how far from the diagonal", palette.warn),
-        ("− resolution", "resolution", result.resolution, "how well bins tell apart", palette.good),
-        ("+ uncertainty", "uncertainty", result.uncertainty, "what none can know", palette.muted),
-        ("+ within bins", "within_bin", result.within_bin, "what bins round away", palette.muted),
-        ("= Brier", "brier", result.brier, "0 is perfect, .25 is .5 always", palette.accent),
+        ("+ reliability", "reliability", result.reliability, "distance from the diagonal", palette.warn),
+        ("− resolution", "resolution", result.resolution, "how well forecasts discriminate", palette.good),
+        ("+ uncertainty", "uncertainty", result.uncertainty, "irreducible", palette.muted),
+        ("+ within bins", "within_bin", result.within_bin, "binning error", palette.muted),
+        ("= Brier", "brier", result.brier, "0 is perfect; always saying .5 gives .25", palette.accent),
     )
     top = max((abs(value) for _, _, value, _, _ in rows if value is not None), default=1.0) or 1.0
     for row, (name, field, value, meaning, colour) in enumerate(rows, start=1):

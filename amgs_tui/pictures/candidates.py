@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from amgs.model import COMPONENTS, Candidate, Fate, Weights
+from amgs.model import COMPONENTS, Candidate, Weights
+from amgs_tui.listings import fate_of, reason_of
 from amgs_tui.pictures.canvas import Piece, Region, clean, ink, width_of
-from amgs_tui.pictures.marks import apportion, scroll_note, window_of, wrap
-from amgs_tui.pictures.words import share, short_id
+from amgs_tui.pictures.marks import apportion, scroll_note, verdict_sign, window_of, wrap
+from amgs_tui.pictures.words import count, share, short_id
 
 PART_SIGNS: Mapping[str, str] = {
     "recency": "█",
@@ -31,45 +32,71 @@ _PART_WORDS = {
     "similarity": "similar",
     "reinforcement": "reinf",
 }
-_FATES: Mapping[Fate, str] = {
-    "selected": "in",
-    "over_budget": "over budget",
-    "duplicate": "duplicate",
-    "below_threshold": "below threshold",
-    "not_in_top_k": "not in top k",
-    "child_dropped": "child dropped",
-}
+_NOTHING: Mapping[str, float] = {}
 
 
-def draw_table(
-    region: Region,
-    items: Sequence[Candidate],
-    weights: Weights,
-    title: str,
-    selected: str | None,
-    offset: int,
-    numbers: Sequence[int],
-    empty: str,
-) -> None:
-    """The candidates from `offset` on, so that the selected one is in view; their content below each where
-    there is room for all. numbers: what stands before each. empty: what is said where there is none.
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Candidates as a table has them.
+
+    numbers: what stands before each. cursor: the place of the marked one. groups: whether they stand part by part, each
+    under a heading. weights: what each part scored with. verdicts: what was said of blocks, by id: 1 useful, 0 useless.
+    """
+
+    items: Sequence[Candidate]
+    numbers: Sequence[int]
+    weights: Callable[[Candidate], Weights]
+    cursor: int | None = None
+    groups: bool = False
+    verdicts: Mapping[str, float] = field(default_factory=lambda: _NOTHING)
+
+    @property
+    def lines(self) -> list[int | str]:
+        """Places of candidates, and the headings between them."""
+        if not self.groups:
+            return list(range(len(self.items)))
+        lines: list[int | str] = []
+        for place, item in enumerate(self.items):
+            if not place or item.child != self.items[place - 1].child:
+                lines.append(self._heading(item.child))
+            lines.append(place)
+        return lines
+
+    def _heading(self, child: str) -> str:
+        group = [item for item in self.items if item.child == child]
+        chosen = sum(item.fate == "selected" for item in group)
+        return f"{clean(child)} ▾ {count(chosen)} of {count(len(group))} in"
+
+
+def draw_table(region: Region, listed: Listed, title: str, *, offset: int, empty: str) -> None:
+    """The candidates from `offset` on, so that the marked one is in view; their content below each where there is
+    room for all. empty: what is said where there is none.
     """
     palette = region.palette
+    items, lines = listed.items, listed.lines
     region.rule(0, title)
-    each = 2 if items and region.height - 1 >= 2 * len(items) else 1
-    rows = (region.height - 1) // each
-    if not items and rows >= 1:
+    room = region.height - 1
+    each = 2 if items and room >= len(lines) + len(items) else 1
+    if not items and room >= 1:
         region.put(1, 1, empty, ink(palette.muted))
-    if rows < 1 or not items:
+    if room < 1 or not items:
         return
-    place = next((at for at, item in enumerate(items) if item.block.id == selected), None)
-    first = window_of(len(items), rows, place, offset)
-    shown = items[first : first + rows]
-    _head(region, title, scroll_note(first, len(shown), len(items)))
-    widths = _measure(region, shown, max(numbers))
-    for at, item in enumerate(shown):
-        line = region.part(0, 1 + at * each, None, each)
-        _row(line, item, weights, numbers[first + at], widths, chosen=item.block.id == selected)
+    place = lines.index(listed.cursor) if listed.cursor is not None else None
+    first = window_of(len(lines), room if each == 1 else len(lines), place, offset)
+    shown = lines[first : first + room]
+    rows = [line for line in shown if isinstance(line, int)]
+    _head(region, title, scroll_note(rows[0], len(rows), len(items)) if rows else "")
+    widths = _measure(region, [items[row] for row in rows], listed)
+    y = 1
+    for line in shown:
+        if isinstance(line, str):
+            region.put(1, y, line, ink(palette.accent, bold=True), width=region.width - 2)
+            y += 1
+            continue
+        for down in range(each):
+            region.lists(y + down, line)
+        _row(region.part(0, y, None, each), listed, line, widths)
+        y += each
 
 
 def _head(region: Region, title: str, note: str) -> None:
@@ -91,6 +118,7 @@ class _Widths:
     """Cells of each column of the table; 0 leaves it out."""
 
     number: int
+    verdict: int
     title: int
     bar: int
     tokens: int
@@ -98,37 +126,45 @@ class _Widths:
     fate: int
 
 
-def _measure(region: Region, items: Sequence[Candidate], total: int) -> _Widths:
+def _measure(region: Region, items: Sequence[Candidate], listed: Listed) -> _Widths:
     """Share out the line: what does not fit is taken from titles and fates; the bar keeps its part."""
     wide = region.width
-    number = len(str(total)) + 1
+    number = len(str(max(listed.numbers))) + 1
+    verdict = 2 if any(item.block.id in listed.verdicts for item in listed.items) else 0
     tokens = 5 if any(item.tokens for item in items) else 0
     decided = any(item.fate != "selected" or item.child for item in items)
-    fate = max(width_of(_fate(item)) for item in items) if decided else 0
+    fate = (
+        max((width_of(_fate(item, named=not listed.groups)) for item in items), default=0) if decided else 0
+    )
     found = 0 if decided or wide < 100 else max(len(_found(item)) for item in items)
-    title = max(width_of(clean(item.block.title)) for item in items)
-    room = wide - (number + 9 + tokens + (2 if fate else 0) + (found + 2 if found else 0))
+    title = max((width_of(clean(item.block.title)) for item in items), default=0)
+    room = wide - (number + verdict + 9 + tokens + (2 if fate else 0) + (found + 2 if found else 0))
     least = min(24, max(10, room // 4))
     fate = min(fate, max(12, room - least - min(title, max(24, wide * 3 // 10))))
     title = max(8, min(title, room - least - fate))
-    return _Widths(number, title, max(6, min(80, room - fate - title)), tokens, found, fate)
+    return _Widths(number, verdict, title, max(6, min(80, room - fate - title)), tokens, found, fate)
 
 
-def _row(
-    region: Region, item: Candidate, weights: Weights, number: int, widths: _Widths, *, chosen: bool
-) -> None:
+def _row(region: Region, listed: Listed, place: int, widths: _Widths) -> None:
+    item, chosen = listed.items[place], place == listed.cursor
     palette = region.palette
     muted = ink(palette.muted)
     taken = item.fate == "selected"
-    x = region.put(0, 0, str(number), muted, width=widths.number + 1, align="right") + 1
+    x = region.put(0, 0, str(listed.numbers[place]), muted, width=widths.number + 1, align="right") + 1
     if region.height > 1:
         region.put(x, 1, clean(item.block.content), muted, width=region.width - x - 1)
     region.put(0, 0, "▸" if chosen else " ", ink(palette.accent, bold=True))
+    if widths.verdict:
+        said = listed.verdicts.get(item.block.id)
+        if said is not None:
+            region.put(x, 0, *verdict_sign(said, palette))
+        x += widths.verdict
     main = ink(palette.text, bold=chosen) if taken else muted
     x = region.put(x, 0, clean(item.block.title), main, width=widths.title) + 1
     score = ink(palette.text, bold=True) if taken else muted
     x = region.put(x, 0, share(item.score, 3), score, width=5, align="right") + 1
-    region.pieces(x, 0, _stack(region, item, weights, widths.bar, faded=not taken), width=widths.bar)
+    stack = _stack(region, item, listed.weights(item), widths.bar, faded=not taken)
+    region.pieces(x, 0, stack, width=widths.bar)
     x += widths.bar
     if widths.tokens:
         told = str(item.tokens) if item.tokens else "·"
@@ -137,7 +173,7 @@ def _row(
         x = region.put(x + 2, 0, _found(item), muted, width=widths.found)
     if widths.fate:
         colour = palette.good if taken else palette.warn if item.fate == "over_budget" else palette.muted
-        region.put(x + 2, 0, _fate(item), ink(colour), width=region.width - x - 2)
+        region.put(x + 2, 0, _fate(item, named=not listed.groups), ink(colour), width=region.width - x - 2)
     if chosen:
         for row in range(region.height):
             region.shade(row, palette.selection)
@@ -148,14 +184,10 @@ def _found(item: Candidate) -> str:
     return "+".join(layer[:3] for layer in item.layers)
 
 
-def _fate(item: Candidate) -> str:
-    if item.fate == "selected":
-        return "in" + (f" · {clean(item.child)}" if item.child else "")
-    word = _FATES[item.fate]
-    because = clean(item.because)
-    if because.startswith(word):
-        return f"out · {because}"
-    return f"out · {word}" + (f" ({because})" if because else "")
+def _fate(item: Candidate, *, named: bool) -> str:
+    """`out · over budget: 199 tokens, 84 left`; named: with the part that it is a candidate of."""
+    parts = (fate_of(item), clean(item.child) if named else "", clean(reason_of(item)))
+    return " · ".join(part for part in parts if part)
 
 
 def _sign(region: Region, part: str) -> str:
@@ -196,7 +228,7 @@ def _stack(
 def draw_candidate(region: Region, item: Candidate, weights: Weights) -> None:
     """The five products behind a score, then where it was found and its content."""
     palette = region.palette
-    fate = f" · {_fate(item)}" if item.child or item.fate != "selected" else ""
+    fate = f" · {_fate(item, named=True)}" if item.child or item.fate != "selected" else ""
     region.rule(0, clean(item.block.title), short_id(item.block.id) + fate, strong=True)
     lines = region.height - 1
     beside = region.width >= 90 and lines >= 3

@@ -246,6 +246,11 @@ class Region:
             return None
         return style.color.triplet.hex
 
+    def lists(self, y: int, row: int) -> None:
+        """Say that a line shows this row of a list: clicks and pages go by it."""
+        if 0 <= y < self.height:
+            self.sheet.rows[self.y + y] = row
+
     def rule(self, y: int, title: str = "", right: str = "", *, strong: bool = False) -> None:
         """A line across with a title in it: the only frame that pictures use inside."""
         palette = self.palette
@@ -261,13 +266,14 @@ class Region:
 
 
 class Sheet(Region):
-    """The whole picture."""
+    """The whole picture. rows: which row of a list each of its lines shows."""
 
     def __init__(self, canvas: Canvas) -> None:
         self.canvas = canvas
         width, height = max(1, canvas.width), max(1, canvas.height)
         self.signs: list[list[str]] = [[" "] * width for _ in range(height)]
         self.styles: list[list[Style | None]] = [[None] * width for _ in range(height)]
+        self.rows: dict[int, int] = {}
         super().__init__(self, 0, 0, width, height)
 
     def unpair(self, row: int, start: int, end: int) -> None:

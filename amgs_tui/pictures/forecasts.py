@@ -5,24 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from rich.style import Style
-from rich.text import Text
-
 from amgs.model import ForecastCase
 from amgs_tui.listings import verdict_of
-from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, ink, width_of
-from amgs_tui.pictures.marks import scroll_note, window_of
-from amgs_tui.pictures.words import age, optional, plural, share, short_id
-from amgs_tui.themes import Palette
-
-
-def forecasts(
-    cases: Sequence[ForecastCase], canvas: Canvas, *, now: datetime, cursor: int = 0, title: str = ""
-) -> Text:
-    """The list over the whole canvas."""
-    sheet = Sheet(canvas)
-    draw_forecasts(sheet, cases, now=now, cursor=cursor, title=title or plural(len(cases), "forecast"))
-    return sheet.render()
+from amgs_tui.pictures.canvas import Piece, Region, clean, ink, width_of
+from amgs_tui.pictures.marks import scroll_note, verdict_sign, window_of
+from amgs_tui.pictures.words import age, optional, share, short_id
 
 
 def draw_forecasts(
@@ -43,14 +30,8 @@ def draw_forecasts(
         region.put(1, 1, empty, ink(region.palette.muted), width=region.width - 2)
     wide = _columns(region.width, shown)
     for row, case in enumerate(shown, start=1):
+        region.lists(row, first + row - 1)
         _row(region.part(0, row, None, 1), case, now, wide, chosen=first + row - 1 == cursor)
-
-
-def sign_of(actual: float | None, palette: Palette) -> tuple[str, Style]:
-    """What came of a forecast as a sign: ✓ useful, ✗ useless, · open."""
-    if actual is None:
-        return "·", ink(palette.muted)
-    return ("✓", ink(palette.good, bold=True)) if actual >= 0.5 else ("✗", ink(palette.bad, bold=True))
 
 
 def _columns(width: int, cases: Sequence[ForecastCase]) -> dict[str, int]:
@@ -75,7 +56,7 @@ def _row(region: Region, case: ForecastCase, now: datetime, columns: dict[str, i
     palette = region.palette
     muted = ink(palette.muted)
     outcome = case.outcome
-    sign, style = sign_of(outcome.actual, palette)
+    sign, style = verdict_sign(outcome.actual, palette)
     word = verdict_of(outcome.actual) if region.width >= 90 else ""
     tail: list[Piece] = [
         (share(outcome.predicted), ink(palette.text, bold=True)),

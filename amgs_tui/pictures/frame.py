@@ -4,13 +4,15 @@ each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 from rich.text import Text
 
 from amgs.model import Candidate, Frame, LayerReport, LedgerEntry, SearchResult, Weights
-from amgs_tui.pictures.candidates import draw_candidate, draw_table
+from amgs_tui.listings import listed
+from amgs_tui.pictures.candidates import Listed, draw_candidate, draw_table
 from amgs_tui.pictures.canvas import Canvas, Piece, Region, Sheet, clean, cut, ink, width_of
 from amgs_tui.pictures.marks import (
     Fact,
@@ -34,15 +36,18 @@ def frame(
     canvas: Canvas,
     *,
     selected: str | None = None,
+    cursor: int | None = None,
     offset: int = 0,
     show: Show = "both",
     text_offset: int = 0,
     shown: Sequence[int] | None = None,
+    verdicts: Mapping[str, float] = MappingProxyType({}),
 ) -> Text:
     """An assembled frame: waterfall, budget, candidates with scores and fates, the text with its blocks.
 
-    selected: a block id. show: the table, the text, or both as far as there is room. text_offset: first
-    text line. shown: places of the candidates that the table has, in its order; None for all.
+    The candidates stand as `listed` has them. shown: places of those that the table has, in its order; None for all.
+    cursor: the marked one's place in the table; else the first that is the block `selected`. show: the table, the text,
+    or both as far as there is room. text_offset: first text line. verdicts: by block id, 1 useful, 0 useless.
     """
     if result is None:
         return notice(
@@ -52,46 +57,86 @@ def frame(
             "A frame is the text that a "
             "question gets: what the memory holds on it, chosen by score within a budget of tokens.",
         )
+    marked = selected if cursor is None else cursor
+    return _frame(result, canvas, marked, offset, show, text_offset, shown, verdicts).render()
+
+
+def rows_of_frame(
+    result: Frame,
+    canvas: Canvas,
+    *,
+    cursor: int | None = None,
+    show: Show = "both",
+    shown: Sequence[int] | None = None,
+) -> Mapping[int, int]:
+    """Which row of the table each line of the picture shows."""
+    return _frame(result, canvas, cursor, 0, show, 0, shown, MappingProxyType({})).rows
+
+
+def _frame(
+    result: Frame,
+    canvas: Canvas,
+    marked: int | str | None,
+    offset: int,
+    show: Show,
+    text_offset: int,
+    shown: Sequence[int] | None,
+    verdicts: Mapping[str, float],
+) -> Sheet:
     sheet = Sheet(canvas)
     _head(sheet, result)
     y = 1 + _waterfall(sheet, 1, result.layers)
     y += _ledger(sheet, y, result.ledger)
-    if result.remarks and sheet.height - y >= 12:
-        sheet.put(
-            1, y, "! " + clean("; ".join(result.remarks)), ink(sheet.palette.warn), width=sheet.width - 2
-        )
+    if result.remarks and sheet.height - y >= 20:
+        words = clean("; ".join(result.remarks))
+        sheet.put(1, y, words, ink(sheet.palette.muted), width=sheet.width - 2)
         y += 1
-    rest = sheet.part(0, y)
-    numbers: dict[str, int] = {}
-    for place, hit in enumerate(result.candidates, start=1):
-        # A composite may list a block once a child: the text came from the one that was selected.
-        if hit.fate == "selected" or hit.block.id not in numbers:
-            numbers[hit.block.id] = place
-    rows = tuple(range(len(result.candidates))) if shown is None else tuple(shown)
-    items = [result.candidates[place] for place in rows]
-    table, detail, text = _split(rest, len(rows), show)
+    every = listed(result)
+    rows = tuple(range(len(every))) if shown is None else tuple(shown)
+    items = [every[place] for place in rows]
+    cursor = _place(items, marked)
+    several = len({item.child for item in every}) > 1
+    table_of = Listed(
+        items,
+        [place + 1 for place in rows],
+        _weights_of(result),
+        cursor,
+        several and list(rows) == sorted(rows),
+        verdicts,
+    )
+    table, detail, text = _split(sheet.part(0, y), len(table_of.lines), show)
     if table is not None:
         chosen = len(result.selected)
-        title = f"{chosen} in, {len(result.candidates) - chosen} out"
+        title = f"{chosen} in, {len(every) - chosen} out"
         if canvas.width >= 72:
-            title = f"{plural(len(result.candidates), 'candidate')}: {title}"
-        title = _of_all(title, rows, len(result.candidates))
-        draw_table(
-            table,
-            items,
-            result.weights,
-            title,
-            selected,
-            offset,
-            [place + 1 for place in rows],
-            _FILTERED if result.candidates else _NONE,
-        )
+            title = f"{plural(len(every), 'candidate')}: {title}"
+        title = _of_all(title, rows, len(every))
+        draw_table(table, table_of, title, offset=offset, empty=_FILTERED if every else _NONE)
     if detail is not None and items:
-        item = next((one for one in items if one.block.id == selected), items[0])
-        draw_candidate(detail, item, result.weights)
+        item = items[cursor or 0]
+        draw_candidate(detail, item, table_of.weights(item))
     if text is not None:
-        _text(text, result, numbers, selected, text_offset)
-    return sheet.render()
+        numbers: dict[str, int] = {}
+        for place, hit in enumerate(every, start=1):
+            # A composite may list a block once a part: the text came from the one that was selected.
+            if hit.fate == "selected" or hit.block.id not in numbers:
+                numbers[hit.block.id] = place
+        block = items[cursor].block.id if cursor is not None else None
+        _text(text, result, numbers, block, text_offset)
+    return sheet
+
+
+def _place(items: Sequence[Candidate], marked: int | str | None) -> int | None:
+    """The place of the marked candidate: given, or of the first that is this block."""
+    if isinstance(marked, int):
+        return marked if marked < len(items) else None
+    return next((at for at, item in enumerate(items) if item.block.id == marked), None)
+
+
+def _weights_of(result: Frame) -> Callable[[Candidate], Weights]:
+    """What each candidate was scored with."""
+    parts = {part.name: part.weights for part in result.parts}
+    return lambda item: parts.get(item.child, result.weights)
 
 
 def _of_all(title: str, rows: Sequence[int], every: int) -> str:
@@ -104,11 +149,12 @@ def search(
     canvas: Canvas,
     *,
     selected: str | None = None,
+    cursor: int | None = None,
     offset: int = 0,
     shown: Sequence[int] | None = None,
 ) -> Text:
     """The hits of a search in falling score, with the work of each layer above and the chosen hit's content
-    below. shown: places of the hits that the table has, in its order; None for all.
+    below. shown, cursor: as for a frame.
     """
     if result is None:
         return notice(
@@ -118,6 +164,23 @@ def search(
             "A search asks every layer: words, "
             "misspelt words, meaning, and the neighbours of what was found.",
         )
+    return _search(result, canvas, selected if cursor is None else cursor, offset, shown).render()
+
+
+def rows_of_search(
+    result: SearchResult, canvas: Canvas, *, cursor: int | None = None, shown: Sequence[int] | None = None
+) -> Mapping[int, int]:
+    """Which row of the table each line of the picture shows."""
+    return _search(result, canvas, cursor, 0, shown).rows
+
+
+def _search(
+    result: SearchResult,
+    canvas: Canvas,
+    marked: int | str | None,
+    offset: int,
+    shown: Sequence[int] | None,
+) -> Sheet:
     sheet = Sheet(canvas)
     palette = sheet.palette
     facts = [
@@ -135,27 +198,20 @@ def search(
             ink(palette.muted),
             width=sheet.width - 2,
         )
-        return sheet.render()
+        return sheet
     rest = sheet.part(0, y)
     rows = tuple(range(len(result.hits))) if shown is None else tuple(shown)
     hits = [result.hits[place] for place in rows]
+    cursor = _place(hits, marked)
     each = 2 if rest.height >= 2 * len(hits) + 9 else 1
     below = max(min(rest.height - each * len(hits) - 1, rest.height * 2 // 3), rest.height // 3)
     below = below if rest.height >= 12 else 0
-    draw_table(
-        rest.part(0, 0, None, rest.height - below),
-        hits,
-        result.weights,
-        _of_all(plural(len(result.hits), "hit"), rows, len(result.hits)),
-        selected,
-        offset,
-        [place + 1 for place in rows],
-        _FILTERED,
-    )
+    table = Listed(hits, [place + 1 for place in rows], lambda _: result.weights, cursor)
+    title = _of_all(plural(len(result.hits), "hit"), rows, len(result.hits))
+    draw_table(rest.part(0, 0, None, rest.height - below), table, title, offset=offset, empty=_FILTERED)
     if below >= 4 and hits:
-        hit = next((one for one in hits if one.block.id == selected), hits[0])
-        draw_candidate(rest.part(0, rest.height - below), hit, result.weights)
-    return sheet.render()
+        draw_candidate(rest.part(0, rest.height - below), hits[cursor or 0], result.weights)
+    return sheet
 
 
 def candidate(item: Candidate, weights: Weights, canvas: Canvas) -> Text:
@@ -237,7 +293,7 @@ def _ledger(sheet: Sheet, y: int, ledger: Sequence[LedgerEntry]) -> int:
     palette = sheet.palette
     step = sheet.width // len(ledger)
     names = [cut(clean(entry.child), 12) for entry in ledger]
-    tails = [f" {count(entry.used)}/{count(entry.budget)}" for entry in ledger]
+    tails = [f" {count(e.used)}/{count(e.budget)}" if e.budget else " nothing to offer" for e in ledger]
     blocks = [f" {plural(entry.blocks, 'block')}" for entry in ledger]
     room = min(step - 3 - width_of(name) - width_of(tail) for name, tail in zip(names, tails, strict=True))
     told = room - max(width_of(text) for text in blocks) >= 8

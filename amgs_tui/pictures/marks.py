@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from rich.style import Style
 
 from amgs_tui.pictures.canvas import Piece, Region, Symbols, clean, cut, ink, width_of
+from amgs_tui.themes import Palette
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 LEVELS = "▁▂▃▄▅▆▇█"
@@ -137,6 +138,13 @@ def window_of(total: int, rows: int, selected: int | None, offset: int) -> int:
 def scroll_note(first: int, shown: int, total: int) -> str:
     """`1–12 of 97`, or nothing when all are shown."""
     return "" if shown >= total else f"{first + 1}–{first + shown} of {total}"
+
+
+def verdict_sign(actual: float | None, palette: Palette) -> tuple[str, Style]:
+    """What came of a forecast as a sign: ✓ useful, ✗ useless, · open."""
+    if actual is None:
+        return "·", ink(palette.muted)
+    return ("✓", ink(palette.good, bold=True)) if actual >= 0.5 else ("✗", ink(palette.bad, bold=True))
 
 
 def wrap(text: str, width: int, limit: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
@@ -20,8 +20,17 @@ def changes_of(plan: CalibrationPlan) -> list[ConfidenceChange | EdgeChange]:
 def plan(result: CalibrationPlan, canvas: Canvas, *, cursor: int = 0, operation: int | None = None) -> Text:
     """The curves with the Brier score before and after, then every confidence that moves.
 
-    operation: the journal entry that carried it out; None while it is a proposal.
+    operation: the journal entry that applied it; None while it is a preview.
     """
+    return _plan(result, canvas, cursor, operation).render()
+
+
+def rows_of_plan(result: CalibrationPlan, canvas: Canvas, *, cursor: int = 0) -> Mapping[int, int]:
+    """Which row of the plan each line of the picture shows."""
+    return _plan(result, canvas, cursor, None).rows
+
+
+def _plan(result: CalibrationPlan, canvas: Canvas, cursor: int, operation: int | None) -> Sheet:
     sheet = Sheet(canvas)
     palette = sheet.palette
     done = operation is not None
@@ -38,9 +47,9 @@ def plan(result: CalibrationPlan, canvas: Canvas, *, cursor: int = 0, operation:
     fits = (result.forecast, *result.fits)
     high = min(len(fits) + 1, max(2, sheet.height * 2 // 5))
     _fits(sheet.part(0, 1, None, high), fits)
-    title = f"done as operation {operation}" if done else "proposal, nothing has happened yet"
+    title = f"applied as operation {operation}" if done else "preview: nothing has changed yet"
     _changes(sheet.part(0, 1 + high), changes_of(result), cursor, title)
-    return sheet.render()
+    return sheet
 
 
 def _fits(region: Region, fits: Sequence[Fit]) -> None:
@@ -55,7 +64,7 @@ def _fits(region: Region, fits: Sequence[Fit]) -> None:
             (_name(one).ljust(name_w)[:name_w], ink(palette.text)),
             (f" {count(one.outcomes):>6} outcomes  ", muted),
             (f"{share(one.before, 3)} → {share(one.after, 3)}", ink(colour, bold=True)),
-            ("  used" if one.used else "  left out: it does not help", muted),
+            ("  used" if one.used else "  not used: it does not help", muted),
         ]
         region.pieces(1, row, line, width=region.width - 2)
 
@@ -85,6 +94,7 @@ def _changes(
         kind = one.category if isinstance(one, ConfidenceChange) else one.edge.relation_type
         tail_w = 14 + (cells + 2 if cells else 0)
         chosen = first + row - 1 == cursor
+        region.lists(row, first + row - 1)
         region.put(0, row, "▸" if chosen else " ", ink(palette.accent, bold=True))
         region.put(2, row, "■" if block else "─", muted)
         x = region.put(4, row, clean(kind), muted, width=14) + 1

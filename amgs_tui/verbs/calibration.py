@@ -35,9 +35,16 @@ def feedback(
         Literal["useful", "useless"], typer.Argument(metavar="useful|useless", help="The verdict.")
     ],
     block: Reference = None,
+    *,
+    forecast: Annotated[
+        str | None,
+        typer.Option("--forecast", metavar="ID", help="This forecast of it; else the latest open one."),
+    ] = None,
 ) -> Outcome:
     """Settle the latest open forecast about a block: its Brier score is (forecast − outcome)²."""
-    return session.memory.feedback(session.block(block).id, useful=verdict == "useful")
+    return session.memory.feedback(
+        session.block(block).id, useful=verdict == "useful", prediction_id=forecast
+    )
 
 
 @verb("calibration table", summary="Show how well scores forecast usefulness.", pane="calibration")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from amgs.errors import UsageError
+from amgs_tui.listings import listed
 from amgs_tui.verbs.arguments import Lifetime, WeightsText, read_weights
 from amgs_tui.verbs.registry import Takes, verb
 from amgs_tui.verbs.results import FrameList, LastFrame, Opened
@@ -65,7 +66,7 @@ def assemble(
         name, query=query, budget=budget, weights=read_weights(weights), reinforce=not look
     )
     session.last_frame = frame
-    session.listed = tuple(candidate.block.id for candidate in frame.candidates)
+    session.listed = tuple(candidate.block.id for candidate in listed(frame))
     if not look:
         session.memory.frames.remember(frame)
     return frame
@@ -84,9 +85,10 @@ def last(session: Session) -> LastFrame:
     if session.last_frame is None:
         session.last_frame = session.memory.frames.last()
     frame = session.last_frame
-    if frame is not None:
-        session.listed = tuple(candidate.block.id for candidate in frame.candidates)
-    return LastFrame(frame)
+    if frame is None:
+        return LastFrame(None)
+    session.listed = tuple(candidate.block.id for candidate in listed(frame))
+    return LastFrame(frame, session.memory.calibration.verdicts(frame.name, frame.query))
 
 
 @verb(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from amgs.errors import UsageError
+from amgs_tui.listings import listed
 from amgs_tui.verbs.arguments import Limit, WeightsText, read_weights
 from amgs_tui.verbs.registry import Takes, verb
 
@@ -263,7 +264,7 @@ def cached(
     """
     found = session.memory.frames.cached(name, query=query, budget=budget, weights=read_weights(weights))
     session.last_frame = found.frame
-    session.listed = tuple(candidate.block.id for candidate in found.frame.candidates)
+    session.listed = tuple(candidate.block.id for candidate in listed(found.frame))
     return found
 
 
@@ -291,7 +292,7 @@ def replay(
     """
     found = session.memory.frames.replay(assembly)
     session.last_frame = found.frame
-    session.listed = tuple(candidate.block.id for candidate in found.frame.candidates)
+    session.listed = tuple(candidate.block.id for candidate in listed(found.frame))
     return found
 
 

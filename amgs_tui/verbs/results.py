@@ -161,9 +161,13 @@ class FrameList:
 
 @dataclass(frozen=True, slots=True)
 class LastFrame:
-    """`frame last`: the frame assembled last; None where the store remembers none."""
+    """`frame last`: the frame assembled last; None where the store remembers none.
+
+    verdicts: what was said of its blocks, by id: 1 useful, 0 useless.
+    """
 
     frame: Frame | None
+    verdicts: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,9 @@ def why(
         int | None, typer.Option("--budget", metavar="TOKENS", help="Of the frame; else its own.")
     ] = None,
     weights: WeightsText = None,
+    child: Annotated[
+        str | None, typer.Option("--child", metavar="NAME", help="In this part of a composite frame.")
+    ] = None,
 ) -> Fall:
     """Follow one block down the layers: where it fell out, by how much, and at which rank it stands.
 
@@ -97,4 +100,5 @@ def why(
         top_k=top_k,
         budget=budget,
         weights=read_weights(weights),
+        child=child,
     )

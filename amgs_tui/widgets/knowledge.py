@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from amgs_tui.listings import listed
 from amgs_tui.widgets.prompt import Completion
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ def _blocks_of(result: Any) -> list[Block]:
     found: list[Any] = [getattr(result, name, None) for name in ("block", "center")]
     for name in ("blocks", "candidates", "hits", "rows", "items"):
         several = getattr(result, name, None)
+        if name == "candidates" and hasattr(result, "spans"):
+            several = listed(result)  # a frame's rows are numbered as its table has them
         if isinstance(several, tuple):
             found += [getattr(each, "block", each) for each in several]
     return [block for block in found if hasattr(block, "content")]

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input, Static
+from textual.widgets.input import Selection
 
 from amgs_tui.printable import printable_line
 
@@ -148,11 +149,14 @@ class Prompt(Widget):
         complete: Complete = _nothing,
         explain: Explain | None = None,
         blank: bool = False,
+        replace: bool = False,
     ) -> None:
         """Open the line. topic comes back with the answer and keeps its own history.
 
-        blank: an empty line is an answer too.
+        blank: an empty line is an answer too. replace: what is typed takes the place of the value, which ↑ brings back.
         """
+        if replace and value and self._history.get(topic, [])[-1:] != [value]:
+            self._history.setdefault(topic, []).append(value)
         self._blank = blank
         self._topic, self._complete = topic, complete
         self._explain = explain or (lambda _line: hint)
@@ -161,6 +165,8 @@ class Prompt(Widget):
         line = self.query_one(LineInput)
         line.value = value
         line.cursor_position = len(value)
+        if replace:
+            line.selection = Selection(0, len(value))
         self.add_class("-open")
         self.screen.set_focus(line)  # at once: keys that were typed ahead belong to the line
         self._offer(value)

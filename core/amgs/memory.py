@@ -353,12 +353,15 @@ class Memory:
         filter: BlockFilter | None = None,
         weights: Weights | None = None,
         budget: int | None = None,
+        child: str | None = None,
     ) -> Fall:
         """Why a block is among the `top_k` hits or in a frame, or at which layer it fell out: by how
         much, and the smallest change of weights that would admit it. Leaves no trace.
+
+        child: the part of a composite frame that is asked about.
         """
         if frame is not None:
-            return self.frames.why(frame, query, block, budget=budget, weights=weights)
+            return self.frames.why(frame, query, block, budget=budget, weights=weights, child=child)
         return Retrieval(self._room()).why(query, block, top_k=top_k, filter=filter, weights=weights)
 
     def assemble(
@@ -419,9 +422,18 @@ class Memory:
 
     # --- calibration ------------------------------------------------------------------------------------
 
-    def feedback(self, block_id: str, *, useful: bool, assembly_id: str | None = None) -> Outcome:
-        """The operator's verdict on the latest open forecast of a block, or on that of one assembly."""
-        return self.calibration.feedback(block_id, useful=useful, assembly_id=assembly_id)
+    def feedback(
+        self,
+        block_id: str,
+        *,
+        useful: bool,
+        assembly_id: str | None = None,
+        prediction_id: str | None = None,
+    ) -> Outcome:
+        """The operator's verdict on the latest open forecast of a block, on that of one assembly, or on one by id."""
+        return self.calibration.feedback(
+            block_id, useful=useful, assembly_id=assembly_id, prediction_id=prediction_id
+        )
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
         """The latest forecasts, with their outcome where there is one."""

@@ -14,7 +14,7 @@ from tests.engine.test_frames_door import add, move
 
 
 def _told(frame: Frame, child: str) -> bool:
-    return any(remark.startswith(f"{child}: its candidates of") for remark in frame.remarks)
+    return any(remark.startswith(f"{child} was scored") for remark in frame.remarks)
 
 
 def _scores(frame: Frame, child: str) -> dict[str, float]:

@@ -77,7 +77,7 @@ async def test_a_group_is_chosen_from_a_list_with_its_figures() -> None:
     async with drive(world, (120, 40)) as driven:
         await calibration(driven)
         await driven.press("f")
-        assert isinstance(driven.app.screen, Chooser) and "forecasts settled, Brier ." in driven.text
+        assert isinstance(driven.app.screen, Chooser) and "forecasts judged, Brier ." in driven.text
         await driven.press("down", "enter")
         asked = world.asked("calibration table")[-1]
         assert asked == {"bins": 10, "by": "frame", "value": "ATTENTION"}
@@ -90,10 +90,10 @@ async def test_a_recalibration_is_seen_first_then_carried_out_then_taken_back() 
         pane = await calibration(driven)
         before = {block.id: block.confidence for block in world.consolidated}
         await driven.press("c")
-        assert pane.plan is not None and "nothing has happened yet" in driven.text
+        assert pane.plan is not None and "nothing has changed yet" in driven.text
         assert {block.id: block.confidence for block in world.consolidated} == before
         await driven.press("d")
-        assert "nothing has happened yet" not in driven.text and "uncertainty" in driven.text
+        assert "nothing has changed yet" not in driven.text and "uncertainty" in driven.text
         await driven.press("c", "c")
         assert [asked["dry_run"] for asked in world.asked("calibrate")] == [True, True, False]
         done = world.operations[0]

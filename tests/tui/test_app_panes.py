@@ -260,7 +260,7 @@ async def test_a_question_assembles_the_frame_and_its_first_candidate_is_selecte
     world = World(consolidated=8)
     async with drive(world, (120, 40)) as driven:
         pane = await assemble(driven)
-        assert "why did the dome stall" in driven.text and "in · ATTENTION" in driven.text
+        assert "why did the dome stall" in driven.text and "ATTENTION ▾ " in driven.text
         assert driven.app.selected == pane.candidates[0].block.id
         await driven.press("down")
         assert driven.app.selected == pane.candidates[1].block.id

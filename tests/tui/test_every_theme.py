@@ -11,7 +11,6 @@ from amgs_tui.pictures import (
     calibration,
     decay,
     focus,
-    forecasts,
     frame,
     graph,
     inbox,
@@ -28,6 +27,14 @@ from tests.tui.test_app_panes import opened
 
 THEMES = tuple(load_all((shipped_folder(),))[0])
 CANVAS = Canvas(140, 44)
+
+
+def _queue(cursor: int) -> str:
+    return calibration.calibration(
+        samples.reliability(), CANVAS, now=samples.NOW, cases=samples.cases(), cursor=cursor, queue=True
+    ).plain
+
+
 FRAME = samples.frame()
 NEAR = samples.neighbourhood()
 RAW = samples.raw_blocks(20)
@@ -109,8 +116,8 @@ TOLD: dict[str, tuple[Draw, Draw]] = {
         )[-2],
     ),
     "the forecast": (
-        lambda: forecasts.forecasts(samples.cases(), CANVAS, now=samples.NOW, cursor=1).plain,
-        lambda: forecasts.forecasts(samples.cases(), CANVAS, now=samples.NOW, cursor=2).plain,
+        lambda: _queue(1),
+        lambda: _queue(2),
     ),
     "the change of a plan": (
         lambda: recalibration.plan(samples.recalibration(), CANVAS, cursor=1).plain,

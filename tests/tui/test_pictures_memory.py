@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from amgs.model import COMPONENTS, Frame, LayerReport
+from amgs.model import COMPONENTS, Frame, FramePart, LayerReport
+from amgs_tui.listings import listed
 from amgs_tui.pictures import block, calibration, decay, frame, graph, inbox, overview, plan, recalibration
 from amgs_tui.pictures.candidates import PART_SIGNS
 from amgs_tui.pictures.canvas import Canvas, Symbols, ink
@@ -35,7 +36,7 @@ def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
         "drops below 0.05 in 11 d": decay.decay(canvas, now=samples.NOW, curve=samples.curve()),
         "12 blocks drop below 0.05": decay.decay(canvas, now=samples.NOW, forecast=samples.forecast()),
         "Brier .113": calibration.calibration(samples.reliability(), canvas, now=samples.NOW),
-        "160 outcomes": calibration.calibration(samples.reliability(), canvas, now=samples.NOW),
+        "160 of 412": calibration.calibration(samples.reliability(), canvas, now=samples.NOW),
         "37 raw": overview.overview(samples.status(), canvas),
         "412 blocks": overview.overview(samples.status(), canvas),
     }
@@ -49,15 +50,28 @@ def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
 def test_the_stacked_bar_is_as_long_as_the_score_and_made_of_its_parts() -> None:
     plain = frame.frame(FRAME, Canvas(120, 40)).plain
     signs = set(PART_SIGNS.values())
-    table = plain.split("\n")[6:20]
-    bars = ["".join(sign for sign in line if sign in signs or sign == "·") for line in table]
-    lengths = [sum(sign in signs for sign in bar) for bar in bars]
-    assert lengths == sorted(lengths, reverse=True), "candidates come in falling score"
-    top = FRAME.candidates[0].parts.weighted(FRAME.weights)
+    first = listed(FRAME)[0]
+    row = next(line for line in plain.split("\n") if line.split()[:1] == ["1"])
+    bar = [sign for sign in row if sign in signs]
+    top = first.parts.weighted(FRAME.weights)
     for name in COMPONENTS:
-        cells = bars[0].count(PART_SIGNS[name])
-        share = getattr(top, name) / top.total() * lengths[0]
-        assert abs(cells - share) <= 1, name
+        share = getattr(top, name) / top.total() * len(bar)
+        assert abs(bar.count(PART_SIGNS[name]) - share) <= 1, name
+
+
+def test_each_part_of_a_composite_stands_under_its_heading_and_what_is_in_before_what_is_out() -> None:
+    asked = (FramePart("SELF", FRAME.weights, "identity"), FramePart("ATTENTION", FRAME.weights, "query"))
+    result = replace(FRAME, parts=asked)
+    order = [(one.child, one.fate == "selected") for one in listed(result)]
+    assert order[0][0] == "ATTENTION" and order[-1][0] == "SELF"
+    for child in {name for name, _ in order}:
+        fates = [taken for name, taken in order if name == child]
+        assert fates == sorted(fates, reverse=True)
+    lines = frame.frame(result, Canvas(120, 60)).plain.split("\n")
+    heads = [line.split()[0] for line in lines if " ▾ " in line]
+    assert heads == list(dict.fromkeys(name for name, _ in order))
+    turned = frame.frame(result, Canvas(120, 60), shown=[3, 1, 0]).plain
+    assert " ▾ " not in turned and "in · ATTENTION" in turned, "in another order each row names its part"
 
 
 def test_the_five_parts_have_five_signs_with_or_without_unicode() -> None:
@@ -72,7 +86,7 @@ def test_the_five_parts_have_five_signs_with_or_without_unicode() -> None:
 
 def test_every_candidate_has_its_fate_and_the_reason() -> None:
     plain = frame.frame(FRAME, Canvas(200, 60)).plain
-    assert "in · ATTENTION" in _line(plain, "Night of 14 May")
+    assert "ATTENTION ▾ 4 of 5 in" in plain
     assert f"out · duplicate of {samples.BLOCKS[0].id[:8]}" in plain
     assert "out · over budget (needs 61, 12 left)" in plain
 
@@ -96,7 +110,7 @@ def test_a_skipped_layer_says_so() -> None:
 
 def test_the_gutter_numbers_the_block_of_each_span() -> None:
     plain = frame.frame(FRAME, Canvas(120, 40), show="text").plain
-    numbers = {hit.block.id: at for at, hit in enumerate(FRAME.candidates, start=1)}
+    numbers = {hit.block.id: at for at, hit in enumerate(listed(FRAME), start=1)}
     second = FRAME.selected[1]
     assert f"{numbers[second.block.id]}▌ {second.block.content[:20]}" in plain
 
@@ -336,7 +350,7 @@ def test_the_parts_of_the_brier_score_and_the_latest_outcomes_are_told() -> None
 
 def test_each_part_of_the_brier_score_has_its_way_through_time() -> None:
     plain = calibration.calibration(samples.reliability(), Canvas(140, 40), now=samples.NOW).plain
-    assert "its parts through time" in plain
+    assert "its parts over time" in plain
     for name, low, high in (("reliability", ".008", ".020"), ("resolution", ".040", ".064")):
         line = _line(plain, name)
         assert f"{low}–{high}" in line and any(sign in line for sign in "▁▂▃▄▅▆▇█")
@@ -354,11 +368,11 @@ def test_a_chosen_bin_is_marked_and_its_forecasts_are_listed_with_who_and_what()
 
 def test_a_recalibration_says_which_curve_helps_and_what_each_confidence_becomes() -> None:
     plain = recalibration.plan(samples.recalibration(), Canvas(110, 40)).plain
-    assert "proposal, nothing has happened yet" in plain
-    assert ".210 → .140" in _line(plain, "✓ person") and "left out" in _line(plain, "all others")
+    assert "preview: nothing has changed yet" in plain
+    assert ".210 → .140" in _line(plain, "✓ person") and "not used" in _line(plain, "all others")
     assert ".50 → .30 ▼" in plain and "1 of 3 verdicts useful" in plain
     done = recalibration.plan(samples.recalibration(), Canvas(110, 40), operation=12).plain
-    assert "done as operation 12" in done
+    assert "applied as operation 12" in done
 
 
 # --- overview ---------------------------------------------------------------------------------------------

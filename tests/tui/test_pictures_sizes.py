@@ -14,7 +14,6 @@ from amgs_tui.pictures import (
     calibration,
     decay,
     focus,
-    forecasts,
     frame,
     graph,
     header,
@@ -85,7 +84,9 @@ PICTURES: dict[str, Draw] = {
         of="frame SESSION",
         every=30,
     ),
-    "forecasts": lambda c: forecasts.forecasts(samples.cases(), c, now=samples.NOW, cursor=7),
+    "forecasts": lambda c: calibration.calibration(
+        samples.reliability(), c, now=samples.NOW, cases=samples.cases(), cursor=7, queue=True
+    ),
     "recalibration": lambda c: recalibration.plan(samples.recalibration(), c, cursor=20),
     "recalibration of nothing": lambda c: recalibration.plan(samples.recalibration(0, 0), c),
     "focus": lambda c: focus.focus(

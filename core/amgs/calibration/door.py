@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amgs import bounds
@@ -46,15 +46,29 @@ class Calibration:
 
     # --- outcomes (AMGS §7.3) ---------------------------------------------------------------------------
 
-    def feedback(self, block_id: str, *, useful: bool, assembly_id: str | None = None) -> Outcome:
-        """The operator's verdict on the latest open forecast of a block, or on that of one assembly."""
+    def feedback(
+        self,
+        block_id: str,
+        *,
+        useful: bool,
+        assembly_id: str | None = None,
+        prediction_id: str | None = None,
+    ) -> Outcome:
+        """The operator's verdict on the latest open forecast of a block, on that of one assembly, or on one by id."""
         return forecasts.decide(
             self._room.store,
             self._room.whole_id(block_id),
             useful=useful,
             assembly_id=assembly_id,
             now=self._room.clock.now(),
+            prediction_id=prediction_id,
         )
+
+    def verdicts(self, frame: str, query: str) -> Mapping[str, float]:
+        """The verdicts on the blocks that a frame selects for a query, by id: 1 useful, 0 useless. A block whose
+        latest forecast there is still open has none.
+        """
+        return calibration_log.verdicts(self._room.store, frame, query)
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
         """The latest forecasts, with their outcome where there is one."""

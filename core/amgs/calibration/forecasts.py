@@ -64,10 +64,18 @@ def of_scores(store: Store, scores: Sequence[float]) -> list[float]:
     return list(scores) if known is None else mapped
 
 
-def decide(store: Store, block_id: str, *, useful: bool, assembly_id: str | None, now: datetime) -> Outcome:
-    """Give the latest open forecast of a block its outcome; raises UsageError when none is open."""
+def decide(
+    store: Store,
+    block_id: str,
+    *,
+    useful: bool,
+    assembly_id: str | None,
+    now: datetime,
+    prediction_id: str | None = None,
+) -> Outcome:
+    """Give the latest open forecast of a block, or the one named, its outcome; raises UsageError when none is open."""
     with store.transaction():
-        forecast = calibration_log.open_forecast(store, block_id, assembly_id)
+        forecast = calibration_log.open_forecast(store, block_id, assembly_id, prediction_id)
         if forecast is None:
             where = f" in assembly {assembly_id}" if assembly_id else ""
             raise UsageError(

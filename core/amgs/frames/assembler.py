@@ -105,7 +105,7 @@ class Assembler:
             {name: pool.scored for name, pool in pools.items()},
         )
         told = [
-            f"{name}: its candidates of {pool.age_hours:.2f} hours ago, fresh for {self._hours(known[name]):g}"
+            f"{name} was scored {pool.age_hours:.2f} h ago, and is reused for {self._hours(known[name]):g} h"
             for name, pool in pools.items()
             if pool.made_by is not None
         ]

@@ -19,6 +19,7 @@ from amgs.model import (
     Candidate,
     Frame,
     FrameDefinition,
+    FramePart,
     LayerReport,
     LedgerEntry,
     ScoreParts,
@@ -115,6 +116,7 @@ def encode(frame: Frame, *, whole: bool = False) -> str:
     plain["spans"] = [_values(one) for one in frame.spans]
     plain["ledger"] = [_values(one) for one in frame.ledger]
     plain["layers"] = [_values(one) for one in frame.layers]
+    plain["parts"] = [[one.name, _values(one.weights), one.gather] for one in frame.parts]
     plain["candidates"] = [candidate_out(one) for one in (frame.candidates if whole else frame.selected)]
     return json.dumps(plain, ensure_ascii=False)
 
@@ -140,6 +142,9 @@ def _frame(data: dict[str, Any], blocks: Callable[[list[str]], Mapping[str, Bloc
             "ledger": tuple(LedgerEntry(*one) for one in data["ledger"]),
             "layers": tuple(LayerReport(*one) for one in data["layers"]),
             "candidates": tuple(candidate_in(row, found) for row in rows),
+            "parts": tuple(
+                FramePart(name, Weights(*weights), gather) for name, weights, gather in data.get("parts", ())
+            ),
         }
     )
 

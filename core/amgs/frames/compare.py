@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from amgs.frames.pipeline import FrameRequest, asked_in
 from amgs.frames.results import Comparison, Moved, Side
 from amgs.frames.score import effective
 from amgs.model import COMPONENTS, Candidate, Frame, FrameDefinition, ScoreParts, Weights
@@ -18,8 +19,15 @@ def weights_of(
     """What each child's candidates were scored with."""
     if definition.rescore is not None:
         return {atom.name: definition.rescore for atom in atoms}
-    has_query = any(c.isalnum() for c in query)
-    return {atom.name: effective(atom, asked or atom.weights, has_query=has_query).weights for atom in atoms}
+    request = FrameRequest(query)
+    return {
+        atom.name: effective(
+            atom,
+            asked or atom.weights,
+            has_query=any(c.isalnum() for c in asked_in(definition, atom, request).query),
+        ).weights
+        for atom in atoms
+    }
 
 
 def compare(

@@ -60,10 +60,11 @@ def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definiti
     if definition.merge == "intersection":
         pools = _intersected(definition, pools, known)
     parts: list[Filled] = []
+    offering = {child.name: _offers(child.name, pools, known) for child in definition.children}
     fixed = _shares(definition, budget, pools, known)
     for child in definition.children:
         left = budget - sum(part.used for part in parts)
-        given = fixed.get(child.name, int(left * child.share))
+        given = fixed.get(child.name, int(left * child.share)) if offering[child.name] else 0
         filled = fill(find(child.name, known), given, pools, known, taken)
         entry = LedgerEntry(child.name, max(given, 0), filled.used, filled.blocks)
         parts.append(replace(filled, ledger=(entry,)))
@@ -84,9 +85,14 @@ def _fill_atomic(definition: FrameDefinition, budget: int, pool: Pool, taken: Ta
 
 
 def _shares(definition: FrameDefinition, budget: int, pools: Pools, known: Definitions) -> dict[str, int]:
-    """Tokens fixed beforehand for each child; none for the priority strategy, which gives of the rest."""
+    """Tokens fixed beforehand for each child; none for the priority strategy, which gives of the rest.
+
+    The share of a child that has nothing to offer goes to the others in proportion to theirs.
+    """
     if definition.budget_strategy == "static":
-        return {child.name: int(budget * child.share) for child in definition.children}
+        every = sum(child.share for child in definition.children)
+        some = sum(c.share for c in definition.children if _offers(c.name, pools, known))
+        return {c.name: int(budget * c.share * every / some) if some else 0 for c in definition.children}
     if definition.budget_strategy == "priority":
         return {}
     masses = {
@@ -95,6 +101,11 @@ def _shares(definition: FrameDefinition, budget: int, pools: Pools, known: Defin
     }
     total = sum(masses.values())
     return {name: int(budget * mass / total) if total > 0 else 0 for name, mass in masses.items()}
+
+
+def _offers(name: str, pools: Pools, known: Definitions) -> bool:
+    """Whether a frame has anything to choose from: a memory without a self reserves nothing for one."""
+    return any(pools[leaf.name].eligible for leaf in leaves(find(name, known), known))
 
 
 def _topped_up(parts: list[Filled], budget: int, taken: Taken) -> list[Filled]:

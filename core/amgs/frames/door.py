@@ -276,9 +276,19 @@ class Frames:
         return tuple(reasons)
 
     def why(
-        self, name: str, query: str, block: str, *, budget: int | None = None, weights: Weights | None = None
+        self,
+        name: str,
+        query: str,
+        block: str,
+        *,
+        budget: int | None = None,
+        weights: Weights | None = None,
+        child: str | None = None,
     ) -> Fall:
-        """Why a block is in a frame, or where it fell out. Leaves no trace."""
+        """Why a block is in a frame, or where it fell out. Leaves no trace.
+
+        child: the part of a composite that is asked about.
+        """
         room = self._room
         wanted = room.block(block)
         number = stored_blocks.numbers_of(room.store, [wanted.id])[wanted.id]
@@ -288,7 +298,7 @@ class Frames:
         with room.lock:
             sources = room.derived.sources()
             return following.why(
-                definition, request, known, sources, room.settings, room.count_tokens, wanted, number
+                definition, request, known, sources, room.settings, room.count_tokens, wanted, number, child
             )
 
     def compare(self, left: Asked, right: Asked) -> Comparison:

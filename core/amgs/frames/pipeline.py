@@ -15,7 +15,7 @@ from amgs.frames.registry import Definitions, check_budget, leaves
 from amgs.frames.score import effective, entropy_bits
 from amgs.frames.select import Taken
 from amgs.frames.self import identity
-from amgs.model import BlockFilter, Candidate, Frame, FrameDefinition, LayerReport, Vector, Weights
+from amgs.model import BlockFilter, Candidate, Frame, FrameDefinition, FramePart, LayerReport, Vector, Weights
 from amgs.retrieval.ports import Sources
 from amgs.retrieval.waterfall import Gathered, Request, gather
 from amgs.settings import Settings
@@ -94,6 +94,9 @@ def build(
         entropy_bits=entropy_bits(block.category for block in chosen),
         remarks=tuple(remark for s in scored.values() for remark in s.remarks),
         milliseconds=1000.0 * (sources.clock.perf() - start),
+        parts=tuple(
+            FramePart(a.name, definition.rescore or scored[a.name].weights, a.rule.gather) for a in atoms
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from amgs.model import COMPONENTS, FrameDefinition, Weights
@@ -35,15 +35,18 @@ def effective(definition: FrameDefinition, weights: Weights, *, has_query: bool)
     kept = {name: getattr(weights, name) for name in COMPONENTS if name not in missing}
     if not lost or sum(kept.values()) <= 0:
         return EffectiveWeights(weights)
-    why = {
-        "centrality": "unprocessed blocks have no edges",
-        "reinforcement": "unprocessed blocks have no history",
-        "similarity": "there is no query",
-    }
-    named = "; ".join(f"{name} ({getattr(weights, name):.2f}): {why[name]}" for name in lost)
-    return EffectiveWeights(
-        Weights.normalised(**kept), f"{definition.name}: weights shared out to the other parts: {named}"
-    )
+    return EffectiveWeights(Weights.normalised(**kept), _remark(definition.name, weights, lost))
+
+
+def _remark(name: str, weights: Weights, lost: Sequence[str]) -> str:
+    """Why some weights count for nothing, and where they went."""
+    why = []
+    if "similarity" in lost:
+        why.append("is scored without the question")
+    if set(lost) - {"similarity"}:
+        why.append("holds unprocessed blocks, which have neither edges nor a history")
+    named = " and ".join(f"{part} weight ({getattr(weights, part):.2f})" for part in lost)
+    return f"{name} {' and '.join(why)}; its {named} {'was' if len(lost) == 1 else 'were'} spread over the other parts"
 
 
 def entropy_bits(categories: Iterable[str]) -> float:

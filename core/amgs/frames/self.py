@@ -36,10 +36,13 @@ def identity(
     """The blocks that belong to self, by number.
 
     Tagged blocks always do. What lies near the anchor, and what is central and often reinforced without a
-    tag, does when it decays slowly: identity is what lasts.
+    tag, does when it decays slowly: identity is what lasts. Where no block is tagged there is no self for others to
+    belong to.
     """
     tagged = sources.blocks.numbers(replace(wanted, self_only=True)).tolist()
     found = {number: Belonging(0, "tagged as self") for number in tagged}
+    if not tagged:
+        return found
     lasting = _lasting(wanted, sources, settings, tagged, profiles.durable)
     for number, belonging in lasting.items():
         found.setdefault(number, belonging)

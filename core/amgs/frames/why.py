@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.errors import UsageError
 from amgs.frames.assemble import CountTokens
-from amgs.frames.pipeline import FrameRequest, asked_of, build, windowed
+from amgs.frames.pipeline import FrameRequest, asked_in, asked_of, build, windowed
 from amgs.frames.registry import Definitions, leaves
 from amgs.frames.score import effective
 from amgs.model import (
@@ -27,6 +28,7 @@ from amgs.retrieval import why as retrieval
 from amgs.retrieval.admit import admission
 from amgs.retrieval.ports import Sources
 from amgs.retrieval.score import weight_row
+from amgs.retrieval.waterfall import gather
 from amgs.settings import Settings
 
 
@@ -39,38 +41,94 @@ def why(
     count_tokens: CountTokens,
     block: Block,
     number: int,
+    child: str | None = None,
 ) -> Fall:
-    """Assemble the frame, leaving no trace, and say what became of one block in it."""
+    """Assemble the frame, leaving no trace, and say what became of one block in it.
+
+    child: the part of a composite that is asked about; else the one that took the block, or the first that has it.
+    Raises UsageError for a part that the frame has not.
+    """
 
     def assembled(weights: Weights | None) -> Frame:
         again = FrameRequest(request.query, request.budget, weights)
         return build(definition, again, known, sources, settings, count_tokens)
 
+    atoms = {leaf.name: leaf for leaf in leaves(definition, known)}
+    if child is not None and child not in atoms:
+        raise UsageError(
+            f"{definition.name} has no part {child!r}.", way_out=f"Its parts are {', '.join(atoms)}."
+        )
     frame = assembled(request.weights)
-    mine = [c for c in frame.candidates if c.block.id == block.id]
+    mine = [c for c in frame.candidates if c.block.id == block.id and child in (None, c.child)]
     if not mine:
-        return _before_the_pool(definition, request, known, sources, settings, block, number)
+        # Of a composite that part speaks that asks by the query.
+        asking = (leaf for leaf in atoms.values() if leaf.rule.gather == "query")
+        atom = atoms[child] if child is not None else next(asking, next(iter(atoms.values())))
+        part = _Part(definition, atom, request, sources, settings)
+        return retrieval.why(
+            part.asked, block, number, sources, settings.retrieval, atom.rule.pool, frame=definition.name
+        )
     candidate = next((c for c in mine if c.fate == "selected"), mine[0])
-    atom = next(leaf for leaf in leaves(definition, known) if leaf.name == candidate.child)
-    has_query = any(c.isalnum() for c in request.query)
-    weights = effective(atom, request.weights or atom.weights, has_query=has_query).weights
-    fall = _among(frame, candidate, weights)
+    part = _Part(definition, atoms[candidate.child], request, sources, settings)
+    fall = _among(frame, candidate, part.weights, part.finders(block, number))
     if fall.admitted:
         return fall
-    change = _change(frame, candidate, weights)
+    change = _change(frame, candidate, part.weights)
     # A budget is in tokens and not in places: only a change under which the frame really takes it is told.
     if change is not None and block.id in {c.block.id for c in assembled(change.weights).selected}:
         return replace(fall, change=change)
     return fall
 
 
-def _among(frame: Frame, candidate: Candidate, weights: Weights) -> Fall:
+class _Part:
+    """One atomic frame of an assembly: what it asks the layers, and with which weights."""
+
+    def __init__(
+        self,
+        definition: FrameDefinition,
+        atom: FrameDefinition,
+        request: FrameRequest,
+        sources: Sources,
+        settings: Settings,
+    ) -> None:
+        self._sources, self._settings, self._atom = sources, settings, atom
+        query = asked_in(definition, atom, request).query
+        self._has_query = any(c.isalnum() for c in query)
+        self.weights = effective(atom, request.weights or atom.weights, has_query=self._has_query).weights
+        self.asked, self._belonging = asked_of(
+            atom, windowed(atom, sources), query, self.weights, sources, settings
+        )
+
+    def finders(self, block: Block, number: int) -> tuple[LayerVerdict, ...]:
+        """What brought a candidate: the layers that found it, and why it is there whatever they say."""
+        brought = LayerVerdict("prefilter", "passed", None, None, self._present(number))
+        if not self._has_query:
+            return (brought,)
+        gathered = gather(replace(self.asked, most=None), self._sources, self._settings.retrieval)
+        found = retrieval.finders(
+            self.asked, block, number, gathered, self._sources, self._settings.retrieval
+        )
+        return (brought, *found)
+
+    def _present(self, number: int) -> str:
+        rule = self._atom.rule
+        if number in self._belonging:
+            return f"{self._atom.name} takes what belongs to the self, whatever is asked: {self._belonging[number][1]}"
+        if rule.gather == "filter" and rule.window_hours is not None:
+            return f"{self._atom.name} takes what came or was used in the last {rule.window_hours:g} hours"
+        if rule.gather == "filter":
+            return f"{self._atom.name} takes whatever passes its conditions"
+        return "it passes every condition"
+
+
+def _among(frame: Frame, candidate: Candidate, weights: Weights, found: tuple[LayerVerdict, ...]) -> Fall:
     peers = _peers(frame, candidate)
     chosen = [c for c in peers if c.fate == "selected"]
     needed = min((c.score for c in chosen), default=0.0)
     taken = candidate.fate == "selected"
     because = candidate.because or ("it is in the frame" if taken else candidate.fate.replace("_", " "))
     rank = 1 + sum(c.score > candidate.score for c in peers)
+    stands = f"rank {rank} of {len(peers)} in {candidate.child}"
     return Fall(
         query=frame.query,
         block=candidate.block,
@@ -85,8 +143,8 @@ def _among(frame: Frame, candidate: Candidate, weights: Weights) -> Fall:
         needed=needed,
         candidate=candidate,
         layers=(
-            *(LayerVerdict(layer, "passed", None, None, "it found the block") for layer in candidate.layers),
-            LayerVerdict("score", "passed", candidate.score, needed, f"rank {rank} in {candidate.child}"),
+            *found,
+            LayerVerdict("score", "passed", candidate.score, needed, stands),
             LayerVerdict("selection", "passed" if taken else "missed", None, None, because),
         ),
         weights=weights,
@@ -110,25 +168,3 @@ def _peers(frame: Frame, candidate: Candidate) -> list[Candidate]:
 
 def _parts(candidates: Sequence[Candidate]) -> NDArray[np.float64]:
     return np.array([[getattr(c.parts, name) for name in COMPONENTS] for c in candidates])
-
-
-def _before_the_pool(
-    definition: FrameDefinition,
-    request: FrameRequest,
-    known: Definitions,
-    sources: Sources,
-    settings: Settings,
-    block: Block,
-    number: int,
-) -> Fall:
-    """The block is no candidate: the pre-filter, the finders or the size of the pool kept it out. Of a
-    composite that part speaks that asks by the query.
-    """
-    atoms = leaves(definition, known)
-    atom = next((leaf for leaf in atoms if leaf.rule.gather == "query"), atoms[0])
-    has_query = any(c.isalnum() for c in request.query)
-    weights = effective(atom, request.weights or atom.weights, has_query=has_query).weights
-    asked, _ = asked_of(atom, windowed(atom, sources), request.query, weights, sources, settings)
-    return retrieval.why(
-        asked, block, number, sources, settings.retrieval, atom.rule.pool, frame=definition.name
-    )

@@ -287,6 +287,10 @@ class KeywordIndex:
         scores, addresses = zip(*found, strict=True)
         return Postings(self._numbers_at(list(addresses)), np.array(scores, dtype=np.float64).round(5))
 
+    def stems(self, word: str) -> list[str]:
+        """What a word is looked up as."""
+        return list(self._words.analyze(clean(word)))
+
     def vocabulary(self) -> dict[str, int]:
         """Every stem with the number of documents that hold it; read once a commit."""
         if self._vocabulary is None:

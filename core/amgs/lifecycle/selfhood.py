@@ -10,6 +10,10 @@ from typing import Any
 
 _EXPLICIT = frozenset({"self", "identity"})
 _KINDRED = frozenset({"value", "preference"})
+_SURE = 0.5
+_SURE_OF_NO_ONES = 0.75
+"""While no note says whose memory it is, a tag, a folder or a kind must call it a value: a turn of phrase alone ("we
+value …" in any manual) gives less."""
 
 
 def is_explicit(meta: Mapping[str, Any]) -> bool:
@@ -34,9 +38,11 @@ def owner(authors: Mapping[str, int]) -> str:
 def is_self_component(category: str, confidence: float, meta: Mapping[str, Any], whose: str) -> bool:
     """Explicitly marked, or a value or preference that its rules are sure of and that no one else signed.
 
-    whose: the owner; while it is unknown, everyone's values count.
+    whose: the owner; while it is unknown, only what its source calls a value counts, whoever signed it.
     """
     if is_explicit(meta):
         return True
     author = str(meta.get("author") or meta.get("speaker") or "")
-    return category in _KINDRED and confidence >= 0.5 and (not whose or not author or author == whose)
+    if category not in _KINDRED or confidence < (_SURE if whose else _SURE_OF_NO_ONES):
+        return False
+    return not whose or not author or author == whose

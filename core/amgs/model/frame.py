@@ -91,11 +91,24 @@ class LedgerEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class FramePart:
+    """An atomic frame as it took part in an assembly: what its candidates were scored with, and where they came from.
+
+    gather "identity" in a composite: the question plays no part in its scores.
+    """
+
+    name: str
+    weights: Weights
+    gather: Gather
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """An assembled context: the text, the block of every span, every candidate with its fate, and the ledger.
 
     entropy_bits: Shannon entropy of the categories of the selected blocks. remarks: what the frame has to say of
-    itself ("weights of centrality and reinforcement redistributed"). spans tile the text.
+    itself ("weights of centrality and reinforcement redistributed"). spans tile the text. parts: the atomic frames it
+    was made of, in the order in which they were filled; empty in a frame that an older version kept.
     """
 
     id: str
@@ -113,6 +126,7 @@ class Frame:
     entropy_bits: float
     remarks: tuple[str, ...] = ()
     milliseconds: float = 0.0
+    parts: tuple[FramePart, ...] = ()
 
     @property
     def selected(self) -> tuple[Candidate, ...]:

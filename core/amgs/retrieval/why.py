@@ -14,6 +14,7 @@ from amgs.retrieval.fuzzy import fuzzy
 from amgs.retrieval.keyword import LexicalHit, keyword
 from amgs.retrieval.ports import Sources
 from amgs.retrieval.prefilter import prefilter
+from amgs.retrieval.quoting import held, told, with_stems
 from amgs.retrieval.score import weight_row
 from amgs.retrieval.waterfall import FINDERS, Gathered, Request, explained, gather
 from amgs.settings import RetrievalSettings
@@ -37,7 +38,7 @@ def why(
     gathered = gather(asked, sources, settings)
     layers = (
         LayerVerdict("prefilter", "passed", None, None, "it passes every condition"),
-        *_verdicts(request, number, gathered, sources, settings),
+        *finders(request, block, number, gathered, sources, settings),
     )
     return _scored(request, block, number, gathered, layers, places, frame)
 
@@ -147,8 +148,13 @@ def _change(found: Admission | None) -> WeightChange | None:
 # --- the finders ------------------------------------------------------------------------------------------
 
 
-def _verdicts(
-    request: Request, number: int, gathered: Gathered, sources: Sources, settings: RetrievalSettings
+def finders(
+    request: Request,
+    block: Block,
+    number: int,
+    gathered: Gathered,
+    sources: Sources,
+    settings: RetrievalSettings,
 ) -> tuple[LayerVerdict, ...]:
     """What each finder said of the block; one that did not run says why."""
     skipped = {each.layer: each.skipped for each in gathered.layers if each.skipped}
@@ -157,16 +163,16 @@ def _verdicts(
         if layer in skipped:
             made.append(LayerVerdict(layer, "switched off", None, None, skipped[layer]))
         elif layer == "graph":
-            made.append(_graph(number, gathered, settings))
+            made.append(_graph(number, gathered, sources, settings))
         elif layer == "vector":
             made.append(_vector(request, number, sources, settings))
         else:
-            made.append(_lexical(layer, request, number, sources, settings))
+            made.append(_lexical(layer, request, block, number, sources, settings))
     return tuple(made)
 
 
 def _lexical(
-    layer: str, request: Request, number: int, sources: Sources, settings: RetrievalSettings
+    layer: str, request: Request, block: Block, number: int, sources: Sources, settings: RetrievalSettings
 ) -> LayerVerdict:
     query, index = sources.keyword.query(request.text), sources.keyword
     allowed = prefilter(request.filter, sources.blocks)
@@ -174,6 +180,7 @@ def _lexical(
     if layer == "keyword":
         pool = keyword(query, index, allowed, settings.keyword_pool)
         own = keyword(query, index, only, 1).get(number, LexicalHit(0.0)).share
+        words = held(query, block.content, index)
         nothing, size = "it holds no word of the query", settings.keyword_pool
     else:
         result = fuzzy(query, index, allowed, settings.fuzzy_pool)
@@ -181,10 +188,13 @@ def _lexical(
             return LayerVerdict(layer, "missed", None, None, "no word of the query was taken for a typo")
         pool = result.hits
         own = fuzzy(query, index, only, 1).hits.get(number, LexicalHit(0.0)).share
+        words = with_stems({each.known for each in result.corrections}, block.content, index)
         nothing, size = "it holds no word that a typo was read as", settings.fuzzy_pool
     lowest = min((hit.share for hit in pool.values()), default=0.0)
     if number in pool:
-        return LayerVerdict(layer, "passed", own, lowest, f"one of {len(pool)} found by words")
+        holds = told(words, block.content)
+        because = f"it holds {holds}" if holds else f"one of {len(pool)} found by words"
+        return LayerVerdict(layer, "passed", own, lowest, because)
     because = nothing if own <= 0 else f"{size} others hold more of the query's words"
     return LayerVerdict(layer, "missed", own, lowest, because)
 
@@ -199,15 +209,31 @@ def _vector(request: Request, number: int, sources: Sources, settings: Retrieval
     lowest = max(pool[-1][1], 0.0) if pool else 0.0
     rank = 1 + comparison.nearer(own)
     passed = own > 0 and number in {found for found, _ in pool}
-    return LayerVerdict("vector", "passed" if passed else "missed", own, lowest, f"number {rank} by cosine")
+    because = f"number {rank} of {allowed.size} by meaning (cosine)"
+    return LayerVerdict("vector", "passed" if passed else "missed", own, lowest, because)
 
 
-def _graph(number: int, gathered: Gathered, settings: RetrievalSettings) -> LayerVerdict:
+def _graph(number: int, gathered: Gathered, sources: Sources, settings: RetrievalSettings) -> LayerVerdict:
     flow = next((c.graph for c in gathered.candidates if gathered.numbers[c.block.id] == number), 0.0)
     if flow > 0:
-        return LayerVerdict("graph", "passed", flow, 0.0, "an edge leads here from a good match")
+        return LayerVerdict("graph", "passed", flow, 0.0, _linked(number, gathered, sources))
     because = f"no edge leads here from the {settings.graph_seeds} best matches"
     return LayerVerdict("graph", "missed", 0.0, 0.0, because)
+
+
+def _linked(number: int, gathered: Gathered, sources: Sources) -> str:
+    """The match that an edge leads here from, of several the one that sends most."""
+    view = sources.graph.view()
+    node = view.index_of(number)
+    strength: dict[int, float] = {}
+    if node is not None:
+        neighbours, strengths = view.around(node)
+        strength = dict(zip(view.nodes[neighbours].tolist(), strengths.tolist(), strict=True))
+    near = [c for c in gathered.candidates if gathered.numbers[c.block.id] in strength]
+    if not near:
+        return "edges lead here from good matches"
+    best = max(near, key=lambda c: c.parts.similarity * strength[gathered.numbers[c.block.id]])
+    return f"an edge leads here from “{best.block.title}”"
 
 
 def _nearest_miss(layers: Sequence[LayerVerdict]) -> tuple[str, str, float]:

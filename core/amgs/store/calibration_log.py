@@ -72,15 +72,30 @@ def curve(store: Store) -> str | None:
     return None if value is None else str(value)
 
 
-def open_forecast(store: Store, block_id: str, assembly_id: str | None = None) -> Outcome | None:
-    """The latest forecast of a block that has no outcome yet, of one assembly when it is named."""
-    condition = "" if assembly_id is None else " AND assembly_id = ?"
+def open_forecast(
+    store: Store, block_id: str, assembly_id: str | None = None, prediction_id: str | None = None
+) -> Outcome | None:
+    """The latest forecast of a block that has no outcome yet, of one assembly or that very one when it is named."""
+    named = {"assembly_id": assembly_id, "prediction_id": prediction_id}
+    given = {column: value for column, value in named.items() if value is not None}
     found = store.rows(
-        f"SELECT {_COLUMNS} FROM calibration_log WHERE block_id = ? AND actual IS NULL{condition} "
-        "ORDER BY serial DESC LIMIT 1",
-        [block_id] if assembly_id is None else [block_id, assembly_id],
+        f"SELECT {_COLUMNS} FROM calibration_log WHERE block_id = ? AND actual IS NULL"
+        + "".join(f" AND {column} = ?" for column in given)
+        + " ORDER BY serial DESC LIMIT 1",
+        [block_id, *given.values()],
     )
     return _outcome(found[0]) if found else None
+
+
+def verdicts(store: Store, frame: str, query: str) -> dict[str, float]:
+    """What came of the latest forecast of each block that a frame selected for a query; without those still open."""
+    found = store.rows(
+        "SELECT block_id, actual FROM (SELECT c.block_id, c.actual, row_number() OVER "
+        "(PARTITION BY c.block_id ORDER BY c.serial DESC) AS place FROM calibration_log c JOIN assemblies a "
+        "ON a.id = c.assembly_id WHERE c.frame_name = ? AND a.query = ?) WHERE place = 1 AND actual IS NOT NULL",
+        [frame, query],
+    )
+    return {str(block_id): float(actual) for block_id, actual in found}
 
 
 def decide(store: Store, prediction_id: str, actual: float, brier: float, at: datetime) -> None:

@@ -1,0 +1,245 @@
+"""The frame and the calibration pane on the real engine with the tiny model: every row is reached, what a key does is
+done to the row under ▸, and what was said of a block stays visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from amgs_tui.listings import reason_of
+from amgs_tui.panes.calibration import CalibrationPane
+from amgs_tui.panes.frame import FramePane
+from amgs_tui.screens.reader import Reader
+from amgs_tui.session import Session
+from tests.tui.app_drive import Drive
+from tests.tui.test_app_tiny import on_session, options
+
+QUESTION = "why did the dome stall?"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A self of two notes, and twenty nights at the dome."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name in ("Quiet hours", "What I am"):
+        text = f"# {name}\nI keep the log of the dome and speak softly.\n"
+        (folder / f"{name}.md").write_text(f"---\ndate: 2026-02-20\ntags: [self]\n---\n{text}")
+    for night in range(1, 21):
+        text = f"# Night {night}\nIn night {night} the dome did stall {night} times and the motor hummed.\n"
+        (folder / f"night{night}.md").write_text(f"---\ndate: 2026-02-{night:02}\n---\n{text}")
+    return folder
+
+
+@asynccontextmanager
+async def asked(
+    tmp_path: Path, notes: Path, size: tuple[int, int] = (120, 40), *, question: str = QUESTION
+) -> AsyncIterator[tuple[Drive, FramePane]]:
+    """The frame pane after a question."""
+    given = options(tmp_path / "s.duckdb", notes)
+    async with on_session(lambda: Session(given), size) as driven:
+        await driven.press("c")
+        await driven.press("2", "e")
+        await driven.type(question, "enter")
+        pane = driven.app.pane("frame")
+        assert isinstance(pane, FramePane) and pane.frame is not None
+        yield driven, pane
+
+
+# --- 2 Frame ----------------------------------------------------------------------------------------------
+
+
+async def test_down_reaches_every_row_and_end_the_last_one(tmp_path: Path, notes: Path) -> None:
+    async with asked(tmp_path, notes) as (driven, pane):
+        children = [row.child for row in pane.candidates]
+        blocks = {row.block.id for row in pane.candidates}
+        assert {"SELF", "ATTENTION"} <= set(children) and len(blocks) < len(children), (
+            "some stand there twice"
+        )
+        for place in range(1, pane.rows):
+            await driven.press("down")
+            assert pane.cursor == place
+        await driven.press("home")
+        assert pane.cursor == 0
+        await driven.press("end")
+        assert pane.cursor == pane.rows - 1
+
+
+async def test_a_page_is_what_the_list_shows(tmp_path: Path, notes: Path) -> None:
+    async with asked(tmp_path, notes, (80, 24)) as (driven, pane):
+        seen: set[int] = set()
+        for _ in range(pane.rows):
+            lines = pane.rows_on_screen()
+            assert lines is not None
+            seen |= set(lines.values())
+            if pane.cursor == pane.rows - 1:
+                break
+            await driven.press("pagedown")
+        assert seen == set(range(pane.rows))
+
+
+async def test_a_click_marks_the_row_under_the_pointer(tmp_path: Path, notes: Path) -> None:
+    async with asked(tmp_path, notes) as (driven, pane):
+        lines = pane.rows_on_screen()
+        assert lines is not None
+        line, row = next((line, row) for line, row in lines.items() if row == 3)
+        await driven.pilot.click(pane, offset=(10, line + 1))
+        await driven.settle()
+        assert pane.cursor == row
+
+
+async def test_the_rows_that_answer_come_first_part_by_part_and_in_before_out(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with asked(tmp_path, notes) as (driven, pane):
+        order = [(row.child, row.fate == "selected") for row in pane.candidates]
+        parts = list(dict.fromkeys(child for child, _ in order))
+        assert parts[0] == "ATTENTION" and parts[-1] != "ATTENTION"
+        for part in parts:
+            fates = [taken for child, taken in order if child == part]
+            assert fates == sorted(fates, reverse=True)
+        chosen = sum(taken for child, taken in order if child == "ATTENTION")
+        every = sum(child == "ATTENTION" for child, _ in order)
+        assert f"ATTENTION ▾ {chosen} of {every} in" in driven.text
+        assert "! " not in driven.text and "there is no query" not in driven.text
+
+
+async def test_w_explains_the_row_under_the_cursor_as_a_candidate_of_its_part(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with asked(tmp_path, notes) as (driven, pane):
+        first = pane.candidates[0]
+        await driven.press("w")
+        assert isinstance(driven.app.screen, Reader)
+        assert first.block.title in driven.text and "in ATTENTION" in driven.text
+        assert "it holds “dome”, “stall”: “" in driven.text.replace("\n", " ")
+        await driven.press("escape")
+        selfish = next(n for n, row in enumerate(pane.candidates) if row.child == "SELF")
+        pane.move_to(selfish)
+        await driven.settle()
+        await driven.press("w")
+        assert "in SELF" in driven.text and "whatever is asked" in driven.text
+
+
+async def test_a_and_b_are_compared_and_0_gives_each_part_its_own_weights_back(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with asked(tmp_path, notes) as (driven, pane):
+        assert pane.frame is not None
+        own = {part.name: part.weights for part in pane.frame.parts}
+        assert len(set(own.values())) > 1, "the parts of a SESSION have weights of their own"
+        await driven.press("right", "plus", "plus")
+        moved = {part.name: part.weights for part in pane.frame.parts}
+        assert moved != own
+        assert "0 reset" in driven.text
+        await driven.press("a")
+        assert isinstance(driven.app.screen, Reader) and "blocks in both" in driven.text
+        await driven.press("escape", "0")
+        assert {part.name: part.weights for part in pane.frame.parts} == own
+        for row in pane.candidates:
+            assert row.score == pytest.approx(row.parts.weighted(own[row.child]).total())
+
+
+async def test_e_takes_a_new_question_in_place_of_the_old_one_and_up_brings_it_back(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with asked(tmp_path, notes) as (driven, pane):
+        await driven.press("e")
+        assert QUESTION in driven.text, "it may still be edited"
+        await driven.press(*"owl")
+        await driven.press("enter")
+        assert pane.frame is not None and pane.frame.query == "owl"
+        await driven.press("e", "up", "up", "enter")
+        assert pane.frame is not None and pane.frame.query == QUESTION
+
+
+async def test_the_words_of_the_filter_are_those_of_the_rows(tmp_path: Path, notes: Path) -> None:
+    async with asked(tmp_path, notes) as (driven, pane):
+        chosen = sum(row.fate == "selected" for row in pane.every)
+        await driven.press("F")
+        await driven.type("fate:in", "enter")
+        assert pane.rows == chosen > 0
+        reason = reason_of(next(row for row in pane.every if row.fate != "selected"))
+        await driven.press("F", "ctrl+u")
+        await driven.type(f'fate:out "reason:{reason}"', "enter")
+        assert pane.rows and all(reason in reason_of(row) for row in pane.candidates)
+        assert f"out · {reason[:12]}" in driven.text
+
+
+async def test_a_judged_row_is_marked_and_stays_so_after_a_restart(tmp_path: Path, notes: Path) -> None:
+    given = options(tmp_path / "s.duckdb", notes)
+    async with asked(tmp_path, notes) as (driven, pane):
+        first, second = pane.candidates[0].block, pane.candidates[1].block
+        await driven.press("u", "down", "x")
+        assert pane.verdicts == {first.id: 1.0, second.id: 0.0}
+        assert any("✓" in line and first.title in line for line in driven.lines)
+        assert any("✗" in line and second.title in line for line in driven.lines)
+        await driven.press("u")
+        assert "judged this block useless" in driven.text and pane.verdicts[second.id] == 0.0
+    async with on_session(lambda: Session(given), (120, 40)) as driven:
+        await driven.press("2")
+        assert any("✓" in line and first.title in line for line in driven.lines)
+
+
+async def test_a_memory_without_a_self_reserves_nothing_for_one(tmp_path: Path) -> None:
+    folder = tmp_path / "manual"
+    folder.mkdir()
+    for number in range(6):
+        words = f"We value the test runner {number}. We always run a single test with the flag --only."
+        (folder / f"part{number}.md").write_text(f"# Values {number}\n{words}\n")
+    async with asked(tmp_path, folder, question="how do I run a single test?") as (_, pane):
+        assert pane.frame is not None
+        ledger = {entry.child: (entry.budget, entry.used) for entry in pane.frame.ledger}
+        assert ledger["SELF"] == (0, 0)
+        assert ledger["ATTENTION"][0] > 0.8 * pane.frame.budget
+
+
+# --- 5 Calibration ----------------------------------------------------------------------------------------
+
+
+async def test_judging_down_the_list_judges_the_row_under_the_cursor_and_goes_on(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with asked(tmp_path, notes) as (driven, _):
+        await driven.press("5")
+        pane = driven.app.pane("calibration")
+        assert isinstance(pane, CalibrationPane)
+        assert "no verdict yet" in driven.text and "20 more verdicts" in driven.text
+        waiting = [case.outcome.prediction_id for case in pane.cases]
+        assert len(waiting) > 4
+        await driven.press("home", "down")
+        for place, key in ((1, "u"), (2, "x"), (3, "u")):
+            case = pane.cases[pane.cursor]
+            assert case.outcome.prediction_id == waiting[place] and case.outcome.actual is None
+            await driven.press(key)
+            assert driven.app.selected == pane.cases[pane.cursor].outcome.block_id
+        judged = {
+            c.outcome.prediction_id: c.outcome.actual for c in pane.cases if c.outcome.actual is not None
+        }
+        assert judged == {waiting[1]: 1.0, waiting[2]: 0.0, waiting[3]: 1.0}
+        assert pane.cases[pane.cursor].outcome.prediction_id == waiting[4]
+        assert "from 3 verdicts (20 needed)" in driven.text and "goal" not in driven.text
+        await driven.press("end", "u")
+        assert "was judged" in driven.text
+
+
+async def test_a_selection_that_is_not_in_the_list_does_not_change_what_the_keys_judge(
+    tmp_path: Path, notes: Path
+) -> None:
+    async with asked(tmp_path, notes) as (driven, frame):
+        assert frame.frame is not None
+        chosen = {row.block.id for row in frame.frame.selected}
+        await driven.press("5")
+        pane = driven.app.pane("calibration")
+        assert isinstance(pane, CalibrationPane)
+        other = next((row.block.id for row in frame.every if row.block.id not in chosen), "0" * 64)
+        driven.app.selected = other
+        await driven.settle()
+        under = pane.cases[pane.cursor].outcome
+        await driven.press("u")
+        found = next(c.outcome for c in pane.cases if c.outcome.prediction_id == under.prediction_id)
+        assert found.actual == 1.0

@@ -13,7 +13,7 @@ from amgs_tui.listings import LISTINGS
 from amgs_tui.panes.base import ListPane, Pane, SiftedPane
 from amgs_tui.pictures.marks import wrap
 from amgs_tui.screens.reader import Reader
-from amgs_tui.widgets.keybar import sign
+from amgs_tui.widgets.keybar import named
 
 GENERAL: Final = """\
 One block is selected at a time, and every pane shows it. Most keys run a command; the command line (:), the palette
@@ -99,7 +99,7 @@ def _keys(bindings: Iterable[ActiveBinding], width: int) -> Page:
             group.insert(
                 0 if binding.key.split("_")[0] in FIRST or binding.key in FIRST else len(group), binding.id
             )
-        keys.setdefault(binding.id, []).append(sign(binding.key))
+        keys.setdefault(binding.id, []).append(named(binding.key))
         texts[binding.id] = binding.tooltip or binding.description
     return _rows([(" ".join(keys[name]), texts[name]) for group in groups.values() for name in group], width)
 

@@ -16,7 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from amgs_tui.pictures.words import plural
-from amgs_tui.widgets.keybar import sign
+from amgs_tui.widgets.keybar import named
 from amgs_tui.widgets.tabs import TITLES
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _bound(
             name,
             text,
             partial(run, binding.action),
-            " ".join(sign(key.strip()) for key in keys.split(",")),
+            " ".join(named(key.strip()) for key in keys.split(",")),
             TITLES[pane.NAME][0] if pane is not None else "",
         )
 

@@ -79,6 +79,11 @@ def sign(key: str) -> str:
     return SIGNS.get(key, key.replace("ctrl+", "^"))
 
 
+def named(key: str) -> str:
+    """How a key is written where there is room for its name, which ASCII shows too."""
+    return "enter" if key == "enter" else sign(key)
+
+
 def hints(bindings: dict[str, ActiveBinding]) -> list[KeyHint]:
     """The bindings worth showing, in order; several keys of one action become one entry."""
     found: dict[str, KeyHint] = {}

@@ -208,6 +208,8 @@ async def test_enter_is_a_word_where_only_ascii_can_be_shown(tmp_path: Path, not
         driven.app.use_symbols("ascii")
         await driven.press("4")
         assert "enter read" in driven.lines[-1] and "| read" not in driven.lines[-1]
+        await driven.press("question_mark")
+        assert any("enter" in line and "Read the selected block" in line for line in driven.lines)
 
 
 async def test_no_label_of_the_loop_is_cut_and_what_waits_is_counted_once(

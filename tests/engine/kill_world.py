@@ -1,16 +1,21 @@
 """Processes that are killed in the middle of a write, and a look at what they left.
 
-`python -m tests.engine.kill_world ROUNDS` kills each stage so many times and prints what was found.
+`python -m tests.engine.kill_world ROUNDS [SEED]` kills each stage so many times and prints what was found.
+`python -m tests.engine.kill_world --count 1000 [--seed 0] [--until HH:MM]` kills that many processes in all, the stages
+in turn, and stops at that time of the day.
 """
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
 import random
+import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +27,8 @@ from amgs.model import BlockFilter
 from amgs.settings import PruningSettings, Settings
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
+_ASKED = 40
+"""Blocks of a store, the latest, that must be found by their own words."""
 EVERY = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))
 # Reports that are all alike are all central; here nothing is kept for that.
 LOOSE = Settings(pruning=PruningSettings(centrality=1.0))
@@ -122,6 +129,27 @@ def use_stage(memory: Memory, round_: int, say: Say) -> None:
     say(f"edited {memory.set_metadata(some, confidence=(round_ % 9 + 1) / 10).id}")
 
 
+def feedback_stage(memory: Memory, round_: int, say: Say) -> None:
+    """Frames and verdicts, one after the other."""
+    if round_ % 5 == 0:
+        consolidate_stage(memory, round_, say)
+    frame = memory.assemble("ATTENTION", query=f"kiln {round_ % 12}")
+    say(f"assembled {frame.id}")
+    for chosen in frame.selected[:5]:
+        outcome = memory.feedback(chosen.block.id, useful=bool(round_ % 2), assembly_id=frame.id)
+        say(f"judged {outcome.prediction_id}")
+
+
+def close_stage(memory: Memory, round_: int, say: Say) -> None:
+    """A store of its own is filled and closed, again and again: the indexes are sealed, the file is written anew."""
+    path = Path(memory.path).with_name("closed.duckdb")
+    with Memory.open(path, clock=FixedClock(AT), settings=LOOSE) as other:
+        take_in(other, round_, lambda told: say(told.replace("added", "closed", 1)))
+        if round_ % 2:
+            other.apply_consolidation(other.plan_consolidation())
+        other.search("kiln")
+
+
 def export_stage(memory: Memory, round_: int, say: Say) -> None:
     take_in(memory, round_, say, 40)
     target = Path(memory.path).with_name("export.json" if round_ % 2 else "export.graphml")
@@ -150,6 +178,8 @@ STAGES: Mapping[str, Stage] = {
     "hard prune": hard_prune_stage,
     "undo": undo_stage,
     "use": use_stage,
+    "feedback": feedback_stage,
+    "close": close_stage,
     "export": export_stage,
     "import": import_stage,
 }
@@ -215,9 +245,32 @@ def faults_after(path: Path) -> list[str]:
         found += [f"assembly {i} is lost" for i in assembled if i not in history]
         if held and not memory.search("kiln", filter=EVERY).hits:
             found.append("the search finds nothing")
+        found += _unfound(memory)
+        judged = {line[1] for line in told if line[0] == "judged"}
+        known = {one.prediction_id for one in memory.outcomes(100_000) if one.actual is not None}
+        found += [f"verdict {i[:12]} is lost" for i in judged - known]
+    found += _closed(path.parent, {block for line in told if line[0] == "closed" for block in line[1:]})
     found += _exported(path.parent)
     found += _imported(path.parent)
     return found
+
+
+def _unfound(memory: Memory) -> Iterator[str]:
+    """Blocks that the store holds and the reopened keyword index does not find by their own words."""
+    for block in memory.blocks(BlockFilter(statuses=("raw", "consolidated", "archived")), limit=_ASKED):
+        hits = memory.search(block.content, top_k=20, layers=("keyword",), filter=EVERY).hits
+        if block.id not in {hit.block.id for hit in hits}:
+            yield f"block {block.id[:12]} is not found"
+
+
+def _closed(folder: Path, added: set[str]) -> Iterator[str]:
+    path = folder / "closed.duckdb"
+    if path.exists():
+        with Memory.open(path, clock=FixedClock(AT)) as memory:
+            yield from (f"{path.name}: {fault.what}" for fault in memory.verify().faults)
+            held = {block.id for block in memory.blocks(EVERY)}
+            yield from (f"block {i[:12]} is lost" for i in added - held)
+            yield from _unfound(memory)
 
 
 def _exported(folder: Path) -> Iterator[str]:
@@ -243,6 +296,32 @@ def _imported(folder: Path) -> Iterator[str]:
         yield f"imports are of {sorted(sizes)} blocks"
 
 
+def many(count: int, seed: int, until: str = "") -> int:
+    """Kill `count` processes, the stages in turn; stops at `until` (HH:MM). Prints and gives what was found."""
+    draw, done, faults = random.Random(seed), Counter[str](), 0
+    with tempfile.TemporaryDirectory() as folder:
+        for life in range(count):
+            if until and time.strftime("%H:%M") >= until:
+                break
+            stage = tuple(STAGES)[life % len(STAGES)]
+            # Five lives to a store, then a new one.
+            generation = life // len(STAGES) // 5
+            path = Path(folder) / stage / f"{generation}" / "s.duckdb"
+            shutil.rmtree(path.parent.with_name(f"{generation - 1}"), ignore_errors=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            kill(path, stage, life * 1000, draw.uniform(0.0, 0.6))
+            done[stage] += 1
+            for fault in faults_after(path):
+                faults += 1
+                sys.stdout.write(f"{stage}, kill {life}: {fault}\n")
+            if life % 50 == 49:
+                sys.stdout.write(f"{life + 1} kills, {faults} faults\n")
+                sys.stdout.flush()
+    kinds = ", ".join(f"{stage} {n}" for stage, n in done.items())
+    sys.stdout.write(f"{done.total()} kills, {faults} faults: {kinds}\n")
+    return faults
+
+
 def main(rounds: int, seed: int) -> int:
     """Kill each stage `rounds` times over; prints a line a stage, gives the number of faults."""
     draw, every = random.Random(seed), 0
@@ -262,5 +341,18 @@ def main(rounds: int, seed: int) -> int:
     return every
 
 
+def command_line(words: list[str]) -> int:
+    """See the module."""
+    reader = argparse.ArgumentParser(prog="python -m tests.engine.kill_world")
+    reader.add_argument("rounds", nargs="?", type=int, default=1)
+    reader.add_argument("seed_", nargs="?", type=int, default=0)
+    reader.add_argument("--count", type=int, default=0)
+    reader.add_argument("--seed", type=int, default=0)
+    reader.add_argument("--until", default="")
+    given = reader.parse_args(words)
+    found = many(given.count, given.seed, given.until) if given.count else main(given.rounds, given.seed_)
+    return min(found, 1)
+
+
 if __name__ == "__main__":
-    sys.exit(min(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0), 1))
+    sys.exit(command_line(sys.argv[1:]))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.kill_world import STAGES, faults_after, kill, main
+from tests.engine.kill_world import STAGES, faults_after, kill, many
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -25,8 +25,8 @@ def test_a_store_that_was_killed_once_is_killed_again_and_goes_on(tmp_path: Path
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_hundreds_of_kills_lose_nothing(request: pytest.FixtureRequest) -> None:
+@pytest.mark.timeout(7200)
+def test_a_thousand_kills_lose_nothing(request: pytest.FixtureRequest) -> None:
     if not request.config.getoption("--slow"):
-        pytest.skip("hundreds of kills: give --slow")
-    assert main(30, 0) == 0
+        pytest.skip("a thousand kills: give --slow")
+    assert many(1000, 0) == 0

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 
-from amgs.model import Outcome
+from amgs.model import Fall, Outcome
 from amgs_tui.headless.sheet import to_table
 from amgs_tui.headless.tables import table_of
 from amgs_tui.pictures.block import block, content_lines
@@ -48,7 +49,22 @@ def page(result: Any, canvas: Canvas, now: datetime) -> RenderableType:
         return block(result.block, canvas.sized(canvas.width, len(lines) + CARD_LINES), now=now)
     if isinstance(result, HelpList) and len(result.verbs) <= SHORT_HELP:
         return Group(*(_explained(each) for each in result.verbs))
+    if isinstance(result, Fall):
+        return _followed(result)
     return to_table(table_of(result))
+
+
+def _followed(fall: Fall) -> RenderableType:
+    """A block on its way down the layers, each with its reason in full."""
+    told = table_of(fall)
+    way = Table.grid(padding=(0, 1))
+    for each in fall.layers:
+        sign = {"passed": "✓", "missed": "✗"}.get(each.verdict, "–")
+        value = "" if each.value is None else f"{each.value:.2f}"
+        needed = "" if each.needed is None else f"of {each.needed:.2f}"
+        way.add_row(sign, Text(each.layer, style="bold"), value, needed, Text(each.because))
+    notes = [Text(note) for note in told.notes]
+    return Group(Text(f"{told.title}\n", style="bold"), way, Text(""), *notes)
 
 
 def _explained(each: VerbHelp) -> RenderableType:

@@ -17,6 +17,8 @@ from amgs_tui.printable import printable_line
 
 LEAST_WIDTH: Final = 100
 SCROLLBAR: Final = 1
+EDGES: Final = 4
+"""Cells of the border and the padding, on both sides."""
 """Cells that a page keeps free, so that a scroll bar that comes up breaks no line."""
 
 
@@ -66,14 +68,21 @@ class Reader(ModalScreen[None]):
         with VerticalScroll(can_focus=False) as frame:
             frame.border_title = Content(printable_line(self.heading))
             frame.border_subtitle = self._hint
-            yield Static("" if callable(self._page) else self._page, id="reader-page")
+            frame.styles.width = self._wide
+            # Drawn for the width that it is about to get, so that it does not open empty and jump to its size.
+            inside = min(self._wide, self.app.size.width * 96 // 100) - EDGES - SCROLLBAR
+            yield Static(self._page(max(1, inside)) if callable(self._page) else self._page, id="reader-page")
+
+    @property
+    def _wide(self) -> int:
+        """Two thirds of a wide terminal, all of a narrow one."""
+        return max(LEAST_WIDTH, self.app.size.width * 2 // 3)
 
     def on_mount(self) -> None:
         self.on_resize()
 
     def on_resize(self) -> None:
-        """Two thirds of a wide terminal, all of a narrow one."""
-        self.query_one(VerticalScroll).styles.width = max(LEAST_WIDTH, self.app.size.width * 2 // 3)
+        self.query_one(VerticalScroll).styles.width = self._wide
         self.call_after_refresh(self._draw)
 
     def _draw(self) -> None:

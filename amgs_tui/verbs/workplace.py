@@ -143,7 +143,7 @@ def filter_rows(
 ) -> Sifted:
     """Show only the rows of a pane's list for which every TERM holds; without TERM, all of them.
 
-    A word is looked for in the row's texts, `fate:over` in one of them; `score>0.5` compares; `!` turns a
+    A word is looked for in the row's texts, `reason:budget` in one of them; `score>0.5` compares; `!` turns a
     term round. What a pane's rows hold is in its help. It stays with the layout.
     """
     return _sifted(session, pane, terms=tuple(terms or ()))

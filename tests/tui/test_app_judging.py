@@ -116,6 +116,7 @@ async def test_w_explains_the_row_under_the_cursor_as_a_candidate_of_its_part(
         await driven.press("w")
         assert isinstance(driven.app.screen, Reader)
         assert first.block.title in driven.text and "in ATTENTION" in driven.text
+        assert "motor hummed.”" in " ".join(driven.text.split()), "the quotation is there to its end"
         assert "it holds “dome”, “stall”: “" in driven.text.replace("\n", " ")
         await driven.press("escape")
         selfish = next(n for n, row in enumerate(pane.candidates) if row.child == "SELF")

@@ -71,7 +71,9 @@ def why(
     candidate = next((c for c in mine if c.fate == "selected"), mine[0])
     part = _Part(definition, atoms[candidate.child], request, sources, settings)
     fall = _among(frame, candidate, part.weights, part.finders(block, number))
-    if fall.admitted:
+    if (
+        fall.admitted or candidate.fate == "duplicate"
+    ):  # what the frame has already, no weights bring in again
         return fall
     change = _change(frame, candidate, part.weights)
     # A budget is in tokens and not in places: only a change under which the frame really takes it is told.

@@ -31,6 +31,7 @@ from amgs_tui.messages import (
     Request,
     Started,
 )
+from amgs_tui.verbs.remedies import way_out_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -287,7 +288,7 @@ def failure(request: Request, error: Exception, *, fatal: bool = False) -> Faile
     """
     title, message = getattr(error, "title", None), getattr(error, "message", None)
     if isinstance(title, str) and isinstance(message, str):
-        way_out = str(getattr(error, "way_out", ""))
+        way_out = way_out_of(error)
         fatal = fatal or isinstance(error, UNUSABLE)
         return Failed(request, title, message, way_out, fatal, exit_code=int(getattr(error, "exit_code", 1)))
     return Failed(

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from amgs.errors import AmgsError, UsageError
 from amgs_tui.printable import printable, printable_line
+from amgs_tui.verbs.remedies import way_out_of
 
 if TYPE_CHECKING:
     from amgs.model import Progress
@@ -72,7 +73,7 @@ def complain(error: BaseException, out: IO[str] | None = None) -> int:
     out = sys.stderr if out is None else out
     title = str(getattr(error, "title", "Something went wrong"))
     message = str(getattr(error, "message", error))
-    way_out = str(getattr(error, "way_out", ""))
+    way_out = way_out_of(error)
     place = str(getattr(error, "place", ""))
     told = [f"{place or 'amgs'}: {title}: {message}"]
     pointer = str(getattr(error, "pointer", ""))

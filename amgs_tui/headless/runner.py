@@ -13,6 +13,7 @@ from amgs_tui.headless.pipes import AS_CHOSEN, Pipe, piped
 from amgs_tui.printable import printable
 from amgs_tui.verbs.line import LineError
 from amgs_tui.verbs.registry import Call, Registry
+from amgs_tui.verbs.remedies import way_out_of
 
 if TYPE_CHECKING:
     from amgs.model import Progress
@@ -30,7 +31,7 @@ class ScriptError(AmgsError):
     def __init__(self, cause: BaseException, *, script: str, number: int, line: str, column: int = 1) -> None:
         super().__init__(
             str(getattr(cause, "message", cause)),
-            way_out=str(getattr(cause, "way_out", "")),
+            way_out=way_out_of(cause),
             title=str(getattr(cause, "title", "Something went wrong")),
         )
         self.exit_code = int(getattr(cause, "exit_code", 1))

@@ -28,16 +28,20 @@ class AmgsError(Exception):
     """Root of the tree.
 
     title: a few words, shown as a heading. message: one sentence, what happened. way_out: one sentence, what to
-    do now (may be empty).
+    do now (may be empty), in words that hold for every front end. about: what it is about ("store", "operation"), by
+    which a front end adds its own command.
     """
 
     title = "Something went wrong"
     exit_code = 1
+    about = ""
 
-    def __init__(self, message: str, *, way_out: str = "", title: str | None = None) -> None:
+    def __init__(self, message: str, *, way_out: str = "", title: str | None = None, about: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.way_out = way_out
+        if about:
+            self.about = about
         if title is not None:
             self.title = title
 
@@ -56,6 +60,7 @@ class UnknownBlockError(UsageError):
     """No block has this id."""
 
     title = "No such block"
+    about = "block"
 
 
 class AmbiguousIdError(UsageError):
@@ -100,6 +105,7 @@ class StoreError(AmgsError):
 
     title = "The store cannot be used"
     exit_code = 4
+    about = "store"
 
 
 class StoreLockedError(StoreError):

@@ -64,7 +64,7 @@ class Room:
             told = prefix if len(prefix) <= _ID_LENGTH else f"{prefix[:_ID_LENGTH]}…"
             raise UnknownBlockError(
                 f"No block's id begins with {told!r}.",
-                way_out="`block find TEXT` looks for one by its words.",
+                way_out="Look for the block by its words.",
             )
         if len(matches) > 1:
             raise AmbiguousIdError(

@@ -181,7 +181,9 @@ def read_adapter(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
             raise KeyError("format")
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(
-            f"{path.name} is not an adapter.", way_out="Name a file that `focus train lora` wrote."
+            f"{path.name} is not an adapter.",
+            way_out="Choose a file that holds a trained adapter.",
+            about="adapter",
         ) from error
     return metadata, weights
 

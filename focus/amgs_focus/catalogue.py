@@ -81,7 +81,8 @@ class Catalogue:
             raise FocusError(
                 f"There is nothing to {act.kind}.",
                 title="Nothing changes",
-                way_out="`focus forgotten` lists what was forgotten, restored and purged.",
+                way_out="See what was forgotten, restored and purged.",
+                about="forgotten",
             )
         self._store.note({"act": act.plain()})
         self.upkeep = after

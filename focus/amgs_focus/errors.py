@@ -22,16 +22,20 @@ class FocusError(Exception):
     """Root of the tree.
 
     title: a few words, shown as a heading. message: one sentence, what happened. way_out: one sentence, what
-    to do now (may be empty).
+    to do now (may be empty), in words that hold for every front end. about: what it is about ("lifetime", "run"), by
+    which a front end adds its own command.
     """
 
     title = "Something went wrong in the focus engine"
     exit_code = 1
+    about = ""
 
-    def __init__(self, message: str, *, way_out: str = "", title: str | None = None) -> None:
+    def __init__(self, message: str, *, way_out: str = "", title: str | None = None, about: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.way_out = way_out
+        if about:
+            self.about = about
         if title is not None:
             self.title = title
 

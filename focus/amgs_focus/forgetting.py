@@ -162,7 +162,8 @@ def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: Situation) -> For
             raise FocusError(
                 f"The detail of {node} stays: {why}.",
                 title="That cannot be forgotten",
-                way_out="Name a gist such as L1#20 outside the tail; `focus tag NODE --release` takes a tag off.",
+                way_out="Name a gist such as L1#20 outside the tail, without a tag.",
+                about="tag",
             )
         for level in range(1, node.level + 1):
             each = tree.block_size ** (node.level - level)
@@ -196,7 +197,7 @@ def require_in_reach(tree: LifetimeTree, tail_start: int) -> None:
         raise FocusError(
             f"The tail begins at token {tail_start}, and tokens up to {gone[-1][1]} were purged.",
             title="The tail reaches into what was purged",
-            way_out="Use a shorter tail (`focus.tail_blocks`).",
+            way_out="Use a shorter tail (the setting focus.tail_blocks).",
         )
 
 

@@ -260,7 +260,7 @@ class GistNetEncoder:
         if slots not in (self.trained_slots, *(SLOTS if self.trained_slots == 1 else ())):
             raise CheckpointError(
                 f"{self.name} was trained for {self.trained_slots} gists a block, not {slots}.",
-                way_out=f"Use `model.slots` {self.trained_slots}, or gists that were trained for one a block.",
+                way_out=f"Set model.slots to {self.trained_slots}, or use gists that were trained for one a block.",
             )
         return GistNetEncoder(
             self.token_net, self.gist_net, name=self.name, version=self._trained, slots=slots

@@ -59,18 +59,18 @@ def load_checkpoint(path: Path, card: ModelCard, *, causal: bool = False) -> Len
     except (OSError, SafetensorError) as error:
         raise CheckpointError(
             f"The lens checkpoint {path.name} cannot be read ({error}).",
-            way_out="Restore the file, or go on with `lens = tail-similarity`.",
+            way_out="Restore the file, or use the lens tail-similarity.",
         ) from error
     shape = _shape(path, metadata)
     if shape.width != card.width:
         raise CheckpointError(
             f"{path.name} was trained for embeddings of width {shape.width}; {card.name} has {card.width}.",
-            way_out="Choose a checkpoint for this model, train one, or use `lens = tail-similarity`.",
+            way_out="Choose a checkpoint for this model, train one, or use the lens tail-similarity.",
         )
     if metadata.get("vocabulary") != str(card.vocabulary):
         raise CheckpointError(
             f"{path.name} knows {metadata.get('vocabulary', 'no')} tokens; {card.name} has {card.vocabulary}.",
-            way_out="Choose a checkpoint for this model, train one, or use `lens = tail-similarity`.",
+            way_out="Choose a checkpoint for this model, train one, or use the lens tail-similarity.",
         )
     net = LensNet(shape)
     try:
@@ -80,7 +80,7 @@ def load_checkpoint(path: Path, card: ModelCard, *, causal: bool = False) -> Len
     except RuntimeError as error:
         raise CheckpointError(
             f"The weights in {path.name} do not fit the shape it declares.",
-            way_out="Restore the file, or go on with `lens = tail-similarity`.",
+            way_out="Restore the file, or use the lens tail-similarity.",
         ) from error
     return LensNetScorer(net, name=path.stem, version=_fingerprint(stored), causal=causal)
 

@@ -58,7 +58,9 @@ def check(
     """Look at every file of a lifetime. Raises CtxError for a folder that holds none, or that another process uses."""
     if not _holds_one(folder):
         raise CtxError(
-            f"{folder} holds no lifetime.", way_out="Name a folder that `focus open --lifetime` made."
+            f"{folder} holds no lifetime.",
+            way_out="Choose a folder in which a lifetime was kept.",
+            about="lifetime",
         )
     lock = locked(folder)
     try:

@@ -37,7 +37,8 @@ def measure(
             raise FocusError(
                 f"What stood below {entry.node} was forgotten.",
                 title="Nothing to measure",
-                way_out="`focus restore` brings back what was not purged.",
+                way_out="Restore it first, unless it was purged.",
+                about="forgotten",
             )
         node, coarse = entry.node, context
         fine, _ = context.expand(place)

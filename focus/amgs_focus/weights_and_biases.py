@@ -22,7 +22,9 @@ def begin(project: str, asked_by: str, **said: Any) -> Any:
 
 def send(found: Telemetry, project: str, name: str) -> None:
     """The telemetry of a branch, an iteration a step, and a histogram of its stays."""
-    run = begin(project, "--wandb", name=name, config={"horizon": found.horizon, "branch": found.branch})
+    run = begin(
+        project, "The telemetry", name=name, config={"horizon": found.horizon, "branch": found.branch}
+    )
     for one in found.iterations:
         values = {
             "loss_at_h": one.loss_at_h,

@@ -75,7 +75,8 @@ def _labels(state: FocusState, tree: LifetimeTree, progress: Progress | None) ->
         raise FocusError(
             "Nothing was decoded, so there is nothing that a block could have helped with.",
             title="Nothing to measure",
-            way_out="`focus step` first, or leave the measuring out.",
+            way_out="Decode an answer first, or leave the measuring out.",
+            about="step",
         )
     return counterfactuals(
         Snapshot(before_answer(state), tree, answer, state.question_tokens), progress=progress

@@ -201,4 +201,4 @@ def test_a_merge_of_what_was_archived_is_refused_with_a_way_out() -> None:
         memory.set_metadata(item.older.id, status="archived")
         with pytest.raises(UsageError, match="nothing to merge") as refused:
             door.accept(item.review.id)
-        assert "review reject" in refused.value.way_out
+        assert "Reject finding" in refused.value.way_out

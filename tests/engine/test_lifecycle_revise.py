@@ -140,7 +140,7 @@ def test_what_cannot_be_is_refused_with_a_way_out(memory: Memory) -> None:
     assert "Did you mean decision" in typo.value.way_out
     with pytest.raises(UsageError, match="no category 'xyzzy'") as none:
         door.edit_draft(draft, one, category="xyzzy")
-    assert "fact" in none.value.way_out and "--new" in none.value.way_out
+    assert "fact" in none.value.way_out and "has to be allowed" in none.value.way_out
     for value in (-0.1, 1.1, float("nan")):
         with pytest.raises(UsageError, match="between 0 and 1"):
             door.edit_draft(draft, one, confidence=value)

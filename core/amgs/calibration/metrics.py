@@ -31,11 +31,7 @@ Find = Callable[[str, int], Sequence[str]]
 def retrieval(questions: Sequence[Labelled], find: Find, seed: int, known: int) -> tuple[Metric, ...]:
     """Precision and recall over all questions, and over the held-out third apart. known: questions in the file."""
     if not questions:
-        note = (
-            "give labelled questions with --questions"
-            if not known
-            else "no answer of the questions is in the store"
-        )
+        note = "needs labelled questions" if not known else "no answer of the questions is in the store"
         return (_metric("precision", None, 0.80, note), _metric("recall", None, 0.70, note))
     found = {one.question.id: find(one.question.text, max(K, len(one.relevant))) for one in questions}
     apart = [one for one in questions if held_out(one.question, seed)]

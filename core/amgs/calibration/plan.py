@@ -50,7 +50,8 @@ def plan(
         raise UsageError(
             f"{len(verdicts)} outcomes are too few to calibrate on; {settings.fewest_outcomes} are needed.",
             title="Not enough outcomes",
-            way_out="Give verdicts with `feedback useful ID` and `feedback useless ID`.",
+            way_out="Give more verdicts first.",
+            about="feedback",
         )
     by_id = {b.id: b for b in blocks}
     known = [(by_id[i], actual) for i, actual in verdicts if i in by_id]

@@ -58,7 +58,11 @@ def read(path: Path) -> Document:
     except (ValueError, RecursionError) as error:
         raise damaged(path, f"it is not whole JSON: {error}") from error
     if not isinstance(data, dict) or data.get("form") != FORM:
-        raise InputError(f"{path} is JSON, but no export of a memory.", way_out="`export PATH` writes one.")
+        raise InputError(
+            f"{path} is JSON, but no export of a memory.",
+            way_out="Choose a file that holds an exported memory.",
+            about="export",
+        )
     if data.get("version") != VERSION:
         raise of_another_form(path, data.get("version"))
     try:

@@ -75,7 +75,9 @@ def inward(value: Any, kind: str) -> Any:
 def unreadable(path: Path, error: OSError) -> InputError:
     """A file that cannot be opened or read."""
     return InputError(
-        f"{path} cannot be read: {error.strerror or error}.", way_out="Give a file that `export` wrote."
+        f"{path} cannot be read: {error.strerror or error}.",
+        way_out="Choose a file that holds an exported memory.",
+        about="export",
     )
 
 

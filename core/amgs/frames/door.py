@@ -165,7 +165,11 @@ class Frames:
         wanted = registry.find(name, known).name
         ours = registry.by_name(shipped.DEFAULTS).get(wanted)
         if ours is None:
-            raise UsageError(f"{wanted} did not ship with the engine.", way_out="`frame define` changes it.")
+            raise UsageError(
+                f"{wanted} did not ship with the engine.",
+                way_out="A frame of your own has no shipped definition; change the one it has.",
+                about="frame",
+            )
         registry.register(ours, known)
         with self._room.store.transaction():
             shipping.reset(self._room.store, ours)
@@ -205,7 +209,11 @@ class Frames:
         found = () if short else stored_assemblies.matching(self._room.store, wanted)
         ids = list(dict.fromkeys(one.id for one in found))
         if not ids:
-            raise UsageError(f"No assembly's id begins with {assembly_id!r}.", way_out="See `frame history`.")
+            raise UsageError(
+                f"No assembly's id begins with {assembly_id!r}.",
+                way_out="Choose one of the logged assemblies.",
+                about="assembly",
+            )
         if len(ids) > 1:
             raise UsageError(f"{assembly_id!r} begins {', '.join(ids[:4])}.", way_out="Give more of the id.")
         return found[0]

@@ -39,7 +39,7 @@ def edit(
         before = stored_blocks.get(store, [block_id], embeddings=True).get(block_id)
         if before is None:
             raise UnknownBlockError(
-                f"There is no block {block_id[:12]}.", way_out="`block find TEXT` looks for one by its words."
+                f"There is no block {block_id[:12]}.", way_out="Look for the block by its words."
             )
         after = replace(
             before,

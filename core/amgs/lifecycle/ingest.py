@@ -57,7 +57,11 @@ def read_folder(folder: Path, settings: IngestSettings, progress: Progress | Non
     if not folder.exists():
         raise InputError(f"{folder} does not exist.", way_out="Give a folder of markdown notes.")
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder.", way_out="Ingest a single note with --file.")
+        raise InputError(
+            f"{folder} is not a folder.",
+            way_out="Give a folder, or ingest the file by itself.",
+            about="ingest",
+        )
     refused: list[Refusal] = []
     files: list[Path] = []
 

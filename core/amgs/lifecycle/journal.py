@@ -74,7 +74,11 @@ def detail(store: Store, operation_id: int, limit: int) -> OperationDetail:
     """What an operation did to its first `limit` blocks, and to edges; raises UsageError for one that is not there."""
     operation = stored_journal.get(store, operation_id)
     if operation is None:
-        raise UsageError(f"There is no operation {operation_id}.", way_out="`operations` lists the journal.")
+        raise UsageError(
+            f"There is no operation {operation_id}.",
+            way_out="Choose an operation from the journal.",
+            about="operation",
+        )
     rows = next(stored_journal.pages(store, operation_id, "block", limit), ()) if limit else ()
     known = stored_blocks.get(store, [row.key for row in rows])
     blocks = tuple(
@@ -106,10 +110,16 @@ def undo(store: Store, operation_id: int) -> Operation:
     with store.transaction():
         operation = stored_journal.get(store, operation_id)
         if operation is None:
-            raise UsageError(f"There is no operation {operation_id}.", way_out="`operations` lists them.")
+            raise UsageError(
+                f"There is no operation {operation_id}.",
+                way_out="Choose another operation from the journal.",
+                about="operation",
+            )
         if operation.undone:
             raise UsageError(
-                f"Operation {operation_id} is undone already.", way_out="`operations` lists them."
+                f"Operation {operation_id} is undone already.",
+                way_out="Choose another operation from the journal.",
+                about="operation",
             )
         later = stored_journal.later_on_same(store, operation_id)
         if later:
@@ -158,7 +168,8 @@ def _put_edges_back(store: Store, rows: Sequence[Row]) -> None:
         if end.status == "pruned":
             raise UsageError(
                 f"Block {end.id[:8]}, at the end of an edge that would come back, was pruned since.",
-                way_out="Undo the pruning first: `operations` lists it.",
+                way_out="Undo the pruning first.",
+                about="operation",
             )
     edges = [e for e in edges if e.source_id in ends and e.target_id in ends]
     present = stored_edges.get(store, [stored_edges.key(e) for e in edges])

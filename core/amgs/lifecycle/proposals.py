@@ -71,6 +71,8 @@ def chosen(plan: EnhancementPlan, only: Sequence[str]) -> tuple[Proposal, ...]:
         found = [p for p in plan.proposals if name and p.id.startswith(name)]
         if len(found) != 1:
             what = "No proposal has" if not found else f"{len(found)} proposals begin with"
-            raise UsageError(f"{what} the id {name!r}.", way_out="`enhance --dry-run` lists them.")
+            raise UsageError(
+                f"{what} the id {name!r}.", way_out="Choose one of the current proposals.", about="proposal"
+            )
         wanted[found[0].id] = found[0]
     return tuple(p for p in plan.proposals if p.id in wanted)

@@ -230,7 +230,9 @@ def apply(store: Store, proposal: PrunePlan, now: datetime, ledger: Path | None 
         return Pruned(proposal, carry_out(store, KIND, change, f"{len(blocks)} blocks pruned", now))
     if ledger is None:
         raise UsageError(
-            "A hard pruning needs a ledger, and this store lies in no file.", way_out="Give --ledger FILE."
+            "A hard pruning needs a ledger, and this store lies in no file.",
+            way_out="Name a file for the ledger.",
+            about="ledger",
         )
     with store.transaction():
         if blocks:
@@ -256,7 +258,8 @@ def _export(store: Store, blocks: Sequence[Block], ledger: Path, now: datetime) 
         raise StoreError(
             f"The ledger {ledger} cannot be written: {error.strerror}; nothing was deleted.",
             title="Nothing can be deleted",
-            way_out="Give another file with --ledger.",
+            way_out="Choose another file for the ledger.",
+            about="ledger",
         ) from error
 
 

@@ -136,7 +136,8 @@ def item_of(plan: ConsolidationPlan, block_id: str) -> ConsolidationItem:
             return item
     raise UsageError(
         f"The plan has no block {block_id[:12]}.",
-        way_out=f"It has {len(plan.items)} raw blocks; `consolidate plan` lists them.",
+        way_out=f"Choose one of its {len(plan.items)} raw blocks.",
+        about="draft",
     )
 
 
@@ -177,7 +178,9 @@ def _known(category: str, known: Collection[str] | None) -> str:
         return name
     near = get_close_matches(name, sorted(known), n=2, cutoff=0.6)
     meant = f"Did you mean {' or '.join(near)}? " if near else f"There are: {', '.join(sorted(known))}. "
-    raise UsageError(f"There is no category {name!r}.", way_out=f"{meant}--new makes one of your own.")
+    raise UsageError(
+        f"There is no category {name!r}.", way_out=f"{meant}A new one has to be allowed.", about="category"
+    )
 
 
 def _categorised(

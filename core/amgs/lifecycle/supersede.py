@@ -236,7 +236,8 @@ def _merge(store: Store, item: ReviewItem, embedder: Embedder, now: datetime) ->
     if gone:
         raise UsageError(
             f"{gone[0].id[:8]} is {gone[0].status}, so there is nothing to merge.",
-            way_out=f"`review reject {item.review.id}` takes the finding out of the queue.",
+            way_out=f"Reject finding {item.review.id} to take it out of the queue.",
+            about="review",
         )
     edges = stored_edges.touching(store, [block.id for block in ends])
     every = BlockFilter(statuses=STATUSES)
@@ -245,7 +246,8 @@ def _merge(store: Store, item: ReviewItem, embedder: Embedder, now: datetime) ->
     if change == Change():
         raise UsageError(
             "Both together are a text that another block holds already.",
-            way_out=f"`review reject {item.review.id}` takes the finding out of the queue.",
+            way_out=f"Reject finding {item.review.id} to take it out of the queue.",
+            about="review",
         )
     return change
 
@@ -269,8 +271,14 @@ def _decide(
 def _open(store: Store, review_id: int) -> ReviewItem:
     found = next((i for i in queue(store, every=True) if i.review.id == review_id), None)
     if found is None:
-        raise UsageError(f"There is no review {review_id}.", way_out="`review list` shows the queue.")
+        raise UsageError(
+            f"There is no review {review_id}.",
+            way_out="Choose a finding from the review queue.",
+            about="review",
+        )
     if found.review.state != "open":
-        undo = f"`undo {found.review.operation}` opens it again."
-        raise UsageError(f"Review {review_id} is {found.review.state} already.", way_out=undo)
+        undo = f"Undo operation {found.review.operation} to open it again."
+        raise UsageError(
+            f"Review {review_id} is {found.review.state} already.", way_out=undo, about="operation"
+        )
     return found

@@ -186,7 +186,9 @@ def embeddings(
     lengths = [int(row[0]) for row in store.rows(f"SELECT DISTINCT len(embedding) {which}", given)]
     if len(lengths) > 1:
         raise StoreCorruptError(
-            "Its embeddings have different lengths.", way_out="`verify` names the blocks."
+            "Its embeddings have different lengths.",
+            way_out="Check the whole store to see which blocks.",
+            about="check",
         )
     c = store.columns(f"SELECT number, id {which} ORDER BY number", given)
     # One flat column: a list a row would be an object a row.

@@ -141,7 +141,8 @@ class Store:
                 f"Gone from {self.path}: {missing}. "
                 "The file or its write-ahead file was cut short, or is an older copy.",
                 title="The store has lost changes",
-                way_out="Put back a complete copy, or go on with what is left: `verify --accept-loss`.",
+                way_out="Put back a complete copy, or accept the loss and go on with what is left.",
+                about="loss",
             )
         self.lost = missing
 
@@ -355,7 +356,9 @@ def _translated(error: Exception, path: str) -> AmgsError:
             way_out="Check who may write to the file and its folder, or choose another store.",
         )
     return StoreError(
-        f"{path}: {text}", way_out="Nothing was changed; `verify` says whether the store is sound."
+        f"{path}: {text}",
+        way_out="Nothing was changed. Check the whole store to see whether it is sound.",
+        about="check",
     )
 
 

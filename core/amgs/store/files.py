@@ -27,9 +27,7 @@ def check(path: Path, *, create: bool) -> None:
             way_out="Check the path, or make the folder first.",
         )
     if not create:
-        raise StoreError(
-            f"There is no store at {path}.", way_out="Check the path. `ingest` and `import` create a store."
-        )
+        raise StoreError(f"There is no store at {path}.", way_out="Check the path.", about="missing")
     ahead = Path(f"{path}.wal")
     if _mode(ahead):
         raise StoreCorruptError(

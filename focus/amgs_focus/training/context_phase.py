@@ -309,5 +309,6 @@ def _read(path: Path) -> dict[str, Any]:
 def _unfit(path: Path) -> CheckpointError:
     return CheckpointError(
         f"The phase's state {path.name} cannot be read or belongs to another module.",
-        way_out="Resume with the settings it was made with, or choose another folder (--out).",
+        way_out="Resume with the settings it was made with, or choose another folder.",
+        about="run",
     )

@@ -108,7 +108,8 @@ def train_gistnet(
         raise ConfigurationError(
             f"{folder} holds a run already.",
             title="Nothing was trained",
-            way_out="Go on with it (--resume), or choose another folder (--out).",
+            way_out="Resume it, or choose another folder.",
+            about="run",
         )
     folder.mkdir(parents=True, exist_ok=True)
     model = base_model(config, progress)

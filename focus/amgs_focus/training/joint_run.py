@@ -102,7 +102,8 @@ def _run(
         raise ConfigurationError(
             f"{folder} holds a run already.",
             title="Nothing was trained",
-            way_out="Go on with it (--resume), or choose another folder (--out).",
+            way_out="Resume it, or choose another folder.",
+            about="run",
         )
     folder.mkdir(parents=True, exist_ok=True)
     run = _JointRun(config, schedule, clock, progress, steps)

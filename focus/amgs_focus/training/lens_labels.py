@@ -258,7 +258,9 @@ def read(path: Path, model: BaseModel, gist: GistEncoder) -> LabelledSnapshot:
         table = pq.read_table(path)
         if (table.schema.metadata or {}).get(b"format", b"").decode() != FORMAT:
             raise TextError(
-                f"{path.name} holds no lens labels.", way_out="Name a folder that `focus label` wrote."
+                f"{path.name} holds no lens labels.",
+                way_out="Choose a folder that holds lens labels.",
+                about="labels",
             )
         row = table.to_pylist()[0]
     except (OSError, pa.ArrowException, IndexError) as error:

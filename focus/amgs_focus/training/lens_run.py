@@ -70,7 +70,8 @@ def train_lensnet(
         raise ConfigurationError(
             f"{job.out} holds a run already.",
             title="Nothing was trained",
-            way_out="Go on with it (--resume), or choose another folder (--out).",
+            way_out="Resume it, or choose another folder.",
+            about="run",
         )
     job.out.mkdir(parents=True, exist_ok=True)
     began = clock.perf()
@@ -142,7 +143,7 @@ def _examples(
         warm += warm_examples(number, texts, job.runs, model, gist)
     files = [file for folder in job.labels for file in sorted(folder.glob("*.parquet"))]
     if not files:
-        raise TextError("There are no labels to train on.", way_out="Run `focus label` first.")
+        raise TextError("There are no labels to train on.", way_out="Measure labels first.", about="labels")
     measured, asked, held_out, labels = [], [], [], 0
     for number, file in enumerate(files):
         if progress is not None:

@@ -147,7 +147,7 @@ def train(
     two steps. Raises TextError when there is nothing to train on.
     """
     if not measured or (settings.warm_steps and not warm):
-        raise TextError("There are no labels to train on.", way_out="Run `focus label` first.")
+        raise TextError("There are no labels to train on.", way_out="Measure labels first.", about="labels")
     if state is None:
         state = start(settings)
         with torch.no_grad():

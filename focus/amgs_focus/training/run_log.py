@@ -32,7 +32,7 @@ class RunLog:
             self._file = path.open("a", encoding="utf-8", newline="\n")
         except OSError as error:
             raise ConfigurationError(
-                f"{path} cannot be written: {error.strerror}.", way_out="Choose another folder with --out."
+                f"{path} cannot be written: {error.strerror}.", way_out="Choose another folder.", about="run"
             ) from error
 
     def write(self, step: int, values: Values, validation: Values | None = None) -> None:

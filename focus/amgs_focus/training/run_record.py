@@ -43,12 +43,13 @@ class RunRecord:
             return fresh
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(
-                f"{folder / 'run.json'} is no record of a run.", way_out="Choose another folder (--out)."
+                f"{folder / 'run.json'} is no record of a run.", way_out="Choose another folder.", about="run"
             ) from error
         if (said["kind"], said["model"]["name"]) != (kind, model.name):
             raise ConfigurationError(
                 f"{folder} holds a run of {said['kind']} on {said['model']['name']}.",
-                way_out="Choose another folder (--out).",
+                way_out="Choose another folder.",
+                about="run",
             )
         return replace(fresh, legs=legs, parts=parts, effects=effects)
 

@@ -1,0 +1,42 @@
+"""Which command or option helps after an error: the engines say what to do in neutral words and name the subject."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+REMEDIES: Mapping[str, str] = MappingProxyType(
+    {
+        "adapter": "`focus train lora` writes one.",
+        "assembly": "`frame history` lists them.",
+        "block": "`block find TEXT` looks for it.",
+        "category": "`--new` allows it.",
+        "check": "`verify` does so.",
+        "draft": "`consolidate plan` lists them.",
+        "export": "`export PATH` writes one.",
+        "feedback": "`feedback useful ID` and `feedback useless ID` give them.",
+        "forgotten": "`focus forgotten` lists it, `focus restore` brings it back.",
+        "frame": "`frame define` changes it.",
+        "ingest": "`ingest --file FILE` takes a single file.",
+        "labels": "`focus label` writes them.",
+        "ledger": "`--ledger FILE` names it.",
+        "lifetime": "`focus open --lifetime DIR` keeps one.",
+        "loss": "`verify --accept-loss` goes on with what is left.",
+        "missing": "`ingest` and `import` create a store.",
+        "operation": "`operations` lists the journal.",
+        "proposal": "`enhance --dry-run` lists them.",
+        "review": "`review list` shows the queue, `review reject ID` takes one out.",
+        "run": "`--resume` continues a run, `--out DIR` names another folder.",
+        "step": "`focus step` decodes.",
+        "store": "`--store PATH` names another store.",
+        "tag": "`focus tag NODE --release` removes a tag.",
+    }
+)
+"""What to type, by the subject of an error."""
+
+
+def way_out_of(error: BaseException) -> str:
+    """What to do about an error: its own words, and the command or the option for it."""
+    told = str(getattr(error, "way_out", ""))
+    hint = REMEDIES.get(str(getattr(error, "about", "")), "")
+    return " ".join(words for words in (told, hint) if words)

@@ -1,16 +1,25 @@
 # run: open the workstation. test: everything that guards it. Each works on a clean machine.
 PYTHON ?= python3
 BIN := .venv/bin
+DRAWS ?= 1600
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test check format bench snapshots man clean
+.PHONY: run test explore check format bench snapshots man clean
 
 run: $(STAMP)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
 
 test: check
 	$(BIN)/pytest -n 2 --dist loadfile
+
+# The property tests and the hostile harnesses with draws that nobody has seen yet. SEED=… repeats a run; what fails
+# becomes an example of its test.
+explore: $(STAMP)
+	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
+		echo "To repeat this run: make explore SEED=$$seed DRAWS=$(DRAWS)"; \
+		$(BIN)/pytest -n 2 --dist loadfile --timeout 0 -rP -m "hypothesis or hostile" \
+			--hypothesis-seed=$$seed --hostile=$(DRAWS)
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

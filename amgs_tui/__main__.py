@@ -49,7 +49,7 @@ def read_options(arguments: Sequence[str]) -> dict[str, Any] | None:
             return None
         if not equals:
             value = next(words, "")
-        if not value or (name == "corpus" and not Path(value).is_dir()):
+        if not value or (name == "corpus" and not _is_folder(value)):
             return None
         given[name] = value
     return given if _readable(given) else None
@@ -67,9 +67,16 @@ def _readable(given: dict[str, Any]) -> bool:
             from amgs.clock import parse_instant
 
             parse_instant(given["now"])
-    except ValueError:
+    except (ValueError, OverflowError):
         return False
     return True
+
+
+def _is_folder(word: str) -> bool:
+    try:
+        return Path(word).is_dir()
+    except (OSError, ValueError):  # longer than any name, or with a null byte
+        return False
 
 
 def _open_screen(given: dict[str, Any]) -> int:

@@ -69,7 +69,7 @@ class Globals:
 
         try:
             now = None if self.now is None else parse_instant(self.now)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise UsageError(
                 f"Invalid --now {self.now!r}.", way_out="Write it as 2026-03-01T09:00:00Z."
             ) from error

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from amgs.clock import as_utc, parse_instant
 from amgs.errors import InputError
+from amgs_tui.verbs.places import is_folder, lies_there
 
 _PACKAGE = Path(__file__).resolve().parent
 DESCRIPTION = "corpus.toml"
@@ -59,9 +60,9 @@ def sample_corpus() -> Corpus:
 
 def open_corpus(folder: Path) -> Corpus:
     """The user's own folder; raises InputError when it is none."""
-    if not folder.is_dir():
-        found = "is not a folder" if folder.exists() else "does not exist"
-        raise InputError(f"{folder} {found}.", way_out="Give --corpus a folder of markdown files.")
+    if not is_folder(folder):
+        found = "is not a folder" if lies_there(folder) else "does not exist"
+        raise InputError(f"{str(folder)[:200]} {found}.", way_out="Give --corpus a folder of markdown files.")
     return _described(folder, is_sample=folder.resolve() == shipped("sample_corpus").resolve())
 
 

@@ -19,6 +19,7 @@ from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock, parse_insta
 from amgs.errors import AmgsError, StoreError, UsageError
 from amgs_tui.corpus import Corpus, open_corpus, sample_corpus, shipped
 from amgs_tui.headless.target import Target
+from amgs_tui.verbs.places import check_place
 from amgs_tui.verbs.registry import Pane
 from amgs_tui.verbs.results import Layout, PaneState
 
@@ -165,7 +166,10 @@ class Session:
 
     def _place_of_store(self) -> Path | str:
         if self.options.store is not None:
-            return self.options.store if self.options.store == ":memory:" else Path(self.options.store)
+            if self.options.store == ":memory:":
+                return self.options.store
+            check_place(Path(self.options.store), example="notes")
+            return Path(self.options.store)
         folder = data_folder(self.settings.paths)
         own = folder / OWN_STORE
         if self.options.corpus is None and (self.options.own or own.exists()):

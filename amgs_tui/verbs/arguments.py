@@ -47,7 +47,7 @@ Lifetime = Annotated[
     typer.Option(
         "--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or continue the one it holds."
     ),
-    Takes("folder"),
+    Takes("folder", made=True),
 ]
 Pin = Annotated[bool, typer.Option("--pin", help="Never decay.")]
 

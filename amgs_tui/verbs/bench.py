@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from amgs_tui.verbs.registry import verb
+from amgs_tui.verbs.registry import Takes, verb
 
 if TYPE_CHECKING:
     from amgs.model import Progress
@@ -57,7 +57,9 @@ def bench_search(
         Path | None, typer.Option("--data", metavar="DIR", help="A folder of books as .txt files.")
     ] = None,
     work: Annotated[
-        Path | None, typer.Option("--work", metavar="DIR", help="Where stores are kept for the next run.")
+        Path | None,
+        typer.Option("--work", metavar="DIR", help="Where stores are kept for the next run."),
+        Takes("folder", made=True),
     ] = None,
     questions: Annotated[int, typer.Option("--questions", metavar="N", min=1, help="Timed.")] = 200,
     frames: Annotated[int, typer.Option("--frames", metavar="N", min=2, help="Timed.")] = 40,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from amgs_tui.verbs.bench import AsJson
-from amgs_tui.verbs.registry import verb
+from amgs_tui.verbs.registry import Takes, verb
 
 if TYPE_CHECKING:
     from amgs.model import Progress
@@ -35,6 +35,7 @@ LensFile = Annotated[
 OutFolder = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Where the measured rows are kept; else the data folder."),
+    Takes("folder", made=True),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="A short run on a fraction of the places.")]
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 @verb("export", summary="Write the whole memory to a JSON or GraphML file.")
 def export(
     session: Session,
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The file to write."), Takes("file")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="The file to write."), Takes("file", made=True)
+    ],
     *,
     format: Annotated[
         Literal["json", "graphml"], typer.Option("--format", help="JSON, or GraphML for graph programs.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from amgs.errors import InputError, UsageError
+from amgs_tui.verbs.places import lies_there
 from amgs_tui.verbs.registry import Takes, verb
 from amgs_tui.verbs.results import BranchList, LastRun, Moved, Replayed, Resumed
 
@@ -135,7 +136,9 @@ def telemetry(
     ] = None,
     *,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Also write a JSON object an iteration.")
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Also write a JSON object an iteration."),
+        Takes("file", made=True),
     ] = None,
     wandb: Annotated[
         str,
@@ -179,9 +182,9 @@ def _run(session: Session, text: str) -> tuple[Trace, str]:
     if session.focus_is_open and text in {one.name for one in session.focus.branches()}:
         return session.focus_trace(), text
     path, _, name = text.rpartition(":")
-    if path and not Path(text).exists() and Path(path).exists():
+    if path and not lies_there(Path(text)) and lies_there(Path(path)):
         return read(Path(path), allow_incomplete=True), name
-    if Path(text).exists():
+    if lies_there(Path(text)):
         return read(Path(text), allow_incomplete=True), ""
     raise UsageError(
         f"{text!r} is neither a branch of this run nor a trace.",

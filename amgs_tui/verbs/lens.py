@@ -29,7 +29,11 @@ def label(
     session: Session,
     texts: Texts,
     *,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the labels are kept.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Where the labels are kept."),
+        Takes("folder", made=True),
+    ],
     snapshots: Annotated[
         int, typer.Option("--snapshots", metavar="N", min=1, help="Snapshots there should be in the folder.")
     ] = 50,
@@ -98,7 +102,9 @@ def train_lensnet(
         list[Path],
         typer.Option("--labels", metavar="DIR", help="A folder of `focus label`; may be repeated."),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The run's folder.")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="The run's folder."), Takes("folder", made=True)
+    ],
     name: Annotated[str, typer.Option("--name", help="What the checkpoint is called.")] = "lensnet",
     held_out: Annotated[
         list[str] | None,

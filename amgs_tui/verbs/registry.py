@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
 
@@ -21,6 +22,7 @@ import typer.core
 import typer.main
 
 from amgs_tui.verbs.line import LineError, Word, quote, split
+from amgs_tui.verbs.places import check_place
 from amgs_tui.verbs.reading import read_arguments
 
 if TYPE_CHECKING:
@@ -43,10 +45,11 @@ LIKE, NEARLY = 0.72, 0.1
 @dataclass(frozen=True, slots=True)
 class Takes:
     """Put beside typer's own marks in an annotation: what kind of thing the argument names, for completion
-    and forms.
+    and forms. made: the command writes it, so a word that is no path is refused.
     """
 
     kind: Kind
+    made: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Parameter:
     is_switch: bool
     many: bool
     choices: tuple[str, ...] = ()
+    made: bool = False
 
     @property
     def is_option(self) -> bool:
@@ -286,6 +290,10 @@ class Registry:
         """Carry out the call and note it in the session; raises what the engines raise."""
         explicit = call.explicit(session)
         arguments = dict(call.arguments)
+        for parameter in call.verb.parameters:
+            if parameter.made and arguments.get(parameter.name) is not None:
+                example = "memory.json" if parameter.takes == "file" else "life"
+                check_place(Path(arguments[parameter.name]), example=example)
         if call.verb.wants_progress:
             arguments["progress"] = progress
         result = call.verb.function(session, **arguments)
@@ -431,7 +439,7 @@ def _parameter(parsed: Any, declared: inspect.Parameter) -> Parameter:
     """What a form needs of a Typer parameter."""
     annotation = declared.annotation
     marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    taken = next((mark.kind for mark in marks if isinstance(mark, Takes)), None)
+    taken = next((mark for mark in marks if isinstance(mark, Takes)), None)
     choices = tuple(str(choice) for choice in parsed.type_descriptor.choices or ())
     is_switch = bool(getattr(parsed, "is_flag", False))
     kind: Kind = "choice" if choices else "text"
@@ -440,12 +448,13 @@ def _parameter(parsed: Any, declared: inspect.Parameter) -> Parameter:
         label=parsed.metavar or parsed.name.upper().replace("_", "-"),
         help=parsed.help or "",
         flags=tuple(parsed.opts) + tuple(parsed.secondary_opts) if parsed.param_type_name == "option" else (),
-        takes=taken or kind,
+        takes=taken.kind if taken else kind,
         required=bool(parsed.required),
         default=None if declared.default is declared.empty else declared.default,
         is_switch=is_switch,
         many=bool(getattr(parsed, "multiple", False)) or parsed.nargs == -1,
         choices=choices,
+        made=taken is not None and taken.made,
     )
 
 

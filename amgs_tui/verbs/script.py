@@ -54,7 +54,9 @@ def record(session: Session) -> Recording:
 @verb("save", summary="Save this session's commands as a script.")
 def save(
     session: Session,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the script is written."), Takes("file")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Where the script is written."), Takes("file", made=True)
+    ],
 ) -> Saved:
     """Write the commands of this session, those given by key too, as a script that `amgs run` replays.
 

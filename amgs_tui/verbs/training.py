@@ -23,7 +23,9 @@ Steps = Annotated[
     int | None, typer.Option("--steps", metavar="N", min=1, help="Stop after N steps; --resume goes on.")
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="The run's folder; else the file's `out`.")
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="The run's folder; else the file's `out`."),
+    Takes("folder", made=True),
 ]
 
 

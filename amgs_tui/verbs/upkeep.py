@@ -112,7 +112,7 @@ def prune(
         typer.Option(
             "--ledger", metavar="FILE", help="Where deleted blocks are written; else beside the store."
         ),
-        Takes("file"),
+        Takes("file", made=True),
     ] = None,
 ) -> PrunePlan | Pruned | Standing:
     """Mark blocks as pruned and drop their edges; only those under all four limits at once.

@@ -89,11 +89,17 @@ def layout_set(
     return session.layout
 
 
+LONGEST_NAME = 60
+
+
 @verb("layout save", summary="Save the current arrangement of the panes under a name.")
 def layout_save(session: Session, name: Name) -> Layout:
     """Keep the present arrangement of the panes under a name, in this store."""
-    if not name.strip() or name == LAST:
-        raise UsageError("A layout needs a name.", way_out="For example `layout save night`.")
+    if not name.strip() or name == LAST or len(name) > LONGEST_NAME or not name.isprintable():
+        raise UsageError(
+            f"A layout needs a name of at most {LONGEST_NAME} letters on one line.",
+            way_out="For example `layout save night`.",
+        )
     session.memory.keep(LAYOUT + name, _written(session.layout))
     return session.layout
 

@@ -247,6 +247,7 @@ DAMAGES: tuple[Damage, ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.hostile
 def test_a_damaged_lifetime_is_named_and_refused_and_keeps_its_bytes(
     whole: Path, tmp_path: Path, draws: Draws
 ) -> None:

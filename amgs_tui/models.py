@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amgs.errors import InputError, ModelError
+from amgs_tui.verbs.places import lies_there
 
 if TYPE_CHECKING:
     from amgs.clock import Clock
@@ -51,7 +52,7 @@ def text_models(
 
 def require_model(spec: str) -> None:
     """Say early, without loading anything, that the model which was named is nowhere; raises ModelError."""
-    if spec in (TINY, "smollm2") or Path(spec).expanduser().exists():
+    if spec in (TINY, "smollm2") or lies_there(Path(spec)):
         return
     if spec.count("/") == 1:
         from huggingface_hub import try_to_load_from_cache

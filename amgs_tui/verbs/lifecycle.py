@@ -11,6 +11,7 @@ from amgs.errors import UsageError
 from amgs_tui.listings import of_raw, shown
 from amgs_tui.sifting import Sift
 from amgs_tui.verbs.arguments import Limit, Offset
+from amgs_tui.verbs.places import lies_there
 from amgs_tui.verbs.registry import Takes, verb
 from amgs_tui.verbs.results import Consolidated, Inbox, OperationList, Untouched, consolidated
 
@@ -76,11 +77,8 @@ def _path_of(text: str) -> Path | None:
     """The folder or the file that a text names: one that is there, written as a path."""
     if "\n" in text or not ("/" in text or text.endswith(".md")):
         return None
-    path = Path(text.strip()).expanduser()
-    try:
-        return path if path.exists() else None
-    except OSError:  # longer than any name
-        return None
+    path = Path(text.strip())
+    return path.expanduser() if lies_there(path) else None
 
 
 @verb("inbox list", summary="List blocks that wait to be consolidated.", pane="inbox")

@@ -33,10 +33,12 @@ def check_place(path: Path, *, example: str) -> None:
 
 
 def lies_there(path: Path) -> bool:
-    """Whether there is anything at a path that may be none: too long for a name, or with a null byte in it."""
+    """Whether there is anything at a path that may be none: too long for a name, with a null byte in it, or in the home
+    of nobody.
+    """
     try:
-        return path.exists()
-    except (OSError, ValueError):
+        return path.expanduser().exists()
+    except (OSError, ValueError, RuntimeError):
         return False
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from amgs_tui.__main__ import run
 from amgs_tui.headless.encode import to_json
 from amgs_tui.headless.output import as_text, complain, intended
 from amgs_tui.headless.runner import parse_step, run_step
@@ -192,6 +193,25 @@ FOUND = (
 def test_a_line_that_once_ended_in_a_traceback_is_refused(world: World, line: str) -> None:
     assert world.run(line.replace("\\x00", "\0"))
     assert world.files() == set()
+
+
+def test_the_home_of_nobody_is_a_text_like_any_other(world: World) -> None:
+    assert world.run("ingest ~nobody-at-all/x.md") == ""
+
+
+@pytest.mark.parametrize("option", ["--store", "--corpus", "--model", "--settings"])
+@pytest.mark.parametrize("word", [LONG_NAME, "~nobody-at-all/x", "\x1b[31m"])
+def test_an_option_that_no_file_system_takes_is_refused(
+    option: str,
+    word: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["--store", ":memory:", "--model", "tiny", f"{option}={word}", "status"]) in (2, 3, 4, 5)
+    assert UNSAFE.search(capsys.readouterr().err) is None
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError, TextError
-from amgs_focus.evaluation.gist import draw_offsets, gap_recovered, span_gists
+from amgs_focus.evaluation.gist import draw_offsets, gap_recovered, span_gists, variant_nll
 from amgs_focus.gist_tree import LifetimeTree
 from amgs_focus.gistnet import (
     BLOCK,
@@ -415,3 +415,39 @@ def test_the_shipped_net_beats_its_pointer_on_code_it_never_saw() -> None:
         variants=("full", "drop", "pointer", "gist"),
     )
     assert report.mean("gist").mean < report.mean("pointer").mean < report.mean("drop").mean
+
+
+@pytest.mark.real
+def test_the_gist_of_the_right_block_beats_the_gist_of_another() -> None:
+    import email.message
+
+    from amgs_focus import pretrained
+
+    model = pretrained.load(precision="fp32")
+    tokens = model.encode(Path(email.message.__file__).read_text(encoding="utf-8"))
+    report = gap_recovered(
+        model,
+        for_model(model),
+        tokens,
+        blocks=2,
+        tail=0,
+        horizon=32,
+        windows=12,
+        seed=0,
+        variants=("full", "drop", "gist", "shuffled"),
+    )
+    right, other = report.mean("gist").mean, report.mean("shuffled").mean
+    assert right < other, "a constant vector would do as well"
+
+
+def test_the_shuffled_control_gives_each_window_the_gists_of_another() -> None:
+    model = TinyModel(seed=7)
+    ids = torch.tensor([model.encode(TEXT)[at : at + 3 * BLOCK] for at in (0, 200, 400)])
+    found = variant_nll(
+        model, PointerEncoder(), ids, span=BLOCK, horizon=BLOCK, variants=("gist", "shuffled", "drop")
+    )
+    assert set(found) == {"gist", "shuffled", "drop"} and found["gist"] != found["shuffled"]
+    alone = variant_nll(
+        model, PointerEncoder(), ids[:1], span=BLOCK, horizon=BLOCK, variants=("gist", "shuffled")
+    )
+    assert alone["gist"] == alone["shuffled"]

@@ -19,6 +19,10 @@ from amgs_focus.evaluation.bootstrap import Interval, Means, resampled
 from amgs_focus.gistnet import BLOCK, GistEncoder, mean_gist, pointer_gist
 
 VARIANTS = ("full", "drop", "sinks", "mean", "pointer", "recent", "gist")
+CONTROLS = ("shuffled",)
+"""What only a batch of several windows can give: each window with the gists of the window before it in the batch. What
+these recover too is no memory of the block.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,7 @@ def _prefixes(
         "pointer": pointer_gist(parts, encoder.slots).reshape(batch, -1, rows.shape[-1]),
         "recent": replaced[:, -gists.shape[1] :],
         "gist": gists,
+        "shuffled": gists.roll(1, dims=0),
     }
     built = [(name, torch.cat([sinks, middle, tail], dim=1)) for name, middle in controls.items()]
     return [*built, ("sinks", sinks)]

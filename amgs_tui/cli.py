@@ -20,6 +20,7 @@ from amgs.clock import parse_instant
 from amgs.errors import UsageError
 from amgs_tui import __version__
 from amgs_tui.__main__ import has_screen
+from amgs_tui.headless.asking import DECLINED, agreed
 from amgs_tui.headless.carried import recall, remember
 from amgs_tui.headless.output import (
     advise,
@@ -323,6 +324,8 @@ def one_shot(call: Call, options: Globals) -> int:
     with _session(options) as session:
         session.creates = call.verb.creates
         recall(session)
+        if not agreed(session, call):
+            return DECLINED
         if call.verb.wants_progress:
             with progress_on() as progress:
                 result = standard().run(session, call, progress)

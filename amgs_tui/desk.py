@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 
@@ -30,6 +31,10 @@ from amgs_tui.stage import Stage
 from amgs_tui.themes import load_all
 from amgs_tui.widgets.status import Doing, Said, seconds
 
+if TYPE_CHECKING:
+    from amgs.model import UndoPlan
+    from amgs_tui.verbs.registry import Call
+
 TICK_SECONDS: Final = 0.1
 """How often a running action's clock is redrawn."""
 CLOCK_SECONDS: Final = 15.0
@@ -45,6 +50,30 @@ STORE_CODE: Final = 4
 """Exit code of every error of the store: before the first look at it, any of them is the end."""
 STAYS: Final = frozenset({"feedback", "status"})
 """Verbs whose pane is not brought to the front: the operator goes on where they are."""
+
+
+ASKING: Final = "asking"
+"""The slot of a plan that the operator is asked about before it is carried out."""
+
+ASK_FIRST: Final = frozenset({"undo"})
+"""The verbs that ask first, known here without loading the registry."""
+
+
+def _to_be_asked(verb: str, arguments: Mapping[str, Any], line: str) -> Call | None:
+    """The dry run that comes before a command which asks first; None for every other."""
+    if (verb or line.strip().partition(" ")[0]) not in ASK_FIRST:
+        return None
+    from amgs_tui.verbs.line import LineError
+    from amgs_tui.verbs.registry import standard
+
+    registry = standard()
+    try:
+        call = registry.parse(line) if line else registry.call(verb, **arguments)
+    except LineError:
+        return None  # the engine says what is wrong with it
+    if call is None or not call.verb.asks or call.arguments["yes"] or call.arguments["dry_run"]:
+        return None
+    return replace(call, arguments={**call.arguments, "dry_run": True})
 
 
 class Desk(Stage):
@@ -82,7 +111,12 @@ class Desk(Stage):
         slot: str = "",
         origin: Origin = "operator",
     ) -> Request | None:
-        """Hand an action to the engine's thread; None when the same one already waits."""
+        """Hand an action to the engine's thread; None when the same one already waits.
+
+        One that asks first is looked at first: its plan becomes the question.
+        """
+        if origin == "operator" and (plan := _to_be_asked(verb, arguments or {}, line)) is not None:
+            verb, arguments, line, slot, origin = plan.verb.name, plan.arguments, "", ASKING, "screen"
         request = self.engine.submit(verb, arguments, line=line, slot=slot, origin=origin)
         if request is not None:
             self.unanswered.add(request.id)
@@ -214,6 +248,8 @@ class Desk(Stage):
                 self.last_frame = event.result
             case "frame last":
                 self.last_frame = self.last_frame or event.result.frame
+            case "undo" if event.request.slot == ASKING:
+                self._ask_to_undo(event.result)
             case "select":
                 self.selected = event.result.block.id
             case "theme":
@@ -255,15 +291,32 @@ class Desk(Stage):
         elif event.answer.writes:
             self.look()
 
+    def _ask_to_undo(self, plan: UndoPlan) -> None:
+        """Say what an undo will take back and do it after a yes; one that others stand on is refused by the engine."""
+        from amgs_tui.pictures.words import undoing
+        from amgs_tui.screens.dialog import Confirm
+
+        arguments = {"operation": plan.operation.id, "yes": True}
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.submit("undo", arguments)
+
+        if plan.later:
+            answered(True)
+        else:
+            self.push_screen(Confirm("Undo this change?", undoing(plan, self.now())), answered)
+
     def _warn_of_refusals(self, result: Any) -> None:
-        """Inputs that were not taken in are named, not just counted."""
-        refused = getattr(result, "refused", ())
-        if refused:
-            lines = [f"{each.source}: {each.reason}" for each in refused[:MOST_REFUSALS]]
-            more = len(refused) - len(lines)
-            lines += [f"and {more} more"] if more else []
-            title = f"{len(refused)} not taken in"
-            self.notify("\n".join(lines), title=title, severity="warning", timeout=10, markup=False)
+        """Inputs that were not taken in, or not as they were meant, are named, not just counted."""
+        for name, title in (("refused", "not taken in"), ("warnings", "not read as meant")):
+            told = getattr(result, name, ())
+            if told:
+                lines = [f"{each.source}: {each.reason}" for each in told[:MOST_REFUSALS]]
+                more = len(told) - len(lines)
+                lines += [f"and {more} more"] if more else []
+                words, title = "\n".join(lines), f"{len(told)} {title}"
+                self.notify(words, title=title, severity="warning", timeout=10, markup=False)
 
     def _failed(self, failure: Failed) -> None:
         if failure.fatal or (self.overview is None and failure.exit_code == STORE_CODE):
@@ -277,7 +330,7 @@ class Desk(Stage):
             return
         for pane in self.panes_of(failure.request.verb):
             pane.failed(failure)
-        if failure.request.origin == "operator":
+        if failure.request.origin == "operator" or failure.request.slot == ASKING:
             self.status.said = Said(f"{failure.title}: {failure.message}", "bad")
             if failure.detail:
                 self._read_fault(failure)

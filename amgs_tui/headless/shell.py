@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING
 
+from amgs_tui.headless.asking import agreed
 from amgs_tui.headless.output import Format, advise, complain, intended, progress_on
 from amgs_tui.headless.runner import parse_step, run_step
 from amgs_tui.printable import printable_line
@@ -72,7 +73,7 @@ def _run_line(session: Session, registry: Registry, line: str, form: Format) -> 
 
 def _carry_out(session: Session, registry: Registry, line: str, form: Format, name: str, number: int) -> None:
     step = parse_step(registry, line, name, number)
-    if step is None:
+    if step is None or not agreed(session, step.call):
         return
     with progress_on() if step.call.verb.wants_progress else nullcontext() as progress:
         result = run_step(session, registry, step, name, progress)

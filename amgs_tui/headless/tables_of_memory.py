@@ -12,6 +12,7 @@ from amgs.decay import profile_name
 from amgs_tui.headless.passage import passage
 from amgs_tui.headless.sheet import Sheet, facts, sheet
 from amgs_tui.listings import fate_of, listed, reason_of
+from amgs_tui.pictures.words import ingested, named
 from amgs_tui.verbs import results
 
 
@@ -96,9 +97,16 @@ def _(result: results.Selected) -> Sheet:
 
 @table_of.register
 def _(result: model.IngestReport) -> Sheet:
-    counts = (len(result.added), len(result.known), len(result.refused))
-    title = "{:,} new blocks, {:,} already known, {:,} refused".format(*counts)
-    return sheet(title, "refused because*", [(each.source, each.reason) for each in result.refused])
+    rows = [("rejected", each.source, each.reason) for each in result.refused]
+    rows += [("warning", each.source, each.reason) for each in result.warnings]
+    rows += [
+        ("skipped", f"{each.files:,} {each.ending or 'without an ending'}", _NO_NOTE)
+        for each in result.skipped
+    ]
+    return sheet(ingested(result), "what source because*", rows)
+
+
+_NO_NOTE = "not read as text"
 
 
 @table_of.register
@@ -146,7 +154,25 @@ def _(result: results.OperationList) -> Sheet:
 
 @table_of.register
 def _(result: model.Operation) -> Sheet:
-    return sheet("Undone" if result.undone else "Done", _OPERATIONS, [_operation_row(result)])
+    done = f"Undid {named(result)}" if result.undone else f"Done {named(result)}"
+    return sheet(done, _OPERATIONS, [_operation_row(result)])
+
+
+@table_of.register
+def _(result: results.Redone) -> Sheet:
+    return sheet(f"Redid {named(result.operation)}", _OPERATIONS, [_operation_row(result.operation)])
+
+
+@table_of.register
+def _(result: model.UndoPlan) -> Sheet:
+    notes = [
+        f"{result.corrected} corrections made by hand will be lost" if result.corrected else "",
+        f"Undo first: {', '.join(map(str, reversed(result.later)))}" if result.later else "",
+        "Nothing has changed yet.",
+    ]
+    return sheet(
+        f"Would undo {named(result.operation)}", _OPERATIONS, [_operation_row(result.operation)], notes
+    )
 
 
 @table_of.register

@@ -29,7 +29,7 @@ class OverviewPane(ListPane):
     """Status, health and journal; the cursor walks through the journal."""
 
     NAME = "overview"
-    SHOWS = frozenset({"status", "health", "operations", "operation", "undo"})
+    SHOWS = frozenset({"status", "health", "operations", "operation", "undo", "redo"})
     PURPOSE = """\
 One look at everything: the loop from notes to decoded tokens and back, with its counts and the next step; the health of
 each area of the memory (✓ well, ◆ worth a look, ✗ needs attention) with the command for it; and the journal of changes.
@@ -145,20 +145,9 @@ that build on it have to be undone first."""
         return True
 
     def action_undo(self) -> None:
-        """Ask, then take the change under the cursor back."""
-        from amgs_tui.screens.dialog import Confirm
-
-        chosen = self.chosen
-        if chosen is None or chosen.undone:
-            return
-        blocks, edges = plural(chosen.blocks, "block"), plural(chosen.edges, "edge")
-        words = f"#{chosen.id} {chosen.kind}: {chosen.summary}. {blocks} and {edges} become what they were."
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self.ask("undo", operation=chosen.id)
-
-        self.workstation.push_screen(Confirm("Undo this change?", words), answered)
+        """Undo the change under the cursor; the workstation asks first."""
+        if self.chosen is not None and not self.chosen.undone:
+            self.ask("undo", operation=self.chosen.id)
 
     def action_detail(self) -> None:
         if self.chosen is not None:

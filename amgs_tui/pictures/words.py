@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amgs.model import IngestReport, Operation, UndoPlan
 
 SHORT_ID = 8
 """Digits of a block id that the screen shows; the verbs take any unambiguous prefix."""
@@ -117,3 +121,48 @@ def milliseconds(value: float) -> str:
     if value < 9.95:
         return f"{value:.1f} ms"
     return f"{value:.0f} ms" if value < 995 else f"{value / 1000:.1f} s"
+
+
+def named(operation: Operation) -> str:
+    """An operation as a sentence names it: `#2: consolidate 12 blocks (7 fact, 5 person)`."""
+    summary = operation.summary
+    told = summary if not summary or summary.startswith(operation.kind) else f"{operation.kind} {summary}"
+    return f"#{operation.id}: {told or operation.kind}"
+
+
+def undoing(plan: UndoPlan, now: datetime) -> str:
+    """What an undo will do, before it is done."""
+    done = plan.operation
+    said = [f"{named(done)}, {ago(done.at, now)}."]
+    blocks = plural(done.blocks, "block")
+    if done.kind == "ingest":
+        said.append(f"{blocks} leave the memory again, or lose the source that this ingest gave them.")
+    elif done.kind == "feedback":
+        said.append("The verdict is taken back and its forecast is open again.")
+    else:
+        said.append(f"{blocks} and {plural(done.edges, 'edge')} become what they were.")
+    if plan.corrected:
+        said.append(f"{plural(plan.corrected, 'correction')} made by hand will be lost.")
+    if plan.later:
+        said.append(f"Undo first: {', '.join(map(str, reversed(plan.later)))}.")
+    return " ".join([*said, "`redo` puts it back."])
+
+
+_ENDINGS_TOLD = 4
+
+
+def ingested(report: IngestReport) -> str:
+    """`683 new, 0 duplicates, 0 rejected, 8 files skipped (.rst)`."""
+    told = [
+        f"{len(report.added):,} new",
+        plural(len(report.known), "duplicate"),
+        f"{len(report.refused):,} rejected",
+    ]
+    if report.warnings:
+        told.append(plural(len(report.warnings), "warning"))
+    if report.skipped:
+        most = sorted(report.skipped, key=lambda each: (-each.files, each.ending))
+        named = [each.ending or "no ending" for each in most[:_ENDINGS_TOLD]]
+        named += ["…"] if len(most) > _ENDINGS_TOLD else []
+        told.append(f"{plural(sum(each.files for each in most), 'file')} skipped ({', '.join(named)})")
+    return ", ".join(told)

@@ -1,4 +1,4 @@
-"""A memory's life: `ingest`, `inbox list`, `consolidate`, `operations`, `undo`, `verify`."""
+"""A memory's life: `ingest`, `inbox list`, `consolidate`, `operations`, `undo`, `redo`, `verify`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from amgs_tui.sifting import Sift
 from amgs_tui.verbs.arguments import Limit, Offset
 from amgs_tui.verbs.places import lies_there
 from amgs_tui.verbs.registry import Takes, verb
-from amgs_tui.verbs.results import Consolidated, Inbox, OperationList, Untouched, consolidated
+from amgs_tui.verbs.results import Consolidated, Inbox, OperationList, Redone, Untouched, consolidated
 
 if TYPE_CHECKING:
     from amgs.lifecycle.trigger import Due
-    from amgs.model import ConsolidationPlan, IngestReport, Operation, OperationDetail, Progress, Verification
+    from amgs.model import (
+        ConsolidationPlan,
+        IngestReport,
+        Operation,
+        OperationDetail,
+        Progress,
+        UndoPlan,
+        Verification,
+    )
     from amgs_tui.session import Session
 
 
@@ -161,9 +169,9 @@ def consolidate(
 
 @verb("operations", summary="List the journal of changes, newest first.", pane="overview")
 def operations(session: Session, *, limit: Limit = 20) -> OperationList:
-    """List applied lifecycle changes, newest first.
+    """List the changes made to the memory, newest first: ingests, consolidations, edits, verdicts and the rest.
 
-    Each can be undone while it is the latest on its blocks.
+    A change can be undone unless a later one changed the same blocks.
     """
     return OperationList(session.memory.operations(limit))
 
@@ -177,31 +185,48 @@ def operation(
     *,
     limit: Limit = 200,
 ) -> OperationDetail:
-    """Show what an operation did to each of its blocks, the first --limit of them, how many edges it touched, and which
-    later operations have to be undone before it.
+    """Show what an operation did to each of its blocks (the first --limit of them), how many edges it changed, and
+    which later operations have to be undone before it.
     """
     found = session.memory.lifecycle.operation(operation, limit)
     session.listed = tuple(each.id for each in found.blocks)
     return found
 
 
-@verb("undo", summary="Undo a change from the journal.", pane="overview", writes=True)
+_Operation = Annotated[
+    int | None,
+    typer.Argument(metavar="ID", help="The number of the operation; default: the latest."),
+    Takes("operation"),
+]
+
+
+@verb("undo", summary="Undo a change in the journal.", pane="overview", writes=True, asks=True)
 def undo(
     session: Session,
-    operation: Annotated[
-        int | None,
-        typer.Argument(metavar="ID", help="The number of the operation; else the latest."),
-        Takes("operation"),
-    ] = None,
-) -> Operation:
-    """Undo an operation, the latest one that still stands when none is named."""
-    chosen = operation
-    if chosen is None:
-        standing = next((one for one in session.memory.operations(100) if not one.undone), None)
-        if standing is None:
-            raise UsageError("There is nothing to undo.", way_out="`operations` lists the journal.")
-        chosen = standing.id
-    return session.memory.undo(chosen)
+    operation: _Operation = None,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be undone and change nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+) -> Operation | UndoPlan:
+    """Undo an operation, by default the latest that is not undone: blocks, edges and verdicts become what they were.
+
+    On the screen and at a terminal it says what it will undo and asks first; --yes skips the question, and a script is
+    never asked. `redo` puts the operation back.
+    """
+    del yes  # for whoever asks; see headless/asking.py
+    plan = session.memory.lifecycle.plan_undo(operation)
+    return plan if dry_run else session.memory.undo(plan.operation.id)
+
+
+@verb("redo", summary="Redo a change that was undone.", pane="overview", writes=True)
+def redo(session: Session, operation: _Operation = None) -> Redone:
+    """Put an undone operation back exactly as it was, by default the one undone last.
+
+    Refused when its blocks have changed since: undo that change first.
+    """
+    return Redone(session.memory.redo(operation))
 
 
 @verb("verify", summary="Check the whole store and list every fault.", long=True)

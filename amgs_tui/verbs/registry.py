@@ -83,7 +83,8 @@ class Verb:
 
     long: it reports progress and can be cancelled. writes: it changes the store or the working context. pane:
     which pane shows its result; None for results that are only said. creates: on the
-    command line, it may create the store that it works on; every other command needs one that is there.
+    command line, it may create the store that it works on; every other command needs one that is there. asks: whoever
+    sits at a terminal is shown its `dry_run` and asked first, unless they said `yes`.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Verb:
     writes: bool = False
     keys: tuple[str, ...] = ()
     creates: bool = False
+    asks: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -218,11 +220,12 @@ def verb(
     writes: bool = False,
     keys: Sequence[str] = (),
     creates: bool = False,
+    asks: bool = False,
 ) -> Callable[[Callable[..., Any]], Verb]:
     """Make a function `f(session, …, [progress])` a verb; a Registry collects it from its module."""
 
     def mark(function: Callable[..., Any]) -> Verb:
-        return Verb(name, function, summary, pane, long, writes, tuple(keys), creates)
+        return Verb(name, function, summary, pane, long, writes, tuple(keys), creates, asks)
 
     return mark
 

@@ -186,6 +186,13 @@ class OperationList:
 
 
 @dataclass(frozen=True, slots=True)
+class Redone:
+    """`redo`: the operation that stands again."""
+
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """`frame open` / `focus open`: a frame (or texts) that became the lifetime context."""
 

@@ -62,11 +62,11 @@ def feedback(
     plan = FocusFeedback(rows, (), applied=False)
     if dry_run:
         return plan
-    memory.reinforce(plan.reinforced, event_type="resident", source="focus")
-    told = tuple(
-        memory.feedback(row.worth.source, useful=row.useful)
-        for row in rows
-        if row.useful is not None and row.open_forecast
+    told = memory.calibration.settle(
+        {row.worth.source: row.useful for row in rows if row.useful is not None and row.open_forecast},
+        reinforced=plan.reinforced,
+        event_type="resident",
+        source="focus",
     )
     session.fed_back = runtime
     return FocusFeedback(rows, told, applied=True)

@@ -70,5 +70,11 @@ def microseconds_of(instant: datetime) -> int:
 
 
 def parse_instant(text: str) -> datetime:
-    """Read an ISO 8601 instant (`2026-03-01T09:00:00Z`, `2026-03-01`); raises ValueError when it is none."""
-    return as_utc(datetime.fromisoformat(text.strip()))
+    """Read an ISO 8601 instant (`2026-03-01T09:00:00Z`, `2026-03-01`).
+
+    Raises ValueError when it is none, or lies beyond the calendar in UTC.
+    """
+    try:
+        return as_utc(datetime.fromisoformat(text.strip()))
+    except OverflowError as error:
+        raise ValueError(f"{text.strip()} lies beyond the calendar in UTC") from error

@@ -23,3 +23,16 @@ def block_id(content: str) -> str:
     Lone surrogates, which no encoding can carry, are hashed as they would be escaped.
     """
     return hashlib.sha256(canonical(content).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_PIECE = re.compile(r"(?:#\d+){1,2}$")
+
+
+def file_of(source: str) -> str:
+    """The file of a source, without the number of a part or turn: `C# notes.md` of `C# notes.md#2`."""
+    return _PIECE.sub("", source)
+
+
+def piece_of(source: str) -> str:
+    """The number of the part or turn in a source, `2` or `3#1`; empty for a whole file."""
+    return source[len(file_of(source)) + 1 :]

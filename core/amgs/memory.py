@@ -203,7 +203,9 @@ class Memory:
         return Intake(self._room()).file(path)
 
     def ingest_folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
-        """Take in every `.md` below a folder, sorted; what is unfit is refused by name, the rest goes on."""
+        """Take in every note (`.md`, `.markdown`, `.rst`, `.org`, `.txt`) below a folder, sorted; what is unfit is
+        refused by name, the rest goes on.
+        """
         return Intake(self._room()).folder(folder, progress)
 
     def ingest_many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> IngestReport:
@@ -312,6 +314,13 @@ class Memory:
     def undo(self, operation_id: int) -> Operation:
         """Take an operation back; raises UsageError when a later one stands on it."""
         return self.lifecycle.undo(operation_id)
+
+    def redo(self, operation_id: int | None = None) -> Operation:
+        """Put an undone operation (the one undone last) back exactly as the undo found it.
+
+        Raises UsageError when something later stands in the way.
+        """
+        return self.lifecycle.redo(operation_id)
 
     def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
         """Start the decay clock of blocks anew, one logged event each."""

@@ -53,7 +53,7 @@ def test_everything_comes_back_and_answers_as_before(
             (h.block.id, h.score) for h in hits
         ]
         assert other.verify().ok and other.frames.replay(frame.id).equal
-        other.undo(1)
+        other.undo(2)
         assert other.verify().ok
 
 

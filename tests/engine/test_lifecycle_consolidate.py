@@ -150,7 +150,7 @@ def test_two_embedding_spaces_never_mix(tmp_path: Path) -> None:
 
 
 def test_equal_runs_give_equal_memories(tmp_path: Path) -> None:
-    with consolidated(tmp_path / "a") as one, consolidated(tmp_path / "b") as other:
+    with consolidated(tmp_path / "a" / "n") as one, consolidated(tmp_path / "b" / "n") as other:
         assert snapshot(one) == snapshot(other)
         assert one.operations() == other.operations()
 
@@ -173,10 +173,10 @@ def test_an_older_operation_waits_until_the_later_one_is_undone(tmp_path: Path) 
     with consolidated(tmp_path) as memory:
         (ilse,) = memory.resolve_source("people/ilse.md")
         memory.set_metadata(ilse, category="friend")
-        with pytest.raises(UsageError, match="Operation 2"):
-            memory.undo(1)
+        with pytest.raises(UsageError, match="Operation 3"):
+            memory.undo(2)
+        memory.undo(3)
         memory.undo(2)
-        memory.undo(1)
         assert memory.status().blocks == {"raw": 6}
         with pytest.raises(UsageError, match="no operation 9"):
             memory.undo(9)
@@ -278,7 +278,8 @@ def test_a_large_inbox_goes_in_batches_that_one_undo_takes_back(tmp_path: Path) 
         done = [operation for _, operation in memory.consolidate_in_batches()]
         assert [d.blocks for d in done] == [2, 4, 6]
         assert memory.change_counter == counter + 3
-        assert memory.operations() == (done[-1],)
+        assert memory.operations(1) == (done[-1],)
+        assert [each.kind for each in memory.operations()] == ["consolidate", "ingest"]
         assert done[-1].summary.startswith("6 blocks")
         assert memory.verify().ok
         memory.undo(done[-1].id)
@@ -329,9 +330,9 @@ def test_a_change_that_comes_between_two_batches_splits_the_journal_entry(tmp_pa
             ids.append(operation.id)
             if len(ids) == 2:
                 memory.set_metadata(plan.items[0].block.id, category="place")
-        assert ids == [1, 1, 3]
-        assert [o.blocks for o in memory.operations()] == [2, 1, 4]
-        for one in (3, 2, 1):
+        assert ids == [2, 2, 4]
+        assert [o.blocks for o in memory.operations()] == [2, 1, 4, 6]
+        for one in (4, 3, 2):
             memory.undo(one)
         assert memory.status().blocks == {"raw": 6}
         assert memory.edges() == ()

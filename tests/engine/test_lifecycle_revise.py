@@ -71,7 +71,7 @@ def test_what_was_corrected_is_written_and_undone_as_one(memory: Memory) -> None
     draft = door.edit_draft(draft, out, left_out=True)
     assert content(memory) == before  # drafting and correcting write nothing
     done = door.apply_draft(draft)
-    assert done.blocks == len(draft.proposed.items) - 1 and "2 edited" in done.summary
+    assert done.blocks == len(draft.proposed.items) - 1 and "2 corrected by hand" in done.summary
     written = memory.block(item.block.id)
     assert (written.category, written.confidence, written.decay_lambda) == ("decision", 0.4, 0.001)
     assert memory.block(out).status == "raw"

@@ -26,7 +26,8 @@ OLD_RENT = "# Rent of the boat house\n\nThe rent of the boat house is 120 crowns
 NEW_RENT = "# Rent of the boat house\n\nFrom 1 May the rent of the boat house is 135 crowns a month, not 120."
 
 NOT_CONTENT = {"operations", "operation_rows", "change_counter", "meta", "scores_cache", "frame_cache"}
-"""The journal itself, counters, and caches."""
+NOT_CONTENT |= {"undone_blocks", "undone_edges"}
+"""The journal itself, what it keeps for a redo, counters, and caches."""
 POSITIONS = {"number", "revision"}
 """Where a row stands for the indexes: one that leaves and comes back gets a new place."""
 

@@ -100,5 +100,7 @@ async def test_a_recalibration_is_seen_first_then_carried_out_then_taken_back() 
         assert done.kind == "calibrate" and f"operation {done.id}" in driven.text
         assert {block.id: block.confidence for block in world.consolidated} != before
         await driven.press("U")
-        assert world.asked("undo") == [{"operation": done.id}]
+        assert "Undo this change?" in driven.text
+        await driven.press("y")
+        assert world.asked("undo")[-1] == {"operation": done.id, "yes": True}
         assert {block.id: block.confidence for block in world.consolidated} == before

@@ -535,7 +535,7 @@ async def test_undo_asks_and_takes_the_change_under_the_cursor_back() -> None:
     world = World()
     async with drive(world, (120, 40)) as driven:
         await driven.press("c", "7")
-        assert "U undoes #1" in driven.text
+        assert f"U undoes #{world.operations[0].id} consolidate" in driven.text
         await driven.press("U")
         assert "Undo this change?" in driven.text and "8 blocks" in driven.text
         await driven.press("n")
@@ -563,7 +563,8 @@ async def test_any_change_of_the_journal_can_be_undone() -> None:
 async def test_enter_lists_what_a_change_did_and_selects_one_of_its_blocks() -> None:
     world = World(consolidated=4)
     async with drive(world, (120, 40)) as driven:
-        await driven.press("7", "enter")
+        consolidation = [one.kind for one in world.operations].index("consolidate")
+        await driven.press("7", *["down"] * consolidation, "enter")
         assert isinstance(driven.app.screen, Chooser) and "Encoder supplier" in driven.text
         await driven.press("down", "enter")
         assert driven.app.selected is not None

@@ -86,7 +86,12 @@ async def test_from_a_folder_of_notes_to_a_stepped_decode(tmp_path: Path, notes:
         await driven.press("5")
         assert "1 of" in driven.text and "A fault in this picture" not in driven.text
         await driven.press("7")
+        await driven.press("U")  # the verdict first, then the consolidation
+        assert "useful, forecast" in driven.text
+        await driven.press("y")
+        assert "4 blocks" in driven.lines[0]
         await driven.press("U")
+        assert "#2: consolidate 4 blocks" in driven.text
         await driven.press("y")
         assert "4 raw" in driven.lines[0]
 

@@ -47,7 +47,7 @@ def test_the_commands_of_the_specification_keep_their_spelling(amgs: Amgs, tmp_p
     (added,) = json.loads(amgs.out)["added"]
     assert amgs("ingest", "--file", str(amgs.corpus / "goat.md")) == 0
     assert amgs("ingest", "--batch", str(amgs.corpus)) == 0
-    assert "3 new blocks, 1 already known" in amgs.out
+    assert "3 new, 1 duplicate, 0 rejected" in amgs.out
     assert amgs("consolidate", "--dry-run", "--format", "json") == 0
     assert len(json.loads(amgs.out)["items"]) == 5
     assert amgs("consolidate") == 0
@@ -128,8 +128,13 @@ def test_an_operation_is_undone_by_default_the_latest(amgs: Amgs) -> None:
     assert json.loads(amgs.out)["undone"] is True
     assert amgs("status", "--format", "json") == 0
     assert json.loads(amgs.out)["store"]["blocks"] == {"raw": 4}
+    assert amgs("undo") == 0
+    assert "Undid #1: ingest 4 blocks from corpus" in amgs.out
     assert amgs("undo") == 2
     assert "nothing to undo" in amgs.err
+    assert amgs("redo") == amgs("redo") == 0
+    assert amgs("status", "--format", "json") == 0
+    assert json.loads(amgs.out)["store"]["blocks"] == {"consolidated": 4}
 
 
 def test_runs_with_a_fixed_instant_repeat(amgs: Amgs) -> None:

@@ -145,8 +145,10 @@ def test_calibration_refuses_plans_applies_and_is_undone(amgs: Amgs) -> None:
     plan = asked(amgs, "calibrate", "--method", "platt", "--dry-run")
     assert plan["blocks"] and asked(amgs, "operations")["operations"][0]["kind"] != "calibrate"
     assert amgs("calibrate", "--dry-run") == 0 and "would change" in amgs.out
-    assert amgs("calibrate") == 0 and "operation 2 changed" in amgs.out
-    assert amgs("undo", "2") == amgs("verify") == 0
+    assert amgs("calibrate") == 0 and "changed 3 blocks" in amgs.out
+    done = asked(amgs, "operations")["operations"][0]
+    assert done["kind"] == "calibrate"
+    assert amgs("undo", str(done["id"])) == amgs("verify") == 0
     assert amgs("calibration", "table", "--by", "relation", "--value", "related") == 0
 
 

@@ -70,6 +70,19 @@ class Calibration:
         """
         return calibration_log.verdicts(self._room.store, frame, query)
 
+    def settle(
+        self, verdicts: Mapping[str, bool], *, reinforced: Sequence[str], event_type: str, source: str
+    ) -> tuple[Outcome, ...]:
+        """Verdicts on several blocks (id: useful) and reinforcements together, as one operation of the journal."""
+        return forecasts.settle(
+            self._room.store,
+            {self._room.whole_id(i): useful for i, useful in verdicts.items()},
+            reinforced=[self._room.whole_id(i) for i in reinforced],
+            event_type=event_type,
+            source=source,
+            now=self._room.clock.now(),
+        )
+
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
         """The latest forecasts, with their outcome where there is one."""
         return calibration_log.latest(self._room.store, bounds.count("A limit", limit))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -11,7 +11,10 @@ import numpy as np
 from amgs.calibration.brier import brier_score
 from amgs.calibration.recalibrate import read_curve
 from amgs.errors import UsageError
+from amgs.lifecycle import journal
+from amgs.lifecycle.reinforce import reinforce
 from amgs.model import Candidate, Frame, Outcome
+from amgs.store import blocks as stored_blocks
 from amgs.store import calibration_log, edge_forecasts
 from amgs.store import edges as stored_edges
 from amgs.store.connection import Store
@@ -64,6 +67,9 @@ def of_scores(store: Store, scores: Sequence[float]) -> list[float]:
     return list(scores) if known is None else mapped
 
 
+KIND = "feedback"
+
+
 def decide(
     store: Store,
     block_id: str,
@@ -73,16 +79,59 @@ def decide(
     now: datetime,
     prediction_id: str | None = None,
 ) -> Outcome:
-    """Give the latest open forecast of a block, or the one named, its outcome; raises UsageError when none is open."""
+    """Give the latest open forecast of a block, or the one named, its outcome, journalled.
+
+    Raises UsageError when none is open.
+    """
     with store.transaction():
-        forecast = calibration_log.open_forecast(store, block_id, assembly_id, prediction_id)
-        if forecast is None:
-            where = f" in assembly {assembly_id}" if assembly_id else ""
-            raise UsageError(
-                f"No forecast of block {block_id[:8]} is open{where}.",
-                way_out="Assemble a frame that selects it; each assembly takes one verdict a block.",
-            )
-        actual = 1.0 if useful else 0.0
-        score = brier_score(forecast.predicted, actual)
-        calibration_log.decide(store, forecast.prediction_id, actual, score, now)
-        return replace(forecast, actual=actual, brier=score, at=now)
+        outcome = _decided(store, block_id, useful, now, assembly_id, prediction_id)
+        block = stored_blocks.get(store, [block_id])[block_id]
+        verdict = "useful" if useful else "useless"
+        told = f"“{block.title}” {verdict}, forecast {outcome.predicted:.2f}"
+        journal.write(store, KIND, now, told, [journal.verdict_row(outcome)])
+        return outcome
+
+
+def settle(
+    store: Store,
+    verdicts: Mapping[str, bool],
+    *,
+    reinforced: Sequence[str],
+    event_type: str,
+    source: str,
+    now: datetime,
+) -> tuple[Outcome, ...]:
+    """Several verdicts and reinforcements of blocks as one operation. verdicts: whether each block was useful.
+
+    Raises UsageError when a forecast is not open, UnknownBlockError for a block there is not; nothing is written then.
+    """
+    with store.transaction():
+        before = stored_blocks.get(store, reinforced)
+        reinforce(store, reinforced, event_type=event_type, source=source, now=now)
+        rows = [journal.clock_row(before[i], event_type, now, source) for i in dict.fromkeys(reinforced)]
+        outcomes = tuple(_decided(store, block_id, useful, now) for block_id, useful in verdicts.items())
+        if rows or outcomes:
+            told = f"{len(outcomes)} verdicts, {len(rows)} blocks reinforced, by {source}"
+            journal.write(store, KIND, now, told, [*rows, *map(journal.verdict_row, outcomes)])
+        return outcomes
+
+
+def _decided(
+    store: Store,
+    block_id: str,
+    useful: bool,
+    now: datetime,
+    assembly_id: str | None = None,
+    prediction_id: str | None = None,
+) -> Outcome:
+    forecast = calibration_log.open_forecast(store, block_id, assembly_id, prediction_id)
+    if forecast is None:
+        where = f" in assembly {assembly_id}" if assembly_id else ""
+        raise UsageError(
+            f"No forecast of block {block_id[:8]} is open{where}.",
+            way_out="Assemble a frame that selects it; each assembly takes one verdict a block.",
+        )
+    actual = 1.0 if useful else 0.0
+    score = brier_score(forecast.predicted, actual)
+    calibration_log.decide(store, forecast.prediction_id, actual, score, now)
+    return replace(forecast, actual=actual, brier=score, at=now)

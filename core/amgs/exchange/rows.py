@@ -200,6 +200,7 @@ class _Meta(BaseModel):
     kind: Text | None = None
     speaker: Text | None = None
     dialogue: Text | None = None
+    document: Text | None = None
     tags: list[Text] | None = None
     sources: list[Text] | None = None
     entities: list[Text] | None = None
@@ -270,7 +271,45 @@ def _check_instants(*texts: str | None) -> None:
             parse_instant(text)
 
 
-_STATES: Mapping[str, type[BaseModel]] = {"block": _BlockState, "edge": _EdgeState}
+class _VerdictState(BaseModel):
+    """A verdict as the journal keeps it; of a forecast that is open there is nothing to keep."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    block: Id = "0" * 64
+    predicted: Share = 0.0
+    actual: Share = 0.0
+    brier: Share = 0.0
+    decided_at: str = "1970-01-01"
+
+    @model_validator(mode="after")
+    def _fits(self) -> _VerdictState:
+        _check_instants(self.decided_at)
+        return self
+
+
+class _ClockState(BaseModel):
+    """A reinforcement as the journal keeps it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    last_reinforced_at: str | None = None
+    at: str | None = None
+    event_type: Text = ""
+    source: Text = ""
+
+    @model_validator(mode="after")
+    def _fits(self) -> _ClockState:
+        _check_instants(self.last_reinforced_at, self.at)
+        return self
+
+
+_STATES: Mapping[str, type[BaseModel]] = {
+    "block": _BlockState,
+    "edge": _EdgeState,
+    "forecast": _VerdictState,
+    "clock": _ClockState,
+}
 
 
 class _Row(BaseModel):
@@ -341,6 +380,19 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
     ("operation_rows", "key"): Name,
     ("operation_rows", "before"): Object,
     ("operation_rows", "after"): Object,
+    ("undone_blocks", "id"): Id,
+    ("undone_blocks", "content"): Name,
+    ("undone_blocks", "category"): Name,
+    ("undone_blocks", "confidence"): Share,
+    ("undone_blocks", "decay_lambda"): Rate,
+    ("undone_blocks", "status"): Status,
+    ("undone_blocks", "meta"): Metadata,
+    ("undone_edges", "source_id"): Id,
+    ("undone_edges", "target_id"): Id,
+    ("undone_edges", "relation_type"): Name,
+    ("undone_edges", "weight"): Share,
+    ("undone_edges", "confidence"): Share,
+    ("undone_edges", "decay_lambda"): Rate,
     ("reviews", "id"): Number,
     ("reviews", "kind"): Literal["supersedes", "contradicts", "merges"],
     ("reviews", "confidence"): Share,

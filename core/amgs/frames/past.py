@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from amgs.lifecycle import journal
+from amgs.lifecycle.undo import undo
 from amgs.store import assemblies as stored_assemblies
 from amgs.store import past as stored_past
 from amgs.store import tables
@@ -46,7 +46,7 @@ def rewind(store: Store, moment: Moment) -> Store:
     try:
         tables.copy(store, past)
         for operation in stored_past.later_operations(past, moment.at, moment.last_operation):
-            journal.undo(past, operation)
+            undo(past, operation, keep=False)
         with past.transaction():
             stored_past.drop_later_blocks(past, moment.at, moment.last_number)
             kept = _kept(past, moment)

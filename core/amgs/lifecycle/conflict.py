@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from amgs.identity import file_of
 from amgs.model import Block
 from amgs.settings import ReviewSettings
 from amgs.text.claims import MEASURES, Claim, Value, claims, terms
@@ -239,7 +240,7 @@ class _Pair:
 def _names(block: Block) -> frozenset[str]:
     """The link targets that mean a block: the names of its files, and its title."""
     sources = block.meta.get("sources") or [block.meta.get("source") or ""]
-    paths = [PurePosixPath(str(source).partition("#")[0]) for source in sources]
+    paths = [PurePosixPath(file_of(str(source))) for source in sources]
     return frozenset(
         {slug(p.stem) for p in paths}
         | {slug(str(p.with_suffix(""))) for p in paths if p.name}

@@ -45,6 +45,7 @@ from amgs.text.dates import dates_in, without_datelines
 from amgs.text.embedding import Embedder
 from amgs.text.entities import EntityRecogniser
 from amgs.text.markdown import links
+from amgs.text.outline import plain, without_plumbing
 
 KIND = "consolidate"
 RAW = BlockFilter(statuses=("raw",))
@@ -169,13 +170,15 @@ def _entities(
 
 
 def embedding_text(block: Block) -> str:
-    """What of a block is embedded: its text, under its title where the text does not carry it.
+    """What of a block is embedded: its text, under its title, and under that of the note that it is a part of, where
+    the text does not carry them. Comments and link definitions are not embedded.
 
     A line that holds only a date says when and not what; words find it, a vector would only blur.
     """
-    title = str(block.meta.get("title") or "")
-    text = without_datelines(block.content)
-    return text if not title or title in text[:200] else f"{title}\n{text}"
+    text = without_datelines(without_plumbing(block.content).strip() or block.content)
+    begins = plain(text[:200])
+    titles = dict.fromkeys(str(block.meta.get(key) or "") for key in ("document", "title"))
+    return "\n".join([*(t for t in titles if t and t not in text[:200] and t not in begins), text])
 
 
 def _block(
@@ -253,7 +256,7 @@ def apply(
         ]
         categories = Counter(i.category for i in items)
         if so_far is None or not journal.is_latest(store, so_far.operation):
-            told = f", {edited} edited" if edited else ""
+            told = f", {edited} corrected by hand" if edited else ""
             return journal.write(store, KIND, now, _summary(categories) + told, rows)
         return journal.extend(store, so_far.operation, _summary(so_far.categories + categories), rows)
 
@@ -295,7 +298,8 @@ def _summary(kinds: Mapping[str, int]) -> str:
     named = ", ".join(
         f"{n} {category}" for category, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))[:4]
     )
-    return f"{sum(kinds.values())} blocks ({named})" if named else "nothing to do"
+    count = sum(kinds.values())
+    return f"{count} block{'' if count == 1 else 's'} ({named})" if named else "nothing to do"
 
 
 # --- many blocks ------------------------------------------------------------------------------------------

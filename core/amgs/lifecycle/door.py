@@ -18,6 +18,7 @@ from amgs.frames import registry
 from amgs.index.neighbours import Near
 from amgs.lifecycle import consolidate, enhance, fading, journal, lessons, prune, revise, supersede, trigger
 from amgs.lifecycle import reinforce as reinforcing
+from amgs.lifecycle import undo as undoing
 from amgs.lifecycle.categories import CATEGORIES
 from amgs.lifecycle.preview import DecayPreview, preview
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
@@ -36,6 +37,7 @@ from amgs.model import (
     OperationDetail,
     Progress,
     Supposed,
+    UndoPlan,
     Vector,
 )
 from amgs.room import Room
@@ -332,9 +334,19 @@ class Lifecycle:
         """What an operation did to its first `limit` blocks and to edges, and which ones stand on it."""
         return journal.detail(self._room.store, operation_id, bounds.count("A limit", limit) or 0)
 
+    def plan_undo(self, operation_id: int | None = None) -> UndoPlan:
+        """What undoing an operation (the latest that stands) would take back; changes nothing."""
+        return undoing.plan(self._room.store, operation_id)
+
     def undo(self, operation_id: int) -> Operation:
         """Take an operation back; raises UsageError when a later one stands on it."""
-        return journal.undo(self._room.store, operation_id)
+        return undoing.undo(self._room.store, operation_id)
+
+    def redo(self, operation_id: int | None = None) -> Operation:
+        """Put an undone operation (the one undone last) back as the undo found it; raises UsageError when something
+        later stands in the way.
+        """
+        return undoing.redo(self._room.store, operation_id)
 
     def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
         """Start the decay clock of blocks anew, one logged event each."""

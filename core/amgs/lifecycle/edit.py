@@ -57,8 +57,8 @@ def edit(
             gone = stored_edges.touching(store, [block_id])
             stored_edges.delete(store, [stored_edges.key(e) for e in gone])
             rows += [journal.edge_row(e, None) for e in gone]
-        told = [f"{n} {getattr(after, n)}" for n in _EDITABLE if getattr(after, n) != getattr(before, n)]
-        journal.write(store, KIND, now, f"{block_id[:8]}: {', '.join(told)}", rows)
+        told = journal.changes(*({n: getattr(one, n) for n in _EDITABLE} for one in (before, after)))
+        journal.write(store, KIND, now, f"{before.title}: {', '.join(told)}", rows)
         return after
 
 

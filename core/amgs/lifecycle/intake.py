@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from amgs.clock import as_utc
 from amgs.errors import InputError
-from amgs.lifecycle import ingest
+from amgs.lifecycle import ingest, roots
 from amgs.lifecycle.ingest import Draft
-from amgs.model import IngestReport, Progress, Refusal
+from amgs.model import IngestReport, Progress
 from amgs.room import Room
 
 
@@ -29,7 +30,7 @@ class Intake:
         dated = None if created_at is None else as_utc(created_at)
         source, now = str(meta.pop("source", "")), self._room.clock.now()
         reading = ingest.read_note(text, source, now, self._room.settings.ingest, dated=dated, extra=meta)
-        report = self._ingest(reading, None)
+        report = self._ingest(reading, source)
         if report.refused:
             raise InputError(
                 f"The text was not taken in: {report.refused[0].reason}.",
@@ -43,19 +44,27 @@ class Intake:
         if reading.refused:
             raise InputError(
                 f"{path} was not taken in: {reading.refused[0].reason}.",
-                way_out="Mend the file, or give another; nothing was changed.",
+                way_out="Fix the file or choose another. Nothing was changed.",
             )
-        return self._ingest(reading, None)
+        return self._ingest(roots.of_file(self._room.store, path, reading), path.name)
 
     def folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
-        """Take in every `.md` below a folder, sorted; what is unfit is refused by name, the rest goes on."""
-        return self._ingest(ingest.read_folder(folder, self._room.settings.ingest, progress), progress)
+        """Take in every note below a folder, sorted; what is unfit is refused by name, the rest goes on."""
+        reading = ingest.read_folder(folder, self._room.settings.ingest, progress)
+        reading = roots.of_folder(self._room.store, folder, reading)
+        return self._ingest(reading, folder.resolve().name, progress)
 
-    def many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> IngestReport:
-        """Take in drafts as they are, without splitting, in one transaction."""
-        return ingest.ingest(self._room.store, drafts, self._room.clock.now(), progress=progress)
+    def many(
+        self, drafts: Iterable[Draft], progress: Progress | None = None, *, told: str = ""
+    ) -> IngestReport:
+        """Take in drafts as they are, without splitting, in one transaction. told: where they come from, in words."""
+        return ingest.ingest(self._room.store, drafts, self._room.clock.now(), told=told, progress=progress)
 
-    def _ingest(self, reading: ingest.Reading, progress: Progress | None) -> IngestReport:
-        report = self.many(reading.drafts, progress)
-        refused: tuple[Refusal, ...] = (*reading.refused, *report.refused)
-        return IngestReport(report.added, report.known, refused)
+    def _ingest(self, reading: ingest.Reading, told: str, progress: Progress | None = None) -> IngestReport:
+        report = self.many(reading.drafts, progress, told=told)
+        return replace(
+            report,
+            refused=(*reading.refused, *report.refused),
+            skipped=reading.skipped,
+            warnings=reading.warnings,
+        )

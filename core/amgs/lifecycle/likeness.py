@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.identity import file_of
 from amgs.index.neighbours import Within, nearest
 from amgs.model import Block, Progress, Vector
 from amgs.settings import EnhancementSettings
@@ -133,7 +134,7 @@ def _judge(
 
 
 def _source(block: Block) -> str:
-    return str(block.meta.get("source", "")).partition("#")[0]
+    return file_of(str(block.meta.get("source", "")))
 
 
 # --- candidates -------------------------------------------------------------------------------------------

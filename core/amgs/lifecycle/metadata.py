@@ -10,10 +10,10 @@ from typing import Any
 LISTS = frozenset({"tags", "sources", "entities", "links", "dates"})
 """Keys that hold lists of texts."""
 
-TEXTS = frozenset({"source", "title", "author", "kind", "speaker", "dialogue"})
+TEXTS = frozenset({"source", "title", "author", "kind", "speaker", "dialogue", "document"})
 """Keys that hold one text."""
 
-_ENGINES = LISTS - {"tags"} | {"source", "follows", "part", "parts", "turn", "turns", "dialogue"}
+_ENGINES = LISTS - {"tags"} | {"source", "follows", "part", "parts", "turn", "turns", "dialogue", "document"}
 _VERDICTS = frozenset(
     [
         "superseded_by",
@@ -29,8 +29,23 @@ _DEEPEST = 50
 
 
 def of_front_matter(front: Mapping[str, Any]) -> dict[str, Any]:
-    """Front matter as metadata: a key that the engine itself writes keeps its value under `note_` and its name."""
-    return {f"note_{k}" if k in _ENGINES or k in _VERDICTS else k: v for k, v in front.items()}
+    """Front matter as metadata. A key that the engine itself writes, or that holds a text there and something nested
+    here, keeps its value under `note_` and its name; the `name` in a nested one is its text.
+    """
+    made: dict[str, Any] = {}
+    for key, value in front.items():
+        nested = key in TEXTS | LISTS and _nested(value)
+        made[f"note_{key}" if key in _ENGINES or key in _VERDICTS or nested else key] = value
+        if nested and isinstance(value, Mapping) and isinstance(value.get("name"), str):
+            made[key] = value["name"]
+    return made
+
+
+def _nested(value: Any) -> bool:
+    """Whether it is more than a text or a list of texts."""
+    return isinstance(value, Mapping) or (
+        isinstance(value, list) and any(isinstance(one, Mapping | list) for one in value)
+    )
 
 
 def fit(meta: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from datetime import datetime
 from amgs.clock import as_utc
 from amgs.decay import PROFILES
 from amgs.errors import UsageError
+from amgs.identity import file_of
 from amgs.index.neighbours import nearest
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.conflict import EVENTS, SUPERSEDES, Words, judge, topic
@@ -166,7 +167,7 @@ def _rare_pairs(blocks: Sequence[Block]) -> Iterable[tuple[int, int]]:
 
 
 def _origin(block: Block) -> str:
-    return str(block.meta.get("source") or block.id).partition("#")[0]
+    return file_of(str(block.meta.get("source") or block.id))
 
 
 # --- the queue --------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.identity import file_of, piece_of
 from amgs.lifecycle.selfhood import signed
 from amgs.text.markdown import slug
 
@@ -123,9 +124,9 @@ class Surroundings:
 def places(n: Node) -> Iterator[str]:
     """The slugs by which a note is linked to: its file and its title; of a split note its first part's."""
     for source in n.sources:
-        path, _, piece = source.partition("#")
+        path, piece = file_of(source), piece_of(source)
         if piece in ("", "1") and PurePosixPath(path).name:
             yield slug(PurePosixPath(path).stem)
             yield slug(str(PurePosixPath(path).with_suffix("")))
-    if n.title and not any("#" in s and not s.endswith("#1") for s in n.sources):
+    if n.title and all(piece_of(s) in ("", "1") for s in n.sources):
         yield slug(n.title)

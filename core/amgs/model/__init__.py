@@ -44,6 +44,8 @@ from amgs.model.lifecycle import (
     Refusal,
     ReinforcementEvent,
     Review,
+    Skipped,
+    UndoPlan,
 )
 from amgs.model.progress import Progress
 from amgs.model.retrieval import LAYERS, BlockFilter, Candidate, Fate, LayerReport, Reading, SearchResult
@@ -103,10 +105,12 @@ __all__ = [
     "SearchResult",
     "Selection",
     "SelectionRule",
+    "Skipped",
     "Span",
     "Status",
     "StoreStatus",
     "Supposed",
+    "UndoPlan",
     "Vector",
     "Verdict",
     "Verification",

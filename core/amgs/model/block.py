@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -38,10 +39,31 @@ class Block:
 
     @property
     def title(self) -> str:
-        """The title from the source, else the first line without markdown signs, at most 60 characters."""
+        """The title from the source, else the first line that says something, without the signs of markup; at most 60
+        characters.
+        """
         given = self.meta.get("title")
-        text = str(given) if given else self.content.lstrip().split("\n", 1)[0].lstrip("#>*- ").strip()
+        text = str(given) if given else _first_words(self.content)
         return text if len(text) <= 60 else text[:59].rstrip() + "…"
+
+
+_PICTURE = r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?"
+_MARKUP = re.compile(rf"<[^<>]*>|\[\s*{_PICTURE}\s*\](?:\([^)]*\)|\[[^\]]*\])?|{_PICTURE}")
+_IDLE = re.compile(r"\.\. |[`~]{3}|\[(?!\^)[^\]]+\]:\s|#\+|:\w[\w-]*:(?:\s|$)|<!--|-->")
+"""Lines that only mark something up: directives, fences, link definitions, comments."""
+
+
+def _first_words(content: str) -> str:
+    lines = content.lstrip()[:4000].split("\n")
+    for line in lines[:40]:
+        bare = line.strip()
+        if not any(c.isalnum() for c in bare) or _IDLE.match(bare):
+            continue
+        words = (_MARKUP.sub(" ", bare) if bare[0] in "<![" else bare).lstrip("#>*- ").strip()
+        words = " ".join(words.split()) if bare[0] in "<![" else words
+        if any(c.isalnum() for c in words):
+            return words
+    return lines[0].lstrip("#>*- ").strip()
 
 
 @dataclass(frozen=True, slots=True)

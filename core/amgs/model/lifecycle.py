@@ -18,12 +18,27 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """Files of a folder that are no notes. ending: ".png", or "" for names without one."""
+
+    ending: str
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
 class IngestReport:
-    """Ids of the blocks that are new, of those already known, and what was refused."""
+    """Ids of the blocks that are new, of those already known, and what was refused.
+
+    skipped: files that are no notes, by the ending of their names. warnings: what of a source could not be read though
+    it was taken in. operation: the journal entry, None where nothing changed.
+    """
 
     added: tuple[str, ...]
     known: tuple[str, ...]
     refused: tuple[Refusal, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    warnings: tuple[Refusal, ...] = ()
+    operation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +100,19 @@ class OperationDetail:
     edges_made: int
     edges_changed: int
     edges_taken: int
+    later: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UndoPlan:
+    """What undoing an operation would take back; nothing has happened yet.
+
+    corrected: how many corrections made by hand would go with it. later: operations that stand on it and have to be
+    undone first.
+    """
+
+    operation: Operation
+    corrected: int
     later: tuple[int, ...]
 
 

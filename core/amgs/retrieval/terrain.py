@@ -22,7 +22,7 @@ NEXT = "next"
 NOTHING = -1
 _DOUBLINGS = 24
 _COLUMNS = ("numbers", "episode", "name", "length", "asking", "asks")
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)

@@ -232,7 +232,8 @@ def traits(store: Store, *, since: int = -1) -> TraitColumns:
     """The traits of the blocks changed after revision `since`; a scan of the columns, no block is read."""
     c = store.columns(
         # Most blocks ask nothing: their marks need not be counted.
-        "SELECT number, CASE WHEN said[1] IS NULL THEN 0 ELSE hash(split_part(said[1], '#', 1)) END AS "
+        "SELECT number, CASE WHEN said[1] IS NULL THEN 0 ELSE "
+        "hash(regexp_replace(said[1], '(#[0-9]+){1,2}$', '')) END AS "
         f"episode, {_SPEAKER} AS name, strlen(content) AS characters, "
         "CASE WHEN asking THEN strlen(content) - strlen(replace(content, '?', '')) ELSE 0 END AS questions, "
         "CASE WHEN asking THEN length(content) - length(translate(content, '.!?…', '')) ELSE 0 END AS "

@@ -149,6 +149,15 @@ def reinforce(store: Store, ids: Sequence[str], at: datetime) -> None:
     )
 
 
+def turn_back(store: Store, block_id: str, at: datetime, before: datetime) -> None:
+    """Put the decay clock of a block back to `before`, where it still stands at the instant `at`."""
+    store.execute(
+        "UPDATE memory_blocks SET last_reinforced_at = ? WHERE id = ? AND last_reinforced_at = ?",
+        [stored(before), block_id, stored(at)],
+        structural=False,
+    )
+
+
 def recount(store: Store, ids: Sequence[str]) -> None:
     """Set the counters of reinforcement to what the log says: for blocks that come back."""
     store.execute(
@@ -301,12 +310,22 @@ def with_source(store: Store, source: str) -> tuple[str, ...]:
     In order of arrival.
     """
     found = store.rows(
-        "SELECT id FROM memory_blocks WHERE meta->>'$.source' = ? OR starts_with(meta->>'$.source', ? || "
-        "'#') "
+        "SELECT id FROM memory_blocks WHERE meta->>'$.source' = ? OR (starts_with(meta->>'$.source', ? || '#') AND "
+        "regexp_replace(meta->>'$.source', '(#[0-9]+){1,2}$', '') = regexp_replace(?, '(#[0-9]+){1,2}$', '')) "
         "OR list_contains(CAST(meta->'$.sources' AS VARCHAR[]), ?) ORDER BY number",
-        [source, source, source],
+        [source, source, source, source],
     )
     return tuple(str(row[0]) for row in found)
+
+
+def of_sources(store: Store, sources: Sequence[str]) -> set[str]:
+    """Ids of the blocks whose source, or one of whose sources, is among these."""
+    found = store.rows(
+        "SELECT id FROM memory_blocks WHERE meta->>'$.source' IN (SELECT unnest(?::VARCHAR[])) "
+        "OR list_has_any(CAST(meta->'$.sources' AS VARCHAR[]), ?::VARCHAR[])",
+        [list(sources), list(sources)],
+    )
+    return {str(row[0]) for row in found}
 
 
 def outlines(store: Store) -> list[tuple[str, str, str]]:

@@ -107,6 +107,16 @@ def decide(store: Store, prediction_id: str, actual: float, brier: float, at: da
     )
 
 
+def reopen(store: Store, prediction_ids: Sequence[str]) -> None:
+    """Take the outcomes of forecasts back: each waits for a verdict again."""
+    store.execute(
+        "UPDATE calibration_log SET actual = NULL, brier_score = NULL, decided_at = NULL "
+        "WHERE prediction_id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(prediction_ids)],
+        structural=False,
+    )
+
+
 By = Literal["frame", "category", "relation"]
 """What forecasts are told apart by; relation: the type of an edge that was walked to the block."""
 

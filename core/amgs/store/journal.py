@@ -18,15 +18,19 @@ from amgs.store.connection import Store, stored
 
 _COLUMNS = "id, kind, timestamp, summary, blocks, edges, undone"
 
-Target = Literal["block", "edge"]
-_TARGETS: tuple[Target, ...] = ("block", "edge")
+Target = Literal["block", "edge", "forecast", "clock"]
+"""What a row is about: forecast, the outcome of one; clock, a reinforcement of a block."""
+_TARGETS: tuple[Target, ...] = ("block", "edge", "forecast", "clock")
+RECALIBRATION = "calibrate"
+"""The kind of the operations that learn from every verdict there is."""
 
 
 @dataclass(frozen=True)
 class Row:
     """One thing that an operation changed: JSON before (None: it made it) and after (None: it took it away).
 
-    key: a block's id, or "source target relation" of an edge. embedding: a block's embedding before.
+    key: the id of a block or of a forecast, or "source target relation" of an edge. embedding: a block's embedding
+    before.
     """
 
     target: Target
@@ -109,6 +113,21 @@ def get(store: Store, operation_id: int) -> Operation | None:
     return _operation(found[0]) if found else None
 
 
+def latest_standing(store: Store) -> int | None:
+    """The id of the latest operation that is not undone."""
+    found = store.value("SELECT max(id) FROM operations WHERE NOT undone")
+    return None if found is None else int(found)
+
+
+def latest_redoable(store: Store) -> int | None:
+    """What one redo puts back: the first of the undone operations that nothing came after, else the last undone."""
+    found = store.value(
+        "SELECT coalesce(min(id) FILTER (id > (SELECT coalesce(max(id), 0) FROM operations WHERE NOT undone)), "
+        "max(id)) FROM operations WHERE undone"
+    )
+    return None if found is None else int(found)
+
+
 def is_latest(store: Store, operation_id: int) -> bool:
     """Whether the operation stands and no other came after it."""
     found = store.rows("SELECT id, undone FROM operations ORDER BY id DESC LIMIT 1")
@@ -143,6 +162,16 @@ def pages(store: Store, operation_id: int, target: Target, size: int = 10_000) -
         )
 
 
+def changed_anything(store: Store, operation_id: int) -> bool:
+    """Whether an operation changed blocks or edges, and not only what is known about them."""
+    return bool(
+        store.value(
+            "SELECT count(*) FROM operation_rows WHERE operation_id = ? AND target IN ('block', 'edge')",
+            [operation_id],
+        )
+    )
+
+
 def edge_counts(store: Store, operation_id: int) -> tuple[int, int, int]:
     """How many edges an operation made, changed and took out."""
     found = store.rows(
@@ -164,19 +193,32 @@ def rows_of_kind(store: Store, kind: str) -> tuple[Row, ...]:
 
 
 def later_on_same(store: Store, operation_id: int) -> tuple[int, ...]:
-    """Ids of later operations, not undone, that changed something this one changed."""
+    """Ids of later operations, not undone, that changed something this one changed, or learned from its verdicts."""
     found = store.rows(
         "SELECT DISTINCT r.operation_id FROM operation_rows r JOIN operations o ON o.id = r.operation_id "
         "WHERE r.operation_id > ? AND NOT o.undone AND EXISTS (SELECT 1 FROM operation_rows m "
+        "WHERE m.operation_id = ? AND m.target = r.target AND m.key = r.key) UNION SELECT id FROM operations "
+        "WHERE id > ? AND NOT undone AND kind = ? AND EXISTS (SELECT 1 FROM operation_rows m "
+        "WHERE m.operation_id = ? AND m.target = 'forecast') ORDER BY 1",
+        [operation_id, operation_id, operation_id, RECALIBRATION, operation_id],
+    )
+    return tuple(int(row[0]) for row in found)
+
+
+def earlier_undone_on_same(store: Store, operation_id: int) -> tuple[int, ...]:
+    """Ids of earlier operations, undone, that changed something this one changed."""
+    found = store.rows(
+        "SELECT DISTINCT r.operation_id FROM operation_rows r JOIN operations o ON o.id = r.operation_id "
+        "WHERE r.operation_id < ? AND o.undone AND EXISTS (SELECT 1 FROM operation_rows m "
         "WHERE m.operation_id = ? AND m.target = r.target AND m.key = r.key) ORDER BY 1",
         [operation_id, operation_id],
     )
     return tuple(int(row[0]) for row in found)
 
 
-def mark_undone(store: Store, operation_id: int) -> None:
-    """Note that an operation was taken back."""
-    store.execute("UPDATE operations SET undone = true WHERE id = ?", [operation_id], structural=False)
+def mark(store: Store, operation_id: int, *, undone: bool) -> None:
+    """Note that an operation was taken back, or that it stands again."""
+    store.execute("UPDATE operations SET undone = ? WHERE id = ?", [undone, operation_id], structural=False)
 
 
 def unowned(store: Store) -> tuple[int, ...]:

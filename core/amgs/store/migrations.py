@@ -216,7 +216,42 @@ _KEPT_POOLS = """
 ALTER TABLE assemblies ADD COLUMN kept JSON;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _LIFECYCLE, _LEARNING, _KEPT_POOLS)
+_REDO = """
+-- What an undo found (found) and what it left, so that redo can put it back and knows whether something came between.
+-- number: the running number, which a block that comes back gets again.
+CREATE TABLE undone_blocks (
+    operation_id BIGINT NOT NULL,
+    found BOOLEAN NOT NULL,
+    id VARCHAR NOT NULL,
+    content VARCHAR NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    last_reinforced_at TIMESTAMP NOT NULL,
+    category VARCHAR NOT NULL,
+    confidence DOUBLE NOT NULL,
+    decay_lambda DOUBLE NOT NULL,
+    embedding FLOAT[],
+    status VARCHAR NOT NULL,
+    is_self_component BOOLEAN NOT NULL,
+    meta JSON NOT NULL,
+    number BIGINT NOT NULL
+);
+
+-- Also the edges that went because their block did, though the operation did not make them.
+CREATE TABLE undone_edges (
+    operation_id BIGINT NOT NULL,
+    found BOOLEAN NOT NULL,
+    source_id VARCHAR NOT NULL,
+    target_id VARCHAR NOT NULL,
+    relation_type VARCHAR NOT NULL,
+    weight DOUBLE NOT NULL,
+    confidence DOUBLE NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    last_reinforced_at TIMESTAMP NOT NULL,
+    decay_lambda DOUBLE NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LIFECYCLE, _LEARNING, _KEPT_POOLS, _REDO)
 """Step i brings a store from schema i to i + 1."""
 
 LATEST = len(MIGRATIONS)

@@ -25,6 +25,16 @@ def append(store: Store, ids: Sequence[str], event_type: str, at: datetime, sour
     )
 
 
+def remove(store: Store, block_id: str, event_type: str, at: datetime, source: str) -> None:
+    """Take one event out of the log."""
+    store.execute(
+        "DELETE FROM reinforcement_log WHERE rowid = (SELECT max(rowid) FROM reinforcement_log "
+        "WHERE block_id = ? AND event_type = ? AND timestamp = ? AND source = ?)",
+        [block_id, event_type, stored(at), source],
+        structural=False,
+    )
+
+
 def of(store: Store, block_id: str) -> tuple[ReinforcementEvent, ...]:
     """The events of one block, the oldest first."""
     found = store.rows(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from amgs.clock import as_utc, parse_instant
+from amgs.clock import as_utc
 
 _MONTHS = re.findall(
     r"\w+", "january february march april may june july august september october november december"
@@ -44,9 +44,12 @@ class DateMention:
 
 
 def note_date(written: str) -> datetime | None:
-    """The instant that a front matter's `date` means; None when it cannot be read."""
+    """The instant that a front matter's `date` means; None when it cannot be read.
+
+    Raises OverflowError for one at the edge of the calendar that has no instant in UTC.
+    """
     try:
-        return parse_instant(written)
+        return as_utc(datetime.fromisoformat(written.strip()))
     except ValueError:
         found = dates_in(written, datetime(1, 1, 1))  # noqa: DTZ001 - only a full date is taken from here
         full = [m for m in found if m.first == m.last and re.search(r"\d{4}", m.text)]

@@ -1,0 +1,64 @@
+"""Undo and redo on the screen, on the real engine: what will be undone is said before it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from amgs_tui.desk import ASK_FIRST
+from amgs_tui.screens.dialog import Confirm
+from amgs_tui.session import Session
+from amgs_tui.verbs.registry import standard
+from tests.tui.test_app_tiny import notes, on_session, options
+
+__all__ = ["notes"]
+
+
+async def test_undo_names_what_it_takes_back_and_asks_and_redo_puts_it_back(
+    tmp_path: Path, notes: Path
+) -> None:
+    sessions: list[Session] = []
+
+    def make() -> Session:
+        sessions.append(Session(options(tmp_path / "s.duckdb", notes)))
+        return sessions[0]
+
+    async with on_session(make, (120, 40)) as driven:
+        await driven.press("c")
+        await driven.press("colon")
+        await driven.type('ingest "remember the milk"', "enter")
+        assert "1 raw" in driven.lines[0]
+        await driven.press("colon")
+        await driven.type("undo", "enter")
+        assert isinstance(driven.app.screen, Confirm)
+        assert "#3: ingest 1 block" in driven.text and "leave the memory again" in driven.text
+        await driven.press("n")
+        assert "1 raw" in driven.lines[0]
+        await driven.press("colon")
+        await driven.type("undo", "enter")
+        await driven.press("y")
+        assert "0 raw" in driven.lines[0] and "4 blocks" in driven.lines[0]
+        assert driven.app.status.said is not None and driven.app.status.said.text.startswith(
+            "Undid #3: ingest 1 block"
+        )
+        await driven.press("colon")
+        await driven.type("redo", "enter")
+        assert "1 raw" in driven.lines[0]
+        assert driven.app.status.said.text.startswith("Redid #3: ingest 1 block")
+    lines = [call.line() for call in sessions[0].history]
+    assert lines[2:] == ['ingest "remember the milk"', "undo 3 --yes", "redo"]
+
+
+async def test_an_undo_that_cannot_be_is_refused_without_a_question(tmp_path: Path, notes: Path) -> None:
+    given = options(tmp_path / "s.duckdb", notes)
+    async with on_session(lambda: Session(given), (120, 40)) as driven:
+        await driven.press("c")
+        for line, said in (("undo 1", "Undo 2 first."), ("undo 77", "There is no operation 77.")):
+            await driven.press("colon")
+            await driven.type(line, "enter")
+            assert not isinstance(driven.app.screen, Confirm)
+            assert said in driven.text
+        assert "4 blocks" in driven.lines[0]
+
+
+def test_the_screen_asks_before_every_command_that_asks() -> None:
+    assert {each.name for each in standard() if each.asks} == ASK_FIRST

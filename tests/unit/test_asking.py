@@ -1,0 +1,71 @@
+"""Before an undo at a terminal the command line says what it will undo; a script is never asked."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from amgs_tui.headless.asking import agreed
+from amgs_tui.headless.tables import table_of
+from amgs_tui.session import Options, Session
+from amgs_tui.verbs.registry import standard
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    with Session(Options(store=":memory:", model="tiny", now=datetime(2026, 3, 1, 9, tzinfo=UTC))) as made:
+        made.memory.ingest_text("The dome stood still.")
+        yield made
+
+
+@pytest.mark.parametrize(("answer", "goes_on"), [("y\n", True), ("yes\n", True), ("\n", False), ("", False)])
+def test_at_a_terminal_it_says_what_and_asks(
+    session: Session, monkeypatch: pytest.MonkeyPatch, answer: str, goes_on: bool
+) -> None:
+    said = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr("sys.stderr", said)
+    call = standard().parse("undo")
+    assert call is not None
+    assert agreed(session, call) is goes_on
+    assert "Undo #1: ingest 1 block" in said.getvalue()
+    assert ("Nothing was changed." in said.getvalue()) is not goes_on
+
+
+@pytest.mark.parametrize("line", ["undo --yes", "undo --dry-run", "redo", "status"])
+def test_what_was_said_already_or_never_asks_goes_on(
+    session: Session, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(""))
+    monkeypatch.setattr("sys.stderr", Terminal())
+    call = standard().parse(line)
+    assert call is not None and agreed(session, call)
+
+
+def test_a_script_is_not_asked(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    call = standard().parse("undo")
+    assert call is not None and agreed(session, call)
+
+
+def test_a_dry_run_says_what_would_be_undone_and_the_sentences_name_the_operation(session: Session) -> None:
+    registry = standard()
+
+    def title(line: str) -> str:
+        call = registry.parse(line)
+        assert call is not None
+        return table_of(registry.run(session, call)).title
+
+    assert title("undo --dry-run").startswith("Would undo #1: ingest 1 block")
+    assert session.memory.status().blocks == {"raw": 1}
+    assert title("undo").startswith("Undid #1: ingest 1 block")
+    assert title("redo").startswith("Redid #1: ingest 1 block")
+    assert session.memory.status().blocks == {"raw": 1}

@@ -296,11 +296,9 @@ class Desk(Stage):
         from amgs_tui.pictures.words import undoing
         from amgs_tui.screens.dialog import Confirm
 
-        arguments = {"operation": plan.operation.id, "yes": True}
-
         def answered(yes: bool | None) -> None:
             if yes:
-                self.submit("undo", arguments)
+                self.submit("undo", {"operation": plan.operation.id, "yes": True})
 
         if plan.later:
             answered(True)

@@ -46,20 +46,21 @@ def ingest(
     ] = None,
     *,
     file: Annotated[
-        Path | None, typer.Option("--file", metavar="FILE", help="A markdown file."), Takes("file")
+        Path | None,
+        typer.Option("--file", metavar="FILE", help="A file: .md, .markdown, .rst, .org or .txt."),
+        Takes("file"),
     ] = None,
     batch: Annotated[
         Path | None,
-        typer.Option("--batch", metavar="DIR", help="A folder: every .md file in and below it."),
+        typer.Option("--batch", metavar="DIR", help="A folder: every such file in and below it."),
         Takes("folder"),
     ] = None,
     progress: Progress | None = None,
 ) -> IngestReport:
-    """Add raw blocks to the inbox: hashed, dated, written, and nothing more; `consolidate` does the rest.
+    """Add raw blocks to the inbox: hashed, dated and stored, nothing more; `consolidate` does the rest.
 
-    A TEXT that is the path of a folder or a file which is there stands for it. Without TEXT, --file or --batch the
-    session's corpus is taken. A block that is already known is not added
-    again.
+    TEXT may be the path of an existing file or folder. Without TEXT, --file or --batch, the session's corpus is
+    ingested. A block that the memory already holds is not added again; `undo` takes the whole ingest back.
     """
     if sum(given is not None for given in (text, file, batch)) > 1:
         raise UsageError("TEXT, --file and --batch exclude each other.", way_out="Give one of them.")

@@ -109,8 +109,8 @@ async def test_help_explains_the_focused_pane_with_all_its_keys(key: str) -> Non
         await driven.press("5", key)
         assert isinstance(driven.app.screen, Reader)
         assert (
-            "mean squared error" in driven.text
-            and "The next bin of the diagram" in driven.text
+            "The Brier score is the mean" in driven.text
+            and "Next bin of the diagram" in driven.text
             and "ctrl" not in driven.lines[0]
         )
         await driven.press("escape")

@@ -108,13 +108,14 @@ def main(count: int, seed: int) -> int:
     draw, seen, faults = random.Random(seed), Counter[str](), 0
     with tempfile.TemporaryDirectory() as folder:
         source = build(Path(folder))
-        copy, aside = Path(folder) / "copy", shutil.ignore_patterns("copy")
+        copy, aside = Path(folder) / "copy", shutil.ignore_patterns("copy*")
         with Memory.open(
             shutil.copytree(folder, copy, ignore=aside) / source.name, clock=FixedClock(AT)
         ) as memory:
             whole = rows(memory)
-        for _ in range(count):
-            shutil.rmtree(copy)
+        for place in range(count):
+            shutil.rmtree(copy, ignore_errors=True)  # an index of the last one may still be closing
+            copy = Path(folder) / f"copy-{place}"
             shutil.copytree(folder, copy, ignore=aside)
             how = damage(copy / source.name, draw)
             try:

@@ -76,6 +76,12 @@ class Store:
         name = str(path)
         if name != MEMORY:
             files.check(Path(name), create=create and not read_only)
+            if not accept_loss and Note(Path(name)).finds_damage():
+                raise StoreCorruptError(
+                    f"The write-ahead file of {name} is not what was committed to it.",
+                    way_out="Put back a complete copy, or accept the loss and go on with what is left.",
+                    about="loss",
+                )
         try:
             connection = duckdb.connect(name, read_only=read_only)
         except (duckdb.Error, UnicodeError, ValueError) as error:

@@ -1,8 +1,9 @@
 """The last commit of a store, noted in a small file beside it: what was there is known without the database.
 
-DuckDB takes a write-ahead file that was cut for one that ends there, and says nothing of what came after the cut. The
-note is written after the commit is on disk, so it may lag behind the store (a process killed in between) and never runs
-ahead of it. A store that is behind its note has lost changes.
+DuckDB takes a write-ahead file that was cut for one that ends there, and says nothing of what came after the cut;
+zeroed bytes in it pass its checksums once in a while. The note is written after the commit is on disk, so it may lag
+behind the store (a process killed in between) and never runs ahead of it. A store that is behind its note has lost
+changes; a write-ahead file whose noted part reads otherwise was damaged.
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ import contextlib
 import json
 import os
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
+from typing import Any, BinaryIO
 
 _BYTES = 256
 """One record of fixed length, overwritten in place: after a kill it is the old one or the new one."""
+_HEAD = 64
+"""Bytes by which one write-ahead file is told from the next: its version, and the checksum of its first entry."""
+_PART = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +44,94 @@ class LastCommit:
         return f"{changes}, {entries}"
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A part of a write-ahead file: its size in bytes, and the CRC-32 of its head and of all of it."""
+
+    size: int = 0
+    head: int = 0
+    whole: int = 0
+
+
+class WriteAhead:
+    """The write-ahead file of one store, followed as it grows: what was committed to it never changes until a
+    checkpoint begins another, which has another head.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self.path = Path(f"{store}.wal")
+        self._known = Written()
+
+    def written(self) -> Written:
+        """All of it as it is now; each byte is read once."""
+        try:
+            with self.path.open("rb") as file:
+                head = zlib.crc32(file.read(_HEAD))
+                size = file.seek(0, os.SEEK_END)
+                known = self._known if size >= self._known.size and head == self._known.head else Written()
+                file.seek(known.size)
+                whole = _checksum(file, size - known.size, known.whole)
+                self._known = Written(size, head, whole)
+        except OSError:
+            self._known = Written()
+        return self._known
+
+    def differs(self, noted: Written) -> bool:
+        """Whether the part that was noted is there and reads otherwise."""
+        try:
+            with self.path.open("rb") as file:
+                head, size = zlib.crc32(file.read(_HEAD)), file.seek(0, os.SEEK_END)
+                if size < noted.size or head != noted.head or noted.size < _HEAD:
+                    return False
+                file.seek(0)
+                return _checksum(file, noted.size) != noted.whole
+        except OSError:
+            return False
+
+
+def _checksum(file: BinaryIO, size: int, so_far: int = 0) -> int:
+    while size > 0 and (part := file.read(min(size, _PART))):
+        so_far, size = zlib.crc32(part, so_far), size - len(part)
+    return so_far
+
+
 class Note:
     """The file beside one store."""
 
     def __init__(self, store: Path) -> None:
         self.path = Path(f"{store}.counter")
+        self._write_ahead = WriteAhead(store)
         self._file: int | None = None
 
     def read(self) -> LastCommit | None:
         """What was noted; None where there is no note, or none that can be trusted."""
+        said = self._said()
+        try:
+            return LastCommit(str(said["store"]), int(said["changes"]), int(said["operation"]))
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def finds_damage(self) -> bool:
+        """Whether the write-ahead file is no longer what was committed to it. To be asked before the database is
+        opened, which reads it.
+        """
+        try:
+            return self._write_ahead.differs(Written(*(int(part) for part in self._said()["ahead"])))
+        except (KeyError, TypeError, ValueError):
+            return False
+
+    def _said(self) -> dict[str, Any]:
         try:
             with self.path.open("rb") as file:
                 body, _, check = file.read(_BYTES).rstrip().rpartition(b" ")
-            if int(check, 16) != zlib.crc32(body):
-                return None
-            said = json.loads(body)
-            return LastCommit(str(said["store"]), int(said["changes"]), int(said["operation"]))
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+            said = json.loads(body) if int(check, 16) == zlib.crc32(body) else None
+        except (OSError, ValueError):
+            return {}
+        return said if isinstance(said, dict) else {}
 
     def write(self, commit: LastCommit) -> None:
         """Note a commit that is on disk. Without room, or without leave to write, the note lags behind."""
-        body = json.dumps(asdict(commit)).encode()
+        body = json.dumps({**asdict(commit), "ahead": astuple(self._write_ahead.written())}).encode()
         record = (body + b" %08x" % zlib.crc32(body)).ljust(_BYTES - 1) + b"\n"
         with contextlib.suppress(OSError):
             if self._file is None:

@@ -164,8 +164,7 @@ class Workstation(Desk, inherit_bindings=False):
         try:
             rest, pipe = piped(line)
         except LineError as error:
-            words = f"{error.message} {error.way_out}"
-            self.notify(words, title=error.title, severity="error", timeout=12, markup=False)
+            self.say_error(error.title, error.message, error.way_out)
             return
         request = self.submit(line=rest)
         if request is not None and pipe != AS_CHOSEN:

@@ -1,8 +1,9 @@
-"""The desk between the stage and the engine's thread: requests go out, reports come in, and each finds its
+"""The desk between the stage and the engine's threads: requests go out, reports come in, and each finds its
 place.
 
-A report on a request that a newer one has replaced is dropped; errors become a toast, or a modal when
-nothing can go on."""
+A report on a request that a newer one has replaced is dropped. A result comes to the front only where the operator
+has stayed since they asked for it. Errors stand in the status line or in a toast, or in a modal when nothing can go
+on."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 
-from amgs_tui.engine_worker import OPEN, EngineWorker, Execute, Opening
+from amgs_tui.engine_worker import OPEN, EngineWorker, Execute, Opening, kind_of
 from amgs_tui.messages import (
     Cancelled,
     EngineEvent,
@@ -29,7 +30,8 @@ from amgs_tui.panes.focus import FocusPane
 from amgs_tui.printable import printable
 from amgs_tui.stage import Stage
 from amgs_tui.themes import load_all
-from amgs_tui.widgets.status import Doing, Said, seconds
+from amgs_tui.widgets.arrangement import PANES
+from amgs_tui.widgets.status import Doing, Kind, Said, seconds
 
 if TYPE_CHECKING:
     from amgs.model import UndoPlan
@@ -43,6 +45,10 @@ PATIENCE_SECONDS: Final = 0.5
 """A look that the screen takes by itself is not spoken of before it takes this long."""
 WORTH_SAYING: Final = 0.1
 """How many seconds an action must take for its time to be told."""
+FADES_SECONDS: Final = 15.0
+"""How long the status line keeps what was said last."""
+OVER_SECONDS: Final = 4.0
+"""How long what is said stands before what else is running."""
 
 MOST_REFUSALS: Final = 4
 """Refused inputs that a toast names."""
@@ -81,11 +87,15 @@ class Desk(Stage):
 
     def __init__(self, open_session: Callable[[], Any], execute: Execute, **stage: Any) -> None:
         super().__init__(**stage)
-        self.engine = EngineWorker(open_session, execute, self._deliver)
-        self.unanswered: set[int] = set()
-        self._doing: tuple[Request, float] | None = None
-        self._progress: Progressed | None = None
+        self.engine = EngineWorker(open_session, execute, self._deliver, kind_of=kind_of)
+        self.unanswered: dict[int, int] = {}
+        """Requests without an answer, by id: how often the operator had moved when they were made."""
+        self._doing: dict[int, tuple[Request, float]] = {}
+        self._progress: dict[int, Progressed] = {}
+        self._waiting: Request | None = None
+        self._going_on: int | None = None
         self._stopping = False
+        self._said_at = 0.0
         self._first_look = True
 
     def on_mount(self) -> None:
@@ -95,7 +105,7 @@ class Desk(Stage):
 
     def begin(self) -> None:
         """Start the engine's thread: the first picture is on the screen."""
-        self.unanswered.add(0)
+        self.unanswered[0] = self.moves
         self.engine.start()
         self.submit("status", slot="status", origin="screen")
         self.submit("frame last", slot="frame last", origin="screen")
@@ -111,7 +121,7 @@ class Desk(Stage):
         slot: str = "",
         origin: Origin = "operator",
     ) -> Request | None:
-        """Hand an action to the engine's thread; None when the same one already waits.
+        """Hand an action to the engine's threads; None when the same one already waits.
 
         One that asks first is looked at first: its plan becomes the question.
         """
@@ -119,8 +129,22 @@ class Desk(Stage):
             verb, arguments, line, slot, origin = plan.verb.name, plan.arguments, "", ASKING, "screen"
         request = self.engine.submit(verb, arguments, line=line, slot=slot, origin=origin)
         if request is not None:
-            self.unanswered.add(request.id)
+            # What a pane asks because of an answer belongs to the moment in which the operator asked for that.
+            self.unanswered[request.id] = self.moves if self._going_on is None else self._going_on
+            if origin == "operator" and self._going_on is None:
+                self._said_before()
+                self._waiting = request
         return request
+
+    def _said_before(self) -> None:
+        """A new action: an error of the one before has been read."""
+        if self.status.said.kind in ("bad", "warn"):
+            self.status.said = Said("")
+
+    def say(self, text: str, kind: Kind = "note") -> None:
+        """Put a sentence into the status line, for a while; it stands before what is running."""
+        self.status.said, self._said_at = Said(text, kind), time.perf_counter()
+        self.status.over = bool(self._doing)
 
     def look(self) -> None:
         """Have every pane look again: those on the screen now, the others when they come there."""
@@ -134,8 +158,7 @@ class Desk(Stage):
     @property
     def operator_runs(self) -> Request | None:
         """What runs because the operator asked for it."""
-        running = self.engine.running
-        return running if running is not None and running.origin == "operator" else None
+        return self.engine.by_operator
 
     def stop(self) -> None:
         """Ask the running action to stop."""
@@ -173,33 +196,41 @@ class Desk(Stage):
         if isinstance(event, Started):
             self._started(event.request)
         elif isinstance(event, Progressed):
-            self._progress = event
+            self._progress[event.request.id] = event
             self._tick()
         else:
-            self.unanswered.discard(event.request.id)
+            moves = self.unanswered.pop(event.request.id, self.moves)
             if isinstance(event, Cancelled) and event.superseded:
                 return
             self._ended(event.request)
-            if isinstance(event, Finished):
-                self._finished(event)
-            elif isinstance(event, Failed):
-                self._failed(event)
-            else:
-                self._cancelled(event)
+            self._going_on = moves
+            try:
+                if isinstance(event, Finished):
+                    self._finished(event)
+                elif isinstance(event, Failed):
+                    self._failed(event)
+                else:
+                    self._cancelled(event)
+            finally:
+                self._going_on = None
 
     def _started(self, request: Request) -> None:
-        self._doing, self._progress, self._stopping = (request, time.perf_counter()), None, False
+        self._doing[request.id] = request, time.perf_counter()
+        self._stopping = False
+        if self._waiting is not None and self._waiting.id == request.id:
+            self._waiting = None
         for pane in self.panes_of(request.verb):
             pane.started(request)
         self._tick()
 
     def _ended(self, request: Request) -> None:
-        self._doing = self._progress = None
+        self._doing.pop(request.id, None)
+        self._progress.pop(request.id, None)
         self._stopping = False
-        self.status.doing = None
         for pane in self.panes:
             if pane.busy is not None and pane.busy.id == request.id:
                 pane.ended()
+        self._tick()
 
     def _finished(self, event: Finished) -> None:
         if event.verb == OPEN:
@@ -279,11 +310,14 @@ class Desk(Stage):
         from amgs_tui.saying import say
 
         took = f"   {seconds(event.elapsed)}" if event.elapsed >= WORTH_SAYING else ""
-        self.status.said = Said(f"{say(event.result) or event.answer.line}{took}", "good")
-        self._warn_of_refusals(event.result)
-        pane = event.answer.pane
-        if pane is not None and event.verb not in STAYS:
+        pane = event.answer.pane if event.verb not in STAYS else None
+        there = ""
+        if pane is not None and self._has_stayed:
             self.go(pane)
+        elif pane is not None and pane not in self.body.shown:
+            there = f" · {PANES.index(pane) + 1} shows it"
+        self.say(f"{say(event.result) or event.answer.line}{there}{took}", "good")
+        self._warn_of_refusals(event.result)
         for shower in self.panes_of(event.verb):
             shower.shown_to_operator(event.verb, event.result)
         if event.verb.startswith("focus "):
@@ -304,6 +338,12 @@ class Desk(Stage):
             answered(True)
         else:
             self.push_screen(Confirm("Undo this change?", undoing(plan, self.now())), answered)
+
+    @property
+    def _has_stayed(self) -> bool:
+        """Whether the operator is where they were when they asked for what is answered now, and types nothing."""
+        at_rest = len(self.screen_stack) == 1 and not self.floor.has_class("-asking")
+        return at_rest and self._going_on in (None, self.moves)
 
     def _warn_of_refusals(self, result: Any) -> None:
         """Inputs that were not taken in, or not as they were meant, are named, not just counted."""
@@ -329,12 +369,19 @@ class Desk(Stage):
         for pane in self.panes_of(failure.request.verb):
             pane.failed(failure)
         if failure.request.origin == "operator" or failure.request.slot == ASKING:
-            self.status.said = Said(f"{failure.title}: {failure.message}", "bad")
             if failure.detail:
                 self._read_fault(failure)
             else:
-                words = f"{failure.message}\n{failure.way_out}".rstrip()
-                self.notify(words, title=failure.title, severity="error", timeout=12, markup=False)
+                self.say_error(failure.title, failure.message, failure.way_out)
+
+    def say_error(self, title: str, message: str, way_out: str = "") -> None:
+        """Say once what went wrong and what to do: in the status line where that has the place, else in a toast."""
+        line = f"{title}: {message} {way_out}".rstrip()
+        if len(line) < self.status.size.width and "\n" not in line and not self._doing:
+            self.say(line, "bad")
+        else:
+            words = f"{message}\n{way_out}".rstrip()
+            self.notify(words, title=title, severity="error", timeout=12, markup=False)
 
     def _read_fault(self, failure: Failed) -> None:
         """A fault of the program itself: its whole report, to read and to copy."""
@@ -344,27 +391,65 @@ class Desk(Stage):
         self.push_screen(Reader(failure.title, Content(printable(words))))
 
     def _cancelled(self, event: Cancelled) -> None:
-        self.status.said = Said(f"Stopped: {event.request.title}. {event.message}", "warn")
+        self.say(f"Stopped: {event.request.title}. {event.message}", "warn")
         self.look()
 
     def _tick(self) -> None:
-        """Redraw the running action's line."""
-        if self._doing is None or not self.stands:
+        """Redraw the line of what runs; let fade what was said."""
+        if not self.stands:
             return
-        request, begun = self._doing
-        elapsed = time.perf_counter() - begun
-        if request.origin == "screen" and request.verb != OPEN and elapsed < PATIENCE_SECONDS:
+        now = time.perf_counter()
+        self._fade(now - self._said_at)
+        shown = self._shown_run(now)
+        if shown is None:
+            self.status.doing = None
             return
-        seen = self._progress
+        request, begun = shown
+        seen = self._progress.get(request.id)
         self.status.doing = Doing(
             title="opening the session" if request.verb == OPEN else request.title,
             doing=seen.doing if seen else "",
             done=seen.done if seen else 0,
             total=seen.total if seen else 0,
-            elapsed=elapsed,
+            elapsed=now - begun,
             remaining=seen.remaining if seen else None,
             waiting=self.engine.waiting,
             stopping=self._stopping,
             stoppable=request.origin == "operator",
         )
         self.status.frame += 1
+        if self._waiting is not None and now - begun >= PATIENCE_SECONDS:
+            self._say_what_it_waits_for(self._waiting)
+
+    def _shown_run(self, now: float) -> tuple[Request, float] | None:
+        """What runs and is worth a line: the operator's own before the screen's looks, the older before the newer."""
+        worth = [
+            (request, begun)
+            for request, begun in self._doing.values()
+            if request.origin == "operator" or request.verb == OPEN or now - begun >= PATIENCE_SECONDS
+        ]
+        return min(worth, key=lambda run: (run[0].origin != "operator", run[1]), default=None)
+
+    def _fade(self, age: float) -> None:
+        """What was said gives way to what runs, and after a while to nothing."""
+        if self.status.over and age >= OVER_SECONDS:
+            self.status.over = False
+        if self.status.said.text and age >= FADES_SECONDS:
+            self.status.said = Said("")
+
+    def _say_what_it_waits_for(self, request: Request) -> None:
+        """Once: behind what the operator's request waits."""
+        self._waiting = None
+        if self.engine.waits(request):
+            self.say(f"{request.title} waits for {self.waits_for}")
+
+    @property
+    def waits_for(self) -> str:
+        """What is running, and how long it still takes: `consolidate, about 40 s left`; empty while nothing runs."""
+        shown = self._shown_run(time.perf_counter())
+        if shown is None:
+            return ""
+        request, _ = shown
+        seen = self._progress.get(request.id)
+        left = f", about {seconds(round(seen.remaining))} left" if seen and seen.remaining else ""
+        return f"{'the session to open' if request.verb == OPEN else request.title}{left}"

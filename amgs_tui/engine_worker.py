@@ -1,9 +1,9 @@
-"""The engine's own thread: it opens the session, carries out requests one after another, and reports to the
-screen.
+"""The engine's two threads: they carry out requests and report to the screen.
 
-One thread, because the store has one writer and a model one state. Nothing heavy is imported before it
-runs; what it sends is frozen. It knows no widget: `deliver` is all it has of the screen, so that tests
-drive it with a list."""
+The first opens the session and carries out everything in order, because the store has one writer and a model one
+state. The second takes over what only reads while the first is busy with something long, so that a look or a search
+does not wait for a consolidation to end. Nothing heavy is imported before they run; what they send is frozen. They
+know no widget: `deliver` is all they have of the screen, so that tests drive them with a list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -44,6 +44,12 @@ if TYPE_CHECKING:
 REPORT_SECONDS: Final = 0.05
 """Progress is not reported more often: an eye sees no more, and each report costs the screen a wake-up."""
 
+ENOUGH_SECONDS: Final = 2.0
+"""A phase runs at least so long before its pace is trusted: the first steps are no measure of the rest."""
+
+BUSY_SECONDS: Final = 0.05
+"""A request that runs longer than this is not waited for by one that only reads."""
+
 GIVES_WAY: Final = 1
 """How nice the engine's thread is to the screen's; more, and other programs starve it on a busy machine."""
 
@@ -55,6 +61,23 @@ UNUSABLE: Final = (StoreLockedError, StoreTooNewError, StoreCorruptError)
 
 Execute = Callable[[Any, Request, "Progress"], Answer]
 """Carries out a request on the session."""
+
+Kind = Literal["beside", "long", "short"]
+"""beside: may run while something else does. long: takes its time. short: ends soon, and what follows may mean its
+result."""
+
+KindOf = Callable[[Request], Kind]
+"""Tells the kind of a request; called in the engine's threads only, for it may import the verbs."""
+
+
+@dataclass(slots=True)
+class Run:
+    """A request that one of the threads is busy with."""
+
+    request: Request
+    begun: float
+    progress: Progress | None = None
+    stop_asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +104,10 @@ class Opening:
 
 
 class EngineWorker:
-    """A queue of requests and the thread that works it off.
+    """A queue of requests and the threads that work it off.
 
-    open_session: called once, in the engine's thread. deliver: called in the engine's thread with every
-    event; must be safe to call from there. perf: seconds, monotonic."""
+    open_session: called once, in the first thread. deliver: called in both threads with every event; must be safe to
+    call from there. kind_of: which requests may run beside others; without it none does. perf: seconds, monotonic."""
 
     def __init__(
         self,
@@ -92,17 +115,18 @@ class EngineWorker:
         execute: Execute,
         deliver: Callable[[EngineEvent], None],
         *,
+        kind_of: KindOf | None = None,
         perf: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._open_session = open_session
         self._execute = execute
         self._deliver = deliver
+        self._kind_of = kind_of
         self._perf = perf
         self._queue: deque[Request] = deque()
         self._wake = threading.Condition()
-        self._running: Request | None = None
-        self._progress: Progress | None = None
-        self._stop_asked = False
+        self._main: Run | None = None
+        self._side: Run | None = None
         self._closing = False
         self._next_id = 1
         self._newest: dict[str, int] = {}
@@ -138,7 +162,7 @@ class EngineWorker:
             if slot:
                 self._newest[slot] = request.id
             self._queue.append(request)
-            self._wake.notify()
+            self._wake.notify_all()
         for waiting in replaced:
             self._deliver(Cancelled(waiting, superseded=True))
         return request
@@ -148,52 +172,86 @@ class EngineWorker:
         return bool(request.slot) and self._newest.get(request.slot, request.id) != request.id
 
     def cancel(self) -> Request | None:
-        """Ask the running request to stop at its next report; gives it, or None when nothing runs."""
+        """Ask what the operator has running, else whatever runs, to stop at its next report; gives it, or None when
+        nothing runs.
+        """
         with self._wake:
-            if self._running is not None:
-                self._stop_asked = True
-                if self._progress is not None:
-                    self._progress.cancel()
-            return self._running
+            runs = [run for run in (self._main, self._side) if run is not None]
+            runs.sort(key=lambda run: run.request.origin != "operator")
+            if not runs:
+                return None
+            runs[0].stop_asked = True
+            if runs[0].progress is not None:
+                runs[0].progress.cancel()
+            return runs[0].request
 
     @property
     def running(self) -> Request | None:
-        return self._running
+        """What the first thread is busy with, else the second."""
+        run = self._main or self._side
+        return None if run is None else run.request
+
+    @property
+    def by_operator(self) -> Request | None:
+        """What runs because the operator asked for it, the longer first."""
+        runs = [run.request for run in (self._main, self._side) if run is not None]
+        return next((request for request in runs if request.origin == "operator"), None)
 
     @property
     def waiting(self) -> int:
-        """Requests that wait behind the running one."""
-        return len(self._queue)
+        """How many of the operator's requests wait behind the running one; looks of the screen do not count."""
+        with self._wake:
+            return sum(request.origin == "operator" for request in self._queue)
+
+    def waits(self, request: Request) -> bool:
+        """Whether a request still stands in the queue."""
+        with self._wake:
+            return any(request.id == each.id for each in self._queue)
 
     def close(self, timeout: float = 30.0) -> bool:
-        """Stop what runs, drop what waits, close the session, end the thread; whether it ended in time
+        """Stop what runs, drop what waits, close the session, end the threads; whether they ended in time
         (seconds).
         """
         with self._wake:
             self._closing = True
             self._queue.clear()
-            if self._progress is not None:
-                self._progress.cancel()
-            self._wake.notify()
+            for run in (self._main, self._side):
+                if run is not None and run.progress is not None:
+                    run.progress.cancel()
+            self._wake.notify_all()
         if not self._thread.is_alive():
             return True
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
-    # --- in the engine's thread ---------------------------------------------------------------------------
+    # --- in the engine's threads --------------------------------------------------------------------------
 
     def _work(self) -> None:
         _give_way()
         session = self._open()
+        beside = threading.Thread(
+            target=self._work_beside, args=(session,), name="amgs-engine-beside", daemon=True
+        )
+        if session is not None and self._kind_of is not None:
+            beside.start()
         try:
-            while (request := self._take()) is not None:
+            while (run := self._take()) is not None:
                 if session is None:
-                    self._deliver(Cancelled(request, superseded=True))
+                    self._deliver(Cancelled(run.request, superseded=True))
                 else:
-                    self._carry_out(session, request)
+                    self._carry_out(session, run)
         finally:
+            if beside.ident is not None:
+                beside.join()
             if session is not None:
                 session.close()
+
+    def _work_beside(self, session: Any) -> None:
+        _give_way()
+        if self._kind_of is not None:
+            self._kind_of(Request(0, OPEN))  # what it imports, it imports here and not while the queue is held
+        while (run := self._take_beside()) is not None:
+            self._carry_out(session, run)
 
     def _open(self) -> Any:
         request = Request(0, OPEN, origin="screen")
@@ -208,26 +266,59 @@ class EngineWorker:
         self._deliver(Finished(request, Answer(OPEN, opening), self._perf() - begun))
         return session
 
-    def _take(self) -> Request | None:
+    def _take(self) -> Run | None:
         """The next request, waiting for one; None when the worker closes."""
         with self._wake:
-            self._running = self._progress = None
+            self._main = None
             while not self._queue and not self._closing:
                 self._wake.wait()
             if self._closing:
                 return None
-            self._running = self._queue.popleft()
-            self._stop_asked = False
-            return self._running
+            self._main = Run(self._queue.popleft(), self._perf())
+            self._wake.notify_all()
+            return self._main
 
-    def _carry_out(self, session: Any, request: Request) -> None:
+    def _take_beside(self) -> Run | None:
+        """The next request that may overtake what the first thread is busy with; None when the worker closes."""
+        with self._wake:
+            self._side = None
+            while not self._closing:
+                request = self._overtaking()
+                if request is not None:
+                    self._queue.remove(request)
+                    self._side = Run(request, self._perf())
+                    return self._side
+                self._wake.wait(BUSY_SECONDS if self._queue and self._main is not None else None)
+            return None
+
+    def _overtaking(self) -> Request | None:
+        """What waits behind something long and may run beside it.
+
+        The operator's own requests keep their order among themselves, but for the long ones: `why @1` means the
+        search before it, and not the consolidation before that.
+        """
+        main, kind_of = self._main, self._kind_of
+        if main is None or kind_of is None or not self._queue:
+            return None
+        kind = kind_of(main.request)
+        if kind != "long" and self._perf() - main.begun < BUSY_SECONDS:
+            return None
+        in_order = main.request.origin == "operator" and kind != "long"
+        for request in self._queue:
+            kind = kind_of(request)
+            if kind == "beside" and not (in_order and request.origin == "operator"):
+                return request
+            in_order = in_order or (request.origin == "operator" and kind != "long")
+        return None
+
+    def _carry_out(self, session: Any, run: Run) -> None:
         from amgs.model import Progress
 
-        begun = self._perf()
+        request, begun = run.request, self._perf()
         progress = Progress(self._reporter(request, begun))
         with self._wake:
-            self._progress = progress
-            if self._stop_asked:
+            run.progress = progress
+            if run.stop_asked or self._closing:
                 progress.cancel()
         self._deliver(Started(request))
         event: EngineEvent
@@ -239,7 +330,10 @@ class EngineWorker:
         except Exception as error:  # noqa: BLE001 - told to the operator; the thread must outlive it
             event = failure(request, error)
         with self._wake:
-            self._running = self._progress = None
+            if self._main is run:
+                self._main = None
+            else:
+                self._side = None
         self._deliver(event)
 
     def _reporter(self, request: Request, begun: float) -> Callable[[int, int, str], None]:
@@ -256,7 +350,7 @@ class EngineWorker:
                 phase, phase_begun, phase_done = doing, now, done
             elif now - last < REPORT_SECONDS and done < total:
                 return
-            elif done > phase_done:
+            elif done > phase_done and now - phase_begun >= ENOUGH_SECONDS:
                 remaining = (now - phase_begun) / (done - phase_done) * max(0, total - done)
             last = now
             self._deliver(Progressed(request, done, total, doing, now - begun, remaining))
@@ -309,9 +403,24 @@ def run_through_registry(session: Any, request: Request, progress: Progress) -> 
     call = registry.parse(request.line) if request.line else registry.call(request.verb, **request.arguments)
     if call is None:
         return Answer("")
-    looks = request.origin == "screen"
-    result = _look(session, call, progress) if looks else registry.run(session, call, progress)
+    with nullcontext() if call.verb.beside else session.working():
+        looks = request.origin == "screen"
+        result = _look(session, call, progress) if looks else registry.run(session, call, progress)
     return Answer(call.verb.name, result, call.line(), call.verb.pane, call.verb.writes)
+
+
+def kind_of(request: Request) -> Kind:
+    """The kind of a request by its verb; a line that names none is refused at once."""
+    from amgs_tui.verbs.line import LineError, split
+    from amgs_tui.verbs.registry import standard
+
+    try:
+        verb, _ = standard().find(split(request.line or request.verb))
+    except LineError:
+        verb = None
+    if verb is None or verb.beside:
+        return "beside"
+    return "long" if verb.long else "short"
 
 
 def _look(session: Any, call: Call, progress: Progress) -> Any:

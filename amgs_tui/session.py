@@ -1,15 +1,15 @@
 """Session: one memory, one focus engine, the clock, the seed, and what the operator is looking at.
 
 Everything heavy opens late: the store with the first verb that asks for it, the language model with the first
-frame that becomes a lifetime context. One engine thread uses a session at a time; frozen results are all that
-leaves it.
+frame that becomes a lifetime context. One thread works with a session, a second may read beside it; frozen results
+are all that leaves it.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -110,7 +110,8 @@ class Session:
         self.clock: Clock = CorpusClock() if options.now is None else FixedClock(options.now)
         self._store_path: Path | str | None = None
         self.selection: str | None = None
-        self.listed: tuple[str, ...] = ()
+        self._listed: tuple[str, ...] = ()
+        self._own = threading.local()
         self.last_search: SearchResult | None = None
         self.last_frame: Frame | None = None
         self.fed_back: FocusRuntime | None = None
@@ -125,6 +126,9 @@ class Session:
         self.creates = True
         self.accept_loss = False
         self._lock = threading.RLock()
+        self._model_lock = threading.RLock()
+        self._at_work = threading.RLock()
+        self._view: FocusView | None = None
         self._settings: WorkstationSettings | None = None
         self._memory: Memory | None = None
         self._model: BaseModel | None = None
@@ -252,8 +256,17 @@ class Session:
 
     @property
     def focus_view(self) -> FocusView | None:
-        """A snapshot of the focus engine, None while nothing is open. Loads nothing."""
-        return None if self._focus is None else self._focus.snapshot()
+        """A snapshot of the focus engine, None while nothing is open. Loads nothing. While another thread works with
+        it, the last one that was taken.
+        """
+        if self._focus is None:
+            return None
+        if self._at_work.acquire(blocking=False):
+            try:
+                self._view = self._focus.snapshot()
+            finally:
+                self._at_work.release()
+        return self._view
 
     @property
     def model_is_loaded(self) -> bool:
@@ -261,7 +274,7 @@ class Session:
 
     def load_model(self, progress: Progress | None = None) -> BaseModel:
         """The base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
-        with self._lock:
+        with self._model_lock:
             if self._model is None:
                 from amgs_tui.models import load_base_model
 
@@ -401,7 +414,7 @@ class Session:
         if path is not None and fresh is not None:
             fresh.replace(path)
             writer.moved(path)
-        self._focus, self._trace = runtime, writer
+        self._focus, self._trace, self._view = runtime, writer, runtime.snapshot()
         self._kept = folder.resolve() if folder is not None else None
         return runtime
 
@@ -441,7 +454,7 @@ class Session:
                 raise UsageError("No block is selected.", way_out="Name one, or `select` it first.")
             return self.memory.block(self.selection)
         if reference.startswith("@"):
-            return self._listed(reference)
+            return self._nth_listed(reference)
         if reference.endswith(".md") or "#" in reference or "/" in reference:
             found = self.memory.resolve_source(reference)
             if found:
@@ -463,18 +476,46 @@ class Session:
         """Carry out a look of the screen. It leaves no trace in what the operator did or listed last, unless later
         commands go on from what it made: another frame, search or draft. Then it belongs into a recording.
         """
-        listed, made = self.listed, (self.last_frame, self.last_search, self.draft)
-        try:
+        made = (self.last_frame, self.last_search, self.draft)
+        with self.looking():
             result = carry_out()
-        finally:
-            self.listed = listed
         now = (self.last_frame, self.last_search, self.draft)
-        if any(one is not other for one, other in zip(made, now, strict=True)):
+        given = (result, getattr(result, "frame", None))  # what changed otherwise, another thread did
+        changed = [each for before, each in zip(made, now, strict=True) if each is not before]
+        if any(each is one for each in changed for one in given):
             if self._looked is not None and self._looked.verb.name == call.verb.name:
                 self.history.pop()  # a look replaces the one before it
             self._looked = call.explicit(self)
             self.history.append(self._looked)
         return result
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """Ids of the last list of blocks."""
+        own: tuple[str, ...] | None = getattr(self._own, "listed", None)
+        return self._listed if own is None else own
+
+    @listed.setter
+    def listed(self, ids: tuple[str, ...]) -> None:
+        if getattr(self._own, "listed", None) is None:
+            self._listed = ids
+        else:
+            self._own.listed = ids
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """What is listed inside is forgotten afterwards: a look of the screen leaves what `@1` names alone."""
+        self._own.listed = self._listed
+        try:
+            yield
+        finally:
+            self._own.listed = None
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Held by what may move the working context; who only reads the memory does not wait for it."""
+        with self._at_work:
+            yield
 
     def enter_corpus(self) -> None:
         """Move to the year of the corpus, if it lives in its own; a run with --now stays where it is."""
@@ -497,7 +538,7 @@ class Session:
                 with suppress(AmgsError):  # a full disk must not keep anyone from leaving
                     memory.keep(_CLOCK, now.isoformat())
 
-    def _listed(self, reference: str) -> Block:
+    def _nth_listed(self, reference: str) -> Block:
         number = reference[1:]
         if not number.isdigit() or not 1 <= int(number) <= len(self.listed):
             raise UsageError(

@@ -131,6 +131,8 @@ class Stage(App[None], inherit_bindings=False):
         self._now = now
         self._had_place: tuple[str, ...] = ()
         self._last_focused = PANES[0]
+        self.moves = 0
+        """How often the operator has gone to another pane by themselves."""
 
     @abstractmethod
     def submit(
@@ -341,6 +343,8 @@ class Stage(App[None], inherit_bindings=False):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         if isinstance(event.widget, Pane):
+            if event.widget.NAME != self._last_focused:
+                self.moves += 1  # by a click: what goes through `go` has noted its pane already
             self._last_focused = event.widget.NAME
 
     def focus_last_pane(self) -> None:
@@ -350,7 +354,7 @@ class Stage(App[None], inherit_bindings=False):
 
     def go(self, name: str) -> None:
         """Give a pane the focus, and the large place where there is one."""
-        self.body.main = name
+        self.body.main = self._last_focused = name
         self.floor.query_one(TabLine).active = name
         self.floor.set_focus(self.pane(name))  # at once: the next key may already wait
         self.arrange()
@@ -393,14 +397,17 @@ class Stage(App[None], inherit_bindings=False):
         self.submit("layout set", arguments, slot="layout", origin="screen")
 
     def action_go(self, name: str) -> None:
+        self.moves += 1
         self.go(name)
         self.remember_layout()
 
     def on_tab_line_chosen(self, event: TabLine.Chosen) -> None:
+        self.moves += 1
         self.go(event.pane)
 
     def action_walk(self, by: int) -> None:
         """Focus the next pane on the screen; where only one fits, bring the next one."""
+        self.moves += 1
         shown = self.body.shown
         if len(shown) > 1:
             place = shown.index(self._last_focused) if self._last_focused in shown else 0

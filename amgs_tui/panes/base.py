@@ -123,6 +123,12 @@ class Pane(Widget, can_focus=True):
         """Whether the pane has nothing to show, so that another one may have its place."""
         return False
 
+    @property
+    def waits(self) -> str:
+        """What stands in a pane that has nothing to show yet: behind what it waits."""
+        behind = self.workstation.waits_for
+        return f"Waiting for {behind} …" if behind else "Reading the memory …"
+
     # --- for the app --------------------------------------------------------------------------------------
 
     @property

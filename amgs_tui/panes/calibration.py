@@ -179,7 +179,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
 
     def draw(self, canvas: Canvas) -> Text:
         if self.table is None:
-            return notice(canvas, "Calibration", (), "Waiting for the memory …")
+            return notice(canvas, "Calibration", (), self.waits)
         if self.plan is not None:
             from amgs_tui.pictures import recalibration
 

@@ -161,7 +161,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
 
     def draw(self, canvas: Canvas) -> Text:
         if self.curve is None and self.forecast is None:
-            return notice(canvas, "Decay", (), "Waiting for the memory …")
+            return notice(canvas, "Decay", (), self.waits)
         if self.curve is None and self.curves is not None and not self.curves.curves:
             keys = ("1  the inbox: c consolidates what waits", "/  find a block to see its curve")
             return notice(canvas, "Nothing fades yet", keys, "Blocks fade once they are consolidated.")

@@ -110,7 +110,7 @@ w finds the strongest path to any other block."""
     def draw(self, canvas: Canvas) -> Text:
         selected = self.workstation.selected
         if self.found is None and self.stats is None:
-            return notice(canvas, "The graph", (), "Waiting for the memory …")
+            return notice(canvas, "The graph", (), self.waits)
         from amgs_tui.pictures import graph
 
         if selected is None or self.found is None:

@@ -110,7 +110,7 @@ that build on it have to be undone first."""
 
     def draw(self, canvas: Canvas) -> Text:
         if self.overview is None:
-            return notice(canvas, "Overview", (), "Waiting for the memory …")
+            return notice(canvas, "Overview", (), self.waits)
         from amgs_tui.pictures import overview
 
         return overview.overview(

@@ -41,6 +41,13 @@ _INJECTED = ("session", "progress")
 LIKE, NEARLY = 0.72, 0.1
 """How alike two words must be for one to be suggested for the other, and how much less so than the best one."""
 
+_OF_THE_MODEL = frozenset({"focus", "show", "snapshot", "expect"})
+"""First words of commands that read the working context, which one thread alone may do."""
+_IN_TURN = frozenset({"consolidate edit", "bookmark", "layout set", "layout save"})
+"""Commands that change what a later one goes on from, or write a line of their own."""
+_SHORT_WRITES = frozenset({"frame assemble"})
+"""Commands that log a line or two of what they did; they may do so between the transactions of a long one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Takes:
@@ -105,6 +112,16 @@ class Verb:
     def identifier(self) -> str:
         """The name as an action id: `frame_assemble`."""
         return "_".join(self.words)
+
+    @property
+    def beside(self) -> bool:
+        """Whether it may run in another thread while something long works: it soon ends, only reads the memory, and
+        leaves the working context and its model alone.
+        """
+        reads = not self.writes or self.name in _SHORT_WRITES
+        return (
+            reads and not self.long and self.words[0] not in _OF_THE_MODEL and self.name not in _IN_TURN
+        )
 
     @property
     def help(self) -> str:

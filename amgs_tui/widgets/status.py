@@ -27,12 +27,15 @@ class Doing:
     stoppable: bool = True
 
 
+Kind = Literal["note", "good", "warn", "bad"]
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """What was done last."""
 
     text: str
-    kind: Literal["note", "good", "warn", "bad"] = "note"
+    kind: Kind = "note"
 
 
 def seconds(value: float) -> str:
@@ -75,7 +78,7 @@ def doing_line(state: Doing, width: int, spinner: str) -> Content:
 
 
 class StatusLine(Widget):
-    """Draws a Doing while something runs, else what was said last."""
+    """Draws a Doing while something runs, else what was said last. over: what was said stands before the Doing."""
 
     DEFAULT_CSS = """
     StatusLine { height: 1; background: $surface; color: $foreground; }
@@ -83,10 +86,11 @@ class StatusLine(Widget):
 
     doing: reactive[Doing | None] = reactive(None)
     said: reactive[Said] = reactive(Said(""))
+    over: reactive[bool] = reactive(False)
     frame: reactive[int] = reactive(0)
 
     def render(self) -> Content:
-        if self.doing is not None:
+        if self.doing is not None and not (self.over and self.said.text):
             return doing_line(self.doing, self.size.width, "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"[self.frame % 10])
         style = {"note": "$muted", "good": "$good", "warn": "$warn", "bad": "$bad"}[self.said.kind]
         return Content.assemble((f" {printable_line(self.said.text)}", style)).truncate(

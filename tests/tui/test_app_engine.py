@@ -10,21 +10,23 @@ import pytest
 
 from amgs.errors import InputError, StoreError, StoreLockedError
 from amgs.model import Progress
-from amgs_tui.engine_worker import OPEN, EngineWorker, failure
+from amgs_tui.engine_worker import OPEN, EngineWorker, Kind, KindOf, failure, kind_of
 from amgs_tui.messages import Answer, Cancelled, EngineEvent, Failed, Finished, Progressed, Request, Started
 
 
 class Bench:
     """A worker on an engine that does what the test says; events are read from a queue."""
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error: Exception | None = None, kind_of: KindOf | None = None) -> None:
         self.events: queue.Queue[EngineEvent] = queue.Queue()
         self.gate = threading.Event()
         self.closed = threading.Event()
         self.done: list[str] = []
         self.seconds = 0.0
         self._error = error
-        self.worker = EngineWorker(self._open, self._execute, self.events.put, perf=self._perf)
+        self.worker = EngineWorker(
+            self._open, self._execute, self.events.put, kind_of=kind_of, perf=self._perf
+        )
 
     def _open(self) -> Bench:
         if self._error is not None:
@@ -116,12 +118,12 @@ def test_cancelling_stops_the_running_request_at_its_next_report_and_the_next_on
     assert bench.done == ["7"]
 
 
-def test_progress_tells_what_is_left_from_the_pace_so_far(bench: Bench) -> None:
+def test_progress_tells_what_is_left_once_the_pace_is_known(bench: Bench) -> None:
     bench.worker.submit("count")
     seen = [bench.until(Progressed, "count") for _ in range(4)]
     assert [(event.done, event.remaining) for event in seen if isinstance(event, Progressed)] == [
         (1, None),
-        (2, 2.0),
+        (2, None),  # one step in one second is no pace
         (3, 1.0),
         (4, 0.0),
     ]
@@ -169,3 +171,69 @@ def test_closing_stops_what_runs_and_closes_the_session(bench: Bench) -> None:
     bench.until(Progressed, "wait")
     assert bench.worker.close(timeout=10)
     assert bench.closed.is_set() and not bench.done
+
+
+# --- two at a time ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def double() -> Any:
+    """A worker whose `wait` is long, whose `look` may run beside it, and whose other verbs are short."""
+    kinds: dict[str, Kind] = {"wait": "long", "look": "beside"}
+    made = Bench(kind_of=lambda request: kinds.get(request.verb, "short"))
+    made.worker.start()
+    made.until(Finished, OPEN)
+    yield made
+    made.gate.set()
+    assert made.worker.close(timeout=10)
+    assert made.closed.is_set()
+
+
+def test_what_only_reads_runs_beside_something_long_and_what_writes_waits(double: Bench) -> None:
+    double.worker.submit("wait")
+    double.until(Started, "wait")
+    writes = double.worker.submit("do", {"n": 1})
+    double.worker.submit("look", {"n": 2}, origin="screen")
+    double.until(Finished, "look")
+    assert double.done == ["2"] and writes is not None and double.worker.waits(writes)
+    assert double.worker.running is not None and double.worker.running.verb == "wait"
+    double.gate.set()
+    double.until(Finished, "do")
+    assert double.done == ["2", "wait", "1"]
+
+
+def test_the_operators_own_requests_keep_their_order_but_for_the_long_ones(double: Bench) -> None:
+    double.worker.submit("wait")
+    double.until(Started, "wait")
+    double.worker.submit("look", {"n": 1})
+    double.until(Finished, "look")
+    double.worker.submit("do", {"n": 2})
+    double.worker.submit("look", {"n": 3})  # may mean what `do` gives
+    double.worker.submit("look", {"n": 4}, origin="screen")
+    double.until(Finished, "look")
+    assert double.done == ["1", "4"]
+    double.gate.set()
+    double.until(Finished, "look")
+    assert double.done == ["1", "4", "wait", "2", "3"]
+
+
+def test_escape_stops_what_the_operator_has_running_and_not_the_look_beside_it(double: Bench) -> None:
+    double.worker.submit("wait")
+    double.until(Progressed, "wait")
+    stopped = double.worker.cancel()
+    assert stopped is not None and stopped.verb == "wait"
+    assert double.until(Cancelled, "wait")
+
+
+def test_every_command_has_a_kind_and_none_that_touches_the_model_runs_beside_another() -> None:
+    from amgs_tui.verbs.registry import standard
+
+    kinds = {verb.name: kind_of(Request(1, verb.name)) for verb in standard()}
+    beside = {name for name, kind in kinds.items() if kind == "beside"}
+    assert {"search", "why", "status", "block show", "graph neighbours", "decay forecast"} <= beside
+    assert {"inbox list", "calibration table", "frame assemble", "operations", "select"} <= beside
+    assert not any(name.startswith(("focus", "bench", "montecarlo")) for name in beside)
+    assert {"undo", "consolidate edit", "prune", "feedback", "show", "bookmark"}.isdisjoint(beside)
+    assert kinds["consolidate"] == kinds["focus step"] == "long" and kinds["undo"] == "short"
+    assert kind_of(Request(1, "", line="serch dome")) == "beside"
+    assert kind_of(Request(1, "", line="search 'dome")) == "beside"

@@ -1,0 +1,153 @@
+"""While a consolidation runs or the model decodes, the operator goes where they like, reads, asks and searches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amgs.text.embedding import HashingEmbedder
+from amgs_tui import desk
+from amgs_tui.panes.focus import FocusPane
+from amgs_tui.session import Session
+from tests.tui.test_app_tiny import on_session, options
+
+NOTES = {
+    "dome.md": "# Dome motor log\nThe encoder slipped twice before midnight. The motor was reset by hand.\n",
+    "night.md": "# Night of 14 May\nThe dome stood still from two until dawn. Linked to [[dome]].\n",
+    "bread.md": "# Bread\nMy grandmother baked rye bread every Sunday morning.\n",
+    "valve.md": "# Boiler\nThe boiler valve part number is QX-7741-B.\n",
+}
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name, text in NOTES.items():
+        (folder / name).write_text(f"---\ndate: 2026-02-20\n---\n{text}")
+    return folder
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Open; once cleared, whatever embeds several texts waits before it until it is set again."""
+    opened = threading.Event()
+    opened.set()
+    embed = HashingEmbedder.embed
+
+    def gated(self: HashingEmbedder, texts: Any, progress: Any = None) -> Any:
+        if len(texts) > 1:
+            assert opened.wait(20)
+        return embed(self, texts, progress)
+
+    monkeypatch.setattr(HashingEmbedder, "embed", gated)
+    yield opened
+    opened.set()
+
+
+async def test_a_result_does_not_take_the_pane_that_the_operator_went_to(
+    tmp_path: Path, notes: Path, gate: threading.Event
+) -> None:
+    given = options(tmp_path / "s.duckdb", notes)
+    async with on_session(lambda: Session(given), (80, 24)) as driven:
+        gate.clear()
+        await driven.pilot.press("c")
+        await driven.until(lambda: driven.app.engine.by_operator is not None)
+        await driven.pilot.press("5")
+        await driven.until(lambda: not driven.app.pane("calibration").stale)
+        gate.set()
+        await driven.settle()
+        assert driven.app.body.main == "calibration"
+        assert "Consolidated 4" in driven.text and "1 shows it" in driven.text
+        await driven.press("1")
+        assert "The inbox is empty" in driven.text
+
+
+async def test_a_result_still_comes_to_the_front_for_who_has_stayed(tmp_path: Path, notes: Path) -> None:
+    given = options(tmp_path / "s.duckdb", notes)
+    async with on_session(lambda: Session(given), (80, 24)) as driven:
+        await driven.press("c")
+        await driven.press("5")
+        await driven.press("colon")
+        await driven.type("frame assemble SESSION --query dome", "enter")
+        assert driven.app.body.main == "frame"
+        await driven.press("o")
+        assert driven.app.body.main == "focus"
+
+
+async def test_a_search_and_a_question_are_answered_while_a_consolidation_runs(
+    tmp_path: Path, notes: Path, gate: threading.Event
+) -> None:
+    given = options(tmp_path / "s.duckdb", notes)
+    async with on_session(lambda: Session(given), (120, 40)) as driven:
+        await driven.press("colon")
+        await driven.type("consolidate --limit 2", "enter")
+        gate.clear()
+        await driven.pilot.press("c")
+        await driven.until(lambda: driven.app.engine.by_operator is not None)
+        await driven.pilot.press("colon")
+        await driven.pilot.press(*"search", "space", *"dome", "enter")
+        await driven.until(lambda: driven.app.body.main == "frame")
+        assert "dome" in driven.text.lower() and driven.app.engine.by_operator is not None
+        await driven.pilot.press("7")
+        await driven.until(lambda: not driven.app.pane("overview").stale)
+        assert "Waiting" not in driven.text
+        await driven.pilot.press("colon")
+        await driven.pilot.press(*"undo", "enter")
+        await driven.until(lambda: "undo waits for consolidate" in driven.text or ticked(driven))
+        gate.set()
+        await driven.settle()
+        assert "4 raw" not in driven.text
+
+
+def ticked(driven: Any) -> bool:
+    """The desk's clock says it; a test does not wait for it."""
+    driven.app._tick()
+    return False
+
+
+async def test_while_the_model_plays_the_operator_stays_where_they_went(tmp_path: Path, notes: Path) -> None:
+    given = options(tmp_path / "s.duckdb", notes)
+    async with on_session(lambda: Session(given), (80, 24)) as driven:
+        await driven.press("c")
+        await driven.press("2", "e")
+        await driven.type("why did the dome stall?", "enter")
+        await driven.press("o")
+        focus = driven.app.pane("focus")
+        assert isinstance(focus, FocusPane) and focus.view is not None
+        await driven.pilot.press("space")
+        await driven.until(lambda: focus.view is not None and focus.view.step >= 1)
+        await driven.pilot.press("3")
+        before = focus.view.step
+        await driven.until(lambda: focus.view is not None and focus.view.step >= before + 3)
+        assert driven.app.body.main == "graph" and focus.playing
+        await driven.pilot.press("escape")
+        await driven.settle()
+        assert driven.app.body.main == "graph" and not focus.playing
+
+
+async def test_an_error_is_said_once_and_gives_way_to_the_next_action(tmp_path: Path, notes: Path) -> None:
+    given = options(tmp_path / "s.duckdb", notes)
+    async with on_session(lambda: Session(given), (120, 40)) as driven:
+        await driven.press("colon")
+        await driven.type("block show 0000", "enter")
+        assert driven.text.count("No block's id begins with") == 1
+        assert not driven.app._notifications
+        await driven.press("colon")
+        await driven.type("status", "enter")
+        assert "No block's id begins with" not in driven.text
+
+
+async def test_what_was_said_fades(tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = options(tmp_path / "s.duckdb", notes)
+    async with on_session(lambda: Session(given), (120, 40)) as driven:
+        await driven.press("c")
+        assert "Consolidated 4" in driven.text
+        monkeypatch.setattr(desk, "FADES_SECONDS", 0.0)
+        driven.app._tick()
+        await driven.pilot.pause()
+        assert "Consolidated 4" not in driven.text

@@ -1,8 +1,13 @@
-"""What is derived from the store and kept true to it: keyword index, vectors, graph."""
+"""What is derived from the store and kept true to it: keyword index, vectors, graph.
+
+Readers take the latest committed state under a lock, for the moment that catching up takes, and then read it without:
+what they hold is not changed any more. A thread that writes holds that lock no longer than they do.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,8 +19,8 @@ from amgs.clock import Clock
 from amgs.errors import ModelError, StoreCorruptError, StoreError
 from amgs.graph import kept as kept_graph
 from amgs.graph.live import LiveGraph
+from amgs.graph.view import GraphView
 from amgs.index.keyword import KeywordIndex
-from amgs.index.neighbours import Near
 from amgs.index.roll import Roll
 from amgs.index.shelf import Generation, Shelf, Stamp, save_arrays
 from amgs.index.traits import Traits
@@ -26,6 +31,7 @@ from amgs.retrieval import terrain
 from amgs.retrieval.ports import Sources
 from amgs.retrieval.terrain import Terrain, lay_out
 from amgs.settings import Settings
+from amgs.state import State
 from amgs.store import block_columns
 from amgs.store import blocks as stored_blocks
 from amgs.store import edges as stored_edges
@@ -44,7 +50,7 @@ _WORTH_KEEPING = 2000
 
 
 class Derived:
-    """The indexes and the graph of one open store. `sources()` gives them caught up; `close` seals them."""
+    """The indexes and the graph of one open store, caught up for whoever reads; `close` seals them."""
 
     def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings) -> None:
         self._store = store
@@ -63,92 +69,104 @@ class Derived:
                 ("blocks", terrain.FORMAT),
             )
         }
+        self._lock = threading.RLock()
+        self._here = threading.local()
+        self._state: State | None = None
+        self._words: KeywordIndex | None = None
+        self._words_at = -1
         self._vectors: VectorIndex | None = None
         self._vectors_at = -1
-        self._counter = self._true_at = -1
-        self._reader = Reader(store, lambda: self._caught_up_roll())
-        self._graph = LiveGraph(
-            self._load_graph,
-            lambda: self._counter,
-            clock,
-            settings.graph,
-            kept=self._kept_graph,
-            walks=lambda since: stored_edges.walked(store, since),
-        )
-        self._terrain: Terrain | None = None
-        self._terrain_at = -1
-        self._roll: Roll | None = None
+        self._graph = self._first_graph()
+        self._seen_graph: LiveGraph | None = None
+        self._ground: tuple[Terrain | None, int] = (None, -1)
+        self._roll: tuple[Roll | None, int] = (None, -1)
         # The same query is embedded for the search, for the frame and for each of its children.
         self._embed = lru_cache(maxsize=64)(self._embed_one)
 
-    def sources(self) -> Sources:
-        """Everything retrieval reads, true to the store as it is now.
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[State]:
+        """The latest committed state; whatever this thread reads of the store inside is of the same one."""
+        here: State | None = getattr(self._here, "state", None)
+        if here is not None:
+            yield here
+            return
+        with contextlib.ExitStack() as held:
+            with self._lock:
+                held.enter_context(self._store.snapshot())
+                self._here.state = self._latest()
+            try:
+                yield self._here.state
+            finally:
+                self._here.state = None
+
+    @contextlib.contextmanager
+    def searching(self) -> Iterator[Sources]:
+        """The same with everything that retrieval reads.
 
         Raises StoreError when the store's embeddings come from another embedder than the one at hand.
         """
-        self._look()
-        if self._true_at != self._counter:
-            check_space(self._store, self._embedder)
-            self._catch_up_keyword()
-            self._true_at = self._counter
-        return Sources(
-            blocks=self._reader,
-            keyword=self._keyword,
-            vectors=self._caught_up_vectors(),
-            graph=self._graph,
-            embed=self._embed,
-            clock=self._clock,
-            terrain=self._terrain_now,
-        )
+        here: Sources | None = getattr(self._here, "sources", None)
+        if here is not None:
+            yield here
+            return
+        with contextlib.ExitStack() as held:
+            with self._lock:
+                # The lock first and the snapshot then: whoever comes later never reads an earlier state.
+                held.enter_context(self.reading())
+                self._here.sources = self._sources(self._here.state)
+            try:
+                yield self._here.sources
+            finally:
+                self._here.sources = None
 
-    @property
-    def graph(self) -> LiveGraph:
-        self._look()
-        return self._graph
-
-    def neighbours(self, queries: Vector, limit: int, floor: float, allowed: NDArray[np.int64]) -> Near:
-        """The best `limit` of the allowed numbers (ascending) for each of many unit vectors (m, d)."""
-        self._look()
-        return self._caught_up_vectors().nearest(queries, limit, floor=floor, allowed=allowed)
+    def vectors(self) -> VectorIndex:
+        """The vectors as they are now; they are not changed any more."""
+        with self._lock, self.reading() as state:
+            return self._caught_up_vectors(state.structure)
 
     def forget(self) -> None:
         """Drop what follows revisions: the store was filled from elsewhere."""
-        for shelf in self._shelves.values():
-            shelf.forget()
-        self._vectors, self._vectors_at = None, -1
-        self._terrain, self._terrain_at = None, -1
-        self._roll = None
-        self._graph.forget()
+        with self._lock:
+            for shelf in self._shelves.values():
+                shelf.forget()
+            self._state = None
+            self._words, self._words_at = None, -1
+            self._vectors, self._vectors_at = None, -1
+            self._ground, self._roll = (None, -1), (None, -1)
+            self._graph = self._first_graph()
 
     def close(self) -> None:
         """Catch up once more, seal the keyword index, and keep what was derived, so that the next open finds it
         true.
         """
-        if not self._store.read_only:
-            self._catch_up_keyword()
-            # On a full disk nothing is kept, and the next open derives it anew; usearch says RuntimeError then.
-            with contextlib.suppress(OSError, RuntimeError):
-                self._keep()
-        self._keyword.close()
+        with self._lock:
+            if not self._store.read_only:
+                with self._store.snapshot():
+                    self._catch_up_keyword()
+                    # On a full disk nothing is kept, and the next open derives it anew; usearch says RuntimeError
+                    # then.
+                    with contextlib.suppress(OSError, RuntimeError):
+                        self._keep()
+            self._keyword.close()
 
     def faults(self) -> list[Fault]:
         """Where an index does not hold what the store holds, after catching up."""
         found = []
-        self._look()
-        self._catch_up_keyword()
-        self._keyword.recheck()
-        wanted = block_columns.numbers(self._store, _SEARCHABLE)
-        if not np.array_equal(self._keyword.numbers, wanted):
-            off = np.setxor1d(self._keyword.numbers, wanted).size
-            found.append(Fault("keyword index", f"{off} blocks differ from the store", repairable=True))
-        space = stored_meta.embedding_space(self._store)
-        if space is None or space == (self._embedder.name, self._embedder.dimension):
-            found += self._vector_faults()
+        with self._lock, self._store.snapshot():
+            self._catch_up_keyword()
+            self._keyword.recheck()
+            wanted = block_columns.numbers(self._store, _SEARCHABLE)
+            if not np.array_equal(self._keyword.numbers, wanted):
+                off = np.setxor1d(self._keyword.numbers, wanted).size
+                found.append(Fault("keyword index", f"{off} blocks differ from the store", repairable=True))
+            space = stored_meta.embedding_space(self._store)
+            if space is None or space == (self._embedder.name, self._embedder.dimension):
+                found += self._vector_faults()
         return found
 
     def _vector_faults(self) -> list[Fault]:
         try:
-            held = self._caught_up_vectors().numbers
+            held = self._caught_up_vectors(self._store.structure_counter).numbers
         except (ModelError, StoreCorruptError) as error:
             return [Fault("vector index", error.message)]
         off = np.setxor1d(held, block_columns.embedded(self._store)).size
@@ -167,10 +185,49 @@ class Derived:
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _look(self) -> None:
-        """Note the store's counters, once a request, and forget what was remembered of another state."""
-        changes, self._counter = self._store.counters
-        self._reader.follow(changes, self._counter)
+    def _first_graph(self) -> LiveGraph:
+        return LiveGraph(
+            self._load_graph,
+            lambda: -1,
+            self._clock,
+            self._settings.graph,
+            kept=self._kept_graph,
+            walks=lambda since: stored_edges.walked(self._store, since),
+        )
+
+    def _latest(self) -> State:
+        """The state of this thread's snapshot, which was taken under the lock and is therefore the latest."""
+        changes, structure = self._store.counters
+        before = self._state
+        if before is None or structure != before.structure:
+            if self._graph.version >= 0:
+                self._seen_graph = self._graph
+            self._graph = self._graph.successor(structure)
+        elif changes == before.changes:
+            if self._graph.version >= 0:
+                self._seen_graph = None
+            return before
+        same = before.blocks if before is not None and structure == before.structure else None
+        reader = Reader(self._store, lambda: self._caught_up_roll(structure), same)
+        self._state = State(changes, structure, reader, self._graph, self._lay_out)
+        return self._state
+
+    def _sources(self, state: State) -> Sources:
+        if state is not self._state:
+            raise RuntimeError("a search inside a reading is begun before it")
+        if self._words is None or self._words_at != state.structure:
+            check_space(self._store, self._embedder)
+            self._catch_up_keyword()
+            self._words, self._words_at = self._keyword.view(), state.structure
+        return Sources(
+            blocks=state.blocks,
+            keyword=self._words,
+            vectors=self._caught_up_vectors(state.structure),
+            graph=state.graph,
+            embed=self._embed,
+            clock=self._clock,
+            terrain=state.terrain,
+        )
 
     def _catch_up_keyword(self) -> None:
         stamp = Stamp(stored_meta.store_id(self._store), self._store.structure_counter)
@@ -181,16 +238,17 @@ class Derived:
         for start in range(0, len(numbers), _BATCH):
             yield from stored_blocks.texts(self._store, numbers[start : start + _BATCH])
 
-    def _caught_up_vectors(self) -> VectorIndex:
-        counter = self._counter
-        index = self._vectors
+    def _caught_up_vectors(self, structure: int) -> VectorIndex:
+        index, at = self._vectors, self._vectors_at
         if index is None:
-            index, self._vectors_at = self._opened_vectors()
-        if counter != self._vectors_at:
+            index, at = self._opened_vectors()
+        elif at != structure:
+            index = index.copy()
+        if at != structure:
             index.remove(np.setdiff1d(index.numbers, block_columns.embedded(self._store)))
-            for changed in block_columns.embedding_batches(self._store, since=self._vectors_at):
+            for changed in block_columns.embedding_batches(self._store, since=at):
                 index.add(changed.numbers, changed.matrix)
-        self._vectors, self._vectors_at = index, counter
+        self._vectors, self._vectors_at = index, structure
         return index
 
     def _opened_vectors(self) -> tuple[VectorIndex, int]:
@@ -201,30 +259,34 @@ class Derived:
             return VectorIndex(space[1], Base.read(kept)), kept.stamp.revision
         return VectorIndex(space[1] if space is not None else self._embedder.dimension), -1
 
-    def _terrain_now(self) -> Terrain:
-        """The order and the episodes of all blocks, laid out once for a state of the store."""
-        counter = self._counter
-        if self._terrain is None:
-            kept = self._kept("blocks")
-            if kept is not None:
-                self._terrain, self._terrain_at = terrain.read(kept), kept.stamp.revision
-        if self._terrain is None or counter != self._terrain_at:
-            traits = Traits.none() if self._terrain is None else self._terrain.traits
-            gone = np.setdiff1d(traits.numbers, block_columns.numbers(self._store, _EVERY))
-            fresh = block_columns.traits(self._store, since=self._terrain_at)
-            self._terrain = lay_out(traits.without(gone).merged(fresh), self._graph.view())
-            self._terrain_at = counter
-        return self._terrain
+    def _lay_out(self, structure: int, view: GraphView) -> Terrain:
+        """The order and the episodes of all blocks of a structure, from the last that was laid out."""
+        known, at = self._ground
+        kept = self._kept("blocks") if known is None else None
+        if kept is not None:
+            known, at = terrain.read(kept), kept.stamp.revision
+        if known is not None and at == structure:
+            return known
+        if at > structure:  # a later reader was faster
+            known, at = None, -1
+        traits = Traits.none() if known is None else known.traits
+        gone = np.setdiff1d(traits.numbers, block_columns.numbers(self._store, _EVERY))
+        fresh = block_columns.traits(self._store, since=at)
+        made = lay_out(traits.without(gone).merged(fresh), view)
+        if structure > self._ground[1]:
+            self._ground = made, structure
+        return made
 
-    def _caught_up_roll(self) -> Roll:
-        if self._roll is None:
+    def _caught_up_roll(self, structure: int) -> Roll:
+        """The ids of all blocks; one of a later state serves an earlier one as well, for it only grows."""
+        roll, at = self._roll
+        if roll is None:
             kept = self._kept("blocks")
-            self._roll = Roll.none() if kept is None else Roll(kept.array("roll"), kept.array("ids"))
-            self._roll_at = -1
-        if self._roll_at != self._counter:
-            self._roll = self._roll.with_(*block_columns.ids_after(self._store, self._roll.last))
-            self._roll_at = self._counter
-        return self._roll
+            roll = Roll.none() if kept is None else Roll(kept.array("roll"), kept.array("ids"))
+        if at < structure:
+            roll = roll.with_(*block_columns.ids_after(self._store, roll.last))
+            self._roll = roll, structure
+        return roll
 
     # --- what lies beside the store ---------------------------------------------------------------------
 
@@ -239,21 +301,20 @@ class Derived:
 
     def _keep(self) -> None:
         """Write what this session derived and the shelves do not hold, where it would take long to derive again."""
-        self._look()
         store = stored_meta.store_id(self._store)
-        settled = self._graph.settled() if self._worth("graph", self._graph.version) else None
+        graph = self._graph if self._graph.version >= 0 else self._seen_graph or self._graph
+        settled = graph.settled() if self._worth("graph", graph.version) else None
         if settled is not None and settled[0].nodes.size >= _WORTH_KEEPING:
             view, standing = settled
             said = kept_graph.said(view, standing.edges)
-            with self._shelves["graph"].writing(Stamp(store, self._graph.version), said) as folder:
+            with self._shelves["graph"].writing(Stamp(store, graph.version), said) as folder:
                 kept_graph.write(folder, view, standing.numbers, standing.scores)
-        ground = self._terrain
+        ground, at = self._ground
         long = ground is not None and ground.traits.numbers.size >= _WORTH_KEEPING
-        if ground is not None and long and self._worth("blocks", self._terrain_at):
-            stamp = Stamp(store, self._terrain_at)
-            with self._shelves["blocks"].writing(stamp, terrain.said(ground)) as folder:
+        if ground is not None and long and self._worth("blocks", at):
+            with self._shelves["blocks"].writing(Stamp(store, at), terrain.said(ground)) as folder:
                 terrain.write(folder, ground)
-                roll = self._caught_up_roll()
+                roll = self._caught_up_roll(self._store.structure_counter)
                 save_arrays(folder, {"roll": roll.numbers, "ids": roll.ids})
         vectors = self._vectors
         # A short tail is caught up faster than a long base is written.

@@ -4,7 +4,6 @@ itself.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -79,8 +78,9 @@ def _embedder_of(store: Store) -> Embedder:
 class Memory:
     """One open memory. Make it with `Memory.open`; close it, or use it as a context manager.
 
-    One thread writes at a time; every method may be called from any one thread, and long ones take a Progress
-    by which they are watched and stopped.
+    Every method may be called from any thread. One thread writes at a time; others read meanwhile, each call one
+    committed state, and wait for the writer only while indexes catch up. Long methods take a Progress by which they
+    are watched and stopped.
     """
 
     def __init__(
@@ -99,8 +99,7 @@ class Memory:
         derived = Derived(store, embedder, clock, settings)
         # A block that stands in the pool of one frame stands in that of the next.
         counted = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
-        lock = threading.RLock()
-        self._opened = Room(store, derived, clock, settings, embedder, counted, recogniser, lock)
+        self._opened = Room(store, derived, clock, settings, embedder, counted, recogniser)
         if not store.read_only:
             shipping.renew(store, shipped.DEFAULTS, clock.now())
 
@@ -143,13 +142,12 @@ class Memory:
 
     def close(self) -> None:
         """Seal the indexes and close the store."""
-        with self._opened.lock:
-            if self._store.closed:
-                return
-            try:
-                self._opened.derived.close()
-            finally:
-                self._store.close()
+        if self._store.closed:
+            return
+        try:
+            self._opened.derived.close()
+        finally:
+            self._store.close()
 
     def __enter__(self) -> Memory:
         return self

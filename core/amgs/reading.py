@@ -33,55 +33,49 @@ class Facts:
 
 
 class Reader:
-    """Remembers the numbers that pass a filter and the scoring columns of all blocks as long as the structure
-    stands, the blocks read as long as nothing changes.
+    """Reads one state of the store and remembers the numbers that pass a filter, the scoring columns of all blocks,
+    and the blocks read. What it remembers is only ever put in place whole, so that several threads may read.
+
+    before: the reader of an earlier state with the same structure: what it knows still holds, but for the clocks.
     """
 
-    def __init__(self, store: Store, roll: Callable[[], Roll]) -> None:
+    def __init__(self, store: Store, roll: Callable[[], Roll], before: Reader | None = None) -> None:
         self._store = store
         self._roll = roll
-        self._changes = self._structure = -1
-        self._passing: dict[BlockFilter, NDArray[np.int64]] = {}
+        self._passing: dict[BlockFilter, NDArray[np.int64]] = {} if before is None else dict(before._passing)
+        self._earlier: Scoring | None = None if before is None else before._scoring or before._earlier
         self._scoring: Scoring | None = None
-        self._clocks_are_true = False
         self._blocks: dict[int, Numbered] = {}
-
-    def follow(self, changes: int, structure: int) -> None:
-        """Forget what is no longer true of a store with these counters."""
-        if structure != self._structure:
-            self._structure, self._scoring = structure, None
-            self._passing.clear()
-        if changes != self._changes:
-            self._changes, self._clocks_are_true = changes, False
-            self._blocks.clear()
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
         if limit is not None or wanted.reinforced_since is not None:
             return block_columns.numbers(self._store, wanted, limit=limit)
         # All else that a filter asks for stands still as long as the structure does.
-        if wanted not in self._passing:
+        found = self._passing.get(wanted)
+        if found is None:
+            found = block_columns.numbers(self._store, wanted)
             if len(self._passing) >= _FILTERS_KEPT:
-                self._passing.clear()
-            self._passing[wanted] = block_columns.numbers(self._store, wanted)
-        return self._passing[wanted]
+                self._passing = {}
+            self._passing[wanted] = found
+        return found
 
     def stored(self, numbers: Sequence[int]) -> Sequence[Numbered]:
-        missing = [n for n in numbers if n not in self._blocks]
+        known = self._blocks
+        found = {n: known[n] for n in numbers if n in known}
+        missing = [n for n in numbers if n not in found]
         if missing:
-            if len(self._blocks) + len(missing) > _BLOCKS_KEPT:
-                self._blocks.clear()
-                missing = list(numbers)
-            self._blocks.update((one.number, one) for one in stored_blocks.by_number(self._store, missing))
-        return [self._blocks[n] for n in sorted(numbers) if n in self._blocks]
+            read = {one.number: one for one in stored_blocks.by_number(self._store, missing)}
+            found |= read
+            if len(known) + len(read) > _BLOCKS_KEPT:
+                self._blocks = read
+            else:
+                known.update(read)
+        return [found[n] for n in sorted(numbers) if n in found]
 
     def facts(self, numbers: Sequence[int]) -> Facts:
-        if self._scoring is None:
-            self._scoring = block_columns.scoring(self._store)
-        elif not self._clocks_are_true:
-            reinforced, times = block_columns.clocks(self._store, self._scoring.numbers)
-            self._scoring = replace(self._scoring, reinforced=reinforced, reinforcements=times)
-        self._clocks_are_true = True
         all_ = self._scoring
+        if all_ is None:
+            all_ = self._scoring = self._read_scoring()
         given = np.unique(np.asarray(numbers, dtype=np.int64))
         at = np.searchsorted(all_.numbers, given)
         inside = at < all_.numbers.size
@@ -95,6 +89,13 @@ class Reader:
             all_.confidence[rows],
             all_.reinforcements[rows],
         )
+
+    def _read_scoring(self) -> Scoring:
+        earlier = self._earlier
+        if earlier is None:
+            return block_columns.scoring(self._store)
+        reinforced, times = block_columns.clocks(self._store, earlier.numbers)
+        return replace(earlier, reinforced=reinforced, reinforcements=times)
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
         return stored_blocks.numbers_of(self._store, ids)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,10 +28,7 @@ _PREFIX = re.compile(r"[0-9a-f]{4,64}")
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """One open memory from inside: its store, what is derived from it, and what it was opened with.
-
-    lock: held while the indexes are read, which change as they catch up.
-    """
+    """One open memory from inside: its store, what is derived from it, and what it was opened with."""
 
     store: Store
     derived: Derived
@@ -41,7 +37,6 @@ class Room:
     embedder: Embedder
     count_tokens: Callable[[str], int]
     recogniser: EntityRecogniser
-    lock: threading.RLock
 
     @property
     def setup(self) -> str:

@@ -196,8 +196,7 @@ class Calibration:
         whole = replace(definition, rule=replace(definition.rule, pool=_WHOLE_POOL))
         labelled = label(questions, self._blocks_of)
         found = []
-        with room.lock:
-            sources = room.derived.sources()
+        with room.derived.searching() as sources:
             for number, one in enumerate(labelled):
                 if progress is not None:
                     progress(number, len(labelled), "asking")
@@ -232,9 +231,9 @@ class Calibration:
 
     def _find(self, query: str, top_k: int) -> list[str]:
         room = self._room
-        with room.lock:
+        with room.derived.searching() as sources:
             request = waterfall.Request(query)
-            found = waterfall.search(request, room.derived.sources(), room.settings.retrieval, top_k)
+            found = waterfall.search(request, sources, room.settings.retrieval, top_k)
         return [hit.block.id for hit in found.hits]
 
     def monitor(self, *, record: bool = False, limit: int = 30) -> Monitored:
@@ -268,8 +267,8 @@ class Calibration:
     def _importance(self) -> dict[str, float]:
         """The centrality of the most central blocks, by id."""
         room = self._room
-        with room.lock:
-            view, scores = room.derived.graph.view(), room.derived.graph.measures().importance()
+        with room.derived.reading() as state:
+            view, scores = state.graph.view(), state.graph.measures().importance()
         best = [i for i in scores.argsort(kind="stable")[::-1][:_CENTRAL].tolist() if scores[i] > 0]
         numbers = {int(view.nodes[i]): float(scores[i]) for i in best}
         found = stored_blocks.by_number(room.store, sorted(numbers))

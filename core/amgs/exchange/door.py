@@ -60,7 +60,7 @@ class Exchange:
         """Write the whole store to a file, whole or not at all; raises InputError when it cannot be written."""
         store = self._room.store
         header = Header(store.schema_version, store.change_counter, self._room.clock.now())
-        with self._room.lock:
+        with store.snapshot():
             lines = document.lines(store, header) if form == "json" else graphml.lines(store, header)
             size = written(path, lines)
         blocks, edges = tables.count(store, "memory_blocks"), tables.count(store, "edges")
@@ -86,7 +86,7 @@ class Exchange:
             raise damaged(path, "; ".join(wrong))
         total = 0
         try:
-            with self._room.lock, store.transaction():
+            with store.transaction():
                 counter = max(found.counter, store.change_counter)
                 for table in found.tables:
                     total += self._fill(table, found, progress)

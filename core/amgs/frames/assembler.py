@@ -48,8 +48,8 @@ class Assembler:
         known = self._room.definitions()
         asked = pipeline.FrameRequest(query, budget, weights)
         definition = registry.find(name, known)
-        with self._room.lock:
-            frame, pools = self._assembled(definition, asked, known)
+        with self._room.derived.searching() as sources:
+            frame, pools = self._assembled(definition, asked, known, sources)
         if reinforce and not self._room.store.read_only:
             self._log_use(frame, asked, pools, known)
         return frame
@@ -63,8 +63,8 @@ class Assembler:
     ) -> None:
         chosen = {c.block.id: c for c in frame.selected}
         reached = [i for i, c in chosen.items() if "graph" in c.layers]
-        with self._room.lock:
-            view = self._room.derived.graph.view()
+        with self._room.derived.reading() as state:
+            view = state.graph.view()
         with self._room.store.transaction():
             numbers = stored_blocks.numbers_of(self._room.store, list(chosen))
             walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
@@ -83,15 +83,18 @@ class Assembler:
             )
 
     def _assembled(
-        self, definition: FrameDefinition, request: pipeline.FrameRequest, known: Definitions
+        self,
+        definition: FrameDefinition,
+        request: pipeline.FrameRequest,
+        known: Definitions,
+        sources: Sources,
     ) -> tuple[Frame, dict[str, KeptPool]]:
         """A frame, and the pools of those children that have a refresh cadence: fresh ones are taken over, and the
-        frame's remarks say so. The caller holds the lock.
+        frame's remarks say so.
         """
         room = self._room
-        sources = room.derived.sources()
         pools = {
-            child.name: self._pool(definition, child, request, known)
+            child.name: self._pool(definition, child, request, known, sources)
             for child in (registry.leaves(definition, known) if definition.is_composite else ())
             if self._hours(child) > 0
         }
@@ -117,6 +120,7 @@ class Assembler:
         child: FrameDefinition,
         request: pipeline.FrameRequest,
         known: Definitions,
+        sources: Sources,
     ) -> KeptPool:
         room = self._room
         asked = pipeline.asked_in(parent, child, request)
@@ -127,7 +131,7 @@ class Assembler:
             if found is not None and all(c.block.status in statuses for c in found[0].candidates):
                 age = hours_between(row.computed_at, room.clock.now())
                 return KeptPool(found[0], found[1], age)
-        return KeptPool(self.scored(parent, child, asked, room.derived.sources()))
+        return KeptPool(self.scored(parent, child, asked, sources))
 
     def scored(
         self, parent: FrameDefinition, child: FrameDefinition, asked: pipeline.FrameRequest, sources: Sources
@@ -155,8 +159,8 @@ class Assembler:
         tagged = BlockFilter(self_only=True)
         ids = [block.id for block in stored_blocks.select(self._room.store, tagged, order="id")]
         numbers = stored_blocks.numbers_of(self._room.store, ids)
-        with self._room.lock:
-            importance = self._room.derived.graph.importance(sorted(numbers.values()))
+        with self._room.derived.reading() as state:
+            importance = state.graph.importance(sorted(numbers.values()))
         return {i: importance[numbers[i]] for i in ids}
 
     def _hours(self, definition: FrameDefinition) -> float:

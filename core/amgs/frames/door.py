@@ -239,7 +239,8 @@ class Frames:
                 try:
                     for name in (n for n, by in record.kept.items() if by == serial):
                         asked = pipeline.asked_in(parent, known[name], request)
-                        pools[name] = self._assembler.scored(parent, known[name], asked, derived.sources())
+                        with derived.searching() as sources:
+                            pools[name] = self._assembler.scored(parent, known[name], asked, sources)
                 finally:
                     derived.close()
         return pools
@@ -258,9 +259,10 @@ class Frames:
         derived = Derived(store, room.embedder, clock, room.settings)
         definition = registry.find(name, known)
         try:
-            return pipeline.build(
-                definition, request, known, derived.sources(), room.settings, room.count_tokens, pools
-            )
+            with derived.searching() as sources:
+                return pipeline.build(
+                    definition, request, known, sources, room.settings, room.count_tokens, pools
+                )
         finally:
             derived.close()
 
@@ -305,8 +307,7 @@ class Frames:
         known = room.definitions()
         definition = registry.find(name, known)
         request = pipeline.FrameRequest(query, budget, weights)
-        with room.lock:
-            sources = room.derived.sources()
+        with room.derived.searching() as sources:
             return following.why(
                 definition, request, known, sources, room.settings, room.count_tokens, wanted, number, child
             )
@@ -341,8 +342,7 @@ class Frames:
             with past.rewind(room.store, past.Moment(at)) as store:
                 return self._build(asked.name, request, known, store, FixedClock(at))
         definition = registry.find(asked.name, known)
-        with room.lock:
-            sources = room.derived.sources()
+        with room.derived.searching() as sources:
             return pipeline.build(definition, request, known, sources, room.settings, room.count_tokens)
 
 

@@ -76,10 +76,9 @@ class Graph:
         relations: only edges of these types; () for all. since: only edges made or reinforced then or later.
         """
         hops, limit = bounds.count("A distance", hops), bounds.count("A limit", limit, least=1)
-        block = self._room.block(block_id)
-        number = self._number(block)
-        with self._room.lock:
-            graph = self._room.derived.graph
+        with self._room.derived.reading() as state:
+            block = self._room.block(block_id)
+            number, graph = self._number(block), state.graph
             view, measures = _only(graph.view(), relations, since), graph.measures()
             reached = traversal.within(view, number, hops, limit)
             around = self._blocks([each.number for each in reached])
@@ -96,9 +95,9 @@ class Graph:
 
     def path(self, start: str, goal: str) -> Way:
         """The way from one block to another whose edges' strengths have the greatest product."""
-        first, last = self._room.block(start), self._room.block(goal)
-        with self._room.lock:
-            view = self._room.derived.graph.view()
+        with self._room.derived.reading() as state:
+            first, last = self._room.block(start), self._room.block(goal)
+            view = state.graph.view()
             numbers = traversal.strongest_path(view, self._number(first), self._number(last))
             blocks = self._blocks(list(numbers))
             names = {number: block.id for number, block in blocks.items()}
@@ -113,35 +112,33 @@ class Graph:
         """The blocks parted by Louvain's method on the strengths of the edges, the largest part first."""
         limit = bounds.count("A limit", limit)
         central = bounds.count("The number of central blocks", central)
-        with self._room.lock:
-            graph = self._room.derived.graph
-            view, measures = graph.view(), graph.measures()
-        parted = communities.louvain(view)
-        rank = measures.pagerank
-        rows = []
-        for number, members in enumerate(parted.parts[:limit], start=1):
-            best = members[np.argsort(-rank[members], kind="stable")[:central]]
-            blocks = self._blocks([int(view.nodes[i]) for i in members])
-            kinds = Counter(block.category or "none" for block in blocks.values())
-            centre = tuple(blocks[int(view.nodes[i])] for i in best)
-            inside = communities.inside(view, members)
-            rows.append(Community(number, members.size, inside, tuple(kinds.most_common(4)), centre))
+        with self._room.derived.reading() as state:
+            view, measures = state.graph.view(), state.graph.measures()
+            parted = communities.louvain(view)
+            rank = measures.pagerank
+            rows = []
+            for number, members in enumerate(parted.parts[:limit], start=1):
+                best = members[np.argsort(-rank[members], kind="stable")[:central]]
+                blocks = self._blocks([int(view.nodes[i]) for i in members])
+                kinds = Counter(block.category or "none" for block in blocks.values())
+                centre = tuple(blocks[int(view.nodes[i])] for i in best)
+                inside = communities.inside(view, members)
+                rows.append(Community(number, members.size, inside, tuple(kinds.most_common(4)), centre))
         return Communities(tuple(rows), len(parted.parts), parted.modularity)
 
     def centrality(self, block_id: str) -> Centrality:
         """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside the
         graph.
         """
-        number = self._number(self._room.block(block_id))
-        with self._room.lock:
-            graph = self._room.derived.graph
+        with self._room.derived.reading() as state:
+            number, graph = self._number(self._room.block(block_id)), state.graph
             at = graph.view().index_of(number)
             return Centrality() if at is None else graph.measures(betweenness=True).of(at)
 
     def stats(self) -> GraphStats:
         """Counts and shape of the whole graph."""
-        with self._room.lock:
-            return traversal.stats(self._room.derived.graph.view())
+        with self._room.derived.reading() as state:
+            return traversal.stats(state.graph.view())
 
     def _number(self, block: Block) -> int:
         return stored_blocks.numbers_of(self._room.store, [block.id])[block.id]

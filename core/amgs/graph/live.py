@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -77,6 +78,24 @@ class LiveGraph:
         self._at_version = -1
         self._measures: Measures | None = None
         self._standing: Standing | None = None
+        self._lock = threading.RLock()
+
+    def successor(self, version: int) -> LiveGraph:
+        """The graph of another version: its edges are read anew, the centrality stands until it is worked out.
+
+        Readers of this one go on with what they have.
+        """
+        made = LiveGraph(
+            self._load,
+            lambda: version,
+            self._clock,
+            self._settings,
+            self._seed,
+            kept=self._kept if self._view is None and self._standing is None else lambda: None,
+            walks=self._walks,
+        )
+        made._standing = self._standing
+        return made
 
     @property
     def version(self) -> int:
@@ -90,6 +109,10 @@ class LiveGraph:
 
     def view(self) -> GraphView:
         """The graph as it is now, at most a TTL old."""
+        with self._lock:
+            return self._renewed()
+
+    def _renewed(self) -> GraphView:
         version, now = self._version(), self._clock.now()
         view = self._view
         if view is None or version != self._at_version:
@@ -119,7 +142,8 @@ class LiveGraph:
                 exact_below=self._settings.exact_betweenness_nodes,
                 seed=self._seed,
             )
-            self._measures = known
+            if view is self._view:
+                self._measures = known
             self._standing = Standing(view.nodes, known.importance(), view.source.size)
         return known
 

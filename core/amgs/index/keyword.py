@@ -8,6 +8,7 @@ store, it is built anew.
 from __future__ import annotations
 
 import contextlib
+import copy
 import errno
 import json
 import shutil
@@ -123,6 +124,10 @@ class KeywordIndex:
             raise _unusable(directory, error) from error
         except ValueError as error:
             raise _unusable(directory, error) from error
+
+    def view(self) -> KeywordIndex:
+        """What is held now, to be searched while this index goes on; it is never written."""
+        return copy.copy(self)
 
     @property
     def stamp(self) -> Stamp | None:

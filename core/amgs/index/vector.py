@@ -85,8 +85,19 @@ class VectorIndex:
         self._matrix = np.zeros((0, dimension), dtype=np.float32)
         self._numbers = np.zeros(0, dtype=np.int64)
         self._row_of: dict[int, int] = {}
+        self._shares = False
         # For the filters asked last, held themselves so that none is mistaken for another.
         self._memo: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+
+    def copy(self) -> VectorIndex:
+        """One that may be changed while this one is searched: it shares the vectors as long as rows are only added.
+        Of this one no other copy may be changed.
+        """
+        made = VectorIndex(self.dimension, self._base)
+        made._gone = self._gone.copy()
+        made._matrix, made._numbers, made._row_of = self._matrix, self._numbers, dict(self._row_of)
+        made._shares = True
+        return made
 
     def __len__(self) -> int:
         return self._gone.size - self.gone + len(self._row_of)
@@ -128,6 +139,8 @@ class VectorIndex:
         wanted = np.asarray(numbers, dtype=np.int64)
         self._leave_base(wanted)
         self._reserve(self.tail + wanted.size)
+        if any(number in self._row_of for number in wanted.tolist()):
+            self._part()
         rows = [self._row_of.setdefault(number, len(self._row_of)) for number in wanted.tolist()]
         self._matrix[rows], self._numbers[rows] = unit(given), wanted
 
@@ -135,6 +148,8 @@ class VectorIndex:
         """Forget vectors; unknown numbers are left alone. Of the tail the last row takes the place."""
         wanted = np.asarray(numbers, dtype=np.int64)
         self._leave_base(wanted)
+        if any(number in self._row_of for number in wanted.tolist()):
+            self._part()
         for number in wanted.tolist():
             row = self._row_of.pop(number, None)
             last = len(self._row_of)
@@ -285,6 +300,11 @@ class VectorIndex:
         self._gone[rows[rows >= 0]] = True
         self._memo = []
         self.__dict__.pop("gone", None)
+
+    def _part(self) -> None:
+        """Rows that another index reads as well are about to change: from here on they are this one's own."""
+        if self._shares:
+            self._matrix, self._numbers, self._shares = self._matrix.copy(), self._numbers.copy(), False
 
     def _reserve(self, rows: int) -> None:
         if rows <= self._matrix.shape[0]:

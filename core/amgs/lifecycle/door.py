@@ -180,10 +180,8 @@ class Lifecycle:
         settings = self._room.settings.consolidation
 
         def near(vectors: Vector, allowed: NDArray[np.int64]) -> Near:
-            with self._room.lock:
-                return self._room.derived.neighbours(
-                    vectors, settings.neighbours, settings.similarity, allowed
-                )
+            index = self._room.derived.vectors()
+            return index.nearest(vectors, settings.neighbours, floor=settings.similarity, allowed=allowed)
 
         return consolidate.Means(
             settings,
@@ -302,8 +300,8 @@ class Lifecycle:
 
     def _centrality(self) -> dict[int, float]:
         """Centrality of every live block by running number."""
-        with self._room.lock:
-            view, scores = self._room.derived.graph.view(), self._room.derived.graph.measures().importance()
+        with self._room.derived.reading() as state:
+            view, scores = state.graph.view(), state.graph.measures().importance()
         return dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
 
     def apply_pruning(self, plan: PrunePlan, *, ledger: Path | None = None) -> Pruned:

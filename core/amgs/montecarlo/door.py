@@ -122,8 +122,8 @@ class MonteCarlo:
         """Ways to prune beside each other: each threshold of relevance with each number of the other signs."""
         room = self._room
         facts, under = self._ground(rate)
-        with room.lock:
-            view, scores = room.derived.graph.view(), room.derived.graph.measures().importance()
+        with room.derived.reading() as state:
+            view, scores = state.graph.view(), state.graph.measures().importance()
         central = dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
         own = room.settings.pruning
         if lowest is not None:
@@ -241,8 +241,8 @@ class MonteCarlo:
             since = as_utc(now) - timedelta(days=_MEASURED_DAYS)
             events = reinforcement_log.count(room.store, since=since)
             rate = events / _MEASURED_DAYS or _UNUSED
-        with room.lock:
-            view = room.derived.graph.view()
+        with room.derived.reading() as state:
+            view = state.graph.view()
         return facts, ground(facts, view, now, rate)
 
     def _titles(self, facts: Facts, places: Sequence[int]) -> dict[str, str]:
@@ -259,9 +259,9 @@ class MonteCarlo:
         for number, one in enumerate(labelled):
             if progress is not None:
                 progress(number, len(labelled), "asking")
-            with room.lock:
+            with room.derived.searching() as sources:
                 request = waterfall.Request(one.question.text)
-                hits = waterfall.search(request, room.derived.sources(), room.settings.retrieval, _DEEP).hits
+                hits = waterfall.search(request, sources, room.settings.retrieval, _DEEP).hits
             asked.append((tuple(hit.block.id for hit in hits), one))
         return asked
 

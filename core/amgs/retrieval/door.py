@@ -13,7 +13,7 @@ from amgs.store import blocks as stored_blocks
 
 
 class Retrieval:
-    """See the module; whatever it reads, it reads under the memory's lock."""
+    """See the module; each question reads one committed state, whatever is written meanwhile."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
@@ -31,10 +31,8 @@ class Retrieval:
         request = waterfall.Request(
             query, filter or BlockFilter(), weights or SEARCH_WEIGHTS, waterfall.check_layers(layers)
         )
-        with self._room.lock:
-            return waterfall.search(
-                request, self._room.derived.sources(), self._room.settings.retrieval, top_k
-            )
+        with self._room.derived.searching() as sources:
+            return waterfall.search(request, sources, self._room.settings.retrieval, top_k)
 
     def gather(
         self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None
@@ -42,13 +40,12 @@ class Retrieval:
         """Everything that the layers find for a query, with its evidence; no block is read. For measuring."""
         asked = waterfall.check_layers(layers)
         request = waterfall.Request(query, weights=weights or SEARCH_WEIGHTS, layers=asked, most=0)
-        with self._room.lock:
-            return waterfall.gather(request, self._room.derived.sources(), self._room.settings.retrieval)
+        with self._room.derived.searching() as sources:
+            return waterfall.gather(request, sources, self._room.settings.retrieval)
 
     def nearest(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
         """Ids and cosines of the blocks nearest in meaning, as the vector layer finds them."""
-        with self._room.lock:
-            sources = self._room.derived.sources()
+        with self._room.derived.searching() as sources:
             found = sources.vectors.search(sources.embed(query), limit)
             ids = {one.number: one.block.id for one in sources.blocks.stored([n for n, _ in found])}
         return [(ids[number], cosine) for number, cosine in found]
@@ -58,10 +55,8 @@ class Retrieval:
     ) -> Fall:
         """Why a block is among the `top_k` hits, or at which layer it fell out. Leaves no trace."""
         room = self._room
-        wanted = room.block(block)
-        number = stored_blocks.numbers_of(room.store, [wanted.id])[wanted.id]
         asked = waterfall.Request(query, filter or BlockFilter(), weights or SEARCH_WEIGHTS)
-        with room.lock:
-            return following.why(
-                asked, wanted, number, room.derived.sources(), room.settings.retrieval, top_k
-            )
+        with room.derived.searching() as sources:
+            wanted = room.block(block)
+            number = stored_blocks.numbers_of(room.store, [wanted.id])[wanted.id]
+            return following.why(asked, wanted, number, sources, room.settings.retrieval, top_k)

@@ -10,7 +10,7 @@ import contextlib
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -219,6 +219,25 @@ class Store:
     @property
     def schema_version(self) -> int:
         return schema_version(self._cursor())
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Whatever this thread reads inside is of one committed state, however others go on. One inside another, or
+        inside a transaction of this thread, joins it.
+        """
+        if self._owner == threading.get_ident() or getattr(self._local, "still", False):
+            yield
+            return
+        cursor = self._cursor()
+        with self._translate():
+            cursor.execute("BEGIN TRANSACTION")
+        self._local.still = True
+        try:
+            yield
+        finally:
+            self._local.still = False
+            with suppress(duckdb.Error):  # closed meanwhile, or ended by the error that is on its way
+                cursor.execute("ROLLBACK")
 
     # --- writing ----------------------------------------------------------------------------------------
 

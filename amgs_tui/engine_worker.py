@@ -249,7 +249,9 @@ class EngineWorker:
     def _work_beside(self, session: Any) -> None:
         _give_way()
         if self._kind_of is not None:
-            self._kind_of(Request(0, OPEN))  # what it imports, it imports here and not while the queue is held
+            self._kind_of(
+                Request(0, OPEN)
+            )  # what it imports, it imports here and not while the queue is held
         while (run := self._take_beside()) is not None:
             self._carry_out(session, run)
 

@@ -343,7 +343,7 @@ class Stage(App[None], inherit_bindings=False):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         if isinstance(event.widget, Pane):
-            if event.widget.NAME != self._last_focused:
+            if self._last_focused != event.widget.NAME:
                 self.moves += 1  # by a click: what goes through `go` has noted its pane already
             self._last_focused = event.widget.NAME
 

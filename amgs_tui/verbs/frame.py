@@ -49,6 +49,7 @@ def assemble(
     look: Annotated[
         bool, typer.Option("--look", help="Leave no trace: nothing is reinforced or forecast.")
     ] = False,
+    progress: Progress | None = None,
 ) -> Frame:
     """Assemble a frame: which blocks got in, which did not and why, and the text with the block of every
     span.
@@ -62,6 +63,8 @@ def assemble(
         )
         if atomic:
             raise UsageError(f"{wanted} is not made of other frames.", way_out="Leave --composite out.")
+    if query:
+        session.memory.load(progress)
     frame = session.memory.assemble(
         name, query=query, budget=budget, weights=read_weights(weights), reinforce=not look
     )

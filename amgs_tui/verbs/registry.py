@@ -119,9 +119,7 @@ class Verb:
         leaves the working context and its model alone.
         """
         reads = not self.writes or self.name in _SHORT_WRITES
-        return (
-            reads and not self.long and self.words[0] not in _OF_THE_MODEL and self.name not in _IN_TURN
-        )
+        return reads and not self.long and self.words[0] not in _OF_THE_MODEL and self.name not in _IN_TURN
 
     @property
     def help(self) -> str:

@@ -12,7 +12,7 @@ from amgs_tui.verbs.arguments import Reference, WeightsText, read_weights
 from amgs_tui.verbs.registry import verb
 
 if TYPE_CHECKING:
-    from amgs.model import Fall, SearchResult
+    from amgs.model import Fall, Progress, SearchResult
     from amgs_tui.session import Session
 
 
@@ -44,6 +44,7 @@ def search(
     until: Annotated[datetime | None, typer.Option("--until", metavar="DATE", help="Created before.")] = None,
     self_only: Annotated[bool, typer.Option("--self", help="Only blocks that belong to the self.")] = False,
     weights: WeightsText = None,
+    progress: Progress | None = None,
 ) -> SearchResult:
     """Search: pre-filter, keyword, fuzzy, vector, one hop of the graph, composite score.
 
@@ -59,6 +60,8 @@ def search(
         until=None if until is None else as_utc(until),
         self_only=self_only,
     )
+    if not layer or {Layer.VECTOR, Layer.GRAPH} & {*layer}:
+        session.memory.load(progress)
     result = session.memory.search(
         query,
         top_k=top_k,

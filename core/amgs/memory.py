@@ -64,6 +64,7 @@ from amgs.text import finder
 from amgs.text.embedders import named
 from amgs.text.embedding import Embedder, HashingEmbedder
 from amgs.text.entities import EntityRecogniser, RuleRecogniser
+from amgs.text.loading import load
 from amgs.text.tokens import approximate_tokens
 
 _COUNTS_KEPT = 4096
@@ -339,6 +340,12 @@ class Memory:
         return Retrieval(self._room()).search(
             query, top_k=top_k, layers=layers, filter=filter, weights=weights
         )
+
+    def load(self, progress: Progress | None = None) -> None:
+        """Bring the encoder into memory, which the first search does otherwise and which may take seconds; nothing
+        when it is there.
+        """
+        load(self._opened.embedder, "the encoder", progress)
 
     def gather(
         self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None

@@ -176,3 +176,21 @@ def test_a_filter_before_the_neighbour_graph_lets_through_enough(tmp_path: Path,
         exact = plain.search(query, 20, allowed)
         assert len(found) == 20 and set(allowed.tolist()) >= {n for n, _ in found}
         assert len({n for n, _ in exact} & {n for n, _ in found}) >= 17
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 20))
+def test_a_copy_that_changes_leaves_the_one_it_came_from_as_it_was(seed: int, size: int) -> None:
+    chance = np.random.default_rng(seed)
+    index = VectorIndex(4)
+    query = chance.normal(size=4).astype(np.float32)
+    index.add(list(range(size)), chance.normal(size=(size, 4)).astype(np.float32))
+    for _ in range(4):
+        before = index.search(query, 40)
+        copy = index.copy()
+        copy.remove(chance.integers(0, 2 * size, 2))
+        fresh = np.unique(chance.integers(0, 3 * size, 4))
+        copy.add(fresh, chance.normal(size=(fresh.size, 4)).astype(np.float32))
+        assert index.search(query, 40) == before
+        assert copy.numbers.size == len(copy) == len(copy.search(query, 100))
+        index = copy

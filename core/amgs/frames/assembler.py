@@ -24,6 +24,7 @@ from amgs.store import frame_cache
 from amgs.store import scores as stored_scores
 from amgs.store.assemblies import Assembly
 from amgs.store.edges import Key
+from amgs.text.loading import load
 
 
 class Assembler:
@@ -48,6 +49,8 @@ class Assembler:
         known = self._room.definitions()
         asked = pipeline.FrameRequest(query, budget, weights)
         definition = registry.find(name, known)
+        if query:
+            load(self._room.embedder, "the encoder")  # before the clocks of the layers start
         with self._room.derived.searching() as sources:
             frame, pools = self._assembled(definition, asked, known, sources)
         if reinforce and not self._room.store.read_only:

@@ -44,6 +44,7 @@ from amgs.store.connection import Store
 from amgs.text.dates import dates_in, without_datelines
 from amgs.text.embedding import Embedder
 from amgs.text.entities import EntityRecogniser
+from amgs.text.loading import load
 from amgs.text.markdown import links
 from amgs.text.outline import plain, without_plumbing
 
@@ -100,7 +101,11 @@ def plan(
     fresh = [one.block for one in raw]
     whose = owner(known.authors)
     verdicts = [categorise(b.content, b.meta, means.lessons) for b in fresh]
+    if fresh:
+        load(means.embedder, "the encoder", progress)
     matrix = _embed(fresh, means.embedder, settings.batch, progress)
+    if fresh:
+        load(means.recogniser, "the name finder", progress)
     names = _entities(fresh, means.recogniser, settings.batch, progress)
     blocks = [
         _block(b, v, e, m, whose, means.profiles)
@@ -351,4 +356,8 @@ def _part(progress: Progress | None, start: int, waiting: NDArray[np.int64]) -> 
     if progress is None:
         return None
     whole = progress
-    return Progress(lambda done, _total, doing: whole(start + done, int(waiting.size), doing))
+
+    def report(done: int, total: int, doing: str) -> None:
+        whole(start + done, int(waiting.size) if total else 0, doing)
+
+    return Progress(report)

@@ -10,6 +10,7 @@ from amgs.retrieval import why as following
 from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.room import Room
 from amgs.store import blocks as stored_blocks
+from amgs.text.loading import load
 
 
 class Retrieval:
@@ -31,6 +32,8 @@ class Retrieval:
         request = waterfall.Request(
             query, filter or BlockFilter(), weights or SEARCH_WEIGHTS, waterfall.check_layers(layers)
         )
+        if request.layers & {"vector", "graph"}:
+            load(self._room.embedder, "the encoder")  # before the clock of its layer starts
         with self._room.derived.searching() as sources:
             return waterfall.search(request, sources, self._room.settings.retrieval, top_k)
 

@@ -20,7 +20,9 @@ def encoder(loaded: Any) -> Callable[[str], Vector] | None:
 
     try:
         transformer, pooling = loaded[0], loaded[1]
-        bert, tokenizer = transformer.auto_model, transformer.tokenizer._tokenizer
+        bert, shared = transformer.auto_model, transformer.tokenizer._tokenizer
+        # The library sets its own to pad and cut for each batch, which another thread may be at.
+        tokenizer = type(shared).from_str(shared.to_str())
         config = bert.config
         fits = (
             type(bert).__name__ == "BertModel"

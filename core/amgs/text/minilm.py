@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,14 @@ class MiniLM:
         self._batch = batch
         self._loaded: Any = None
         self._alone: Callable[[str], Vector] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def loaded(self) -> bool:
+        return self._loaded is not None
+
+    def load(self) -> None:
+        self._model()
 
     @property
     def name(self) -> str:
@@ -50,7 +59,8 @@ class MiniLM:
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
         model = self._model()
         if len(texts) == 1 and self._alone is not None:
-            return normalised(self._alone(texts[0].replace("\0", " ").strip())[None])
+            with self._lock:  # it sets the number of torch's threads for the moment
+                return normalised(self._alone(texts[0].replace("\0", " ").strip())[None])
         # Neighbours in length share a batch, so that little of it is padding.
         order = np.argsort([len(t) for t in texts], kind="stable")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -69,23 +79,29 @@ class MiniLM:
 
     def _model(self) -> Any:
         if self._loaded is None:
-            source = resolve(self._given)
-            try:
-                open_ahead()
-                torch = importlib.import_module("torch")
-                library = importlib.import_module("sentence_transformers")
-                # A bar that a library draws would land in the screen's own picture.
-                importlib.import_module("transformers.utils.logging").disable_progress_bar()
-                self._loaded = library.SentenceTransformer(
-                    source,
-                    device="cpu",
-                    local_files_only=source != HUB_ID,
-                    model_kwargs={"dtype": getattr(torch, _precision(self._precision))},
-                )
-            except (ImportError, OSError, ValueError) as error:
-                raise _missing(self._given or source, str(error).strip().split("\n", 1)[0]) from error
-            self._alone = encoder(self._loaded)
+            with self._lock:
+                if self._loaded is None:
+                    loaded = self._read()
+                    self._alone = encoder(loaded)
+                    self._loaded = loaded
         return self._loaded
+
+    def _read(self) -> Any:
+        source = resolve(self._given)
+        try:
+            open_ahead()
+            torch = importlib.import_module("torch")
+            library = importlib.import_module("sentence_transformers")
+            # A bar that a library draws would land in the screen's own picture.
+            importlib.import_module("transformers.utils.logging").disable_progress_bar()
+            return library.SentenceTransformer(
+                source,
+                device="cpu",
+                local_files_only=source != HUB_ID,
+                model_kwargs={"dtype": getattr(torch, _precision(self._precision))},
+            )
+        except (ImportError, OSError, ValueError) as error:
+            raise _missing(self._given or source, str(error).strip().split("\n", 1)[0]) from error
 
 
 def resolve(given: str = "") -> str:

@@ -31,6 +31,13 @@ class SpacyRecogniser:
         self._rules = RuleRecogniser()
 
     @property
+    def loaded(self) -> bool:
+        return self._loaded is not None
+
+    def load(self) -> None:
+        self._pipeline()
+
+    @property
     def name(self) -> str:
         return f"spacy:{self._model or _PACKAGE}"
 

@@ -1,0 +1,219 @@
+"""Reading beside a writer: every read is of one committed state, nothing hangs, nothing is torn."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from amgs.errors import AmgsError
+from amgs.lifecycle.ingest import Draft
+from amgs.memory import Memory
+from amgs.model import BlockFilter, SearchResult
+from amgs.settings import ConsolidationSettings, Settings
+from amgs.store.connection import Store
+from tests.engine.memory_world import open_memory
+
+WORDS = ["dome", "motor", "encoder", "slipped", "cold", "night", "telescope", "mirror", "frost", "belt", "spare", "voltage", "fog", "wind", "valley", "school", "budget", "visit", "lens", "drift", "seeing", "calibration", "cable", "relay", "notebook", "station", "pump", "ladder", "roof", "snow", "lamp"]
+QUERIES = ("the dome motor slipped", "frost on the mirror", "school budget visit")
+BATCHES = Settings(consolidation=ConsolidationSettings(batch=4, transaction=8))
+AT = datetime(2026, 2, 1, tzinfo=UTC)
+SECONDS = 120.0
+
+
+def drafts(count: int, seed: int = 3) -> list[Draft]:
+    draw = random.Random(seed)
+    return [
+        Draft(
+            f"# Note {seed}-{n}\n\n{' '.join(draw.choices(WORDS, k=18)).capitalize()}.",
+            AT + timedelta(hours=n),
+            {"source": f"notes/{seed}-{n // 6}.md#{n % 6}"},
+        )
+        for n in range(count)
+    ]
+
+
+Seen = tuple[tuple[str, str, str | None, float], ...]
+
+
+def seen(found: SearchResult) -> Seen:
+    """What a search gave, as the operator sees it."""
+    return tuple((h.block.id, h.block.status, h.block.category, round(h.score, 6)) for h in found.hits)
+
+
+class Readers:
+    """Threads that read over and over until the block ends, and hand on the first error."""
+
+    def __init__(self, *reads: Callable[[], object]) -> None:
+        self.errors: list[BaseException] = []
+        self.rounds = [0] * len(reads)
+        self.over = threading.Event()
+        self.threads = [
+            threading.Thread(target=self._read, args=(place, read), daemon=True)
+            for place, read in enumerate(reads)
+        ]
+
+    def _read(self, place: int, read: Callable[[], object]) -> None:
+        try:
+            while not self.over.is_set():
+                read()
+                self.rounds[place] += 1
+        except BaseException as error:  # noqa: BLE001 - shown by the test
+            self.errors.append(error)
+
+    def another_round(self) -> None:
+        """Wait until each of them has begun and ended a read since now."""
+        wanted = [done + 2 for done in self.rounds]
+        waits = threading.Event()
+        for _ in range(int(SECONDS * 1000)):
+            if self.errors or all(now >= then for now, then in zip(self.rounds, wanted, strict=True)):
+                return
+            waits.wait(0.001)
+        raise AssertionError("a reader hangs")
+
+    def __enter__(self) -> Readers:
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        for thread in self.threads:
+            thread.join(SECONDS)
+            assert not thread.is_alive(), "a reader hangs"
+        for error in self.errors:
+            raise error
+
+
+@pytest.mark.parametrize("where", [":memory:", "a file"])
+def test_a_search_beside_a_consolidation_equals_one_on_a_committed_state(tmp_path: Path, where: str) -> None:
+    with open_memory(settings=BATCHES) as twin:
+        twin.ingest_many(drafts(40))
+        states = [{query: seen(twin.search(query)) for query in QUERIES}]
+        states += [
+            {query: seen(twin.search(query)) for query in QUERIES} for _ in twin.consolidate_in_batches()
+        ]
+    path = where if where == ":memory:" else tmp_path / "m.duckdb"
+    with open_memory(path, settings=BATCHES) as memory:
+        memory.ingest_many(drafts(40))
+        found: list[list[tuple[str, Seen]]] = [[], []]
+
+        def read(mine: list[tuple[str, Seen]]) -> None:
+            mine.extend((query, seen(memory.search(query))) for query in QUERIES)
+
+        with Readers(*(lambda mine=mine: read(mine) for mine in found)) as readers:
+            readers.another_round()
+            for _ in memory.consolidate_in_batches():
+                readers.another_round()
+        assert memory.verify().faults == ()
+    assert len(states) == 6
+    for mine in found:
+        at = 0
+        for query, hits in mine:
+            fits = [n for n, state in enumerate(states) if state[query] == hits]
+            assert fits, f"{query!r}: the hits are of no committed state"
+            assert fits[-1] >= at, "a later search saw an earlier state"
+            at = max(at, fits[0])
+        assert at == len(states) - 1
+
+
+def test_reads_of_every_kind_stand_three_threads_beside_a_writer(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.duckdb", settings=BATCHES) as memory:
+        memory.ingest_many(drafts(24))
+        for _ in memory.consolidate_in_batches():
+            pass
+        rounds = iter(range(10**9))
+
+        def asks() -> None:
+            memory.search(QUERIES[next(rounds) % 3])
+            memory.assemble("SESSION", query="the dome motor", reinforce=False)
+
+        def looks() -> None:
+            with_id = memory.blocks(BlockFilter(), limit=3)
+            for block in with_id:
+                try:
+                    memory.neighbourhood(block.id)
+                    memory.why("the dome motor", block.id)
+                    memory.decay_curve(block.id)
+                except AmgsError as error:  # gone between the list and the look
+                    assert "No block's id" in error.message
+            memory.graph_stats()
+
+        def lists() -> None:
+            assert memory.status().edges >= 0
+            memory.forecast()
+            memory.find("note 3")
+            memory.operations()
+            memory.health()
+
+        with Readers(asks, looks, lists) as readers:
+            for turn in range(3):
+                memory.ingest_many(drafts(12, seed=100 + turn))
+                readers.another_round()
+                done = [operation for _, operation in memory.consolidate_in_batches()]
+                memory.assemble("SESSION", query="frost on the mirror")
+                readers.another_round()
+                if turn != 1:
+                    memory.undo(done[-1].id)
+                plan = memory.lifecycle.plan_pruning(threshold=0.99, lowest=1.0)
+                memory.lifecycle.apply_pruning(plan)
+                readers.another_round()
+        assert memory.verify().faults == ()
+
+
+def test_a_search_is_answered_while_a_transaction_is_open(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.duckdb", settings=BATCHES) as memory:
+        memory.ingest_many(drafts(12))
+        memory.apply_consolidation(memory.plan_consolidation())
+        before = seen(memory.search(QUERIES[0]))
+        store = memory._store
+        found: list[Seen] = []
+        with store.transaction():
+            store.execute("UPDATE memory_blocks SET status = 'archived'")
+            asking = threading.Thread(target=lambda: found.append(seen(memory.search(QUERIES[0]))))
+            asking.start()
+            asking.join(SECONDS)
+            assert found == [before]
+        assert seen(memory.search(QUERIES[0])) != before
+
+
+def test_what_is_read_inside_a_snapshot_is_of_one_state() -> None:
+    with Store.open(":memory:") as store:
+        read: list[tuple[int, int, int]] = []
+        begun, changed = threading.Event(), threading.Event()
+
+        def look() -> None:
+            with store.snapshot():
+                first = store.change_counter
+                begun.set()
+                assert changed.wait(SECONDS)
+                with store.snapshot():
+                    second = store.change_counter
+            read.append((first, second, store.change_counter))
+
+        looking = threading.Thread(target=look)
+        looking.start()
+        assert begun.wait(SECONDS)
+        with store.transaction():
+            store.execute("INSERT INTO meta VALUES ('a', 'b')")
+        changed.set()
+        looking.join(SECONDS)
+        assert read == [(read[0][0], read[0][0], read[0][0] + 1)]
+
+
+def test_a_memory_that_was_read_while_it_was_written_opens_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "m.duckdb"
+    with open_memory(path, settings=BATCHES) as memory:
+        memory.ingest_many(drafts(24))
+        with Readers(lambda: memory.search(QUERIES[0])) as readers:
+            for _ in memory.consolidate_in_batches():
+                readers.another_round()
+        last = seen(memory.search(QUERIES[1]))
+    with open_memory(path, settings=BATCHES) as memory:
+        assert seen(memory.search(QUERIES[1])) == last
+        assert memory.verify().faults == ()
+    assert isinstance(memory, Memory)

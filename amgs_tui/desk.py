@@ -316,7 +316,8 @@ class Desk(Stage):
             self.go(pane)
         elif pane is not None and pane not in self.body.shown:
             there = f" · {PANES.index(pane) + 1} shows it"
-        self.say(f"{say(event.result) or event.answer.line}{there}{took}", "good")
+        words = say(event.result, event.verb) or f"{event.answer.line}: done"
+        self.say(f"{words}{there}{took}", "good")
         self._warn_of_refusals(event.result)
         for shower in self.panes_of(event.verb):
             shower.shown_to_operator(event.verb, event.result)

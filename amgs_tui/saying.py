@@ -15,6 +15,7 @@ from amgs.model import Fall, Outcome
 from amgs_tui.headless.sheet import to_table
 from amgs_tui.headless.tables import table_of
 from amgs_tui.pictures.block import block, content_lines
+from amgs_tui.saying_memory import of_memory
 from amgs_tui.saying_of_focus import said as said_of_focus
 from amgs_tui.verbs.results import BlockDetail, HelpList, ThemeSet, VerbHelp
 
@@ -30,8 +31,8 @@ SHORT_HELP = 6
 """Up to this many verbs are explained in full, more are listed."""
 
 
-def say(result: Any) -> str:
-    """What came of an action, in a few words."""
+def say(result: Any, verb: str = "") -> str:
+    """What came of an action, in a few words; empty where nothing is to be said but that it is done."""
     if (of_focus := said_of_focus(result)) is not None:
         return of_focus
     if isinstance(result, Outcome):
@@ -39,7 +40,7 @@ def say(result: Any) -> str:
         return f"Noted as {verdict}: the forecast was {result.predicted:.2f}, its Brier score {result.brier or 0:.2f}"
     if isinstance(result, ThemeSet):
         return f"Theme {result.name}"
-    return table_of(result).title
+    return of_memory(result, verb)
 
 
 def page(result: Any, canvas: Canvas, now: datetime) -> RenderableType:

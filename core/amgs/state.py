@@ -1,4 +1,4 @@
-"""One committed state of the store as readers see it: what was derived from it, and nothing that moves on with others."""
+"""One committed state of the store as readers see it: what was derived from it, which no other change moves on."""
 
 from __future__ import annotations
 

@@ -18,7 +18,20 @@ from amgs.settings import ConsolidationSettings, Settings
 from amgs.store.connection import Store
 from tests.engine.memory_world import open_memory
 
-WORDS = ["dome", "motor", "encoder", "slipped", "cold", "night", "telescope", "mirror", "frost", "belt", "spare", "voltage", "fog", "wind", "valley", "school", "budget", "visit", "lens", "drift", "seeing", "calibration", "cable", "relay", "notebook", "station", "pump", "ladder", "roof", "snow", "lamp"]
+WORDS = (
+    "dome",
+    "motor",
+    "slipped",
+    "frost",
+    "mirror",
+    "school",
+    "budget",
+    "visit",
+    "lens",
+    "fog",
+    "roof",
+    "lamp",
+)
 QUERIES = ("the dome motor slipped", "frost on the mirror", "school budget visit")
 BATCHES = Settings(consolidation=ConsolidationSettings(batch=4, transaction=8))
 AT = datetime(2026, 2, 1, tzinfo=UTC)

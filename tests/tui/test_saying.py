@@ -1,0 +1,54 @@
+"""What the status line says of a result is the result, never the heading of a table."""
+
+from __future__ import annotations
+
+import pytest
+
+from amgs_tui.saying import say
+from amgs_tui.session import Options, Session
+from amgs_tui.verbs.registry import standard
+from tests.engine.memory_world import NOW, write_notes
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    notes = write_notes(tmp_path_factory.mktemp("notes"))
+    made = Session(Options(corpus=notes, store=":memory:", model="tiny", now=NOW, seed=7))
+    said_of(made, "ingest")
+    said_of(made, "consolidate")
+    said_of(made, "frame assemble SESSION --query dome")
+    return made
+
+
+def said_of(session: Session, line: str) -> str:
+    registry = standard()
+    call = registry.parse(line)
+    assert call is not None
+    return say(registry.run(session, call), call.verb.name)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("search dome", "hits"),
+        ("select places/dome.md", "“Dome” is selected"),
+        ("block set places/dome.md --profile core", "“Dome” is now place, confidence"),
+        ("block pin places/dome.md", "pinned"),
+        ("operations", "operations, the latest #"),
+        ("health", "attention"),
+        ("bookmark places/dome.md", "Bookmark on “Dome”"),
+        ("bookmarks", "1 bookmark"),
+        ("frame list", "frames"),
+        ("inbox due", "due"),
+        ("undo", "Undid #"),
+    ],
+)
+def test_a_result_is_said(session: Session, line: str, words: str) -> None:
+    assert words in said_of(session, line)
+
+
+def test_a_heading_that_says_nothing_is_not_said(session: Session) -> None:
+    for line in ("calibration groups", "metrics", "block show places/dome.md", "status", "theme"):
+        words = said_of(session, line)
+        assert words not in ("Selected", "Verdict", "Journal", "Frames", "Done", "Undone", "Health")
+        assert not words or " " in words

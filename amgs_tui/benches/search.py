@@ -29,6 +29,7 @@ from amgs.text.tokens import CountTokens
 from amgs_tui.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_tui.benches.large_corpus import NOW, Books
 from amgs_tui.benches.large_store import RAW, LargeStore, prepare
+from amgs_tui.benches.search_beside import Beside, beside
 from amgs_tui.benches.search_peers import Bm25sAndNumpy, recall
 from amgs_tui.benches.stores import BenchClock
 
@@ -43,11 +44,14 @@ _BATCH = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is measured: timed questions, timed SESSION frames, paragraphs that are really embedded."""
+    """How much is measured: timed questions, timed SESSION frames, paragraphs that are really embedded, blocks that
+    are consolidated while searches go on.
+    """
 
     questions: int = 200
     frames: int = 40
     sample: int = 3000
+    beside: int = 4096
 
 
 @dataclass
@@ -64,6 +68,7 @@ class Measured:
     recall: float = float("nan")
     after_change: float = float("nan")
     derived: float = 0.0
+    beside: Beside | None = None
 
 
 def run(
@@ -132,6 +137,8 @@ def _measure(
             f"A note that came in at {perf_counter()} while {store.blocks} blocks were searched."
         )
         measured.after_change = _timed(memory.search, questions[0])
+    if effort.beside and store.blocks >= GOALS_AT:
+        measured.beside = beside(store, books, questions, embedder, count_tokens, blocks=effort.beside)
     true = _peers(store, questions, embedder, measured)
     with _opened(store, embedder, count_tokens) as memory:
         shares = [recall([i for i, _ in memory.nearest(q, DEPTH)], ids) for q, ids in true]
@@ -215,6 +222,13 @@ def _result(
             f"recall{DEPTH}_{size}": m.recall,
             f"after_change_ms_{size}": m.after_change,
         }
+        if m.beside is not None:
+            metrics |= {
+                f"read_p50_ms_while_consolidating_{size}": _quantile(m.beside.searches, 0.5),
+                f"read_p95_ms_while_consolidating_{size}": _quantile(m.beside.searches, 0.95),
+                f"read_worst_ms_while_consolidating_{size}": max(m.beside.searches, default=float("nan")),
+                f"consolidated_per_s_while_reading_{size}": m.beside.blocks / m.beside.seconds,
+            }
     goals: dict[str, tuple[Operator, float]] = {}
     if GOALS_AT in found:
         goals = {
@@ -223,6 +237,8 @@ def _result(
             f"session_p50_ms_{GOALS_AT}": ("<=", 120.0),
             f"open_s_{GOALS_AT}": ("<=", 1.0),
         }
+        if found[GOALS_AT].beside is not None:
+            goals[f"read_p95_ms_while_consolidating_{GOALS_AT}"] = ("<=", 150.0)
     if GOALS_AT in found and 10 * GOALS_AT in found:
         growth = metrics[f"p50_ms_{10 * GOALS_AT}"] / metrics[f"p50_ms_{GOALS_AT}"]
         metrics["growth_100000_to_1000000"] = growth

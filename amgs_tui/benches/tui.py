@@ -31,9 +31,18 @@ GOALS: Final[dict[str, tuple[Operator, float]]] = {
     "first_paint_ms": ("<=", 400),
     "key_p95_ms_busy": ("<=", 50),
     "key_p95_ms_loading": ("<=", 100),
+    "pane_ready_ms_while_busy": ("<=", 300),
     "lod_paint_ms_1m": ("<=", 16),
 }
+PANES_SEEN: Final = (
+    ("3", r"\d[\d,]* (?:edges|nodes|blocks)"),
+    ("4", r"Note \d{6}"),
+    ("5", r"[Vv]erdict|[Ff]orecast"),
+    ("7", r"\d[\d,]* raw"),
+)
+"""The key of a pane, and what stands in it once its data is there; nothing of it stands in an empty one."""
 STARTS: Final = 7
+PANE_TURNS: Final = 4
 PACE: Final = 0.07
 """Seconds between two keys: as fast as a held key repeats."""
 PATIENCE: Final = 180.0
@@ -58,6 +67,7 @@ def run(model: str, *, rows: int = 100_000, acts: int = 600, progress: Progress)
         steps: tuple[tuple[str, Callable[[], dict[str, float]]], ...] = (
             ("starting", lambda: _starts(here / "start.duckdb", model)),
             ("keys while the engines work", lambda: _keys(here / "keys.duckdb", model)),
+            ("panes while a consolidation runs", lambda: _panes(here, model)),
             ("a map of a million tokens", _map),
             (f"a table of {rows:,} rows", lambda: _table(here / "rows.duckdb", model, rows)),
             ("an hour of use", lambda: _hour(here / "hour.duckdb", model, acts)),
@@ -133,6 +143,36 @@ def _keys(store: Path, model: str) -> dict[str, float]:
         "key_p50_ms_loading": statistics.median(loading),
         "keys_busy": len(decoding) + len(consolidating),
         "keys_loading": len(loading),
+    }
+
+
+def _panes(here: Path, model: str) -> dict[str, float]:
+    """Panes that are opened for the first time while a consolidation runs: from the key to the pane's own data. Each
+    program opens each pane once, on a screen that has a place for one.
+    """
+    times: list[float] = []
+    for turn in range(PANE_TURNS):
+        store = here / f"panes-{turn}.duckdb"
+        _prepare(store, 400)
+        with Terminal(_arguments(store, model), 80, 24) as terminal:
+            _until(terminal, "Note 000000")
+            terminal.press(":consolidate --limit 60\r")
+            _until(terminal, "onsolidated 60")
+            terminal.read(1.0)
+            terminal.forget()
+            terminal.press(":consolidate\r")
+            terminal.read(0.5)
+            for key, sign in PANES_SEEN:
+                terminal.press(key)
+                taken = terminal.wait(sign, SLOWEST)
+                if terminal.ever("onsolidated 340"):
+                    break  # it was over before the pane was there
+                times.append((SLOWEST if taken is None else taken) * 1000)
+                terminal.read(PACE)
+    return {
+        "pane_ready_ms_while_busy": _p95(times),
+        "pane_ready_p50_ms_while_busy": statistics.median(times) if times else float("nan"),
+        "panes_while_busy": len(times),
     }
 
 

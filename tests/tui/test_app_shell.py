@@ -37,7 +37,7 @@ async def test_nothing_is_carried_out_in_the_screens_thread() -> None:
     async with drive(world, (200, 60)) as driven:
         await driven.press("2", "e")
         await driven.type("dome", "enter")
-        assert threading.get_ident() not in world.threads and len(world.threads) == 1
+        assert threading.get_ident() not in world.threads and 1 <= len(world.threads) <= 2
 
 
 @pytest.mark.parametrize("size", SIZES)

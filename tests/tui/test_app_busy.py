@@ -97,8 +97,10 @@ async def test_a_search_and_a_question_are_answered_while_a_consolidation_runs(
         await driven.until(lambda: not driven.app.pane("overview").stale)
         assert "Waiting" not in driven.text
         await driven.pilot.press("colon")
-        await driven.pilot.press(*"undo", "enter")
-        await driven.until(lambda: "undo waits for consolidate" in driven.text or ticked(driven))
+        await driven.pilot.press(*"frame", "space", *"reset", "space", *"SESSION", "enter")
+        await driven.until(
+            lambda: "frame reset SESSION waits for consolidate" in driven.text or ticked(driven)
+        )
         gate.set()
         await driven.settle()
         assert "4 raw" not in driven.text

@@ -305,6 +305,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
                 frame=self.frame.name,
                 child=row.child or None,
                 weights=self._moved_weights,
+                last=True,
             )
 
     @property

@@ -91,14 +91,35 @@ def why(
     child: Annotated[
         str | None, typer.Option("--child", metavar="NAME", help="In this part of a composite frame.")
     ] = None,
+    last: Annotated[
+        bool,
+        typer.Option(
+            "--last", help="In the frame assembled last, as it was made, if it is this frame for this query."
+        ),
+    ] = False,
 ) -> Fall:
     """Follow one block down the layers: where it fell out, by how much, and at which rank it stands.
 
+    A frame is assembled again for it: what was reinforced meanwhile may stand elsewhere than in the frame assembled
+    last, which --last explains.
     Where the score decided, the smallest change of weights that would admit it is given. Leaves no trace.
     """
+    chosen = session.block(block).id
+    if frame is not None and last:
+        made = session.last_frame or session.memory.frames.last()
+        if made is not None and (made.name, made.query) == (frame.strip().upper(), query):
+            return session.memory.frames.why(
+                frame,
+                query,
+                chosen,
+                budget=made.budget,
+                weights=read_weights(weights),
+                child=child,
+                made=made,
+            )
     return session.memory.why(
         query,
-        session.block(block).id,
+        chosen,
         frame=frame,
         top_k=top_k,
         budget=budget,

@@ -22,6 +22,7 @@ from amgs.text.embedding import Embedder
 from amgs.text.entities import EntityRecogniser
 
 _ID_LENGTH = 64
+_HEX = re.compile(r"[0-9a-f]+")
 _PREFIX = re.compile(r"[0-9a-f]{4,64}")
 """Less than four digits of an id match by chance."""
 
@@ -56,6 +57,11 @@ class Room:
         wanted = prefix.strip().lower()
         matches = stored_blocks.expand(self.store, wanted, 6) if _PREFIX.fullmatch(wanted) else ()
         if not matches:
+            if len(wanted) < 4 and _HEX.fullmatch(wanted):
+                raise UnknownBlockError(
+                    f"{prefix!r} is too short for a block's id.",
+                    way_out="Give at least its first four characters.",
+                )
             told = prefix if len(prefix) <= _ID_LENGTH else f"{prefix[:_ID_LENGTH]}…"
             raise UnknownBlockError(
                 f"No block's id begins with {told!r}.",

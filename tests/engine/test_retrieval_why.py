@@ -85,6 +85,20 @@ def test_a_frame_tells_its_own_fate_and_leaves_no_trace(memory: Memory) -> None:
     assert memory.change_counter == before
 
 
+def test_a_frame_that_was_made_is_explained_as_it_was_made(memory: Memory) -> None:
+    made = memory.assemble("ATTENTION", query="boiler valve")  # reinforces what it selects
+    for row in made.candidates:
+        fall = memory.frames.why("ATTENTION", "boiler valve", row.block.id, made=made)
+        assert fall.score == row.score and fall.admitted == (row.fate == "selected")
+    first = made.selected[0]
+    assert memory.why("boiler valve", first.block.id, frame="ATTENTION").score > first.score
+
+
+def test_the_beginning_of_an_id_that_is_too_short_is_told_as_such(memory: Memory) -> None:
+    with pytest.raises(UnknownBlockError, match="too short"):
+        memory.block(ident(memory, "a")[:2])
+
+
 def test_weights_and_unknown_blocks(memory: Memory) -> None:
     newest = Weights.normalised(recency=1.0)
     assert memory.why("boiler", ident(memory, "b"), top_k=1, weights=newest).admitted

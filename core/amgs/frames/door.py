@@ -296,10 +296,12 @@ class Frames:
         budget: int | None = None,
         weights: Weights | None = None,
         child: str | None = None,
+        made: Frame | None = None,
     ) -> Fall:
         """Why a block is in a frame, or where it fell out. Leaves no trace.
 
-        child: the part of a composite that is asked about.
+        child: the part of a composite that is asked about. made: the frame as it was made for this request, which
+        is explained; else it is assembled again, and what was reinforced meanwhile may stand elsewhere.
         """
         room = self._room
         wanted = room.block(block)
@@ -309,7 +311,16 @@ class Frames:
         request = pipeline.FrameRequest(query, budget, weights)
         with room.derived.searching() as sources:
             return following.why(
-                definition, request, known, sources, room.settings, room.count_tokens, wanted, number, child
+                definition,
+                request,
+                known,
+                sources,
+                room.settings,
+                room.count_tokens,
+                wanted,
+                number,
+                child,
+                made,
             )
 
     def compare(self, left: Asked, right: Asked) -> Comparison:

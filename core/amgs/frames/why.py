@@ -42,9 +42,11 @@ def why(
     block: Block,
     number: int,
     child: str | None = None,
+    made: Frame | None = None,
 ) -> Fall:
     """Assemble the frame, leaving no trace, and say what became of one block in it.
 
+    made: the frame as it was made, which is explained in place of one that is assembled and scored again.
     child: the part of a composite that is asked about; else the one that took the block, or the first that has it.
     Raises UsageError for a part that the frame has not.
     """
@@ -58,7 +60,7 @@ def why(
         raise UsageError(
             f"{definition.name} has no part {child!r}.", way_out=f"Its parts are {', '.join(atoms)}."
         )
-    frame = assembled(request.weights)
+    frame = made or assembled(request.weights)
     mine = [c for c in frame.candidates if c.block.id == block.id and child in (None, c.child)]
     if not mine:
         # Of a composite that part speaks that asks by the query.

@@ -125,8 +125,11 @@ async def test_while_the_model_plays_the_operator_stays_where_they_went(tmp_path
         await driven.until(lambda: focus.view is not None and focus.view.step >= 1)
         await driven.pilot.press("3")
         before = focus.view.step
-        await driven.until(lambda: focus.view is not None and focus.view.step >= before + 3)
-        assert driven.app.body.main == "graph" and focus.playing
+        # The answer of the tiny model may end while the keys are pressed.
+        await driven.until(
+            lambda: focus.view is not None and (focus.view.step >= before + 3 or focus.view.finished)
+        )
+        assert driven.app.body.main == "graph"
         await driven.pilot.press("escape")
         await driven.settle()
         assert driven.app.body.main == "graph" and not focus.playing

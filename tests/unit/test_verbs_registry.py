@@ -151,6 +151,6 @@ def test_a_call_from_values_checks_the_names(registry: Registry) -> None:
 
 def test_parameters_say_what_they_take(registry: Registry) -> None:
     takes = {parameter.name: parameter.takes for parameter in registry["feedback"].parameters}
-    assert takes == {"verdict": "choice", "block": "block"}
+    assert takes["verdict"] == "choice" and takes["block"] == "block"
     assert registry["ingest"].parameters[2].takes == "folder"
     assert registry["focus step"].parameters[0].default == 1

@@ -17,9 +17,8 @@ _CORRECTED = frozenset({"block set", "block pin"})
 def of_memory(result: Any, verb: str) -> str:
     """The sentence; empty for a result that has none. A table's heading is one only where it counts something."""
     match result:
-        case model.Operation():
-            done = "Undid " if result.undone else ""
-            return f"{done}#{result.id} {result.kind}: {result.summary}"
+        case model.Operation() | results.Redone():
+            return table_of(result).title
         case results.Selected(block=block) if verb in _CORRECTED:
             kind = block.category or "uncategorised"
             return f"“{block.title}” is now {kind}, confidence {block.confidence:.2f}, {_decay(block)}"

@@ -391,7 +391,7 @@ class LifetimeTree:
             spans, open_tokens = clip(spans, length), []
         if max(self._greatest(whole), *open_tokens, 0) >= self._model.card.vocabulary:
             raise CtxError(
-                f"The lifetime holds tokens outside the vocabulary of {self._model.card.name}.",
+                f"L0.ctx holds tokens outside the vocabulary of {self._model.card.name}.",
                 way_out="Open it with the model that wrote it.",
             )
         upkeep = told.upkeep.cut(length, self._block_size)

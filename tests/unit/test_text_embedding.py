@@ -105,11 +105,21 @@ def test_minilm_puts_a_paraphrase_first() -> None:
 @pytest.mark.real
 def test_a_text_alone_gets_the_vector_it_gets_among_others() -> None:
     model = MiniLM()
-    texts = ["Who keeps the dome key?", "", "  spaced \n out ", "long " * 2000, "Émile's №5 — ça?", "a\0b"]
+    texts = [
+        "Who keeps the dome key?",
+        "",
+        "  spaced \n out ",
+        "long " * 2000,
+        "The dome stood still. " * 40,
+        "Émile's №5 — ça?",
+        "a\0b",
+    ]
     together = model.embed(texts)
     assert model._alone is not None
     alone = np.stack([model.embed([text])[0] for text in texts])
-    assert np.allclose(alone, together, atol=0.01 if model._precision == "bfloat16" else 1e-5)
+    # The machine chooses the precision: with sixteen bits the two ways differ in the third decimal.
+    is_short = str(next(model._loaded.parameters()).dtype) == "torch.bfloat16"
+    assert np.allclose(alone, together, atol=0.01 if is_short else 1e-5)
 
 
 @pytest.mark.real

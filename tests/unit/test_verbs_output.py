@@ -110,8 +110,8 @@ def test_csv_holds_the_values_in_full() -> None:
 def test_a_refused_file_is_named_in_the_table() -> None:
     report = IngestReport(("a" * 64,), (), (Refusal("big.md", "larger than 32 MiB"),))
     text = as_text(report, width=80)
-    assert text.startswith("1 new blocks, 0 already known, 1 refused\n")
-    assert "big.md   larger than 32 MiB" in text
+    assert text.startswith("1 new, 0 duplicates, 1 rejected\n")
+    assert "big.md  larger than 32 MiB" in text
 
 
 def test_formats_are_a_closed_list() -> None:

@@ -23,6 +23,8 @@ def encoder(loaded: Any) -> Callable[[str], Vector] | None:
         bert, shared = transformer.auto_model, transformer.tokenizer._tokenizer
         # The library sets its own to pad and cut for each batch, which another thread may be at.
         tokenizer = type(shared).from_str(shared.to_str())
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
         config = bert.config
         fits = (
             type(bert).__name__ == "BertModel"

@@ -67,9 +67,9 @@ def serve(options: Sequence[str], port: int) -> int:
             probe.bind((LOOPBACK, port))
         except OSError as error:
             raise UsageError(
-                f"Port {port} of this machine cannot be used: {error.strerror}.",
+                f"Port {port} cannot be used: {error.strerror}.",
                 title="The page cannot be served",
-                way_out="Name another with --port.",
+                way_out="Choose another with --port.",
             ) from error
     LoopbackServer(shlex.join([sys.executable, "-m", "amgs_tui", *options]), port).serve()
     return 0

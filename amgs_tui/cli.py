@@ -103,7 +103,7 @@ Store = Annotated[
     ),
 ]
 CorpusFolder = Annotated[
-    Path | None, _option("--corpus", metavar="DIR", help="A folder of notes, which has a store of its own.")
+    Path | None, _option("--corpus", metavar="DIR", help="A folder of notes with its own store.")
 ]
 Model = Annotated[
     str | None,
@@ -420,7 +420,7 @@ def run_script(
     from amgs_tui.headless.target import Target, read_size, read_symbols
 
     if check and out is None:
-        raise UsageError("--check needs the folder it compares with.", way_out="Add --out DIR.")
+        raise UsageError("--check needs a folder to compare with.", way_out="Add --out DIR.")
     form = check_format(options.format or "table")
     target = Target(
         folder=out or Path(),

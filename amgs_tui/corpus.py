@@ -76,7 +76,7 @@ def _described(folder: Path, *, is_sample: bool) -> Corpus:
             now = None if said is None else _instant(said)
         except (OSError, ValueError) as error:
             raise InputError(
-                f"{file} cannot be read: {error}.", way_out="It may hold `now = 2026-03-01T09:00:00Z`."
+                f"{file} cannot be read: {error}.", way_out="It may contain `now = 2026-03-01T09:00:00Z`."
             ) from error
     return Corpus(folder, folder.resolve().name or "notes", now, is_sample)
 

@@ -263,7 +263,7 @@ class Desk(Stage):
         if asked in self.palettes:
             self.set_theme(asked)
         elif asked:
-            words = f"There is no theme {asked!r}. There are: {', '.join(self.palettes)}."
+            words = f"There is no theme {asked!r}. Available: {', '.join(self.palettes)}."
             self.notify(words, title="Unknown theme", severity="warning", markup=False)
 
     def take(self, event: Finished) -> None:

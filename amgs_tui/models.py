@@ -200,4 +200,4 @@ def text_of(file: Path) -> str:
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8 (byte {error.start}).", way_out="Save it as UTF-8.") from error
     except OSError as error:
-        raise InputError(f"{file}: {error.strerror}.", way_out="Name a text file.") from error
+        raise InputError(f"{file}: {error.strerror}.", way_out="Give a text file.") from error

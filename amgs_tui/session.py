@@ -225,7 +225,7 @@ class Session:
         if name not in palettes:
             skipped = f"\n{explain(problems)}" if problems else ""
             raise UsageError(
-                f"There is no theme {name!r}.", way_out=f"There are: {', '.join(palettes)}.{skipped}"
+                f"There is no theme {name!r}.", way_out=f"Available: {', '.join(palettes)}.{skipped}"
             )
         return palettes[name]
 
@@ -344,7 +344,7 @@ class Session:
         if self._focus is not None:
             raise UsageError(
                 "A working context is open already.",
-                way_out="Resume in a new session, before anything is opened.",
+                way_out="Resume in a new session, before opening anything.",
             )
         told = self._left()
         if told is None:
@@ -451,7 +451,7 @@ class Session:
         """
         if reference is None:
             if self.selection is None:
-                raise UsageError("No block is selected.", way_out="Name one, or `select` it first.")
+                raise UsageError("No block is selected.", way_out="Give one, or `select` it first.")
             return self.memory.block(self.selection)
         if reference.startswith("@"):
             return self._nth_listed(reference)
@@ -542,8 +542,8 @@ class Session:
         number = reference[1:]
         if not number.isdigit() or not 1 <= int(number) <= len(self.listed):
             raise UsageError(
-                f"{reference} is not among the {len(self.listed)} blocks listed last.",
-                way_out="Search, find or assemble first; @1 is the first block of that list.",
+                f"{reference} is not among the {len(self.listed)} blocks of the last list.",
+                way_out="Search, find or assemble first; @1 is the first block of the last list.",
             )
         return self.memory.block(self.listed[int(number) - 1])
 

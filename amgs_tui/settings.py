@@ -42,18 +42,19 @@ class ModelSettings(Section):
     device: str = Field(
         default="cpu",
         pattern=r"^(cpu|cuda(:\d+)?)$",
-        description="Where the language model computes: cpu, or cuda where there is one.",
+        description="Where the language model runs: cpu, or cuda if available.",
     )
     adapter: str = Field(
-        default="", description="A LoRA adapter that `focus train lora` wrote; empty for the model as it is."
+        default="", description="A LoRA adapter written by `focus train lora`; empty for none."
     )
     gists: str = Field(
         default="",
-        description="A gist checkpoint that `focus train gistnet` wrote; empty for the one that ships for the model.",
+        description="A gist checkpoint written by `focus train gistnet`; empty for the one shipped for the model.",
     )
     slots: Literal[1, 2, 4, 8] = Field(
         default=1,
-        description="Gists a block; where one was trained, the block's last tokens stand beside it for the others.",
+        description="Gists per block; where only one was trained, "
+        "the block's last tokens take the place of the others.",
     )
     embedder: str = Field(
         default="",
@@ -78,20 +79,18 @@ class PathSettings(Section):
 
 
 class ScreenSettings(Section):
-    theme: str = Field(
-        default="", description="The palette to start with; empty for the first that ships with the program."
-    )
+    theme: str = Field(default="", description="The colour theme; empty for the first shipped one.")
     symbols: Literal["auto", "braille", "block", "ascii"] = Field(
-        default="auto", description="Signs of the pictures; auto asks what the terminal can show."
+        default="auto", description="Characters of the pictures; auto detects what the terminal can show."
     )
     keys: dict[str, str] = Field(
         default_factory=dict,
-        description='Other keys by the id of what they do: "focus.step" = "x". F1 names the ids.',
+        description='Other keys, by the id of their action: "focus.step" = "x". F1 shows the ids.',
     )
 
 
 class WorkstationSettings(BaseSettings):
-    """Everything the program can be told."""
+    """All settings of the program."""
 
     model_config = SettingsConfigDict(
         frozen=True,
@@ -137,14 +136,14 @@ def load_settings(file: Path | None = None) -> WorkstationSettings:
         told = [_fault(fault, path) for fault in error.errors()]
         raise UsageError(
             "; ".join(f"{sentence} ({place})" for sentence, place in told) + ".",
-            title="A setting cannot be used",
+            title="Invalid setting",
             way_out="Correct " + " and ".join(dict.fromkeys(place for _, place in told)) + ".",
         ) from error
     except SettingsError as error:
         raise UsageError(
             f"{error}.",
-            title="A setting cannot be used",
-            way_out=f"Name a single value, as in {_PREFIX}MEMORY{_DELIMITER}DECAY{_DELIMITER}THRESHOLD=0.1.",
+            title="Invalid setting",
+            way_out=f"Give a single value, as in {_PREFIX}MEMORY{_DELIMITER}DECAY{_DELIMITER}THRESHOLD=0.1.",
         ) from error
 
 
@@ -235,9 +234,9 @@ def _refuse_unknown_variables() -> None:
             section = upper.removeprefix(_PREFIX).split(_DELIMITER)[0]
             if section not in known:
                 raise UsageError(
-                    f"The variable {name} sets nothing.",
-                    title="A setting cannot be used",
-                    way_out=f"Its first word is one of {', '.join(sorted(known))}; or unset it.",
+                    f"The environment variable {name} is not a setting.",
+                    title="Invalid setting",
+                    way_out=f"Start its name with AMGS_ and one of {', '.join(sorted(known))}; or unset it.",
                 )
 
 

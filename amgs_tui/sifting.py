@@ -110,7 +110,7 @@ def places(rows: Sequence[Row], listing: Listing, sift: Sift) -> tuple[int, ...]
 def _test(term: str, listing: Listing) -> Callable[[Row], bool]:
     found = _TERM.fullmatch(term)
     if found is None or not (found[4] or found[3] == "="):
-        raise UsageError(f"{term!r} asks for nothing.", way_out=_way_out(listing))
+        raise UsageError(f"{term!r} is not a filter.", way_out=_way_out(listing))
     no, field, sign, wanted = found[1] == "!", found[2], found[3], found[4]
     if field is None:
         return _turned(_in_any(wanted, listing.texts), no)
@@ -118,7 +118,7 @@ def _test(term: str, listing: Listing) -> Callable[[Row], bool]:
         raise _unknown(field, listing.fields)
     if field in listing.texts:
         if sign not in (":", "="):
-            raise UsageError(f"{field} is a text.", way_out=f"Ask {field}:WORD or {field}=WORD.")
+            raise UsageError(f"{field} is text.", way_out=f"Use {field}:WORD or {field}=WORD.")
         return _turned(_in_text(field, wanted, whole=sign == "="), no)
     if sign == ":":
         sign = "="
@@ -126,7 +126,7 @@ def _test(term: str, listing: Listing) -> Callable[[Row], bool]:
         number = float(wanted.replace("−", "-"))
     except ValueError:
         raise UsageError(
-            f"{wanted!r} is no number to hold {field} against.", way_out=f"For example {field}>0.5."
+            f"{wanted!r} is not a number to compare {field} with.", way_out=f"For example {field}>0.5."
         ) from None
     return _turned(_in_number(field, _COMPARE[sign], number), no)
 
@@ -162,7 +162,7 @@ def _number_of(row: Row, field: str) -> float:
 
 
 def _unknown(field: str, known: Iterable[str]) -> UsageError:
-    return UsageError(f"The rows have no {field!r}.", way_out=f"They have: {', '.join(known)}.")
+    return UsageError(f"The rows have no field {field!r}.", way_out=f"Fields: {', '.join(known)}.")
 
 
 def _way_out(listing: Listing) -> str:

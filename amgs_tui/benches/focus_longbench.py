@@ -78,7 +78,7 @@ def read_cases(file: Path) -> tuple[Case, ...]:
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
-                f"Line {number} of {file.name} is no question with `input`, `context` and `answers`.",
+                f"Line {number} of {file.name} is not a question with `input`, `context` and `answers`.",
                 way_out="Give a file in LongBench's or InfiniteBench's format.",
             ) from error
     return tuple(cases)

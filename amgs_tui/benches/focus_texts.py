@@ -43,7 +43,7 @@ def read_texts(model: BaseModel, files: Sequence[Path] | Path | None, bench: str
     named = [files] if isinstance(files, Path) else list(files or ())
     if not named:
         raise UsageError(
-            "The bench needs a text that the gists were not trained on, and none was given.",
+            "No text given. The bench needs one that the gists were not trained on.",
             way_out=f"Name a file: `bench {bench} --text FILE`.",
         )
     return _corpus(model, " + ".join(file.name for file in named), named)
@@ -76,4 +76,4 @@ def _text(file: Path) -> str:
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8 (byte {error.start}).", way_out="Save it as UTF-8.") from error
     except OSError as error:
-        raise InputError(f"{file}: {error.strerror}.", way_out="Name a text file.") from error
+        raise InputError(f"{file}: {error.strerror}.", way_out="Give a text file.") from error

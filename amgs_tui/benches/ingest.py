@@ -42,7 +42,7 @@ def run(
     Raises InputError for a folder without books, Cancelled when the operator stops it.
     """
     if not data.is_dir() or not list(data.glob("*.txt")):
-        raise InputError(f"{data} holds no books.", way_out="Give a folder of .txt files with --data.")
+        raise InputError(f"{data} contains no books.", way_out="Give a folder of .txt files with --data.")
     if not 0 < sample < blocks:
         raise InputError(
             f"A sample of {sample} does not fit {blocks} blocks.", way_out="Give fewer with --sample."

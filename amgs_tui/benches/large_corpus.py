@@ -76,7 +76,9 @@ class Books:
     def __init__(self, folder: Path) -> None:
         files = sorted(folder.glob("*.txt")) if folder.is_dir() else []
         if not files:
-            raise InputError(f"{folder} holds no books.", way_out="Give a folder of .txt files with --data.")
+            raise InputError(
+                f"{folder} contains no books.", way_out="Give a folder of .txt files with --data."
+            )
         self.titles = tuple(file.stem for file in files)
         self.paragraphs = tuple(p for i, file in enumerate(files) for p in _paragraphs(i, file))
         of_book = [[i for i, p in enumerate(self.paragraphs) if p.book == b] for b in range(len(files))]

@@ -33,7 +33,7 @@ class Ledger:
         except OSError as error:
             raise InputError(
                 f"{self.path} cannot be written ({error.strerror}).",
-                way_out="Name another folder with --out.",
+                way_out="Choose another folder with --out.",
             ) from error
 
     def once(self, key: str, measure: Callable[[], Row]) -> Row:

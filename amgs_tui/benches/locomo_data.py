@@ -54,7 +54,7 @@ def read_folder(folder: Path) -> tuple[Conversation, ...]:
     if not folder.exists():
         raise InputError(
             f"There are no conversations at {folder}.",
-            way_out="Give --data the folder that holds LoCoMo's files, one JSON file a conversation.",
+            way_out="Give --data the folder that holds LoCoMo's files, one JSON file per conversation.",
         )
     files = [folder] if folder.is_file() else sorted(folder.glob("*.json"))
     found = [each for path in files for each in _read(path)]

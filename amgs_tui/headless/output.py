@@ -27,7 +27,7 @@ def check_format(name: str) -> Format:
     for known in FORMATS:
         if name == known:
             return known
-    raise UsageError(f"There is no format {name!r}.", way_out=f"There are: {', '.join(FORMATS)}.")
+    raise UsageError(f"Unknown format: {name!r}.", way_out=f"Available: {', '.join(FORMATS)}.")
 
 
 def write(result: Any, form: Format = "table", out: IO[str] | None = None) -> None:

@@ -114,13 +114,11 @@ def run_steps(
     """
     if any(step.call.verb.name == TAKES_SNAPSHOT for step in steps) and not session.snapshots.chosen:
         raise UsageError(
-            "The script takes snapshots, and no folder for them is named.", way_out="Add --out DIR."
+            "The script takes snapshots, but no folder is given for them.", way_out="Add --out DIR."
         )
     for step in steps:
         if progress is not None and progress.cancelled:
-            raise Cancelled(
-                f"Stopped before {name}:{step.number}.", way_out="What was already committed stays."
-            )
+            raise Cancelled(f"Stopped before {name}:{step.number}.", way_out="Committed changes are kept.")
         if before is not None:
             before(step)
         try:

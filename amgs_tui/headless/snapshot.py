@@ -57,11 +57,13 @@ def take(session: Session, name: str) -> Snapshot:
     Raises InputError where they cannot be written.
     """
     if _NAME.fullmatch(name) is None:
-        raise UsageError(f"{name!r} is no name for files.", way_out="Use letters, digits, `.`, `_` and `-`.")
+        raise UsageError(
+            f"{name!r} is not a valid file name.", way_out="Use letters, digits, `.`, `_` and `-`."
+        )
     state = session.panes.get(session.pane)
     if state is None:
         raise UsageError(
-            "No pane was shown yet.", way_out="`show overview` first, or any verb that fills a pane."
+            "No pane was shown yet.", way_out="Run `show overview` first, or any command that fills a pane."
         )
     target = session.snapshots
     canvas = Canvas(*target.size, session.palette, target.symbols)

@@ -61,7 +61,7 @@ def _day(instant: datetime | None) -> str:
 @table_of.register
 def _(result: results.CachedFrame) -> Sheet:
     made = table_of(result.frame)
-    how = "from the cache" if result.fresh else "assembled anew"
+    how = "from the cache" if result.fresh else "assembled again"
     return Sheet(made.title, made.columns, made.rows, (f"{how}: {result.because}", *made.notes), made.digest)
 
 

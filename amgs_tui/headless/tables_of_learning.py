@@ -202,7 +202,7 @@ def _(result: FocusFeedback) -> Sheet:
         )
         for row in ordered
     ]
-    did = "was told" if result.applied else "would be told"
+    did = "was sent" if result.applied else "would be sent"
     title = (
         f"Memory {did} of {len(result.reinforced)} resident blocks; {len(result.outcomes)} forecasts settled"
     )

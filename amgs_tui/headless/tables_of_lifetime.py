@@ -140,7 +140,7 @@ def _(result: results.CorpusRead) -> Sheet:
 @table_of.register
 def _(result: results.Rebuilt) -> Sheet:
     return facts(
-        f"{result.gists:,} gists made anew",
+        f"{result.gists:,} gists encoded again",
         [
             ("by", f"{result.gist}, version {result.version}"),
             ("left as they were (purged)", result.purged or None),

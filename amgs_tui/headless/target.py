@@ -48,7 +48,7 @@ def read_size(text: str) -> tuple[int, int]:
     if match is None or int(match[1]) < LEAST_SIZE[0] or int(match[2]) < LEAST_SIZE[1]:
         least = "{}x{}".format(*LEAST_SIZE)
         raise UsageError(
-            f"{text!r} is no size.", way_out=f"Give columns x lines, such as 120x40, at least {least}."
+            f"Invalid size: {text!r}.", way_out=f"Give columns x lines, such as 120x40, at least {least}."
         )
     return min(int(match[1]), MOST_SIZE), min(int(match[2]), MOST_SIZE)
 
@@ -58,4 +58,4 @@ def read_symbols(text: str) -> Symbols:
     for known in ("braille", "block", "ascii"):
         if text == known:
             return known
-    raise UsageError(f"There are no signs {text!r}.", way_out="There are: braille, block, ascii.")
+    raise UsageError(f"Unknown symbols: {text!r}.", way_out="Available: braille, block, ascii.")

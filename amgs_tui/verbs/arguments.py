@@ -30,7 +30,7 @@ WeightsText = Annotated[
         help="Recency, centrality, confidence, similarity, reinforcement: five numbers with sum 1.",
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most this many.")]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Show at most N.")]
 
 
 Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Skip the first N.")]

@@ -22,15 +22,15 @@ def bench_locomo(
     session: Session,
     *,
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="The folder of conversations.")
+        Path | None, typer.Option("--data", metavar="DIR", help="A folder of conversations.")
     ] = None,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Protocol turn-R: a store for each conversation, a block for each turn, the question as the query.
+    """Run protocol turn-R: one store per conversation, one block per turn, the question as the query.
 
-    Gives recall, nDCG and MRR by category, the reference methods beside them, what each layer is worth,
-    latency, and how well a question without an answer is told. Leaves the session's own store alone.
+    Reports recall, nDCG and MRR by category, reference methods, what each layer contributes, latency, and how well
+    questions without an answer are recognised. Does not touch the session's own store.
     """
     from amgs.errors import UsageError
     from amgs_tui.benches import locomo
@@ -39,14 +39,14 @@ def bench_locomo(
     del as_json  # read by whoever writes the result
     if data is None:
         raise UsageError(
-            "The bench needs conversations, and none were given.",
+            "No conversations given.",
             way_out="Give their folder: `bench locomo --data DIR`.",
         )
     embedder, _, _ = text_models(session.model_spec, session.settings.model, lambda: None)
     return locomo.run(data, embedder, progress=progress)
 
 
-@verb("bench search", summary="Measure how long a search takes in stores of any size.", long=True)
+@verb("bench search", summary="Measure search time in stores of any size.", long=True)
 def bench_search(
     session: Session,
     *,
@@ -58,19 +58,23 @@ def bench_search(
     ] = None,
     work: Annotated[
         Path | None,
-        typer.Option("--work", metavar="DIR", help="Where stores are kept for the next run."),
+        typer.Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
         Takes("folder", made=True),
     ] = None,
-    questions: Annotated[int, typer.Option("--questions", metavar="N", min=1, help="Timed.")] = 200,
-    frames: Annotated[int, typer.Option("--frames", metavar="N", min=2, help="Timed.")] = 40,
-    sample: Annotated[int, typer.Option("--sample", metavar="N", min=1, help="Embedded texts.")] = 3000,
+    questions: Annotated[
+        int, typer.Option("--questions", metavar="N", min=1, help="How many are timed.")
+    ] = 200,
+    frames: Annotated[int, typer.Option("--frames", metavar="N", min=2, help="How many are timed.")] = 40,
+    sample: Annotated[
+        int, typer.Option("--sample", metavar="N", min=1, help="How many texts are embedded.")
+    ] = 3000,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Fills stores with the books' paragraphs, varied until there are enough, and asks their sentences: search,
-    the SESSION frame, opening; beside them bm25s with NumPy, and the database's own scan.
+    """Fill stores with paragraphs of the books, varied until there are enough, and query them with sentences of the
+    books. Times search, the SESSION frame and opening, beside bm25s with NumPy and the database's own scan.
 
-    Without --work the stores are gone afterwards. A million blocks take about 12 GiB of disk and half an hour.
+    Without --work the stores are deleted afterwards. A million blocks take about 12 GiB of disk and half an hour.
     """
     import tempfile
 
@@ -81,13 +85,14 @@ def bench_search(
     del as_json  # read by whoever writes the result
     if data is None:
         raise UsageError(
-            "The bench needs books, and none were given.",
+            "No books given.",
             way_out="Give their folder: `bench search --data DIR`.",
         )
     sizes = [int(size) for size in blocks.replace("_", "").split(",") if size.strip().isdecimal()]
     if not sizes or min(sizes) < 100:
         raise UsageError(
-            f"{blocks!r} names no sizes.", way_out="Give numbers from 100 on: `--blocks 10000,100000`."
+            f"{blocks!r} is not a list of sizes.",
+            way_out="Give numbers of at least 100: `--blocks 10000,100000`.",
         )
     embedder, _, count_tokens = text_models(session.model_spec, session.settings.model, lambda: None)
     effort = search.Effort(questions, frames, sample)
@@ -96,9 +101,7 @@ def bench_search(
         return search.run(data, embedder, count_tokens, sizes, kept, effort=effort, progress=progress)
 
 
-@verb(
-    "bench metrics", summary="Measure the six success metrics on a corpus with labelled questions.", long=True
-)
+@verb("bench metrics", summary="Measure the six success metrics on labelled questions.", long=True)
 def bench_metrics(
     session: Session,
     *,
@@ -109,8 +112,9 @@ def bench_metrics(
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """A memory lives for some days with two thirds of the questions, and recalibrates by the labels; the last third is
-    asked afterwards only. Gives precision, recall, coherence, graph stability, Brier score and stability of attention.
+    """Use a memory for some days with two thirds of the questions and recalibrate it by their labels; the last third
+    is asked only afterwards. Reports precision, recall, coherence, graph stability, Brier score and attention
+    stability.
     """
     from amgs_tui.benches import metrics
     from amgs_tui.models import text_models
@@ -121,17 +125,21 @@ def bench_metrics(
     return metrics.run(folder, embedder, seed=session.seed, progress=progress)
 
 
-@verb("bench tui", summary="Measure how soon the screen answers.", long=True)
+@verb("bench tui", summary="Measure how quickly the screen responds.", long=True)
 def bench_tui(
     session: Session,
     *,
-    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Of the long table.")] = 100_000,
-    acts: Annotated[int, typer.Option("--acts", metavar="N", min=1, help="Of the hour of use.")] = 600,
+    rows: Annotated[
+        int, typer.Option("--rows", metavar="N", min=1, help="Rows of the long table.")
+    ] = 100_000,
+    acts: Annotated[
+        int, typer.Option("--acts", metavar="N", min=1, help="Actions in the hour of use.")
+    ] = 600,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Runs the program in terminals of its own and presses keys: starting, while models load, while one decodes
-    and a consolidation runs, over a long table, for an hour of acts; and draws the map of a million tokens.
+    """Run the program in its own terminals and press keys: at start, while models load, while it decodes and a
+    consolidation runs, over a long table, and for an hour of use; also draw the map of a million tokens.
 
     Uses the session's model (`--model`), and stores in a temporary folder.
     """
@@ -141,24 +149,24 @@ def bench_tui(
     return tui.run(session.model_spec, rows=rows, acts=acts, progress=progress)
 
 
-@verb("bench ingest", summary="Measure taking in and consolidating many blocks.", long=True)
+@verb("bench ingest", summary="Measure ingesting and consolidating many blocks.", long=True)
 def bench_ingest(
     session: Session,
     *,
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DIR", help="A folder of books, as .txt files.")
     ] = None,
-    blocks: Annotated[int, typer.Option("--blocks", metavar="N", min=1, help="Blocks.")] = 100_000,
+    blocks: Annotated[int, typer.Option("--blocks", metavar="N", min=1, help="How many blocks.")] = 100_000,
     sample: Annotated[
-        int, typer.Option("--sample", metavar="N", min=1, help="Of them, with the real models.")
+        int, typer.Option("--sample", metavar="N", min=1, help="How many of them use the real models.")
     ] = 2048,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Takes in paragraphs of the books, brings the keyword index up to date, and consolidates: all but a sample
-    with stand-ins for the models, the sample with the real ones into the store that holds the others.
+    """Ingest paragraphs of the books, update the keyword index, and consolidate: all but a sample with stub models,
+    then the sample with the real models into the same store.
 
-    The real models are in memory throughout, and the peak of memory is that of the whole process.
+    The real models are loaded throughout; peak memory is that of the whole process.
     """
     from amgs.errors import UsageError
     from amgs_tui.benches import ingest
@@ -166,7 +174,7 @@ def bench_ingest(
     del as_json
     if data is None:
         raise UsageError(
-            "The bench needs texts, and none were given.",
+            "No texts given.",
             way_out="Give a folder of books: `bench ingest --data DIR`.",
         )
     settings = session.settings.model

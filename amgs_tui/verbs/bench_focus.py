@@ -26,41 +26,41 @@ TextFiles = Annotated[
 ]
 GistFile = Annotated[
     Path | None,
-    typer.Option("--gist", metavar="FILE", help="A gist checkpoint; else what the setting model.gists says."),
+    typer.Option("--gist", metavar="FILE", help="A gist checkpoint; default: the setting model.gists."),
 ]
 LensFile = Annotated[
     Path | None,
-    typer.Option("--lens", metavar="FILE", help="A lens checkpoint; else what the setting focus.lens says."),
+    typer.Option("--lens", metavar="FILE", help="A lens checkpoint; default: the setting focus.lens."),
 ]
 OutFolder = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="Where the measured rows are kept; else the data folder."),
+    typer.Option("--out", metavar="DIR", help="Where to keep the measured rows; default: the data folder."),
     Takes("folder", made=True),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="A short run on a fraction of the places.")]
 
 
-@verb("bench focus-gist", summary="Measure what gists give back of the spans they replace.", long=True)
+@verb("bench focus-gist", summary="Measure how well gists stand in for the spans they replace.", long=True)
 def bench_gist(
     session: Session,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
     code: Annotated[
-        bool, typer.Option("--code/--no-code", help="Also on held-out packages of the standard library.")
+        bool, typer.Option("--code/--no-code", help="Also measure held-out packages of the standard library.")
     ] = True,
     windows: Annotated[
-        int, typer.Option("--windows", metavar="N", min=2, help="Places a condition is measured in.")
+        int, typer.Option("--windows", metavar="N", min=2, help="Places measured per condition.")
     ] = 48,
     out: OutFolder = None,
     quick: Quick = False,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Replace blocks by their gists and score what follows, beside full text, nothing, means, pointers and as
+    """Replace blocks by their gists and score what follows, compared with full text, nothing, means, pointers and as
     many raw tokens.
 
-    A run that was cut short goes on from the rows in the folder.
+    An interrupted run continues from the rows in the folder.
     """
     from amgs_tui.benches import focus_gist
     from amgs_tui.benches.focus_texts import held_out_code, read_texts
@@ -76,7 +76,7 @@ def bench_gist(
     )
 
 
-@verb("bench focus-policy", summary="Measure whose choice of detail helps the model most.", long=True)
+@verb("bench focus-policy", summary="Measure which policy chooses the most useful detail.", long=True)
 def bench_policy(
     session: Session,
     *,
@@ -91,10 +91,10 @@ def bench_policy(
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Measure every expansion's ΔNLL, and what each policy would have opened for it: the scorers, BM25 to the
+    """Measure the ΔNLL of every expansion, and which ones each policy would have chosen: the scorers, BM25 on the
     tail, recency, attention mass, chance, a static layout and the oracle.
 
-    A run that was cut short goes on from the rows in the folder.
+    An interrupted run continues from the rows in the folder.
     """
     from amgs_tui.benches import focus_policy
     from amgs_tui.benches.focus_texts import read_texts
@@ -115,16 +115,14 @@ def bench_policy(
     )
 
 
-@verb(
-    "bench focus-passkey", summary="Ask for keys planted in lifetimes of up to a million tokens.", long=True
-)
+@verb("bench focus-passkey", summary="Find keys planted in lifetimes of up to a million tokens.", long=True)
 def bench_passkey(
     session: Session,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
     lens: LensFile = None,
-    keys: Annotated[int, typer.Option("--keys", metavar="N", min=2, help="Keys in each lifetime.")] = 24,
+    keys: Annotated[int, typer.Option("--keys", metavar="N", min=2, help="Keys per lifetime.")] = 24,
     sizes: Annotated[
         list[str] | None,
         typer.Option("--size", metavar="NAME", help="Only 4k, 32k, 256k or 1M; may be repeated."),
@@ -134,9 +132,9 @@ def bench_passkey(
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Plant pass keys at every depth and ask for each: was it brought into sight, and was it answered.
+    """Plant pass keys at every depth and ask for each: was it expanded, and was it answered?
 
-    Lifetimes are built once and kept in the folder; a size that the texts cannot fill is left out.
+    Lifetimes are built once and kept in the folder; a size that the texts cannot fill is skipped.
     """
     from amgs.errors import UsageError
     from amgs_tui.benches import focus_passkey
@@ -145,7 +143,7 @@ def bench_passkey(
     del as_json
     known = focus_passkey.SIZES
     if unknown := [name for name in sizes or () if name not in known]:
-        raise UsageError(f"There is no size {unknown[0]}.", way_out=f"Sizes are {', '.join(known)}.")
+        raise UsageError(f"Unknown size: {unknown[0]}.", way_out=f"Sizes are {', '.join(known)}.")
     model = session.load_model(progress)
     corpus = read_texts(model, text, "focus-passkey")
     encoder = encoder_of(session, model, gist)
@@ -174,15 +172,15 @@ def bench_budget(
     ] = 12,
     windows: Annotated[
         list[int] | None,
-        typer.Option("--window", metavar="N", help="W_max; may be repeated. Else 256, 512, 1024."),
+        typer.Option("--window", metavar="N", help="W_max; may be repeated. Default: 256, 512, 1024."),
     ] = None,
     out: OutFolder = None,
     quick: Quick = False,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Score prose and planted facts with the focus, a sliding window, and BM25 retrieval, all with as many
-    entries; and prose with a window that costs as much.
+    """Score prose and planted facts with the focus, a sliding window and BM25 retrieval, all with the same number of
+    entries; and prose with a window of the same cost.
     """
     from amgs_tui.benches import focus_budget
     from amgs_tui.benches.focus_texts import read_texts
@@ -204,7 +202,7 @@ def bench_budget(
     )
 
 
-@verb("bench focus-latency", summary="Measure what a decoded block costs with the focus.", long=True)
+@verb("bench focus-latency", summary="Measure what decoding a block costs with the focus.", long=True)
 def bench_latency(
     session: Session,
     *,
@@ -220,8 +218,8 @@ def bench_latency(
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Split a block of 32 tokens into ingest, gist, lens, allocate, prefill and decode, at cadences of 32, 128
-    and 256, beside the frozen model alone at the same window. Run it where nothing else runs.
+    """Split the time of a 32-token block into ingest, gist, lens, allocate, prefill and decode, at cadences of 32,
+    128 and 256, beside the frozen model alone at the same window. Run it on an otherwise idle machine.
     """
     from amgs_tui.benches import focus_latency
     from amgs_tui.benches.focus_texts import read_texts
@@ -250,15 +248,15 @@ def bench_scale(
     gist: GistFile = None,
     lens: LensFile = None,
     rounds: Annotated[
-        int, typer.Option("--rounds", metavar="N", min=2, help="Refocuses that are timed at each size.")
+        int, typer.Option("--rounds", metavar="N", min=2, help="Refocuses timed at each size.")
     ] = 40,
     out: OutFolder = None,
     quick: Quick = False,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Time assemble + score + allocate over 10k, 1M and 100M tokens, count what they read, and the speed of
-    gists. The lifetimes repeat a real one: they are synthetic.
+    """Time assembling, scoring and allocating over 10k, 1M and 100M tokens, count what they read, and time the gists.
+    The lifetimes repeat a real one: they are synthetic.
     """
     from amgs_tui.benches import focus_scale
     from amgs_tui.benches.focus_texts import read_texts
@@ -278,7 +276,7 @@ def bench_scale(
     )
 
 
-@verb("bench focus-ablation", summary="Measure what the parts of the control loop are worth.", long=True)
+@verb("bench focus-ablation", summary="Measure what each part of the control loop contributes.", long=True)
 def bench_ablation(
     session: Session,
     *,
@@ -293,8 +291,8 @@ def bench_ablation(
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Read prose with the cooldown off, with more passes, with no action at all and with noise on the scores;
-    with --lens FILE also with that lens made causal. Shows NLL, swap rate, residency and reversals.
+    """Read prose with the cooldown off, with more passes, with no actions and with noise on the scores; with --lens
+    FILE also with that lens made causal. Shows NLL, swap rate, residency and reversals.
     """
     from amgs_focus.lens_checkpoint import load_checkpoint
     from amgs_tui.benches import focus_ablation
@@ -316,7 +314,7 @@ def bench_ablation(
     )
 
 
-@verb("bench focus-longbench", summary="Ask the questions of LongBench or InfiniteBench files.", long=True)
+@verb("bench focus-longbench", summary="Run the questions of LongBench or InfiniteBench files.", long=True)
 def bench_longbench(
     session: Session,
     *,
@@ -327,15 +325,15 @@ def bench_longbench(
     gist: GistFile = None,
     lens: LensFile = None,
     cases: Annotated[
-        int, typer.Option("--cases", metavar="N", min=1, help="Questions of each file, from its beginning.")
+        int, typer.Option("--cases", metavar="N", min=1, help="Questions per file, from its beginning.")
     ] = 20,
     out: OutFolder = None,
     quick: Quick = False,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Ask questions over long documents (NarrativeQA, Qasper, long books, pass keys) with the focus and with a
-    sliding window. The files are not part of the program.
+    """Ask questions about long documents (NarrativeQA, Qasper, long books, pass keys) with the focus and with a
+    sliding window. The files do not come with the program.
     """
     from amgs.errors import UsageError
     from amgs_tui.benches import focus_longbench
@@ -343,7 +341,7 @@ def bench_longbench(
     del as_json
     if data is None:
         raise UsageError(
-            "The bench needs the files of LongBench or InfiniteBench, and no folder was given.",
+            "No folder of LongBench or InfiniteBench files given.",
             way_out="Name it: `bench focus-longbench --data DIR`.",
         )
     model = session.load_model(progress)

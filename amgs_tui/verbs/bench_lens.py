@@ -41,10 +41,10 @@ def bench_c1c2(
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Two facts among other text, two questions: does the fact that is asked about get the greater score under
-    each? Beside the session's lens the baseline, and the lens's causal twin, which cannot know.
+    """Put two facts among other text and ask two questions: does the fact that is asked about score higher each time?
+    Compares the session's lens with the baseline and with the lens's causal twin, which cannot know the question.
 
-    A run that was cut short goes on from the rows in the folder.
+    An interrupted run continues from the rows in the folder.
     """
     from amgs_tui.benches import focus_c1c2
     from amgs_tui.benches.focus_texts import read_texts

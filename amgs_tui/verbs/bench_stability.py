@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from amgs_tui.session import Session
 
 
-@verb("bench focus-stability", summary="Measure whether the working context keeps still.", long=True)
+@verb("bench focus-stability", summary="Measure how stable the working context is.", long=True)
 def bench_stability(
     session: Session,
     *,
@@ -25,8 +25,8 @@ def bench_stability(
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Stream a text through refocuses and count swaps, residency and ping-pong, under the scorers that ship,
-    the same with noise, and adversaries.
+    """Stream a text through refocuses and count swaps, residency and ping-pong, with the shipped scorers, the same
+    with noise, and adversarial ones.
     """
     from amgs_tui.benches import focus_stability
     from amgs_tui.benches.focus_texts import read_texts

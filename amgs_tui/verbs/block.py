@@ -72,9 +72,9 @@ def set_block(
         typer.Option("--self", metavar="yes|no", help="Whether it is part of the self."),
     ] = None,
 ) -> Selected:
-    """Write what is given and keep the rest; journalled, `undo` takes it back. The content never changes.
+    """Change only what is given; journalled, so `undo` reverts it. The content never changes.
 
-    A corrected category teaches: later consolidations weigh its words and tags, and say so.
+    Later consolidations learn from a corrected category: they weigh its words and tags, and say so.
     """
     chosen = session.block(block)
     return Selected(

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 By = Annotated[
     Literal["frame", "category", "relation"] | None,
-    typer.Option("--by", help="Only those of one frame, category or relation type."),
+    typer.Option("--by", help="Only forecasts of one frame, category or relation type."),
 ]
-Value = Annotated[str | None, typer.Option("--value", metavar="NAME", help="Which one, with --by.")]
+Value = Annotated[str | None, typer.Option("--value", metavar="NAME", help="Which one; requires --by.")]
 
 
 @verb(
@@ -38,7 +38,9 @@ def feedback(
     *,
     forecast: Annotated[
         str | None,
-        typer.Option("--forecast", metavar="ID", help="This forecast of it; else the latest open one."),
+        typer.Option(
+            "--forecast", metavar="ID", help="This forecast of the block; default: the latest open one."
+        ),
     ] = None,
 ) -> Outcome:
     """Settle the latest open forecast about a block: its Brier score is (forecast − outcome)²."""
@@ -51,9 +53,7 @@ def feedback(
 def table(
     session: Session,
     *,
-    bins: Annotated[
-        int, typer.Option("--bins", metavar="N", min=2, max=50, help="Steps of the forecast.")
-    ] = 10,
+    bins: Annotated[int, typer.Option("--bins", metavar="N", min=2, max=50, help="How many bins.")] = 10,
     by: By = None,
     value: Value = None,
 ) -> Reliability:
@@ -67,25 +67,26 @@ def forecasts(
     session: Session,
     *,
     bin: Annotated[
-        int | None, typer.Option("--bin", metavar="K", min=1, help="Only the K-th step of the table.")
+        int | None, typer.Option("--bin", metavar="K", min=1, help="Only the K-th bin of the table.")
     ] = None,
     bins: Annotated[
-        int, typer.Option("--bins", metavar="N", min=2, max=50, help="Steps that the table has.")
+        int, typer.Option("--bins", metavar="N", min=2, max=50, help="How many bins the table has.")
     ] = 10,
     by: By = None,
     value: Value = None,
     state: Annotated[
-        Literal["all", "settled", "open"], typer.Option("--state", help="With a verdict, without, or both.")
+        Literal["all", "settled", "open"],
+        typer.Option("--state", help="With a verdict, without one, or both."),
     ] = "all",
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The latest N.")] = 2000,
 ) -> ForecastList:
     """List the forecasts behind the table, the latest first: the block, what asked for it, when, and the verdict.
 
-    `@1` is the block of the first of them in the verbs that follow.
+    `@1` is the block of the first of them in the commands that follow.
     """
     _both_or_none(by, value)
     if bin is not None and bin > bins:
-        raise UsageError(f"There are {bins} steps, not {bin}.", way_out=f"--bin takes 1 to {bins}.")
+        raise UsageError(f"There are {bins} bins, not {bin}.", way_out=f"--bin takes 1 to {bins}.")
     found = session.memory.calibration.cases(
         settled={"all": None, "settled": True, "open": False}[state],
         in_bin=None if bin is None else (bin - 1, bins),
@@ -101,5 +102,6 @@ def forecasts(
 def _both_or_none(by: str | None, value: str | None) -> None:
     if (by is None) != (value is None):
         raise UsageError(
-            "--by and --value belong together.", way_out="`calibration table --by frame --value SESSION`"
+            "--by and --value must be given together.",
+            way_out="`calibration table --by frame --value SESSION`",
         )

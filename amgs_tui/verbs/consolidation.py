@@ -29,15 +29,16 @@ def plan(
     session: Session,
     *,
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="At most N blocks, the oldest arrivals.")
+        int | None,
+        typer.Option("--limit", metavar="N", min=1, help="At most N blocks, oldest arrivals first."),
     ] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Discard the corrections made so far.")] = False,
     progress: Progress | None = None,
 ) -> Draft:
     """Draft what consolidation would make of the inbox: category, entities, edges, decay. Nothing is written.
 
-    `consolidate edit` corrects it, `consolidate apply` applies it. The session keeps one draft: while the same
-    blocks wait it stays as it is, and corrections go over into a new one where they still fit.
+    `consolidate edit` corrects it, `consolidate apply` applies it. The session keeps one draft: while the same blocks
+    wait it stays as it is, and corrections carry over to a new draft where they still fit.
     """
     before = None if anew else session.draft
     session.draft = session.memory.lifecycle.draft_consolidation(
@@ -55,34 +56,33 @@ def edit(
     category: Annotated[
         str | None, typer.Option("--category", metavar="NAME", help="What kind of knowledge it is.")
     ] = None,
-    new: Annotated[
-        bool, typer.Option("--new", help="The category may be one that no block has yet.")
-    ] = False,
+    new: Annotated[bool, typer.Option("--new", help="Allow a category that no block has yet.")] = False,
     confidence: Annotated[
         float | None, typer.Option("--confidence", metavar="X", help="Confidence, 0 to 1.")
     ] = None,
     take: Annotated[
         Literal["yes", "no"] | None,
-        typer.Option("--take", metavar="yes|no", help="no leaves the block out: it stays in the inbox."),
+        typer.Option("--take", metavar="yes|no", help="no leaves the block out; it stays in the inbox."),
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option("--drop", metavar="EDGE", help=f"Make no such edge: {_EDGE}")
+        list[str] | None, typer.Option("--drop", metavar="EDGE", help=f"Drop this edge: {_EDGE}")
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="EDGE", help="Make an edge that was dropped after all."),
+        typer.Option("--keep", metavar="EDGE", help="Keep an edge that was dropped."),
     ] = None,
     sure: Annotated[
         list[str] | None,
-        typer.Option("--sure", metavar="EDGE=X", help="Give an edge this confidence; repeat."),
+        typer.Option("--sure", metavar="EDGE=X", help="Give an edge this confidence; may be repeated."),
     ] = None,
     reset: Annotated[
         bool, typer.Option("--reset", help="Discard the corrections to this block first.")
     ] = False,
 ) -> Draft:
-    """Correct what the draft says of one block; nothing is written until `consolidate apply`.
+    """Correct what the draft says about one block; nothing is written until `consolidate apply`.
 
-    A category brings its pace of forgetting with it, and teaches later plans. What is proposed again is no correction.
+    A category sets its own decay profile, and later plans learn from it. Repeating a proposed value is not a
+    correction.
     """
     from amgs.lifecycle import revise
 
@@ -108,7 +108,7 @@ def edit(
 def apply(session: Session) -> Consolidated:
     """Apply the draft with its corrections, in one transaction that one `undo` reverts.
 
-    What is left out of it stays in the inbox. Refused when a block of it is no longer raw.
+    Blocks left out stay in the inbox. Refused when one of its blocks is no longer raw.
     """
     draft = _draft(session)
     done = session.memory.lifecycle.apply_draft(draft)
@@ -130,4 +130,4 @@ def _pair(text: str) -> tuple[str, float]:
     try:
         return edge, float(value)
     except ValueError:
-        raise UsageError(f"{text!r} is no EDGE=X.", way_out="For example --sure 2=.9.") from None
+        raise UsageError(f"{text!r} is not EDGE=X.", way_out="For example --sure 2=.9.") from None

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from amgs_tui.session import Session
 
 Days = Annotated[
-    float, typer.Option("--days", metavar="N", min=0.01, max=36500, help="How far to look ahead.")
+    float, typer.Option("--days", metavar="N", min=0.01, max=36500, help="How many days to look ahead.")
 ]
 
 
-@verb("decay curve", summary="Show how a block's relevance fell and will fall.", pane="decay")
+@verb("decay curve", summary="Show a block's relevance over time.", pane="decay")
 def curve(session: Session, block: Reference = None, *, days: Days = 30) -> DecayCurve:
-    """Show relevance over time, the instants of reinforcement, and when it drops below the threshold."""
+    """Show relevance over time, when the block was reinforced, and when it drops below the threshold."""
     return session.memory.decay_curve(session.block(block).id, days=days)
 
 
-@verb("decay categories", summary="Show how the relevance of each category fell and will fall.", pane="decay")
+@verb("decay categories", summary="Show the relevance of each category over time.", pane="decay")
 def categories(session: Session, *, days: Days = 30) -> CategoryCurves:
-    """Show the mean relevance of each category from --days ago to --days ahead, with the uses there were.
+    """Show the mean relevance of each category from --days ago to --days ahead, with the uses in that time.
 
-    Back then a block counts from its creation on; its category and its decay are taken as they are today.
+    In the past a block counts from its creation on, with the category and decay it has today.
     """
     return session.memory.lifecycle.category_curves(days=days)
 
@@ -57,17 +57,17 @@ def forecast(
     decay_lambda: LambdaValue = None,
     pin: Pin = False,
 ) -> Forecast:
-    """Show the whole memory --days ahead: each category now and then, and the blocks that drop below the threshold on
-    the way: those that were used first, then the rest, the soonest first in each; --limit of them.
+    """Forecast the whole memory --days ahead: each category now and then, and the blocks that drop below the
+    threshold by then: first those that were ever used, then the rest, soonest first in each; --limit of them.
 
     A block below the threshold ranks lower but can still be found: nothing is removed before `prune`. With --profile,
-    --lambda or --pin it is the memory as if that were set, for a block, for a category, or for all: nothing is changed.
+    --lambda or --pin it shows the memory as if that were set, for a block, a category, or all: nothing is changed.
     """
     wanted = read_lambda(session, profile, decay_lambda, pin=pin)
     if block is not None and category is not None:
         raise UsageError("--block and --category exclude each other.", way_out="Give one of them.")
     if wanted is None and (block is not None or category is not None):
-        raise UsageError("There is nothing to assume.", way_out="Give --profile, --lambda or --pin.")
+        raise UsageError("Nothing to assume.", way_out="Give --profile, --lambda or --pin.")
     supposed = None
     if wanted is not None:
         from amgs.model import Supposed
@@ -89,7 +89,7 @@ def preview(
     pin: Pin = False,
     days: Days = 30,
 ) -> DecayPreview:
-    """Show relevance after --days as it is and as it would be; changes nothing. `block set` applies it."""
+    """Compare relevance after --days as it is and as it would be; changes nothing. `block set` applies it."""
     chosen = session.block(block)
     wanted = read_lambda(session, profile, decay_lambda, pin=pin)
     if wanted is None:

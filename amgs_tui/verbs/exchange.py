@@ -26,7 +26,7 @@ def export(
         Literal["json", "graphml"], typer.Option("--format", help="JSON, or GraphML for graph programs.")
     ] = "json",
 ) -> Exported:
-    """Write every table, whole or not at all. Both forms come back without loss with `import`."""
+    """Write every table, in full or not at all. `import` reads both formats back without loss."""
     return session.memory.exchange.export(path, format)
 
 
@@ -39,8 +39,8 @@ def load(
     *,
     progress: Progress | None = None,
 ) -> Imported:
-    """Read a JSON or GraphML export into this store, which must hold no blocks yet.
+    """Read a JSON or GraphML export into this store, which must not hold any blocks yet.
 
-    Every value is checked before the first row is written: the whole file comes in, or nothing.
+    Every value is checked before the first row is written: either the whole file is imported, or nothing.
     """
     return session.memory.exchange.load(path, progress)

@@ -31,20 +31,20 @@ def open_context(
     session: Session,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE", help="Text files; none for the consolidated blocks."),
+        typer.Argument(metavar="FILE", help="Text files; default: the consolidated blocks."),
         Takes("file"),
     ] = None,
     *,
     question: Annotated[
-        str, typer.Option("--question", metavar="TEXT", help="What the model is asked.")
+        str, typer.Option("--question", metavar="TEXT", help="The question for the model.")
     ] = "",
     lifetime: Lifetime = None,
     progress: Progress | None = None,
 ) -> Opened:
     """Open text files, or every consolidated block by age, as the lifetime context.
 
-    With --lifetime it is kept in a folder, which is made if needed; the files are appended to what it holds, and
-    without files it is opened as it is. `frame open` opens the last frame instead.
+    --lifetime keeps it in a folder, created if needed: files are appended to what the folder holds, and without files
+    it is opened as it is. `frame open` opens the last frame instead.
     """
     from amgs_tui.models import segments_of_blocks, segments_of_files
 
@@ -93,7 +93,7 @@ def step(session: Session, count: Count = 1, *, progress: Progress | None = None
     keys=("greater_than_sign",),
 )
 def refocus(session: Session) -> Stepped:
-    """Score every entry and let the allocator expand and collapse, without waiting for the cadence."""
+    """Score every entry, and expand and collapse spans now, without waiting for the cadence."""
     runtime = session.focus
     made: Refocus = runtime.refocus()
     return Stepped((), runtime.snapshot(), made)
@@ -139,15 +139,15 @@ def view(session: Session) -> FocusView:
     return session.focus.snapshot()
 
 
-@verb("focus tokens", summary="Read tokens of the lifetime, one by one.", pane="focus", keys=("plus",))
+@verb("focus tokens", summary="Show tokens of the lifetime, one by one.", pane="focus", keys=("plus",))
 def tokens(
     session: Session,
     start: Annotated[
-        int, typer.Argument(metavar="START", min=0, help="Their first place in the lifetime, from 0.")
+        int, typer.Argument(metavar="START", min=0, help="The first position in the lifetime, from 0.")
     ],
     count: Annotated[
         int, typer.Argument(metavar="N", min=1, max=4096, help="How many tokens."), Takes("number")
     ] = 32,
 ) -> TokenSpan:
-    """Read N tokens of the lifetime from START on, each with its text: what the map shows at its last zoom."""
+    """Show N tokens of the lifetime from START on, each with its text, as the map does at its deepest zoom."""
     return session.focus.tokens(start, start + count)

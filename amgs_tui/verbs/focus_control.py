@@ -22,14 +22,14 @@ Node = Annotated[
         metavar="NODE", help="A span's number in the working context, or its name, such as L1#20."
     ),
 ]
-Release = Annotated[bool, typer.Option("--release", help="Release it again.")]
+Release = Annotated[bool, typer.Option("--release", help="Release it.")]
 
 _NAMED = re.compile(r"[lL](\d+)#(\d+)")
 
 
 @verb("focus pin", summary="Pin a span: never collapse it.", pane="focus", writes=True)
 def pin(session: Session, node: Node, *, release: Release = False) -> Steered:
-    """Keep the span at least as fine as it is until it is released. Only a completely full window overrules a pin.
+    """Keep the span at least this fine until it is released. Only a completely full window overrides a pin.
 
     Takes effect at the next refocus. After `focus back` it begins a branch.
     """
@@ -57,10 +57,10 @@ def force(
     *,
     release: Release = False,
 ) -> Steered:
-    """Ask for one action whatever the scores say; the budget, the tail and the levels still hold.
+    """Request one action regardless of the scores; the budget, the tail and the levels still apply.
 
     A span collapses together with its siblings into the gist above them; a gist that is not in the window can be
-    named itself. Takes effect once, at the next refocus. After `focus back` it begins a branch.
+    named directly. Takes effect once, at the next refocus. After `focus back` it begins a branch.
     """
     from amgs_focus.geometry import parent_of
 
@@ -99,11 +99,11 @@ def measure(
 def change(
     session: Session,
     key: Annotated[str, typer.Argument(metavar="KEY", help="tau_expand, n_diff, window, cadence, policy, …")],
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="Its new value.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="The new value.")],
 ) -> SettingChanged:
     """Change τ, N_diff, W_max, the cadence, the policy and others for this lifetime, from this step on.
 
-    A wrong key lists the valid ones. Stepping back restores the old value. After `focus back` it begins a branch.
+    An unknown key lists the valid ones. Stepping back restores the old value. After `focus back` it begins a branch.
     """
     runtime = session.focus
     before = getattr(runtime.settings, key, "")
@@ -120,7 +120,7 @@ def node_of(runtime: FocusRuntime, text: str) -> NodeRef:
     named = _NAMED.fullmatch(text)
     if named is None:
         raise UsageError(
-            f"{text!r} names no node.", way_out="Give an entry's number, or a level and index such as L1#20."
+            f"Invalid node: {text!r}.", way_out="Give an entry's number, or a level and index such as L1#20."
         )
     node = NodeRef(int(named[1]), int(named[2]))
     if not runtime.tree.exists(node):
@@ -132,8 +132,8 @@ def _steer(runtime: FocusRuntime, node: NodeRef, word: Override, release: bool) 
     said = runtime.state.allocator.overrides.get(node)
     if release and said != word:
         raise UsageError(
-            f"{node} has no {word!r} to take back.",
-            way_out=f"It has {said!r}." if said else "Nothing was said about it.",
+            f"{node} has no {word!r} to release.",
+            way_out=f"It has {said!r}." if said else "It is neither pinned nor forbidden.",
         )
     view = runtime.override(node, None if release else word)
     return Steered(str(node), word, release, view)

@@ -24,26 +24,32 @@ PASSED_OVER = frozenset({"node_modules", "__pycache__", "build", "dist", "venv"}
 
 
 @verb(
-    "focus corpus", summary="Make a folder of documents the lifetime.", pane="focus", long=True, writes=True
+    "focus corpus",
+    summary="Open a folder of documents as the lifetime.",
+    pane="focus",
+    long=True,
+    writes=True,
 )
 def corpus(
     session: Session,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Prose and code."), Takes("folder")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder of prose and code."), Takes("folder")
+    ],
     *,
     lifetime: Lifetime = None,
     bridges: Annotated[
-        bool, typer.Option("--bridges/--no-bridges", help="Link definitions with what speaks of them.")
+        bool, typer.Option("--bridges/--no-bridges", help="Link definitions to the text that mentions them.")
     ] = True,
     dry_run: DryRun = False,
     question: Annotated[
-        str, typer.Option("--question", metavar="TEXT", help="What the model is asked.")
+        str, typer.Option("--question", metavar="TEXT", help="The question for the model.")
     ] = "",
     progress: Progress | None = None,
 ) -> CorpusRead:
-    """Read a folder in: by domain, README → design → prose → source → tests, cut at headings and definitions, without
-    sections that another says nearly word for word, each section with its path, language, version and time.
+    """Read a folder as a lifetime: by domain, README → design → prose → source → tests, split at headings and
+    definitions, without near-duplicate sections, each section with its path, language, version and time.
 
-    With --lifetime only documents that are new or changed are added, and older versions count as superseded.
+    With --lifetime only new or changed documents are added, and older versions count as superseded.
     """
     from amgs_focus.corpus_plan import plan_corpus
     from amgs_focus.span_journal import JOURNAL, SpanJournal
@@ -58,7 +64,9 @@ def corpus(
     if dry_run:
         return CorpusRead(str(folder), plan, skipped, False, session.focus_view)
     if not plan.sections and not going_on:
-        raise UsageError(f"{folder} holds no text.", way_out="Name a folder with .md, .txt or source files.")
+        raise UsageError(
+            f"{folder} contains no text.", way_out="Give a folder with .md, .txt or source files."
+        )
     runtime = session.open_focus(plan.segments, question, progress, folder=lifetime)
     return CorpusRead(str(folder), plan, skipped, True, runtime.snapshot())
 
@@ -68,7 +76,7 @@ def _documents(folder: Path) -> tuple[list[Document], tuple[tuple[str, str], ...
     from amgs_focus.corpus_plan import LANGUAGES, Document
 
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder.", way_out="Name one.")
+        raise InputError(f"{folder} is not a folder.", way_out="Give one.")
     found, skipped = [], []
     for file in sorted(folder.rglob("*")):
         inside = file.relative_to(folder)

@@ -49,27 +49,28 @@ SpanNumber = Annotated[
 ]
 
 
-@verb("focus forget", summary="Let go of detail that nobody uses.", pane="focus", long=True, writes=True)
+@verb("focus forget", summary="Forget detail that is not used.", pane="focus", long=True, writes=True)
 def forget(
     session: Session,
     nodes: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="NODE", help="Gists whose detail is to go, such as L1#20; none for what the rules find."
+            metavar="NODE", help="Gists whose detail to forget, such as L1#20; default: what the rules find."
         ),
     ] = None,
     *,
     dry_run: DryRun = False,
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="At most N gists, the weakest.")
+        int | None, typer.Option("--limit", metavar="N", min=1, help="At most N gists, the weakest first.")
     ] = None,
     why: Why = "",
     progress: Progress | None = None,
 ) -> Forgotten:
-    """Hide what lies below gists that nobody opened for long: tokens first, later the gists over them.
+    """Hide what lies below gists that have not been opened for long: tokens first, later the gists over them.
 
-    The gist itself stays. Tags, pins, the last tokens, what stands in the window and what proved its worth are spared;
-    naming a gist overrides all but tags, pins and the tail. `focus restore` brings it back until `focus purge`.
+    The gist itself stays. Tagged and pinned spans, the last tokens, what the window holds and what proved its worth
+    are kept; naming a gist overrides all but tags, pins and the tail. `focus restore` brings it back until `focus
+    purge`.
     """
     from amgs_focus.forgetting import act_of, by_hand, plan
 
@@ -94,13 +95,16 @@ def restore(
     wanted: Annotated[
         int | None,
         typer.Option(
-            "--wanted", metavar="N", min=1, help="All that was asked for N times since it was forgotten."
+            "--wanted",
+            metavar="N",
+            min=1,
+            help="Everything asked for at least N times since it was forgotten.",
         ),
     ] = None,
     why: Why = "",
 ) -> Brought:
-    """Let gists be opened again: those of one act, the latest that stands when none is named, or with --wanted those
-    that the scores asked for so often. What was purged stays gone.
+    """Make gists expandable again: those forgotten in one act (by default the latest), or with --wanted those that
+    the scores asked for that often. What was purged stays gone.
     """
     from amgs_focus.forgetting import act_of
     from amgs_focus.node_set import NodeSet
@@ -120,7 +124,9 @@ def restore(
 
 @verb("focus forgotten", summary="List what was forgotten, restored and purged.")
 def forgotten(session: Session) -> ForgottenList:
-    """The record of a lifetime: who let go of what, when and why, with checksums, and what was asked for since."""
+    """Show the lifetime's record of forgetting: who forgot what, when and why, with checksums, and what was asked for
+    since.
+    """
     from amgs_focus.node_set import NOTHING
 
     catalogue = session.focus.tree.catalogue
@@ -132,18 +138,18 @@ def forgotten(session: Session) -> ForgottenList:
     return ForgottenList(tuple(rows), len(upkeep.sealed), len(upkeep.purged))
 
 
-@verb("focus purge", summary="Empty forgotten detail for good.", pane="focus", long=True, writes=True)
+@verb("focus purge", summary="Delete forgotten detail permanently.", pane="focus", long=True, writes=True)
 def purge(
     session: Session,
     act: ActId = None,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Needed: nothing brings it back.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Required: a purge cannot be undone.")] = False,
     dry_run: DryRun = False,
     why: Why = "",
 ) -> Purged:
-    """Overwrite the tokens and gists below what an act forgot, and give their room on the disk back.
+    """Overwrite the tokens and gists below what an act forgot, and free their disk space.
 
-    The gist over them and the record stay. Steps decoded before it cannot be taken back any more.
+    The gist over them and the record stay. Steps decoded before the purge can no longer be undone.
     """
     from amgs_focus.forgetting import act_of, freed
 
@@ -156,16 +162,16 @@ def purge(
         return Purged(len(chosen), tokens, size, None, runtime.snapshot())
     if not yes:
         raise UsageError(
-            f"This would empty {tokens:,} tokens ({size:,} bytes) below {len(chosen)} gists for good.",
+            f"This would permanently delete {tokens:,} tokens ({size:,} bytes) below {len(chosen)} gists.",
             title="A purge needs --yes",
-            way_out="`focus purge --dry-run` shows the same and does nothing.",
+            way_out="Add --yes, or preview with `focus purge --dry-run`.",
         )
     said = why or "asked for by the operator"
     made = act_of(tree, "purge", chosen, at=_now(session), by=OPERATOR, why=said)
     return Purged(len(chosen), tokens, size, made, runtime.act(made))
 
 
-@verb("focus tag", summary="Put a word on a span, so that no rule forgets it.", writes=True)
+@verb("focus tag", summary="Tag a span so that it is never forgotten.", writes=True)
 def tag(
     session: Session,
     node: Node,
@@ -173,9 +179,9 @@ def tag(
     *,
     release: Release = False,
 ) -> Tagged:
-    """Tag the tokens that an entry or a node stands for. Tagged spans are never forgotten, by rule or by hand.
+    """Tag the tokens that an entry or a node covers. Tagged spans are never forgotten, by rule or by hand.
 
-    With --release every tag of that word that touches them is taken off.
+    --release removes every tag of that word that touches them.
     """
     from amgs_focus.upkeep import Tag
 
@@ -184,28 +190,28 @@ def tag(
     start, end = runtime.tree.span(node_of(runtime, node))
     made = Tag(start, end, word.strip(), _now(session), OPERATOR)
     if not made.word:
-        raise UsageError("A tag is a word.", way_out="Give one, such as incident.")
+        raise UsageError("A tag must be a word.", way_out="Give one, such as incident.")
     if release:
         gone = [one for one in catalogue.upkeep.tags_on(start, end) if one.word == made.word]
         if not gone:
-            raise UsageError(f"There is no tag {made.word!r} there.", way_out="`focus spans` shows the tags.")
+            raise UsageError(f"That span has no tag {made.word!r}.", way_out="`focus spans` shows the tags.")
         catalogue.untag(gone)
     else:
         catalogue.tag(made)
     return Tagged(made, release, catalogue.upkeep.tags)
 
 
-@verb("focus spans", summary="List where the lifetime came from, and what is known of it.")
+@verb("focus spans", summary="List the spans of the lifetime: source and metadata.")
 def spans(
     session: Session,
     find: Annotated[
-        str, typer.Argument(metavar="TEXT", help="Only spans that have this in their name, path or domain.")
+        str, typer.Argument(metavar="TEXT", help="Only spans with this in their name, path or domain.")
     ] = "",
     *,
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> SpanList:
-    """List spans in order: source, domain, path, language, time, trust, tags, use, and what of it was forgotten."""
+    """List spans in order: source, domain, path, language, time, trust, tags, use, and what of each was forgotten."""
     tree = session.focus.tree
     numbered = [
         (number, span)
@@ -216,19 +222,19 @@ def spans(
     return SpanList(tuple(_row(session.focus, number) for number, _ in shown), len(numbered), tree.length)
 
 
-@verb("focus describe", summary="Say what is known of a span.", writes=True)
+@verb("focus describe", summary="Set a span's metadata.", writes=True)
 def describe(
     session: Session,
     span: SpanNumber,
     key: Annotated[
         str, typer.Argument(metavar="KEY", help="domain, path, section, language, time, trust or version.")
     ],
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="The new value; empty forgets it.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="The new value; empty removes it.")],
 ) -> Described:
     """Set one piece of a span's metadata.
 
-    The domain chooses the half-life, trust lengthens it, and of one path only the version that came last stays in
-    detail.
+    The domain chooses the half-life, trust lengthens it, and of several versions of one path only the latest keeps
+    its detail.
     """
     from amgs_focus.upkeep import SpanAbout
 
@@ -238,22 +244,25 @@ def describe(
         raise UsageError(f"There is no span {span}.", way_out=f"They are numbered 0 to {len(held) - 1}.")
     if key not in ("domain", "path", "section", "language", "time", "trust", "version"):
         raise UsageError(
-            f"A span has no {key!r}.", way_out="It has domain, path, section, language, time, trust, version."
+            f"A span has no key {key!r}.",
+            way_out="Keys: domain, path, section, language, time, trust, version.",
         )
     before = tree.catalogue.about(held[span].start)
     try:
         after = SpanAbout.of({**before.plain(), key: value})
     except ValueError as error:
-        raise UsageError(f"{key} = {value!r}: {error}.", way_out="Trust is a number from 0 to 1.") from error
+        raise UsageError(
+            f"{key} = {value!r}: {error}.", way_out="Trust must be a number from 0 to 1."
+        ) from error
     tree.catalogue.describe({held[span].start: after})
     return Described(span, before, after)
 
 
-@verb("focus rebuild", summary="Make stale gists anew.", pane="focus", long=True, writes=True)
+@verb("focus rebuild", summary="Re-encode stale gists.", pane="focus", long=True, writes=True)
 def rebuild(session: Session, *, progress: Progress | None = None) -> Rebuilt:
-    """Encode every gist of the lifetime again, in its place, with the gists that the settings name.
+    """Encode every gist of the lifetime again with the gist net that the settings name.
 
-    For a lifetime that was kept with others; what was purged stays as it is. It can be stopped and begun again.
+    For a lifetime that was encoded with another one; what was purged stays as it is. It can be stopped and resumed.
     """
     runtime = session.focus
     tree = runtime.tree
@@ -263,23 +272,23 @@ def rebuild(session: Session, *, progress: Progress | None = None) -> Rebuilt:
     return Rebuilt(total - kept, kept, tree.gist.name, tree.gist.version, runtime.snapshot())
 
 
-@verb("focus check", summary="Look whether a kept lifetime's files are whole.", long=True)
+@verb("focus check", summary="Check the files of a stored lifetime.", long=True)
 def check(
     session: Session,
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="The folder of a lifetime that is not open."),
+        typer.Argument(metavar="DIR", help="The folder of a closed lifetime."),
         Takes("folder"),
     ],
     *,
     mend: Annotated[
-        bool, typer.Option("--mend", help="Cut damaged files back to their last whole block.")
+        bool, typer.Option("--mend", help="Truncate damaged files to their last complete block.")
     ] = False,
     progress: Progress | None = None,
 ) -> LifetimeCheck:
-    """Check every .ctx file's header, length and model, and the journal; exit code 4 when there is a fault.
+    """Check the header, length and model of every .ctx file, and the journal; exit code 4 when there is a fault.
 
-    Loads no model. Gists that are missing after --mend are made anew when the lifetime is opened.
+    Loads no model. Gists that are missing after --mend are encoded again when the lifetime is opened.
     """
     from amgs_focus.lifetime_check import check as look
 
@@ -317,7 +326,7 @@ def _act(runtime: FocusRuntime, number: int | None) -> Act:
     found = held[-1:] if number is None else [act for act in held if act.id == number]
     if not found:
         raise UsageError(
-            "Nothing is forgotten." if number is None else f"Act {number} forgot nothing.",
+            "Nothing is forgotten." if number is None else f"Act {number} did not forget anything.",
             way_out="`focus forgotten` lists what was.",
         )
     return found[0]

@@ -25,16 +25,16 @@ TracePath = Annotated[Path, typer.Argument(metavar="PATH", help="A trace."), Tak
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace.")]
 
 
-@verb("focus branch", summary="Begin a branch of this run.", pane="focus", long=True, writes=True)
+@verb("focus branch", summary="Start a branch of this run.", pane="focus", long=True, writes=True)
 def branch(
     session: Session,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Its name; branch-1, … if not given.")
+        str | None, typer.Argument(metavar="NAME", help="Name of the branch; default: branch-1, …")
     ] = None,
     *,
     at: Annotated[
         int | None,
-        typer.Option("--at", metavar="STEP", min=0, help="The step at which it begins; here if not given."),
+        typer.Option("--at", metavar="STEP", min=0, help="The step at which it begins; default: here."),
     ] = None,
 ) -> Moved:
     """Leave the current branch at a step and continue beside it; the current one keeps everything it decoded.
@@ -46,7 +46,7 @@ def branch(
 
 @verb("focus branches", summary="List the branches of this run.", pane="focus")
 def branches(session: Session) -> BranchList:
-    """List every branch: where it left which one, how many steps it has, and what was decoded on it."""
+    """List every branch: where it leaves its parent, how many steps it has, and what was decoded on it."""
     runtime = session.focus
     return BranchList(runtime.branches(), runtime.snapshot())
 
@@ -105,7 +105,7 @@ def replay(session: Session, path: TracePath, *, progress: Progress | None = Non
     return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)
 
 
-@verb("focus last", summary="Show what the last session left in its working context.", pane="focus")
+@verb("focus last", summary="Show the last session's working context.", pane="focus")
 def last_run(session: Session) -> LastRun:
     """Read the trace of the working context that was open last: its question, its length, its branches."""
     return session.last_run()
@@ -121,7 +121,8 @@ def last_run(session: Session) -> LastRun:
 def resume(session: Session, *, progress: Progress | None = None) -> Resumed:
     """Replay the trace that the last session left, and continue it: question, tokens, branches, pins and settings.
 
-    Every state is compared on the way. A lifetime kept in a folder is opened as the folder has it, without branches.
+    Every state is compared on the way. A lifetime kept in a folder is opened as the folder holds it, without
+    branches.
     """
     path, steps = session.resume_focus(progress)
     return Resumed(path, steps, session.focus.snapshot())
@@ -137,7 +138,7 @@ def telemetry(
     *,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Also write a JSON object an iteration."),
+        typer.Option("--out", metavar="FILE", help="Also write one JSON object per iteration."),
         Takes("file", made=True),
     ] = None,
     wandb: Annotated[
@@ -147,9 +148,9 @@ def telemetry(
         ),
     ] = "",
 ) -> Telemetry:
-    """Show loss_at_h, swap_rate, mean_residency, latency_ms and token_budget_utilization, and what rang.
+    """Show loss_at_h, swap_rate, mean_residency, latency_ms and token_budget_utilization, and any alarms.
 
-    From the trace alone: of this run, or of a trace on disk, which needs no model.
+    Reads the trace only: of this run, or of a trace on disk, which needs no model.
     """
     from amgs_focus.telemetry import telemetry as measured
     from amgs_focus.telemetry import to_jsonl

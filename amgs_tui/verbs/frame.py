@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 Question = Annotated[
     str | None,
-    typer.Option("--question", metavar="TEXT", help="What the model is asked; else the frame's query."),
+    typer.Option(
+        "--question", metavar="TEXT", help="The question for the model; default: the frame's query."
+    ),
 ]
 
 
@@ -40,21 +42,22 @@ def assemble(
     *,
     query: Annotated[str, typer.Option("--query", metavar="TEXT", help="What the frame is for.")] = "",
     budget: Annotated[
-        int | None, typer.Option("--budget", metavar="N", min=1, help="Tokens; else the frame's own.")
+        int | None,
+        typer.Option("--budget", metavar="N", min=1, help="Token budget; default: the frame's own."),
     ] = None,
     weights: WeightsText = None,
     composite: Annotated[
-        bool, typer.Option("--composite", help="Insist that the frame is made of others.")
+        bool, typer.Option("--composite", help="Require a frame that is made of others.")
     ] = False,
     look: Annotated[
         bool, typer.Option("--look", help="Leave no trace: nothing is reinforced or forecast.")
     ] = False,
     progress: Progress | None = None,
 ) -> Frame:
-    """Assemble a frame: which blocks got in, which did not and why, and the text with the block of every
-    span.
+    """Assemble a frame: which blocks got in, which did not and why, and the text with the source block of every
+    passage.
 
-    What got in is reinforced once, and its composite score is logged as a forecast that `feedback` settles.
+    Selected blocks are reinforced once, and each composite score is logged as a forecast that `feedback` settles.
     """
     if composite:
         wanted = name.strip().upper()
@@ -62,7 +65,7 @@ def assemble(
             one.name == wanted and not one.is_composite for one in session.memory.frame_definitions()
         )
         if atomic:
-            raise UsageError(f"{wanted} is not made of other frames.", way_out="Leave --composite out.")
+            raise UsageError(f"{wanted} is not a composite frame.", way_out="Leave --composite out.")
     if query:
         session.memory.load(progress)
     frame = session.memory.assemble(
@@ -81,9 +84,9 @@ def assemble(
     pane="frame",
 )
 def last(session: Session) -> LastFrame:
-    """Show the frame assembled last, as it was then; the store remembers it, so that the next session begins with it.
+    """Show the frame assembled last, as it was then; it is kept in the store for the next session.
 
-    Nothing is assembled, reinforced or forecast by it. `frame open` goes on from it.
+    Nothing is assembled, reinforced or forecast. `frame open` opens it.
     """
     if session.last_frame is None:
         session.last_frame = session.memory.frames.last()
@@ -108,14 +111,14 @@ def open_frame(
     lifetime: Lifetime = None,
     progress: Progress | None = None,
 ) -> Opened:
-    """Open the frame assembled last as the lifetime context of the language model, ready to be stepped.
+    """Open the frame assembled last as the lifetime context of the language model, ready to decode.
 
-    Every token remembers the block it came from. With --lifetime it goes behind what that folder holds. The model is
+    Every token keeps a reference to its block. With --lifetime it is appended to what that folder holds. The model is
     loaded on first use.
     """
     frame = session.last_frame
     if frame is None:
-        raise UsageError("No frame was assembled yet.", way_out="`frame assemble SESSION` first.")
+        raise UsageError("No frame has been assembled yet.", way_out="`frame assemble SESSION` first.")
     from amgs_tui.models import segments_of_frame
 
     segments = segments_of_frame(frame)

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A registered frame."), Takes("frame")]
 Query = Annotated[str, typer.Option("--query", metavar="TEXT", help="What the frame is for.")]
 Budget = Annotated[
-    int | None, typer.Option("--budget", metavar="N", min=1, help="Tokens; else the frame's own.")
+    int | None, typer.Option("--budget", metavar="N", min=1, help="Token budget; default: the frame's own.")
 ]
 
 Instant = Annotated[
-    str | None, typer.Option("--since", metavar="ISO", help="Only what was made since; none: ever.")
+    str | None, typer.Option("--since", metavar="ISO", help="Only blocks created since; none: any time.")
 ]
 
 _NONE = "none"
@@ -58,21 +58,24 @@ def define(
     ] = None,
     since: Instant = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="ISO", help="Only what was made before; none: ever.")
+        str | None, typer.Option("--until", metavar="ISO", help="Only blocks created before; none: any time.")
     ] = None,
     used_since: Annotated[
-        str | None, typer.Option("--used-since", metavar="ISO", help="Only what was used since; none: ever.")
+        str | None,
+        typer.Option("--used-since", metavar="ISO", help="Only blocks used since; none: any time."),
     ] = None,
     window: Annotated[
         float | None,
-        typer.Option("--window", metavar="HOURS", help="Only what came or was used within; 0 for no window."),
+        typer.Option(
+            "--window", metavar="HOURS", help="Only blocks created or used within this time; 0: any time."
+        ),
     ] = None,
     gather: Annotated[
         Literal["query", "filter", "identity"] | None,
         typer.Option("--gather", help="Where candidates come from."),
     ] = None,
     pool: Annotated[
-        int | None, typer.Option("--pool", metavar="N", min=1, help="Candidates scored at most.")
+        int | None, typer.Option("--pool", metavar="N", min=1, help="Score at most N candidates.")
     ] = None,
     hops: Annotated[int | None, typer.Option("--hops", metavar="N", min=0, help="Graph distance.")] = None,
     selection: Annotated[
@@ -83,24 +86,27 @@ def define(
         int | None, typer.Option("--top-k", metavar="K", min=0, help="At most K blocks; 0: as many as fit.")
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option("--threshold", metavar="SCORE", min=0, max=1, help="Least score.")
+        float | None, typer.Option("--threshold", metavar="SCORE", min=0, max=1, help="Minimum score.")
     ] = None,
     share: Annotated[
         float | None,
-        typer.Option("--similarity-share", metavar="P", min=0, max=1, help="Least share of the best match."),
+        typer.Option(
+            "--similarity-share", metavar="P", min=0, max=1, help="Minimum share of the best match."
+        ),
     ] = None,
     assembly: Annotated[
         Literal["raw", "structured", "template", "summary"] | None,
-        typer.Option("--assembly", help="How it is written."),
+        typer.Option("--assembly", help="How the text is written."),
     ] = None,
     budget: Budget = None,
     refresh_hours: Annotated[
-        float | None, typer.Option("--refresh-hours", metavar="H", min=0, help="How long it stays fresh.")
+        float | None,
+        typer.Option("--refresh-hours", metavar="H", min=0, help="How long an assembly stays fresh."),
     ] = None,
     child: Annotated[
         list[str] | None,
         typer.Option(
-            "--child", metavar="NAME:SHARE", help="Make it a composite; repeat, in order. none: atomic."
+            "--child", metavar="NAME:SHARE", help="A child frame; may be repeated, in order. none: atomic."
         ),
     ] = None,
     merge: Annotated[
@@ -114,7 +120,11 @@ def define(
     dedup: Annotated[
         float | None,
         typer.Option(
-            "--dedup", metavar="COSINE", min=0, max=1, help="Equal from here; 0: equal content only."
+            "--dedup",
+            metavar="COSINE",
+            min=0,
+            max=1,
+            help="Similarity from which blocks count as duplicates; 0: only equal content.",
         ),
     ] = None,
     rescore: Annotated[
@@ -122,11 +132,11 @@ def define(
         typer.Option("--rescore", metavar="R,C,K,S,F", help="Weights after the merge; none: the children's."),
     ] = None,
 ) -> FrameDefinition:
-    """Register a frame: what is given replaces what it was, or what the frame named by --from is.
+    """Register a frame: the options given override its present definition, or that of the frame named by --from.
 
-    Every field of a definition has its option, and `none` (for numbers 0) takes a limit away. A new frame that starts
-    from nothing is an ATTENTION. Weights that do not sum to 1 and composites that would
-    contain themselves are refused.
+    Every field of a definition has its option, and `none` (for numbers 0) removes a limit. A new frame that starts
+    from nothing is an ATTENTION. Weights that do not sum to 1 and composites that would contain themselves are
+    refused.
     """
     from dataclasses import replace
 
@@ -196,7 +206,9 @@ def _cleared(given: list[str]) -> list[str]:
     if _NONE not in given:
         return given
     if len(given) > 1:
-        raise UsageError(f"`none` stands beside {given}.", way_out="Give `none` alone, or leave it out.")
+        raise UsageError(
+            f"`none` cannot be combined with {given}.", way_out="Give `none` alone, or leave it out."
+        )
     return []
 
 
@@ -207,7 +219,7 @@ def _instant(text: str) -> datetime | None:
         return None if text == _NONE else parse_instant(text)
     except ValueError:
         raise UsageError(
-            f"{text!r} is no instant.", way_out="Write 2026-03-01 or 2026-03-01T09:00."
+            f"Invalid time: {text!r}.", way_out="Write 2026-03-01 or 2026-03-01T09:00."
         ) from None
 
 
@@ -218,7 +230,7 @@ def _given(**values: object) -> dict[str, Any]:
 def _pair(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
     if not sign or not key:
-        raise UsageError(f"{text!r} is no KEY=VALUE.", way_out="For example --meta kind=dialogue.")
+        raise UsageError(f"{text!r} is not KEY=VALUE.", way_out="For example --meta kind=dialogue.")
     return key, value
 
 
@@ -229,7 +241,7 @@ def _child(text: str) -> ChildFrame:
     try:
         part = float(share) if share else 1.0
     except ValueError:
-        raise UsageError(f"{text!r} is no NAME:SHARE.", way_out="For example --child SELF:0.25.") from None
+        raise UsageError(f"{text!r} is not NAME:SHARE.", way_out="For example --child SELF:0.25.") from None
     return ChildFrame(name.strip().upper().replace("-", "_"), part)
 
 
@@ -243,7 +255,7 @@ def show(session: Session, name: Name) -> FrameDefinition:
 
 @verb("frame reset", summary="Restore the shipped definition of a frame.", writes=True)
 def reset(session: Session, name: Name) -> FrameDefinition:
-    """Take back what `frame define` or `tune --apply` made of a frame that ships with the engine."""
+    """Revert what `frame define` or `tune --apply` changed in a frame that ships with the engine."""
     return session.memory.frames.reset(name)
 
 
@@ -257,10 +269,10 @@ def delete(session: Session, name: Name) -> FrameDefinition:
 def cached(
     session: Session, name: Name, *, query: Query = "", budget: Budget = None, weights: WeightsText = None
 ) -> CachedFrame:
-    """Give the latest assembly for the same request while it is fresh; else assemble, and say why.
+    """Show the latest assembly for the same request while it is fresh; else assemble, and say why.
 
-    SELF stays fresh for an hour and falls earlier only when a self-tagged block comes or goes or when centrality
-    shifts within the identity. Frames that are made for every query are never fresh.
+    SELF stays fresh for an hour and expires earlier only when a self-tagged block is added or removed or when
+    centrality shifts within the identity. Frames that are assembled for every query are never fresh.
     """
     found = session.memory.frames.cached(name, query=query, budget=budget, weights=read_weights(weights))
     session.last_frame = found.frame
@@ -272,23 +284,23 @@ def cached(
 def history(
     session: Session,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Only of this frame."), Takes("frame")
+        str | None, typer.Argument(metavar="NAME", help="Only assemblies of this frame."), Takes("frame")
     ] = None,
     *,
     limit: Limit = 20,
 ) -> History:
-    """List what was assembled, with the ids by which `frame replay` and `frame compare` know it."""
+    """List past assemblies, with the ids that `frame replay` and `frame compare` take."""
     return session.memory.frames.history(name, limit)
 
 
 @verb("frame replay", summary="Re-run a past assembly as of when it was made.")
 def replay(
     session: Session,
-    assembly: Annotated[str, typer.Argument(metavar="ID", help="The beginning of an assembly's id.")],
+    assembly: Annotated[str, typer.Argument(metavar="ID", help="The start of an assembly's id.")],
 ) -> Replay:
-    """Assemble a frame again in the store as it was then, and say whether it came out equal and if not, why.
+    """Assemble a frame again in the store as it was then, and say whether the result is equal and if not, why.
 
-    The store is copied into memory for it: blocks, edges, clocks and definitions stand as they did.
+    Runs on a copy of the store in memory, with blocks, edges, clocks and definitions as they were.
     """
     found = session.memory.frames.replay(assembly)
     session.last_frame = found.frame
@@ -300,7 +312,7 @@ def replay(
 def compare(
     session: Session,
     left: Annotated[str, typer.Argument(metavar="A", help="A frame, or the id of a past assembly.")],
-    right: Annotated[str, typer.Argument(metavar="B", help="The other one; may be the same frame.")],
+    right: Annotated[str, typer.Argument(metavar="B", help="Another; may be the same frame.")],
     *,
     query: Query = "",
     query_b: Annotated[
@@ -313,16 +325,16 @@ def compare(
         str | None, typer.Option("--weights-b", metavar="R,C,K,S,F", help="Weights for B.")
     ] = None,
     at_a: Annotated[
-        datetime | None, typer.Option("--at-a", metavar="INSTANT", help="Assemble A as of then.")
+        datetime | None, typer.Option("--at-a", metavar="INSTANT", help="Assemble A as of this time.")
     ] = None,
     at_b: Annotated[
-        datetime | None, typer.Option("--at-b", metavar="INSTANT", help="Assemble B as of then.")
+        datetime | None, typer.Option("--at-b", metavar="INSTANT", help="Assemble B as of this time.")
     ] = None,
     budget: Budget = None,
 ) -> Comparison:
     """Compare two frames, two weight sets or two instants. Nothing is reinforced.
 
-    For every block that came, left or changed its rank, the weighted parts of its score say what moved it.
+    For every block that entered, left or changed its rank, shows which weighted part of its score moved it.
     """
     from amgs.frames.door import Asked
 

@@ -41,11 +41,11 @@ def health(session: Session) -> Health:
 @verb("show", summary="Show a pane with current data.")
 def show(
     session: Session,
-    pane: Annotated[Pane, typer.Argument(metavar="PANE", help="Which one."), Takes("pane")],
+    pane: Annotated[Pane, typer.Argument(metavar="PANE", help="The pane."), Takes("pane")],
 ) -> Shown:
-    """Show a pane as it stands now; `snapshot` then writes its picture.
+    """Show a pane with current data; `snapshot` then writes its picture.
 
-    graph and decay show the selected block, or the whole when none is selected.
+    graph and decay show the selected block, or the whole memory when none is selected.
     """
     call = _call_of(session, pane)
     if call is not None:
@@ -54,9 +54,7 @@ def show(
         last = standard().call("frame last")
         session.panes[pane] = PaneState(last.line(), last.verb.function(session))
     elif pane not in session.panes:
-        raise UsageError(
-            "No frame was assembled and nothing searched yet.", way_out="`frame assemble SESSION` first."
-        )
+        raise UsageError("Nothing was assembled or searched yet.", way_out="`frame assemble SESSION` first.")
     session.pane = pane
     return Shown(pane, session.panes[pane].result)
 
@@ -84,7 +82,7 @@ def _call_of(session: Session, pane: Pane) -> Call | None:
 def theme(
     session: Session,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A palette; none lists them."), Takes("theme")
+        str | None, typer.Argument(metavar="NAME", help="A theme; default: list them."), Takes("theme")
     ] = None,
 ) -> ThemeSet:
     """Choose the palette of the screen and of snapshots; without NAME, list the palettes."""
@@ -93,7 +91,7 @@ def theme(
 
     known = tuple(load_all(theme_folders())[0])
     if name is not None and name not in known:
-        raise UsageError(f"There is no theme {name!r}.", way_out=f"There are: {', '.join(known)}.")
+        raise UsageError(f"There is no theme {name!r}.", way_out=f"Available: {', '.join(known)}.")
     if name is not None:
         session.theme_name = name
     return ThemeSet(session.theme_name or known[0], known)
@@ -103,7 +101,7 @@ def theme(
 def settings(
     session: Session,
     start: Annotated[
-        str, typer.Argument(metavar="KEY", help="Only keys that begin so, such as memory.decay.")
+        str, typer.Argument(metavar="KEY", help="Only keys that start with this, such as memory.decay.")
     ] = "",
 ) -> SettingsList:
     """List the settings of this run: the key, its value, its default, and the file or the variable that sets it."""
@@ -113,7 +111,7 @@ def settings(
     found = tuple(each for each in every if each.key.startswith(start))
     if not found:
         sections = dict.fromkeys(each.key.rsplit(".", 1)[0] for each in every)
-        raise UsageError(f"No setting begins with {start!r}.", way_out=f"Sections: {', '.join(sections)}.")
+        raise UsageError(f"No setting starts with {start!r}.", way_out=f"Sections: {', '.join(sections)}.")
     return SettingsList(str(session.options.settings or default_file()), found)
 
 

@@ -31,13 +31,13 @@ def neighbours(
     limit: Nodes = 60,
     relation: Annotated[
         list[str] | None,
-        typer.Option("--relation", metavar="TYPE", help="Only edges of this type; repeat for several."),
+        typer.Option("--relation", metavar="TYPE", help="Only edges of this type; may be repeated."),
     ] = None,
     since: Annotated[
-        datetime | None, typer.Option("--since", metavar="DATE", help="Only edges made or used since.")
+        datetime | None, typer.Option("--since", metavar="DATE", help="Only edges created or used since.")
     ] = None,
 ) -> Neighbourhood:
-    """Show the blocks within --hops of a block and the edges among them, with type and strength now."""
+    """Show the blocks within --hops of a block and the edges among them, with their type and present strength."""
     chosen = session.block(block).id
     found = session.memory.graph.neighbourhood(chosen, hops, limit, relations=relation or (), since=since)
     session.listed = tuple(each.id for each in found.blocks)
@@ -49,10 +49,12 @@ def path(
     session: Session,
     start: Annotated[str, typer.Argument(metavar="FROM", help="A block."), Takes("block")],
     goal: Annotated[
-        str | None, typer.Argument(metavar="TO", help="Another; else the selected one."), Takes("block")
+        str | None,
+        typer.Argument(metavar="TO", help="Another block; default: the selected one."),
+        Takes("block"),
     ] = None,
 ) -> Way:
-    """Follow the edges whose strengths have the greatest product: how two blocks are connected."""
+    """Find the path whose edges have the greatest product of strengths: how two blocks are connected."""
     found = session.memory.graph.path(session.block(start).id, session.block(goal).id)
     session.listed = tuple(each.id for each in found.blocks)
     return found
@@ -62,9 +64,11 @@ def path(
 def communities(
     session: Session,
     *,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The largest so many.")] = 12,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The N largest.")] = 12,
 ) -> Communities:
-    """Group the blocks by the strengths of their edges (Louvain's method), with the most central of each group."""
+    """Group the blocks by the strengths of their edges (Louvain's method), with the most central blocks of each
+    group.
+    """
     found = session.memory.graph.communities(limit)
     session.listed = tuple(each.centre[0].id for each in found.found)
     return found

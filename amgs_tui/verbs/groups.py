@@ -49,18 +49,18 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 NOUNS: Mapping[str, str] = MappingProxyType(
     {
-        "inbox": "List what waits to be consolidated.",
+        "inbox": "List blocks waiting to be consolidated, or check whether it is time.",
         "block": "Show, find and correct single blocks.",
         "frame": "Assemble, define, compare and replay frames.",
         "graph": "Explore the graph: neighbours, paths, communities, counts.",
         "decay": "Show how relevance falls, and preview other rates.",
         "calibration": "Show how well scores forecast usefulness.",
-        "review": "Find and settle what is superseded, contradicted or duplicated.",
+        "review": "Find and resolve superseded, contradicted or duplicated blocks.",
         "montecarlo": "Simulate changes before making them.",
         "focus": "Run a language model over a lifetime context and steer its detail.",
         "focus train": "Train gists, a lens or a LoRA adapter.",
         "layout": "Arrange the panes and keep arrangements.",
-        "bench": "Measure what the program promises.",
+        "bench": "Run the benchmarks.",
     }
 )
 """What the commands under a word are about, where the word alone is no command."""

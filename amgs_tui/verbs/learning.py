@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     pane="calibration",
 )
 def groups(session: Session) -> OutcomeGroups:
-    """For each group: forecasts, outcomes, what was forecast and how often it came true, and the Brier score."""
+    """Show forecasts, outcomes, mean forecast, how often it came true, and Brier score of each group."""
     return session.memory.calibration.groups()
 
 
@@ -46,14 +46,14 @@ def calibrate(
     session: Session,
     *,
     method: Annotated[
-        Literal["isotonic", "platt"], typer.Option("--method", help="The curve that is fitted.")
+        Literal["isotonic", "platt"], typer.Option("--method", help="The curve to fit.")
     ] = "isotonic",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")] = False,
 ) -> CalibrationPlan | Calibrated:
-    """Fit a curve from confidence to outcome, category by category, and move the blocks' confidences along it.
+    """Fit a curve from confidence to outcome for each category, and move the blocks' confidences along it.
 
-    A curve is used only where it lowers the Brier score on outcomes it was not fitted on. Edges that were walked
-    to a block judged useless lose confidence. The change is journalled: `undo` takes it back.
+    A curve is used only where it lowers the Brier score on outcomes it was not fitted on. Edges that led to a block
+    judged useless lose confidence. The change is journalled: `undo` reverts it.
     """
     plan = session.memory.calibration.plan(method)
     return plan if dry_run else session.memory.calibration.apply(plan)
@@ -69,9 +69,9 @@ def metrics(
         Takes("file"),
     ] = None,
 ) -> Metrics:
-    """Precision, recall, coherence, graph stability, Brier score and attention stability, each with its target.
+    """Show precision, recall, coherence, graph stability, Brier score and attention stability, each with its target.
 
-    Precision and recall are told of all questions and of the held-out third apart. Nothing is reinforced.
+    Precision and recall are given for all questions and for the held-out third separately. Nothing is reinforced.
     """
     from amgs.calibration.questions import load
 
@@ -82,7 +82,9 @@ def metrics(
 def monitor(
     session: Session,
     *,
-    record: Annotated[bool, typer.Option("--record", help="Keep what is seen for the next look.")] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Record the values for the next comparison.")
+    ] = False,
 ) -> Monitored:
     """Show centrality drift since the last record, and entropy and stability of each frame, beside earlier records."""
     return session.memory.calibration.monitor(record=record)
@@ -95,17 +97,15 @@ def tune(
     *,
     questions: Annotated[
         Path,
-        typer.Option("--questions", metavar="FILE", help="Labelled questions, one JSON a line."),
+        typer.Option("--questions", metavar="FILE", help="Labelled questions, one JSON object per line."),
         Takes("file"),
     ],
-    method: Annotated[
-        Literal["grid", "bayes"], typer.Option("--method", help="How weights are tried.")
-    ] = "grid",
+    method: Annotated[Literal["grid", "bayes"], typer.Option("--method", help="Search method.")] = "grid",
     trials: Annotated[
-        int, typer.Option("--trials", metavar="N", min=1, max=20_000, help="Weight sets tried at most.")
+        int, typer.Option("--trials", metavar="N", min=1, max=20_000, help="Try at most N weight sets.")
     ] = 126,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Give the frame the proposed weights where they are better.")
+        bool, typer.Option("--apply", help="Apply the proposed weights if they are better.")
     ] = False,
     progress: Progress | None = None,
 ) -> Tuning:
@@ -134,14 +134,16 @@ def ab(
     *,
     questions: Annotated[
         Path,
-        typer.Option("--questions", metavar="FILE", help="Labelled questions, one JSON a line."),
+        typer.Option("--questions", metavar="FILE", help="Labelled questions, one JSON object per line."),
         Takes("file"),
     ],
     weights_a: Annotated[
-        str | None, typer.Option("--weights-a", metavar="R,C,K,S,F", help="A; else the frame's own.")
+        str | None,
+        typer.Option("--weights-a", metavar="R,C,K,S,F", help="Weights A; default: the frame's own."),
     ] = None,
     weights_b: Annotated[
-        str | None, typer.Option("--weights-b", metavar="R,C,K,S,F", help="B; else the frame's own.")
+        str | None,
+        typer.Option("--weights-b", metavar="R,C,K,S,F", help="Weights B; default: the frame's own."),
     ] = None,
     progress: Progress | None = None,
 ) -> WeightTest:
@@ -162,15 +164,16 @@ def ab(
 def simulate(
     session: Session,
     *,
-    days: Annotated[int, typer.Option("--days", metavar="N", min=1, help="Days to live through.")] = 365,
+    days: Annotated[int, typer.Option("--days", metavar="N", min=1, help="How many days to simulate.")] = 365,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Of the world; else the session's.")
+        int | None,
+        typer.Option("--seed", metavar="N", help="Random seed of the simulation; default: the session's."),
     ] = None,
     progress: Progress | None = None,
 ) -> Simulation:
-    """Let blocks arrive, be consolidated, asked for, judged and fade, month by month. No store is touched.
+    """Simulate blocks that arrive, are consolidated, asked for, judged and fade, month by month. No store is touched.
 
-    The world that writes the blocks also asks, so that every verdict is known; one in twenty is wrong.
+    The simulation writes the blocks and asks the questions, so every verdict is known; one in twenty is wrong.
     """
     from amgs.calibration.simulation import simulate as live
 

@@ -31,40 +31,47 @@ def label(
     *,
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="DIR", help="Where the labels are kept."),
+        typer.Option("--out", metavar="DIR", help="Where to keep the labels."),
         Takes("folder", made=True),
     ],
     snapshots: Annotated[
-        int, typer.Option("--snapshots", metavar="N", min=1, help="Snapshots there should be in the folder.")
+        int,
+        typer.Option("--snapshots", metavar="N", min=1, help="How many snapshots the folder should hold."),
     ] = 50,
     exact: Annotated[
-        int, typer.Option("--exact", metavar="N", min=1, help="Candidates measured in each.")
+        int, typer.Option("--exact", metavar="N", min=1, help="Candidates measured per snapshot.")
     ] = 12,
     together: Annotated[
         int,
-        typer.Option("--together", metavar="N", min=0, help="Sets of blocks measured as a whole in each."),
+        typer.Option(
+            "--together", metavar="N", min=0, help="Sets of blocks measured as a whole per snapshot."
+        ),
     ] = 6,
     horizon: Annotated[
         list[int] | None,
-        typer.Option("--horizon", metavar="H", min=1, help="Tokens ahead; repeated, one is drawn."),
+        typer.Option(
+            "--horizon", metavar="H", min=1, help="Tokens ahead; if repeated, one is drawn each time."
+        ),
     ] = None,
     blocks: Annotated[
-        int, typer.Option("--blocks", metavar="N", min=2, help="Blocks of a lifetime at the most.")
+        int, typer.Option("--blocks", metavar="N", min=2, help="At most N blocks per lifetime.")
     ] = 90,
     facts: Annotated[
         float, typer.Option("--facts", min=0, max=1, help="Share of made-up facts with a question.")
     ] = 0.3,
     screened: Annotated[
         bool,
-        typer.Option("--screen/--no-screen", help="Measure the best of a gated pass, not chance's choice."),
+        typer.Option(
+            "--screen/--no-screen", help="Measure the best of a gated pass instead of a random choice."
+        ),
     ] = False,
     progress: Progress | None = None,
 ) -> Labelled:
     """Draw runs over the texts, stop each at a snapshot, and measure by exact recomputation what candidates for
     expansion and collapse are worth to the next tokens.
 
-    One Parquet file a snapshot; a run that was stopped goes on with those that are missing. Snapshot N is the
-    same whenever it is drawn with the same seed.
+    Writes one Parquet file per snapshot; an interrupted run adds those that are missing. With the same seed, snapshot
+    N is always the same.
     """
     from amgs_focus.lens_checkpoint import for_model as lens_for
     from amgs_focus.training.lens_labels import label_runs
@@ -100,29 +107,33 @@ def train_lensnet(
     *,
     labels: Annotated[
         list[Path],
-        typer.Option("--labels", metavar="DIR", help="A folder of `focus label`; may be repeated."),
+        typer.Option("--labels", metavar="DIR", help="A folder written by `focus label`; may be repeated."),
     ],
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="The run's folder."), Takes("folder", made=True)
     ],
-    name: Annotated[str, typer.Option("--name", help="What the checkpoint is called.")] = "lensnet",
+    name: Annotated[str, typer.Option("--name", help="Name of the checkpoint.")] = "lensnet",
     held_out: Annotated[
         list[str] | None,
-        typer.Option("--held-out", metavar="TEXT", help="A text that is only examined, by its name."),
+        typer.Option("--held-out", metavar="TEXT", help="Name of a text used for validation only."),
     ] = None,
     warm: Annotated[
-        int, typer.Option("--warm", metavar="N", min=0, help="Lifetimes of the warm start; 0 for none.")
+        int, typer.Option("--warm", metavar="N", min=0, help="Lifetimes for the warm start; 0 for none.")
     ] = 100,
-    warm_steps: Annotated[int, typer.Option("--warm-steps", metavar="N", min=0, help="Its steps.")] = 400,
+    warm_steps: Annotated[
+        int, typer.Option("--warm-steps", metavar="N", min=0, help="Steps of the warm start.")
+    ] = 400,
     steps: Annotated[
-        int, typer.Option("--steps", metavar="N", min=1, help="Steps on measured labels after it.")
+        int,
+        typer.Option("--steps", metavar="N", min=1, help="Steps on measured labels after the warm start."),
     ] = 100,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in the folder, if there is one.")
+        bool, typer.Option("--resume", help="Resume the run in the folder, if there is one.")
     ] = False,
     progress: Progress | None = None,
 ) -> TrainedRun:
-    """Train on guesses read off the texts, then on what was measured; examine the held-out texts on the way.
+    """Train first on labels guessed from the texts, then on measured ones, validating on the held-out texts on the
+    way.
 
     Writes the checkpoint and its card into the folder; `[focus] lens = "PATH"` in the settings uses it. Stopping
     keeps the last saved step.
@@ -166,7 +177,9 @@ def _read(model: BaseModel, named: list[Path]) -> list[LensText]:
         if path.is_dir():
             files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)
         if not files:
-            raise InputError(f"{path} holds no text files.", way_out=f"Texts end in {', '.join(SUFFIXES)}.")
+            raise InputError(
+                f"{path} contains no text files.", way_out=f"Texts end in {', '.join(SUFFIXES)}."
+            )
         for file in files:
             group = path.stem
             told = str(file.relative_to(path)) if path.is_dir() else file.stem

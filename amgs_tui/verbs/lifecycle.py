@@ -57,10 +57,10 @@ def ingest(
     ] = None,
     progress: Progress | None = None,
 ) -> IngestReport:
-    """Add raw blocks to the inbox: hashed, dated and stored, nothing more; `consolidate` does the rest.
+    """Add raw blocks to the inbox: they are hashed, dated and stored; `consolidate` does the rest.
 
     TEXT may be the path of an existing file or folder. Without TEXT, --file or --batch, the session's corpus is
-    ingested. A block that the memory already holds is not added again; `undo` takes the whole ingest back.
+    ingested. A block that the memory already holds is not added again; `undo` reverts the whole ingest.
     """
     if sum(given is not None for given in (text, file, batch)) > 1:
         raise UsageError("TEXT, --file and --batch exclude each other.", way_out="Give one of them.")
@@ -90,7 +90,7 @@ def _path_of(text: str) -> Path | None:
     return path.expanduser() if lies_there(path) else None
 
 
-@verb("inbox list", summary="List blocks that wait to be consolidated.", pane="inbox")
+@verb("inbox list", summary="List blocks waiting to be consolidated.", pane="inbox")
 def inbox(
     session: Session,
     *,
@@ -99,18 +99,20 @@ def inbox(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            "--only", metavar="TERM", help="A word, source:notes, words>100, !word; repeat, all must hold."
+            "--only",
+            metavar="TERM",
+            help="word, source:notes, words>100 or !word; if repeated, all must match.",
         ),
     ] = None,
     by: Annotated[
         str,
         typer.Option(
-            "--by", metavar="FIELD", help="Order: title, source, words or days; else the newest first."
+            "--by", metavar="FIELD", help="Sort by title, source, words or days; default: newest first."
         ),
     ] = "",
     reverse: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
 ) -> Inbox:
-    """List raw blocks, the newest first, or those that pass --only, or in the order of --by."""
+    """List raw blocks, newest first, or filtered by --only and sorted by --by."""
     from amgs.model import BlockFilter
 
     raw = BlockFilter(statuses=("raw",))
@@ -130,7 +132,7 @@ def inbox(
 
 @verb("inbox due", summary="Check whether the inbox should be consolidated now, and why.")
 def inbox_due(session: Session) -> Due:
-    """Tell by volume and by the time since the last consolidation; the limits are settings."""
+    """Check the size of the inbox and the time since the last consolidation against the limits in the settings."""
     return session.memory.lifecycle.due()
 
 
@@ -155,9 +157,9 @@ def consolidate(
 ) -> ConsolidationPlan | Consolidated | Untouched:
     """Plan categories, embeddings, entities and edges for the inbox, and apply the plan.
 
-    With --dry-run the plan is shown and nothing happens; `consolidate plan` drafts one that can be corrected first.
-    A large inbox is taken in batches, each in one transaction: stopping keeps the batches that are done, and one
-    `undo` takes all of them back.
+    --dry-run shows the plan and changes nothing; `consolidate plan` drafts one that can be corrected first. A large
+    inbox is processed in batches, each in one transaction: stopping keeps the finished batches, and one `undo`
+    reverts all of them.
     """
     if if_due:
         due = session.memory.lifecycle.due()
@@ -187,7 +189,7 @@ def operation(
     limit: Limit = 200,
 ) -> OperationDetail:
     """Show what an operation did to each of its blocks (the first --limit of them), how many edges it changed, and
-    which later operations have to be undone before it.
+    which later operations must be undone before it.
     """
     found = session.memory.lifecycle.operation(operation, limit)
     session.listed = tuple(each.id for each in found.blocks)
@@ -211,10 +213,11 @@ def undo(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
 ) -> Operation | UndoPlan:
-    """Undo an operation, by default the latest that is not undone: blocks, edges and verdicts become what they were.
+    """Undo an operation, by default the latest one not yet undone: blocks, edges and verdicts return to what they
+    were.
 
-    On the screen and at a terminal it says what it will undo and asks first; --yes skips the question, and a script is
-    never asked. `redo` puts the operation back.
+    In the workstation and at a terminal it shows what it will undo and asks first; --yes skips the question, and
+    scripts are never asked. `redo` restores the operation.
     """
     del yes  # for whoever asks; see headless/asking.py
     plan = session.memory.lifecycle.plan_undo(operation)
@@ -223,7 +226,7 @@ def undo(
 
 @verb("redo", summary="Redo a change that was undone.", pane="overview", writes=True)
 def redo(session: Session, operation: _Operation = None) -> Redone:
-    """Put an undone operation back exactly as it was, by default the one undone last.
+    """Restore an undone operation exactly as it was, by default the one undone last.
 
     Refused when its blocks have changed since: undo that change first.
     """
@@ -237,11 +240,12 @@ def verify(
     accept_loss: Annotated[
         bool,
         typer.Option(
-            "--accept-loss", help="Open a store that has lost its last changes; go on with what is left."
+            "--accept-loss",
+            help="Open a store that has lost its last changes, and continue with what is left.",
         ),
     ] = False,
     progress: Progress | None = None,
 ) -> Verification:
-    """Hash every block again, check edges, indexes and the journal; exit code 4 when there is a fault."""
+    """Hash every block again, and check edges, indexes and the journal; exit code 4 when there is a fault."""
     session.accept_loss = accept_loss
     return session.memory.verify(progress)

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from amgs.montecarlo.stability import Stability
     from amgs_tui.session import Session
 
-Days = Annotated[float, typer.Option("--days", metavar="N", min=0, max=36500, help="How far to look ahead.")]
-Draws = Annotated[int, typer.Option("--draws", metavar="N", min=1, max=10000, help="How many futures.")]
+Days = Annotated[
+    float, typer.Option("--days", metavar="N", min=0, max=36500, help="How many days to look ahead.")
+]
+Draws = Annotated[int, typer.Option("--draws", metavar="N", min=1, max=10000, help="How many simulations.")]
 Rate = Annotated[
     float | None,
-    typer.Option("--rate", metavar="N", min=0, help="Accesses a day; else as in the last thirty days."),
+    typer.Option("--rate", metavar="N", min=0, help="Accesses per day; default: as in the last thirty days."),
 ]
 
 
@@ -37,10 +39,10 @@ def enhance(
     draws: Draws = 64,
     progress: Progress | None = None,
 ) -> Simulation:
-    """Play the graph forward with the proposals of `enhance` and without, under uncertain confidences and decay.
+    """Simulate the graph with and without the proposals of `enhance`, under uncertain confidences and decay.
 
-    Shows the strength of edges, the components, how stable the most central blocks are, and which blocks move.
-    The session's seed decides the draws.
+    Shows the strength of edges, the components, how stable the most central blocks are, and which blocks move. The
+    session's seed decides the draws.
     """
     lifecycle = session.memory.lifecycle
     plan = lifecycle.plan_enhancement(kinds=[each.value for each in kind] if kind else (), progress=progress)
@@ -56,7 +58,13 @@ def prune(
     *,
     threshold: Annotated[
         list[float] | None,
-        typer.Option("--threshold", metavar="X", min=0.0001, max=1, help="Relevance to try; repeat."),
+        typer.Option(
+            "--threshold",
+            metavar="X",
+            min=0.0001,
+            max=1,
+            help="A relevance threshold to try; may be repeated.",
+        ),
     ] = None,
     days: Days = 180,
     cycle: Annotated[
@@ -69,16 +77,18 @@ def prune(
     ] = None,
     questions: Annotated[
         Path | None,
-        typer.Option("--questions", metavar="FILE", help="Labelled questions: what recall@10 is left."),
+        typer.Option(
+            "--questions", metavar="FILE", help="Labelled questions, to measure the recall@10 that is left."
+        ),
         Takes("file"),
     ] = None,
     draws: Draws = 32,
     progress: Progress | None = None,
 ) -> PruningFutures:
-    """Prune in every way at once through the same accesses, and count the accesses that then find nothing.
+    """Run every pruning strategy on the same simulated accesses, and count the accesses that then find nothing.
 
-    A way is a threshold of relevance and how many of the three other signs (centrality, reinforcement, confidence)
-    must be low too. Marked are the ways that no other one beats in both.
+    A strategy is a relevance threshold, and how many of the other three signs (centrality, reinforcement, confidence)
+    must be low too. The marked strategies are those that no other beats on both counts.
     """
     from amgs.calibration.questions import load
 
@@ -105,10 +115,11 @@ def evolve(
     draws: Draws = 64,
     progress: Progress | None = None,
 ) -> Evolution:
-    """Draw accesses as the memory had them, and show at each checkpoint which blocks and edges are left.
+    """Draw accesses at the rate the memory has had so far, and show which blocks and edges survive to each
+    checkpoint.
 
-    An access finds a block, walks its edges with the chance of their strength, and reinforces what it touches. Listed
-    are the blocks whose survival is least decided.
+    An access finds a block, walks each of its edges with a chance equal to the edge's strength, and reinforces what
+    it reaches. Lists the blocks whose survival is least certain.
     """
     found = session.memory.montecarlo.evolve(
         days=days, draws=draws, seed=session.seed, steps=steps, rate=rate, progress=progress
@@ -120,13 +131,13 @@ def evolve(
 @verb("montecarlo insert", summary="Simulate where a new text would attach to the graph.", long=True)
 def insert(
     session: Session,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What would be ingested."), Takes("text")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to insert."), Takes("text")],
     *,
     days: Days = 30,
     draws: Draws = 64,
     progress: Progress | None = None,
 ) -> Insertion:
-    """Show the links that consolidation would make, which of them hold, and what each brings within reach.
+    """Show the links that consolidation would make, which of them last, and which blocks each brings within reach.
 
     The best insertion point comes first. Nothing is ingested.
     """
@@ -144,24 +155,31 @@ def stability(
     session: Session,
     *,
     noise: Annotated[
-        float, typer.Option("--noise", metavar="SIGMA", min=0, max=5, help="Of the logarithm of a strength.")
+        float,
+        typer.Option(
+            "--noise", metavar="SIGMA", min=0, max=5, help="Noise on the logarithm of each strength."
+        ),
     ] = 0.3,
     loss: Annotated[
-        float, typer.Option("--loss", metavar="P", min=0, max=1, help="Share of edges that are lost.")
+        float, typer.Option("--loss", metavar="P", min=0, max=1, help="Share of edges lost at random.")
     ] = 0.1,
     days: Days = 30,
     pace: Annotated[
         list[float] | None,
         typer.Option(
-            "--pace", metavar="X", min=0, max=1000, help="Times the decay; repeat. Else ½, 1, 2, 4."
+            "--pace",
+            metavar="X",
+            min=0,
+            max=1000,
+            help="A multiple of the decay rate; may be repeated. Default: ½, 1, 2, 4.",
         ),
     ] = None,
     draws: Draws = 32,
     progress: Progress | None = None,
 ) -> Stability:
-    """Disturb every edge, today and after --days at each pace of decay, and hold centrality against that of today.
+    """Disturb every edge, today and after --days at each decay rate, and compare centrality with that of today.
 
-    Listed are the central blocks that stand least firmly.
+    Lists the central blocks whose rank is least stable.
     """
     found = session.memory.montecarlo.stability(
         noise=noise,

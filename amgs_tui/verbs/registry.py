@@ -290,7 +290,10 @@ class Registry:
         unknown = sorted(set(arguments) - set(defaults))
         if unknown:
             raise LineError(
-                f"{name} takes no {unknown[0]!r}.", line=name, column=1, way_out=f"Use: {chosen.usage()}"
+                f"{name} has no argument {unknown[0]!r}.",
+                line=name,
+                column=1,
+                way_out=f"Use: {chosen.usage()}",
             )
         return Call(chosen, {**defaults, **arguments})
 

@@ -29,11 +29,11 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 @verb("snapshot", summary="Write the current pane to NAME.txt, NAME.svg and NAME.json.")
 def snapshot(
     session: Session,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The files' name, without an ending.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The files' name, without an extension.")],
 ) -> Snapshot:
     """Write the pane shown last as text, as a picture and as data.
 
-    In `amgs run SCRIPT --out DIR` the files go to DIR; with --check they are compared with what lies there.
+    In `amgs run SCRIPT --out DIR` the files go to DIR; with --check they are compared with the files there.
     """
     from amgs_tui.headless.snapshot import take
 
@@ -42,9 +42,9 @@ def snapshot(
 
 @verb("record", summary="Start recording; `save` writes what is done from here on.", keys=("R",))
 def record(session: Session) -> Recording:
-    """Start a recording. `save FILE` ends it and writes the commands since then, and only them, as a script.
+    """Start a recording. `save FILE` ends it and writes only the commands since then as a script.
 
-    Such a script goes on from the state the store and the session had at that moment.
+    Such a script continues from the state that the store and the session had at that moment.
     """
     # The registry notes this call itself after it was carried out.
     session.recorded_from = len(session.history) + 1
@@ -55,12 +55,12 @@ def record(session: Session) -> Recording:
 def save(
     session: Session,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Where the script is written."), Takes("file", made=True)
+        Path, typer.Argument(metavar="FILE", help="The file to write."), Takes("file", made=True)
     ],
 ) -> Saved:
-    """Write the commands of this session, those given by key too, as a script that `amgs run` replays.
+    """Write the commands of this session, including those run by key, as a script that `amgs run` replays.
 
-    All of them, or those since `record`, which this ends.
+    Writes all of them, or those since `record`, which this ends.
     """
     acts = session.history[session.recorded_from or 0 :]
     lines = [call.line() for call in acts if call.verb.name not in ("save", "record")]
@@ -77,7 +77,7 @@ def save(
 @verb("expect", summary="Stop the script unless a metric is as expected.")
 def expect(
     session: Session,
-    metric: Annotated[str, typer.Argument(metavar="METRIC", help="What to measure; listed below.")],
+    metric: Annotated[str, typer.Argument(metavar="METRIC", help="The metric; listed below.")],
     operator: Annotated[Operator, typer.Argument(metavar="OP", help="==, !=, <, <=, > or >=.")],
     value: Annotated[float, typer.Argument(metavar="VALUE", help="A number.")],
 ) -> Expectation:
@@ -103,13 +103,13 @@ def _named(metric: str) -> str:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        raise UsageError(f"{metric} may be {' or '.join(fitting)}.", way_out="Name one in full.")
-    raise UsageError(f"There is no metric {metric!r}.", way_out=f"There are: {', '.join(METRICS)}.")
+        raise UsageError(f"{metric} may be {' or '.join(fitting)}.", way_out="Give its full name.")
+    raise UsageError(f"There is no metric {metric!r}.", way_out=f"Available: {', '.join(METRICS)}.")
 
 
 def _frame(session: Session) -> Frame:
     if session.last_frame is None:
-        raise UsageError("No frame was assembled yet.", way_out="`frame assemble SESSION` first.")
+        raise UsageError("No frame has been assembled yet.", way_out="`frame assemble SESSION` first.")
     return session.last_frame
 
 
@@ -127,7 +127,7 @@ def _telemetry(session: Session) -> Telemetry:
 
 def _hits(session: Session) -> float:
     if session.last_search is None:
-        raise UsageError("Nothing was searched yet.", way_out="`search QUERY` first.")
+        raise UsageError("No search has been run yet.", way_out="`search QUERY` first.")
     return len(session.last_search.hits)
 
 

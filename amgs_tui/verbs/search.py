@@ -32,7 +32,7 @@ def search(
     *,
     layer: Annotated[
         list[Layer] | None,
-        typer.Option("--layer", metavar="LAYER", help="Only this layer; give it again for several."),
+        typer.Option("--layer", metavar="LAYER", help="Only this layer; may be repeated."),
     ] = None,
     top_k: Annotated[int, typer.Option("--top-k", metavar="N", min=1, help="How many hits.")] = 10,
     category: Annotated[
@@ -48,8 +48,7 @@ def search(
 ) -> SearchResult:
     """Search: pre-filter, keyword, fuzzy, vector, one hop of the graph, composite score.
 
-    Hits come in falling score, each with its parts and the layers that found it. Searching does not
-    reinforce.
+    Hits come best first, each with the parts of its score and the layers that found it. Searching does not reinforce.
     """
     from amgs.clock import as_utc
     from amgs.model import BlockFilter
@@ -74,35 +73,38 @@ def search(
     return result
 
 
-@verb("why", summary="Explain why a block answers a query or does not, and what would change that.")
+@verb("why", summary="Explain why a block is or is not a hit, and what would change that.")
 def why(
     session: Session,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="The question.")],
     block: Reference = None,
     *,
     frame: Annotated[
-        str | None, typer.Option("--frame", metavar="NAME", help="In this frame, not in a search.")
+        str | None,
+        typer.Option("--frame", metavar="NAME", help="Explain it for this frame instead of a search."),
     ] = None,
     top_k: Annotated[int, typer.Option("--top-k", metavar="N", min=1, help="How many hits.")] = 10,
     budget: Annotated[
-        int | None, typer.Option("--budget", metavar="TOKENS", help="Of the frame; else its own.")
+        int | None,
+        typer.Option("--budget", metavar="TOKENS", help="Token budget of the frame; default: its own."),
     ] = None,
     weights: WeightsText = None,
     child: Annotated[
-        str | None, typer.Option("--child", metavar="NAME", help="In this part of a composite frame.")
+        str | None,
+        typer.Option("--child", metavar="NAME", help="Explain it for this child of a composite frame."),
     ] = None,
     last: Annotated[
         bool,
         typer.Option(
-            "--last", help="In the frame assembled last, as it was made, if it is this frame for this query."
+            "--last", help="Explain the frame assembled last, as it was, if it is this frame for this query."
         ),
     ] = False,
 ) -> Fall:
-    """Follow one block down the layers: where it fell out, by how much, and at which rank it stands.
+    """Follow one block through the layers: where it dropped out, by how much, and which rank it has.
 
-    A frame is assembled again for it: what was reinforced meanwhile may stand elsewhere than in the frame assembled
-    last, which --last explains.
-    Where the score decided, the smallest change of weights that would admit it is given. Leaves no trace.
+    A frame is assembled again for this, and may have changed since through reinforcement; --last explains the frame
+    assembled last. Where the score decided, shows the smallest change of weights that would admit the block. Leaves
+    no trace.
     """
     chosen = session.block(block).id
     if frame is not None and last:

@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from amgs_tui.session import Session
 
 Config = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help="The run's TOML file; docs/training.md."), Takes("file")
+    Path, typer.Argument(metavar="CONFIG", help="The run's TOML file; see docs/training.md."), Takes("file")
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder, if there is one.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume the run in the folder, if there is one.")]
 Steps = Annotated[
-    int | None, typer.Option("--steps", metavar="N", min=1, help="Stop after N steps; --resume goes on.")
+    int | None, typer.Option("--steps", metavar="N", min=1, help="Stop after N steps; --resume continues.")
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="The run's folder; else the file's `out`."),
+    typer.Option("--out", metavar="DIR", help="The run's folder; default: `out` in the file."),
     Takes("folder", made=True),
 ]
 
 
 @verb("focus stage", summary="Tokenise the texts of a training run into Arrow shards.", long=True)
 def stage_texts(session: Session, config: Config, *, progress: Progress | None = None) -> Staged:
-    """Tokenise what the file's `data.texts` names into block-aligned Arrow files that say where they are from.
+    """Tokenise the texts that the file's `data.texts` names into block-aligned Arrow files that record their source.
 
-    Texts that have not changed since are kept as they are. Training does this by itself.
+    Unchanged texts are kept. Training does this by itself.
     """
     from amgs_focus.training.gist_run import base_model
     from amgs_focus.training.staging import stage
@@ -42,7 +42,7 @@ def stage_texts(session: Session, config: Config, *, progress: Progress | None =
     return stage(told.data, base_model(told, progress), progress)
 
 
-@verb("focus train gistnet", summary="Train gists on one's own texts.", long=True)
+@verb("focus train gistnet", summary="Train gists on your own texts.", long=True)
 def train_gistnet(
     session: Session,
     config: Config,
@@ -54,7 +54,7 @@ def train_gistnet(
 ) -> TrainedRun:
     """Train the net for tokens, then the net for gists above it, and write both as one checkpoint with its card.
 
-    Stopping keeps the state: the same command with --resume goes on from that step, as if it had not stopped.
+    Stopping keeps the state: the same command with --resume continues from that step as if it had never stopped.
     """
     from amgs_focus.training import gist_run
 
@@ -72,9 +72,9 @@ def train_lora(
     out: Out = None,
     progress: Progress | None = None,
 ) -> TrainedRun:
-    """Train a small adapter on the frozen base so that it reads gists and tokens mixed, and say what it is worth.
+    """Train a small adapter on the frozen base so that it reads a mix of gists and tokens, and report its effect.
 
-    It is held against the base without it, on texts kept apart; where it has no effect nothing is kept.
+    It is compared with the base model without it on held-out texts; an adapter without effect is not kept.
     """
     from amgs_focus.training import joint_run
 
@@ -92,9 +92,9 @@ def train_joint(
     out: Out = None,
     progress: Progress | None = None,
 ) -> TrainedRun:
-    """Go through cycles of B1 (gists), B2 (lens) and B3 (LoRA); each phase trains one of them while the others stay.
+    """Run cycles of B1 (gists), B2 (lens) and B3 (LoRA); each phase trains one of them while the others stay frozen.
 
-    A phase that does not beat its own frozen ablation on texts kept apart is said to have no effect and taken back.
+    A phase that does not beat its own frozen ablation on held-out texts is reported as without effect and reverted.
     """
     from amgs_focus.training import joint_run
 

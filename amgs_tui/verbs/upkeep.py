@@ -36,14 +36,14 @@ class Concern(StrEnum):
 
 Only = Annotated[
     list[str] | None,
-    typer.Option("--only", metavar="ID", help="Only this proposal; give it again for several."),
+    typer.Option("--only", metavar="ID", help="Only this proposal; may be repeated."),
 ]
 Concerns = Annotated[
     list[Concern] | None,
-    typer.Option("--kind", metavar="KIND", help="Only proposals of this kind; give it again for several."),
+    typer.Option("--kind", metavar="KIND", help="Only proposals of this kind; may be repeated."),
 ]
 MostOfAKind = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=1, help="At most N proposals of a kind.")
+    int | None, typer.Option("--limit", metavar="N", min=1, help="At most N proposals per kind.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")]
 ReviewId = Annotated[int, typer.Argument(metavar="ID", help="The number that `review list` shows.")]
@@ -59,10 +59,11 @@ def enhance(
     dry_run: DryRun = False,
     progress: Progress | None = None,
 ) -> EnhancementPlan | Enhanced:
-    """Propose merges of copies, links between accounts of one event, splits, and changes of edges and confidences.
+    """Propose merges of duplicates, links between accounts of one event, splits, and changes of edges and
+    confidences.
 
-    With --dry-run the proposals are shown with their ids, reasons and effects; --only applies those it names.
-    A merge or a split makes new blocks and archives the old ones. `undo` takes all of it back.
+    --dry-run shows the proposals with their ids, reasons and effects; --only applies those it names. A merge or a
+    split makes new blocks and archives the old ones. `undo` reverts all of it.
     """
     lifecycle = session.memory.lifecycle
     plan = lifecycle.plan_enhancement(
@@ -97,29 +98,28 @@ def prune(
             metavar="P",
             min=0,
             max=1,
-            help="This share of the memory counts as peripheral and doubted.",
+            help="This share of the memory counts as peripheral and low-confidence.",
         ),
     ] = None,
     explain: Annotated[
         str | None,
-        typer.Option("--explain", metavar="ID", help="Say of one block what keeps it; nothing is pruned."),
+        typer.Option("--explain", metavar="ID", help="Explain what keeps one block; nothing is pruned."),
         Takes("block"),
     ] = None,
-    hard: Annotated[bool, typer.Option("--hard", help="Delete blocks that are pruned already.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Needed for --hard.")] = False,
+    hard: Annotated[bool, typer.Option("--hard", help="Delete blocks that are already pruned.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Required for --hard.")] = False,
     ledger: Annotated[
         Path | None,
         typer.Option(
-            "--ledger", metavar="FILE", help="Where deleted blocks are written; else beside the store."
+            "--ledger", metavar="FILE", help="Where to write deleted blocks; default: beside the store."
         ),
         Takes("file", made=True),
     ] = None,
 ) -> PrunePlan | Pruned | Standing:
-    """Mark blocks as pruned and drop their edges; only those under all four limits at once.
+    """Mark blocks as pruned and drop their edges, if they are under all four limits at once.
 
-    With --explain nothing is pruned: each of the four signs of a block is held against its limit.
-    With --hard, blocks that are pruned already leave the store, after they were written to a ledger. Both can be
-    undone.
+    With --explain nothing is pruned: each of a block's four signs is compared with its limit. With --hard, blocks
+    that are already pruned are deleted from the store, after they were written to a ledger. Both can be undone.
     """
     lifecycle = session.memory.lifecycle
     if explain is not None:
@@ -132,7 +132,7 @@ def prune(
     if hard and not yes:
         raise UsageError(
             f"--hard would delete {len(plan.candidates)} blocks.",
-            way_out="Say --yes, or look first with --dry-run.",
+            way_out="Add --yes, or preview with --dry-run.",
         )
     return lifecycle.apply_pruning(plan, ledger=ledger)
 
@@ -149,7 +149,7 @@ def scan(
 ) -> ReviewPlan | ReviewList:
     """Compare blocks on the same subject and queue what conflicts.
 
-    Nothing is resolved yet: `review accept` and `review reject` do that.
+    Nothing is changed yet: `review accept` and `review reject` decide.
     """
     lifecycle = session.memory.lifecycle
     plan = lifecycle.plan_review(progress=progress)
@@ -159,14 +159,14 @@ def scan(
     return ReviewList(lifecycle.reviews(limit=50))
 
 
-@verb("review list", summary="List findings that await a verdict.", pane="inbox")
+@verb("review list", summary="List findings waiting for a verdict.", pane="inbox")
 def queue(
     session: Session,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Also what was decided.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include decided findings.")] = False,
     limit: Limit = 50,
 ) -> ReviewList:
-    """List findings, the surest first, with both blocks and the words that conflict."""
+    """List findings, most certain first, with both blocks and the words that conflict."""
     found = session.memory.lifecycle.reviews(every=every, limit=limit)
     session.listed = tuple(i for each in found for i in (each.older.id, each.newer.id))
     return ReviewList(found)
@@ -178,15 +178,15 @@ def queue(
     writes=True,
 )
 def accept(session: Session, review: ReviewId) -> Operation:
-    """Carry a finding out.
+    """Apply a finding.
 
-    The superseded block stays, marked with its successor and the instant; a contradiction becomes an edge; of two
-    that say the same one is made, and both are archived.
+    A superseded block stays, marked with its successor and the time; a contradiction becomes an edge; two blocks that
+    say the same are merged into one, and both are archived.
     """
     return session.memory.lifecycle.accept(review)
 
 
 @verb("review reject", summary="Reject a finding: it is not proposed again.", writes=True)
 def reject(session: Session, review: ReviewId) -> Operation:
-    """Dismiss a finding. `undo` opens it again."""
+    """Dismiss a finding. `undo` reopens it."""
     return session.memory.lifecycle.reject(review)

@@ -34,7 +34,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A word of your own.")
 def bookmark(
     session: Session,
     block: Annotated[
-        str | None, typer.Argument(metavar="ID", help="The block; the selected one."), Takes("block")
+        str | None, typer.Argument(metavar="ID", help="The block; default: the selected one."), Takes("block")
     ] = None,
     *,
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
@@ -58,30 +58,30 @@ def bookmarks(session: Session) -> BookmarkList:
     return BookmarkList(tuple(rows))
 
 
-@verb("layout set", summary="Arrange the panes: the large one and those beside it.")
+@verb("layout set", summary="Arrange the panes: one large, the others beside it.")
 def layout_set(
     session: Session,
-    pane: Annotated[Pane, typer.Argument(metavar="PANE", help="The large one."), Takes("pane")],
+    pane: Annotated[Pane, typer.Argument(metavar="PANE", help="The large pane."), Takes("pane")],
     *,
     beside: Annotated[
         str,
         typer.Option(
-            "--beside", metavar="A,B,C", help="Up to three that stand under it where there is room."
+            "--beside", metavar="A,B,C", help="Up to three smaller panes shown with it where there is room."
         ),
     ] = "",
-    large: Annotated[bool, typer.Option("--large", help="Give it the whole screen.")] = False,
+    large: Annotated[bool, typer.Option("--large", help="Show it full-screen.")] = False,
     theme: Annotated[
         str,
         typer.Option("--theme", metavar="NAME", help="The colour theme to remember with it."),
         Takes("theme"),
     ] = "",
 ) -> Layout:
-    """Arrange the panes. Where nothing is said of the others, each large pane has its own companions."""
+    """Arrange the panes. Unless others are named, each large pane has its own companions."""
     names = tuple(name.strip() for name in beside.split(",") if name.strip())
     wrong = [name for name in names if name not in PANES or name == pane]
     if wrong or len(names) > 3 or len(set(names)) < len(names):
         raise UsageError(
-            f"{beside!r} does not name up to three other panes.", way_out=f"There are: {', '.join(PANES)}."
+            f"{beside!r} is not a list of up to three other panes.", way_out=f"Available: {', '.join(PANES)}."
         )
     colours = theme or session.layout.theme
     session.layout = replace(session.layout, pane=pane, beside=names, large=large, theme=colours)
@@ -94,7 +94,7 @@ LONGEST_NAME = 60
 
 @verb("layout save", summary="Save the current arrangement of the panes under a name.")
 def layout_save(session: Session, name: Name) -> Layout:
-    """Keep the present arrangement of the panes under a name, in this store."""
+    """Save the current arrangement of the panes under a name, in this store."""
     if not name.strip() or name == LAST or len(name) > LONGEST_NAME or not name.isprintable():
         raise UsageError(
             f"A layout needs a name of at most {LONGEST_NAME} letters on one line.",
@@ -108,17 +108,18 @@ def layout_save(session: Session, name: Name) -> Layout:
 def layout_use(
     session: Session,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="As it was saved; none for how the screen was left last.")
+        str,
+        typer.Argument(metavar="NAME", help="A saved name; default: the arrangement of the last session."),
     ] = LAST,
 ) -> Layout:
-    """Arrange the panes as `layout save NAME` kept them."""
+    """Arrange the panes as `layout save NAME` saved them."""
     kept = session.memory.kept(LAYOUT)
     text = kept.get(LAYOUT + name)
     if text is None and name != LAST:
         known = [each.removeprefix(LAYOUT) for each in kept if each != LAYOUT + LAST]
         raise UsageError(
             f"There is no layout {name!r}.",
-            way_out=f"There are: {', '.join(known)}." if known else "`layout save NAME` makes one.",
+            way_out=f"Available: {', '.join(known)}." if known else "`layout save NAME` makes one.",
         )
     session.layout = Layout() if text is None else _read(text)
     if name != LAST and session.layout.theme:
@@ -128,7 +129,7 @@ def layout_use(
 
 @verb("layout list", summary="List saved arrangements.")
 def layout_list(session: Session) -> LayoutList:
-    """List the arrangements kept in this store."""
+    """List the arrangements saved in this store."""
     kept = session.memory.kept(LAYOUT).items()
     return LayoutList(tuple((name.removeprefix(LAYOUT), _read(text)) for name, text in kept))
 
@@ -144,13 +145,15 @@ def filter_rows(
     pane: ListPane,
     terms: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TERM", help="word, field:word, field>0.5, !term; all hold. None: every row."),
+        typer.Argument(
+            metavar="TERM", help="word, field:word, field>0.5 or !term; all must match. Default: every row."
+        ),
     ] = None,
 ) -> Sifted:
-    """Show only the rows of a pane's list for which every TERM holds; without TERM, all of them.
+    """Show only the rows of a pane's list that match every TERM; without TERM, all of them.
 
-    A word is looked for in the row's texts, `reason:budget` in one of them; `score>0.5` compares; `!` turns a
-    term round. What a pane's rows hold is in its help. It stays with the layout.
+    A word matches any text of the row, `reason:budget` matches one field; `score>0.5` compares; `!` negates a term.
+    The fields are listed in the pane's help. The filter is saved with the layout.
     """
     return _sifted(session, pane, terms=tuple(terms or ()))
 
@@ -160,12 +163,15 @@ def sort_rows(
     session: Session,
     pane: ListPane,
     field: Annotated[
-        str, typer.Argument(metavar="FIELD", help="Numbers fall, texts rise; none: as the rows come.")
+        str,
+        typer.Argument(
+            metavar="FIELD", help="Numbers descending, texts ascending; default: the original order."
+        ),
     ] = "",
     *,
-    reverse: Annotated[bool, typer.Option("--reverse", help="Numbers rise, texts fall.")] = False,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Numbers ascending, texts descending.")] = False,
 ) -> Sifted:
-    """Put the rows of a pane's list in the order of FIELD; without it, in the order they come."""
+    """Sort the rows of a pane's list by FIELD; without it, restore their own order."""
     return _sifted(session, pane, order=field, reverse=reverse)
 
 
@@ -181,7 +187,9 @@ def _sifted(session: Session, pane: Pane, **changes: Any) -> Sifted:
 def _listing(pane: Pane) -> Listing:
     found = LISTINGS.get(pane)
     if found is None:
-        raise UsageError(f"The {pane} pane holds no list.", way_out=f"These do: {', '.join(LISTINGS)}.")
+        raise UsageError(
+            f"The {pane} pane has no list.", way_out=f"Panes with a list: {', '.join(LISTINGS)}."
+        )
     return found
 
 

@@ -22,7 +22,7 @@ RESIDENT = 0.5
 
 @verb(
     "focus feedback",
-    summary="Tell memory what each block was worth to the answer.",
+    summary="Report to memory how much each block helped the answer.",
     long=True,
     writes=True,
 )
@@ -32,29 +32,31 @@ def feedback(
     dry_run: DryRun = False,
     measure: Annotated[
         bool,
-        typer.Option("--measure/--no-measure", help="Measure ΔNLL over the answer; else residency alone."),
+        typer.Option(
+            "--measure/--no-measure", help="Measure ΔNLL over the answer; without it, residency only."
+        ),
     ] = True,
     progress: Progress | None = None,
 ) -> FocusFeedback:
-    """Give residency and measured ΔNLL back to memory: blocks that stood as tokens are reinforced, and open
+    """Report residency and measured ΔNLL back to memory: blocks that were held as tokens are reinforced, and open
     forecasts get their outcome where the measurement is further from zero than its own error.
 
-    Once for each lifetime context. With --dry-run nothing is written.
+    Once per lifetime context. With --dry-run nothing is written.
     """
     from amgs_focus.worth import worths
 
     runtime = session.focus
     if session.fed_back is runtime and not dry_run:
         raise UsageError(
-            "Memory was told of this lifetime context already.",
-            title="Told before",
-            way_out="Assemble and open another frame; `focus feedback --dry-run` shows the worths again.",
+            "This lifetime context was already reported to memory.",
+            title="Already reported",
+            way_out="Assemble and open another frame; `focus feedback --dry-run` shows the values again.",
         )
     memory = session.memory
     found = worths(runtime.state, runtime.tree, measure=measure, progress=progress)
     if not found:
         raise UsageError(
-            "No block of memory is in the lifetime context.",
+            "The lifetime context contains no block of the memory.",
             way_out="Open a frame (`frame open`), or all of memory (`focus open`).",
         )
     waiting = {one.block_id for one in memory.outcomes(limit=10_000) if one.actual is None}

@@ -90,7 +90,7 @@ class WeightsError(UsageError):
 class BudgetError(UsageError):
     """A token budget that cannot hold anything."""
 
-    title = "The budget holds nothing"
+    title = "The budget is too small"
 
 
 class InputError(AmgsError):

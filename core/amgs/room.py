@@ -64,14 +64,14 @@ class Room:
                 )
             told = prefix if len(prefix) <= _ID_LENGTH else f"{prefix[:_ID_LENGTH]}…"
             raise UnknownBlockError(
-                f"No block's id begins with {told!r}.",
-                way_out="Look for the block by its words.",
+                f"No block id starts with {told!r}.",
+                way_out="Search for the block by its words.",
             )
         if len(matches) > 1:
             raise AmbiguousIdError(
-                f"{prefix!r} begins {', '.join(i[:12] for i in matches[:5])}"
+                f"{prefix!r} is the start of {', '.join(i[:12] for i in matches[:5])}"
                 f"{' and more' if len(matches) > 5 else ''}.",
-                way_out="Give more of the id.",
+                way_out="Give a longer part of the id.",
             )
         return matches[0]
 

@@ -19,13 +19,11 @@ class Section(BaseModel):
 
 
 class IngestSettings(Section):
-    max_file_bytes: int = Field(
-        default=32 * 2**20, gt=0, description="A file larger than this is refused, not read."
-    )
+    max_file_bytes: int = Field(default=32 * 2**20, gt=0, description="Larger files are refused.")
     max_block_chars: int = Field(
         default=1600,
         ge=200,
-        description="A note longer than this is split at headings and paragraphs into linked blocks.",
+        description="Longer texts are split at headings and paragraphs into linked blocks.",
     )
 
 
@@ -34,12 +32,12 @@ class ConsolidationSettings(Section):
         default=32, gt=0, description="Blocks embedded at a time; the unit of progress and cancellation."
     )
     transaction: int = Field(
-        default=2048, gt=0, description="Blocks consolidated in one transaction; what a stop can lose."
+        default=2048,
+        gt=0,
+        description="Blocks consolidated in one transaction; stopping loses at most this many.",
     )
     neighbours: int = Field(default=5, ge=0, description="At most this many `related` edges per new block.")
-    similarity: float = Field(
-        default=0.45, ge=0, le=1, description="Cosine from which two blocks are `related`."
-    )
+    similarity: float = Field(default=0.45, ge=0, le=1, description="Minimum cosine of two `related` blocks.")
     interval_minutes: float = Field(
         default=15.0, gt=0, description="Consolidate at least this often when asked to watch."
     )
@@ -49,8 +47,8 @@ class ConsolidationSettings(Section):
 
 
 class RetrievalSettings(Section):
-    keyword_pool: int = Field(default=200, gt=0, description="Candidates the keyword layer hands on.")
-    vector_pool: int = Field(default=100, gt=0, description="Candidates the vector layer hands on.")
+    keyword_pool: int = Field(default=200, gt=0, description="Candidates that the keyword layer passes on.")
+    vector_pool: int = Field(default=100, gt=0, description="Candidates that the vector layer passes on.")
     fuzzy_pool: int = Field(
         default=50, ge=0, description="Candidates the fuzzy layer adds when a word is unknown."
     )
@@ -63,24 +61,26 @@ class RetrievalSettings(Section):
     approximate_from: int = Field(
         default=50_000,
         gt=0,
-        description="From so many vectors on the nearest are looked up in a graph of neighbours.",
+        description="From this many vectors on, nearest neighbours are searched approximately, in a neighbour graph.",
     )
     lexical_share: float = Field(
         default=0.5,
         ge=0,
         le=1,
-        description="Part of the similarity that is lexical; the rest is the vector's.",
+        description="Lexical share of the similarity; the rest comes from the vectors.",
     )
 
 
 class GraphSettings(Section):
     ttl_seconds: float = Field(
-        default=300.0, ge=0, description="How long a materialised graph may serve without a look."
+        default=300.0,
+        ge=0,
+        description="How long a materialised graph is used before it is checked for changes.",
     )
     fresh_centrality_nodes: int = Field(
         default=10_000,
         ge=0,
-        description="Above this size a search goes by the centrality last worked out, and closing works it out.",
+        description="Above this size a search uses the last computed centrality, which is updated on closing.",
     )
     exact_betweenness_nodes: int = Field(
         default=2000, gt=0, description="Above this size betweenness is sampled."
@@ -91,7 +91,7 @@ class ProfileSettings(Section):
     """The decay profiles of AMGS §7.1: λ per hour, relevance = exp(−λ · hours)."""
 
     ephemeral: float = Field(
-        default=PROFILES["ephemeral"], ge=0, description="λ per hour of what is gone in a day."
+        default=PROFILES["ephemeral"], ge=0, description="λ per hour of what fades within a day."
     )
     standard: float = Field(
         default=PROFILES["standard"], ge=0, description="λ per hour of notes, tasks and dialogues."
@@ -126,68 +126,81 @@ DEFAULT_PROFILES = ProfileSettings()
 class DecaySettings(Section):
     profiles: ProfileSettings = DEFAULT_PROFILES
     threshold: float = Field(
-        default=0.05, gt=0, lt=1, description="Relevance under which a block counts as fading."
+        default=0.05, gt=0, lt=1, description="Relevance below which a block counts as faded."
     )
 
 
 class EnhancementSettings(Section):
     nearest: int = Field(
-        default=3, gt=0, description="Two blocks are compared when each is among the other's nearest so many."
+        default=3, gt=0, description="Two blocks are compared when each is among the other's N nearest."
     )
     copy_wording: float = Field(
-        default=0.7, gt=0, le=1, description="Share of three-word runs from which two blocks are copies."
+        default=0.7,
+        gt=0,
+        le=1,
+        description="Minimum share of three-word runs that two copies have in common.",
     )
     merge_wording: float = Field(
-        default=0.25, gt=0, le=1, description="Share of three-word runs from which two like blocks may merge."
+        default=0.25,
+        gt=0,
+        le=1,
+        description="Minimum share of three-word runs in common of similar blocks that may merge.",
     )
     merge_cosine: float = Field(
-        default=0.75, ge=0, le=1, description="Cosine from which blocks that share wording may merge."
+        default=0.75, ge=0, le=1, description="Minimum cosine of blocks with shared wording that may merge."
     )
     overlap_words: int = Field(
-        default=15, ge=0, description="An account of an event has at least so many words."
+        default=15, ge=0, description="Minimum number of words of an account of an event."
     )
     overlap_cosine: float = Field(
-        default=0.5, ge=0, le=1, description="Cosine from which two blocks tell of one event."
+        default=0.5, ge=0, le=1, description="Minimum cosine of two accounts of one event."
     )
     overlap_hours: float = Field(
-        default=48.0, ge=0, description="Two accounts of one event were written within so many hours."
+        default=48.0, ge=0, description="Maximum hours between two accounts of one event."
     )
     split_words: int = Field(
-        default=40, gt=0, description="A part that a block is split into has at least so many words."
+        default=40, gt=0, description="Minimum number of words of each part of a split block."
     )
     split_cosine: float = Field(
         default=0.2,
         ge=0,
         le=1,
-        description="Cosine between halves of a block under which it is two concepts.",
+        description="A block with a lower cosine between its halves holds two concepts.",
     )
-    weak_strength: float = Field(default=0.1, gt=0, le=1, description="Strength under which an edge is weak.")
+    weak_strength: float = Field(default=0.1, gt=0, le=1, description="An edge below this strength is weak.")
     weak_confidence: float = Field(
-        default=0.6, gt=0, le=1, description="Confidence under which a weak edge may go."
+        default=0.6, gt=0, le=1, description="A weak edge below this confidence may be removed."
     )
     mismatch: float = Field(
-        default=0.3, gt=0, le=1, description="Difference of confidence from which like blocks disagree."
+        default=0.3,
+        gt=0,
+        le=1,
+        description="Minimum difference of confidence at which similar blocks count as disagreeing.",
     )
     mismatch_weight: float = Field(
-        default=0.7, ge=0, le=1, description="Weight from which two blocks count as strongly related."
+        default=0.7, ge=0, le=1, description="Minimum weight of a strong relation."
     )
-    uses: int = Field(default=2, gt=0, description="Uses from which the logs say something about an edge.")
+    uses: int = Field(
+        default=2, gt=0, description="Minimum uses for the logs to count as evidence about an edge."
+    )
 
 
 class ReviewSettings(Section):
-    nearest: int = Field(default=12, gt=0, description="A block is held against its nearest so many.")
-    cosine: float = Field(default=0.35, ge=0, le=1, description="Cosine from which two blocks are compared.")
+    nearest: int = Field(default=12, gt=0, description="A block is compared with its N nearest.")
+    cosine: float = Field(
+        default=0.35, ge=0, le=1, description="Minimum cosine of two blocks that are compared."
+    )
     subject: float = Field(
         default=0.3,
         ge=0,
         le=1,
-        description="Share of the rarer words of two sentences that makes one subject.",
+        description="Minimum share of rare words that two sentences on one subject have in common.",
     )
     confidence: float = Field(
-        default=0.5, ge=0, le=1, description="How sure a finding must be to enter the queue."
+        default=0.5, ge=0, le=1, description="Minimum confidence of a finding in the queue."
     )
     event_hours: float = Field(
-        default=48.0, ge=0, description="Observations further apart tell of different events."
+        default=48.0, ge=0, description="Observations further apart are about different events."
     )
 
 
@@ -195,12 +208,14 @@ class PruningSettings(Section):
     relevance: float = Field(default=0.05, gt=0, le=1, description="A block above this relevance stays.")
     centrality: float = Field(default=0.1, ge=0, le=1, description="A block above this centrality stays.")
     reinforcements: int = Field(default=1, ge=0, description="A block reinforced more often stays.")
-    confidence: float = Field(default=0.75, ge=0, le=1, description="A block believed more than this stays.")
+    confidence: float = Field(
+        default=0.75, ge=0, le=1, description="A block with more confidence than this stays."
+    )
     lowest: float = Field(
         default=0.0,
         ge=0,
         le=1,
-        description="This share of the memory counts as low in centrality and in confidence, beside the limits.",
+        description="In addition to the limits, this share of the memory counts as low in centrality and confidence.",
     )
 
 
@@ -212,27 +227,27 @@ class SelfSettings(Section):
         default=1, ge=0, description="Graph distance from the root anchor that counts as self."
     )
     threshold: float = Field(
-        default=0.75, ge=0, le=1, description="Centrality and reinforcement from which a block is self."
+        default=0.75, ge=0, le=1, description="Minimum centrality and reinforcement of a self block."
     )
     largest_shift: float = Field(
         default=0.1,
         ge=0,
         le=1,
-        description="A kept SELF falls when more of the centrality within the identity has moved than this.",
+        description="A cached SELF expires when more than this share of the centrality within the identity has moved.",
     )
 
 
 class CalibrationSettings(Section):
     fewest_outcomes: int = Field(
-        default=20, gt=1, description="With fewer verdicts than this nothing is recalibrated."
+        default=20, gt=1, description="Minimum number of verdicts for a recalibration."
     )
     prior_strength: float = Field(
-        default=4.0, gt=0, description="How many verdicts an edge's present confidence counts for."
+        default=4.0, gt=0, description="How many verdicts an edge's present confidence counts as."
     )
 
 
 class Settings(Section):
-    """Everything the memory engine can be told."""
+    """All settings of the memory engine."""
 
     ingest: IngestSettings = IngestSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()

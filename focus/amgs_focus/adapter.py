@@ -50,7 +50,7 @@ class Adapter:
         if model.card.adapter:
             raise ModelMismatchError(
                 f"{model.card.name} has the adapter {model.card.adapter} already.",
-                way_out="Load the model anew.",
+                way_out="Reload the model.",
             )
         settings = LoraConfig(
             r=shape.rank,
@@ -143,7 +143,8 @@ def attach(model: BaseModel, shape: AdapterShape, seed: int = 0) -> Adapter:
     """A fresh adapter on a model. Raises ModelMismatchError for a model that cannot carry one."""
     if not isinstance(model, PretrainedModel):
         raise ModelMismatchError(
-            f"{model.card.name} carries no adapters.", way_out="Choose a model that transformers loads."
+            f"{model.card.name} does not support adapters.",
+            way_out="Choose a model that transformers can load.",
         )
     return Adapter(model, shape, seed)
 
@@ -154,7 +155,7 @@ def load_adapter(model: BaseModel, path: Path) -> Adapter:
     if metadata["model"].casefold() != model.card.name.casefold():
         raise CheckpointError(
             f"{path.name} was trained on {metadata['model']}; this is {model.card.name}.",
-            way_out="Use that model, or go on without the adapter.",
+            way_out="Use that model, or continue without the adapter.",
         )
     adapter = attach(model, _shape(metadata))
     adapter.load_weights(weights)
@@ -173,7 +174,7 @@ def read_adapter(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
     except (OSError, SafetensorError) as error:
         raise CheckpointError(
             f"The adapter {path.name} cannot be read ({error}).",
-            way_out="Restore the file, or go on without it.",
+            way_out="Restore the file, or continue without it.",
         ) from error
     try:
         _shape(metadata)

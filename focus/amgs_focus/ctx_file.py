@@ -87,13 +87,11 @@ class CtxHeader:
             raise _damaged(f"{name} has {len(raw)} of the header's {HEADER_BYTES} bytes.")
         magic, version, level, block, width, dtype, model, count, gist, crc = _LAYOUT.unpack(raw[:64])
         if magic != MAGIC:
-            raise CtxError(
-                f"{name} does not begin as a .ctx file does.", way_out="Name another file, or move it away."
-            )
+            raise CtxError(f"{name} is not a .ctx file.", way_out="Choose another file, or move it away.")
         if version != VERSION:
             raise CtxError(
                 f"{name} has format version {version}; this program reads {VERSION}.",
-                way_out="Open it with the program that wrote it, or build the lifetime anew.",
+                way_out="Open it with the version that wrote it, or rebuild the lifetime.",
             )
         bare = bytearray(raw[:HEADER_BYTES])
         bare[_CRC] = bytes(4)
@@ -192,7 +190,7 @@ class CtxFile:
         self._require_writable()
         stored = self._stored(rows)
         if self._header.level == 0 and len(stored) % self._header.block_size:
-            raise CtxError(f"{self._path.name} takes whole blocks, not {len(stored)} tokens.")
+            raise CtxError(f"{self._path.name} accepts whole blocks, not {len(stored)} tokens.")
         if not len(stored):
             return
         before = self._header
@@ -260,7 +258,7 @@ class CtxFile:
         """Forget every row from `count` on. The count goes first, so that a crash leaves a whole file."""
         self._require_writable()
         if self._header.level == 0 and count % self._header.block_size:
-            raise CtxError(f"{self._path.name} is cut at whole blocks, not at {count} tokens.")
+            raise CtxError(f"{self._path.name} can only be cut at whole blocks, not at {count} tokens.")
         if count >= self._header.count:
             return
         self._set_count(max(0, count))
@@ -342,7 +340,7 @@ def repair(path: Path, expected: CtxHeader | None = None) -> CtxHeader:
         raise CtxError(
             f"{path.name} holds level {header.level} of {header.model!r}, not level {expected.level} of "
             f"{expected.model!r}.",
-            way_out="Open it with that model, or build the lifetime anew.",
+            way_out="Open it with that model, or rebuild the lifetime.",
         )
     if header.level == 0:
         count -= count % header.block_size
@@ -371,21 +369,21 @@ def is_there(path: Path) -> bool:
         raise _unusable(path, error) from error
     if not stat.S_ISREG(mode):
         raise CtxError(
-            f"{path.name} is not a file: a folder, a pipe or a broken link lies in its place.",
-            way_out="Move it away and restore the file from a copy, or build the lifetime anew.",
+            f"{path.name} is not a file: a folder, a pipe or a broken link is in its place.",
+            way_out="Move it away and restore the file from a copy, or rebuild the lifetime.",
         )
     return True
 
 
 def _damaged(message: str) -> CtxError:
-    return CtxError(message, way_out="Repair it: everything up to the last whole block is kept.")
+    return CtxError(message, way_out="Repair it: everything up to the last complete block is kept.")
 
 
 def unwritten(path: Path, error: OSError) -> CtxError:
     """The error for a lifetime file that the disk would not take."""
     why = error.strerror or str(error)
     return CtxError(
-        f"{path} cannot be written ({why}).", way_out="Make room on the disk; what it held is whole."
+        f"{path} cannot be written ({why}).", way_out="Free some disk space; what the file held is intact."
     )
 
 

@@ -79,7 +79,7 @@ def _room_for_one(state: FocusState, tree: LifetimeTree) -> WorkingContext:
     context = make_room(state.context, state.scores, tree, state.settings, allocator).context
     if context.free < 1:
         raise BudgetError(
-            f"{context.window} positions are full and nothing more can be collapsed.",
+            f"{context.window} positions are full, and nothing more can be collapsed.",
             way_out="Use a larger window, or a shorter tail.",
         )
     return context

@@ -33,7 +33,7 @@ class GistNode:
 def node_of(tree: LifetimeTree, ref: NodeRef) -> GistNode:
     """The node as the specification draws it. Raises FocusError when it is not there."""
     if not tree.exists(ref):
-        raise FocusError(f"{ref} is not in the lifetime.", way_out="Name a node of the map.")
+        raise FocusError(f"{ref} is not in the lifetime.", way_out="Give a node of the map.")
     start, end = tree.span(ref)
     parent = parent_of(ref, tree.block_size)
     return GistNode(

@@ -276,8 +276,8 @@ class LifetimeTree:
         """Use another encoder from now on; existing gists stay and are stale until `rebuild`."""
         if gist.slots != self._gist.slots:
             raise FocusError(
-                f"{gist.name} makes {gist.slots} gists a block; this lifetime has {self._gist.slots}.",
-                way_out="Build the lifetime anew with it.",
+                f"{gist.name} makes {gist.slots} gists per block; this lifetime has {self._gist.slots}.",
+                way_out="Rebuild the lifetime with it.",
             )
         self._gist = gist
 
@@ -346,7 +346,7 @@ class LifetimeTree:
         rows = made.detach().to("cpu", torch.float32).reshape(last - first, -1).numpy()
         if not np.isfinite(rows).all() or np.abs(rows).max(initial=0.0) > np.finfo(np.float16).max:
             raise FocusError(
-                f"The gist encoder {self._gist.name!r} gave a value that is no number.",
+                f"The gist encoder {self._gist.name!r} returned a value that is not a number.",
                 way_out="Use another checkpoint, or the pointer gist.",
             )
         return rows.astype(np.float16)
@@ -399,8 +399,8 @@ class LifetimeTree:
         for run in upkeep.purged.runs:
             if run.stop > min(counts.get(run.level, 0), length // self._block_size**run.level):
                 raise CtxError(
-                    f"L{run.level}.ctx has lost gists of spans that were purged.",
-                    way_out="Restore the file from a copy: nothing else holds what they stood for.",
+                    f"L{run.level}.ctx is missing gists of purged spans.",
+                    way_out="Restore the file from a backup: nothing else holds their content.",
                 )
         # Nothing is wrong that could not be put right: only now is anything changed.
         if is_short:

@@ -201,7 +201,7 @@ class GistNet(nn.Module):
         super().__init__()
         if shape.slots not in SLOTS:
             raise CheckpointError(
-                f"{shape.slots} slots a block are not supported.", way_out=f"Use one of {SLOTS}."
+                f"{shape.slots} slots per block are not supported.", way_out=f"Use one of {SLOTS}."
             )
         self.shape = shape
         self.read_norm = nn.LayerNorm(shape.width)
@@ -259,8 +259,8 @@ class GistNetEncoder:
         """The same nets with so many gists a block. Raises CheckpointError for nets that make several."""
         if slots not in (self.trained_slots, *(SLOTS if self.trained_slots == 1 else ())):
             raise CheckpointError(
-                f"{self.name} was trained for {self.trained_slots} gists a block, not {slots}.",
-                way_out=f"Set model.slots to {self.trained_slots}, or use gists that were trained for one a block.",
+                f"{self.name} was trained for {self.trained_slots} gists per block, not {slots}.",
+                way_out=f"Set model.slots to {self.trained_slots}, or use gists that were trained for one per block.",
             )
         return GistNetEncoder(
             self.token_net, self.gist_net, name=self.name, version=self._trained, slots=slots
@@ -316,24 +316,24 @@ def load_checkpoint(path: Path, *, width: int) -> GistNetEncoder:
     except (OSError, SafetensorError) as error:
         raise CheckpointError(
             f"The gist checkpoint {path.name} cannot be read ({error}).",
-            way_out="Restore the file, or go on with pointer gists.",
+            way_out="Restore the file, or continue with pointer gists.",
         ) from error
     try:
         if metadata["format"] != FORMAT:
             raise CheckpointError(
                 f"{path.name} has the format {metadata['format']!r}, not {FORMAT!r}.",
-                way_out="Use a checkpoint that this version wrote.",
+                way_out="Use a checkpoint written by this version.",
             )
         shapes = {part: GistShape(**json.loads(metadata[part])) for part in ("tokens", "gists")}
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(
-            f"{path.name} is not a gist checkpoint.", way_out="Name a file written by the gist training."
+            f"{path.name} is not a gist checkpoint.", way_out="Choose a file written by the gist training."
         ) from error
     for shape in shapes.values():
         if shape.width != width:
             raise CheckpointError(
                 f"{path.name} was trained for embeddings of width {shape.width}; this model has {width}.",
-                way_out="Choose a checkpoint for this model, train one, or go on with pointer gists.",
+                way_out="Choose a checkpoint for this model, train one, or continue with pointer gists.",
             )
     nets = {part: _filled(path, shape, part, stored) for part, shape in shapes.items()}
     return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=_fingerprint(stored))
@@ -367,7 +367,7 @@ def _filled(path: Path, shape: GistShape, part: str, stored: Mapping[str, torch.
     except RuntimeError as error:
         raise CheckpointError(
             f"The weights in {path.name} do not fit the shape it declares.",
-            way_out="Restore the file, or go on with pointer gists.",
+            way_out="Restore the file, or continue with pointer gists.",
         ) from error
     return net.requires_grad_(False)
 

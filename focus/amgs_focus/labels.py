@@ -189,7 +189,7 @@ class HorizonReader:
             logits.double(), targets.to(logits.device), reduction="none"
         )
         if not bool(torch.isfinite(losses).all()):
-            raise FocusError(f"{model.card.name} gave logits that are no numbers.")
+            raise FocusError(f"{model.card.name} returned logits that are not numbers.")
         return losses.cpu()
 
 

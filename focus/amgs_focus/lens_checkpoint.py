@@ -108,17 +108,17 @@ def _shape(path: Path, metadata: Mapping[str, str]) -> LensShape:
         if metadata["format"] != FORMAT:
             raise CheckpointError(
                 f"{path.name} has the format {metadata['format']!r}, not {FORMAT!r}.",
-                way_out="Name a file written by the lens training.",
+                way_out="Choose a file written by the lens training.",
             )
         told = json.loads(metadata["shape"])
         shape = LensShape(**{**told, "features": tuple(told["features"])})
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(
-            f"{path.name} is not a lens checkpoint.", way_out="Name a file written by the lens training."
+            f"{path.name} is not a lens checkpoint.", way_out="Choose a file written by the lens training."
         ) from error
     if shape.features != NAMES:
         raise CheckpointError(
-            f"{path.name} reads other features than this version computes.", way_out="Train it anew."
+            f"{path.name} uses other features than this version computes.", way_out="Train it again."
         )
     return shape
 

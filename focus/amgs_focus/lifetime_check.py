@@ -59,7 +59,7 @@ def check(
     if not _holds_one(folder):
         raise CtxError(
             f"{folder} holds no lifetime.",
-            way_out="Choose a folder in which a lifetime was kept.",
+            way_out="Choose the folder of a stored lifetime.",
             about="lifetime",
         )
     lock = locked(folder)
@@ -108,7 +108,7 @@ def _holds_one(folder: Path) -> bool:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise CtxError(
-            f"{str(folder)[:80]} cannot be looked at ({why}).", way_out="Name the folder of a lifetime."
+            f"{str(folder)[:80]} cannot be read ({why}).", way_out="Give the folder of a lifetime."
         ) from error
 
 

@@ -192,7 +192,9 @@ class FolderStore:
             folder.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            raise CtxError(f"{folder} cannot be made ({why}).", way_out="Choose another folder.") from error
+            raise CtxError(
+                f"{folder} cannot be created ({why}).", way_out="Choose another folder."
+            ) from error
         self._lock = locked(folder)
         self._journal = SpanJournal(folder, model, block_size, vocabulary)
         self.usage = Usage(folder)
@@ -202,8 +204,8 @@ class FolderStore:
                 is_there(path)
             if not is_there(self._path(0)) and self._journal.is_there():
                 raise CtxError(
-                    f"{folder} has a journal and no L0.ctx: its tokens are gone.",
-                    way_out="Restore L0.ctx from a copy, or build the lifetime anew in another folder.",
+                    f"{folder} has a journal but no L0.ctx: its tokens are gone.",
+                    way_out="Restore L0.ctx from a copy, or rebuild the lifetime in another folder.",
                 )
             while is_there(path := self._path(number)) or number == 0:
                 begun = number and path.stat().st_size < HEADER_BYTES and not is_there(self._path(number + 1))
@@ -268,7 +270,7 @@ class FolderStore:
                     f"{path.name} was written for {found.model!r}, width {found.width}, block "
                     f"{found.block_size}; this is {expected.model!r}, width {expected.width}, block "
                     f"{expected.block_size}.",
-                    way_out="Open it with that model, or build the lifetime anew.",
+                    way_out="Open it with that model, or rebuild the lifetime.",
                 )
         else:
             file = CtxFile.create(path, expected)
@@ -296,7 +298,9 @@ def locked(folder: Path) -> IO[str]:
     """
     try:
         if is_there(folder / LOCK) and (folder / LOCK).is_symlink():
-            raise CtxError(f"{folder / LOCK} is a link.", way_out="Remove it: a lock is a file of its own.")
+            raise CtxError(
+                f"{folder / LOCK} is a link.", way_out="Remove it: the lock must be a regular file."
+            )
         file = (folder / LOCK).open("a+", encoding="ascii", errors="replace")
     except OSError as error:
         raise CtxError(
@@ -313,7 +317,7 @@ def locked(folder: Path) -> IO[str]:
         file.close()
         who = f"process {holder}" if holder.isdigit() else "another process"
         raise CtxError(
-            f"{folder} is held by {who}, and a lifetime has one writer at a time.",
+            f"{folder} is in use by {who}, and a lifetime has one writer at a time.",
             title="The lifetime is in use",
             way_out=f"Close it (or end {who}), or choose another folder.",
         ) from error

@@ -217,6 +217,6 @@ def _stands(node: NodeRef, context: WorkingContext, tree: TreeShape) -> bool:
 
 def _nothing_fits(room: int) -> BudgetError:
     return BudgetError(
-        f"No allocation fits the {max(0, room)} positions there are for detail.",
-        way_out="Use a larger window, or release what is pinned.",
+        f"No allocation fits the {max(0, room)} positions available for detail.",
+        way_out="Use a larger window, or release pins.",
     )

@@ -98,7 +98,7 @@ class PrefixReader:
         if self._logits is None or not bool(torch.isfinite(self._logits).all()):
             self._reset()
             raise FocusError(
-                f"{self._model.card.name} gave logits that are no numbers.",
+                f"{self._model.card.name} returned logits that are not numbers.",
                 way_out="Use another precision, or the pointer gist, or step back.",
             )
         return Reading(self._logits, dirty, elapsed)

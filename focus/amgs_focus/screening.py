@@ -47,7 +47,7 @@ def screen(snapshot: Snapshot, actions: Sequence[Candidate], opening: float = OP
     gates = torch.full((len(actions),), opening, requires_grad=True)
     (slopes,) = torch.autograd.grad(gated_loss(snapshot, actions, gates), gates)
     if not bool(torch.isfinite(slopes).all()):
-        raise FocusError(f"{snapshot.tree.model.card.name} gave logits that are no numbers.")
+        raise FocusError(f"{snapshot.tree.model.card.name} returned logits that are not numbers.")
     signs = [1.0 if action.kind == "collapse" else -1.0 for action in actions]
     return [sign * float(slope) for sign, slope in zip(signs, slopes, strict=True)]
 
@@ -59,7 +59,7 @@ def gated_loss(snapshot: Snapshot, actions: Sequence[Candidate], gates: torch.Te
     """
     model = snapshot.tree.model
     if not isinstance(model, GatedModel):
-        raise FocusError(f"{model.card.name} cannot be read with gates.", way_out="Label without a screen.")
+        raise FocusError(f"{model.card.name} does not support gates.", way_out="Label without a screen.")
     packed = _pack(snapshot, actions)
     first, total = packed.first, len(packed.rows)
     cache = model.new_cache()

@@ -1,4 +1,4 @@
-"""What the focus engine can be told, each setting with its sentence and the specification's default."""
+"""The settings of the focus engine, each with its description and the specification's default."""
 
 from __future__ import annotations
 
@@ -42,28 +42,31 @@ class FocusSettings(BaseModel):
     )
     cadence: int = Field(default=32, gt=0, description="Tokens decoded between two refocuses.")
     focus_share: float = Field(
-        default=0.0, ge=0, lt=1, description="Part of the window that a new layout leaves free for the focus."
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="Share of the window that a new layout leaves free for the focus.",
     )
     slack: float = Field(
         default=0.125,
         ge=0,
         lt=1,
-        description="Part of the window that is freed at once when it is full: with more of it the model reads less "
-        "anew, and sees fewer of the latest tokens.",
+        description="Share of the window that is freed at once when it is full: "
+        "with more, the model recomputes less but sees fewer of the latest tokens.",
     )
-    tail_blocks: int = Field(default=2, ge=0, description="Whole blocks at the end that always stay tokens.")
+    tail_blocks: int = Field(
+        default=2, ge=0, description="Whole blocks at the end that are always held as tokens."
+    )
     tau_expand: float = Field(default=0.2, ge=0, le=1, description="A score above this asks for more detail.")
     tau_collapse: float = Field(
         default=0.2, ge=0, le=1, description="A score below minus this asks for less."
     )
-    n_diff: int = Field(
-        default=4, ge=0, description="At most this many actions in one pass of the allocator."
-    )
+    n_diff: int = Field(default=4, ge=0, description="Maximum actions in one pass of the allocator.")
     lens: str = Field(
         default="lensnet",
         min_length=1,
-        description="What scores the entries: lensnet (the one that ships for the model), tail-similarity, or a "
-        "checkpoint's path.",
+        description="What scores the entries: lensnet (the one shipped for the model), "
+        "tail-similarity, or a checkpoint's path.",
     )
     policy: Literal["greedy", "exact"] = Field(
         default="greedy",
@@ -71,14 +74,14 @@ class FocusSettings(BaseModel):
     )
     order: Literal["score", "score_per_ms"] = Field(
         default="score",
-        description="What ranks candidates: the score, or the score for the time that recomputing takes.",
+        description="What ranks candidates: the score, or the score per millisecond of recomputing.",
     )
     thresholds: Literal["fixed", "adaptive"] = Field(
         default="fixed",
-        description="Whether τ stays as set, or follows how full the window is and how restless the loop.",
+        description="Whether τ is fixed, or adapts to how full the window is and how much the loop swaps.",
     )
     cooldown: int = Field(
-        default=2, ge=0, description="Refocuses for which the opposite of an action stays masked."
+        default=2, ge=0, description="For how many refocuses the opposite of an action stays blocked."
     )
     refinement_passes: int = Field(
         default=1, ge=1, le=8, description="Score-and-allocate passes in a refocus."
@@ -89,20 +92,18 @@ class FocusSettings(BaseModel):
     question_n_diff: int = Field(
         default=2,
         ge=0,
-        description="At most this many actions in each of those passes, so that the best is followed down to "
-        "its tokens before the next is begun.",
+        description="Maximum actions in each of those passes, "
+        "so that the best span is expanded down to its tokens before the next is begun.",
     )
     horizon: int = Field(default=32, gt=0, description="H: tokens over which a counterfactual is measured.")
     temperature: float = Field(
-        default=0.0, ge=0, description="0 takes the likeliest token; above, tokens are drawn."
+        default=0.0, ge=0, description="0 takes the most likely token; above 0, tokens are sampled."
     )
-    answer_tokens: int = Field(
-        default=256, gt=0, description="An answer ends after this many tokens at the latest."
-    )
+    answer_tokens: int = Field(default=256, gt=0, description="Maximum tokens of an answer.")
     history: int = Field(
         default=24, ge=1, description="Refocuses whose level-of-detail map is kept for the screen."
     )
-    seed: int = Field(default=0, ge=0, description="Seed of the draws when the temperature is above 0.")
+    seed: int = Field(default=0, ge=0, description="Random seed of sampling when the temperature is above 0.")
 
     def changed(self, key: str, value: str) -> FocusSettings:
         """The same with one of CHANGEABLE read from text. Raises SettingError, which says what is allowed."""
@@ -128,7 +129,7 @@ class ForgetRules(BaseModel):
     half_life: int = Field(
         default=65_536,
         gt=0,
-        description="Tokens of the lifetime after which a span that nobody opens counts half.",
+        description="Tokens of the lifetime after which a span that is not opened counts half.",
     )
     half_lives: dict[str, int] = Field(
         default_factory=dict,
@@ -140,13 +141,18 @@ class ForgetRules(BaseModel):
     floor: float = Field(
         default=0.25, gt=0, lt=1, description="Strength under which detail may be forgotten."
     )
-    recent: int = Field(default=4096, ge=0, description="The last tokens, whose detail is never forgotten.")
+    recent: int = Field(
+        default=4096, ge=0, description="Number of last tokens whose detail is never forgotten."
+    )
     worth: float = Field(
         default=0.02,
         ge=0,
-        description="Measured nats a token from which detail stays; below, it fades twice as fast.",
+        description="Measured nats per token from which detail stays; below, it fades twice as fast.",
     )
     asked: float = Field(
-        default=0.5, gt=0, le=1, description="Share of a recent question's words from which a block stays."
+        default=0.5,
+        gt=0,
+        le=1,
+        description="A block that has at least this share of a recent question's words stays.",
     )
     questions: int = Field(default=8, ge=0, description="How many of the last questions count as recent.")

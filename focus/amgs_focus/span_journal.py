@@ -84,7 +84,7 @@ class SpanJournal:
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 raise CtxError(
                     f"Line {number} of {JOURNAL} cannot be read.",
-                    way_out="Restore the folder from a copy, or build the lifetime anew.",
+                    way_out="Restore the folder from a copy, or rebuild the lifetime.",
                 ) from error
         return told
 

@@ -126,7 +126,7 @@ class Timeline:
         if not 0 < n <= known:
             raise FocusError(
                 f"{known} steps can be undone, not {n}.",
-                title="There is nothing further back",
+                title="Nothing further back",
                 way_out=f"Step back by 1 to {known}." if known else "Decode first.",
             )
         while n:
@@ -139,8 +139,8 @@ class Timeline:
         chosen = self._free_name() if name is None else name
         if chosen in self._lines or not chosen.strip():
             raise FocusError(
-                f"There is a branch {chosen!r} already." if chosen.strip() else "A branch needs a name.",
-                title="The branch cannot be made",
+                f"There is already a branch {chosen!r}." if chosen.strip() else "A branch needs a name.",
+                title="The branch cannot be created",
                 way_out="Choose another name.",
             )
         line = _Line(chosen, self._line.name, self.steps, self._line.moves[: self._place])
@@ -156,7 +156,7 @@ class Timeline:
             raise FocusError(
                 f"The branch {self.name!r} has steps {self._start.step} to {self.steps_known}, not {step}.",
                 title="There is no such step",
-                way_out="Name one of them.",
+                way_out="Choose one of them.",
             )
         while self.steps > step:
             self.back()
@@ -171,7 +171,7 @@ class Timeline:
             raise FocusError(
                 f"There is no branch {name!r}.",
                 title="No such branch",
-                way_out=f"There are: {', '.join(self._lines)}.",
+                way_out=f"Available: {', '.join(self._lines)}.",
             )
         target = self._lines[name]
         common = _common(self._line.moves[: self._place], target.moves)

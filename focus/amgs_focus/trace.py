@@ -312,7 +312,7 @@ class TraceWriter:
             raise TraceError(
                 f"{self._path}: {error.strerror}. The run goes on, but its trace ends at line {self._line}.",
                 title="The trace cannot be written",
-                way_out="Make room, then open the lifetime anew to begin another trace.",
+                way_out="Free some space, then reopen the lifetime to begin another trace.",
             ) from error
         self._line += 1
         self._sum = total
@@ -394,7 +394,7 @@ def _dump(entry: Mapping[str, Any]) -> str:
 
 
 def faulty(line: int, why: str) -> TraceError:
-    return TraceError(f"Line {line}: {why}.", way_out="Use a copy of the trace that is whole.")
+    return TraceError(f"Line {line}: {why}.", way_out="Use an intact copy of the trace.")
 
 
 def _unusable(path: Any, error: OSError) -> TraceError:

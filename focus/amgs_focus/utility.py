@@ -35,7 +35,7 @@ def measure(
     if kind == "expand":
         if tree.is_sealed(entry.node):
             raise FocusError(
-                f"What stood below {entry.node} was forgotten.",
+                f"The detail below {entry.node} was forgotten.",
                 title="Nothing to measure",
                 way_out="Restore it first, unless it was purged.",
                 about="forgotten",
@@ -82,7 +82,7 @@ def negative_log_likelihood(
         logits = tree.model.logits(hidden[-len(targets) - 1 : -1])  # (n, V)
     losses = torch.nn.functional.cross_entropy(logits.double(), targets.to(logits.device), reduction="none")
     if not bool(torch.isfinite(losses).all()):
-        raise FocusError(f"{tree.model.card.name} gave logits that are no numbers.")
+        raise FocusError(f"{tree.model.card.name} returned logits that are not numbers.")
     return losses.cpu()
 
 

@@ -14,8 +14,8 @@ def begin(project: str, asked_by: str, **said: Any) -> Any:
     """A run of the library; raises ConfigurationError, which names what asked for it, where it is not installed."""
     if importlib.util.find_spec("wandb") is None:
         raise ConfigurationError(
-            f"{asked_by} asks for Weights & Biases, and the wandb package is not installed.",
-            way_out="Install it (pip install wandb), or leave it out: the JSON lines have everything.",
+            f"{asked_by} needs Weights & Biases, but the wandb package is not installed.",
+            way_out="Install it (pip install wandb), or leave it out: the JSON lines contain everything.",
         )
     return importlib.import_module("wandb").init(project=project, **said)
 

@@ -202,7 +202,7 @@ class WorkingContext:
         """Put a gist's children in its place. The result may exceed the window; `check` says so."""
         entry = self.items[position]
         if entry.level == 0:
-            raise FocusError(f"{entry.node} is made of tokens already.")
+            raise FocusError(f"{entry.node} is already held as tokens.")
         return self.apply(Edit(position, (entry,), self.children(entry)))
 
     def collapse(self, node: NodeRef) -> tuple[WorkingContext, Edit]:

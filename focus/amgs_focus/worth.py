@@ -73,9 +73,9 @@ def _labels(state: FocusState, tree: LifetimeTree, progress: Progress | None) ->
     answer = tuple(token for token in state.answer if token not in tree.model.stops)
     if not answer:
         raise FocusError(
-            "Nothing was decoded, so there is nothing that a block could have helped with.",
+            "Nothing was decoded yet, so no block can have helped.",
             title="Nothing to measure",
-            way_out="Decode an answer first, or leave the measuring out.",
+            way_out="Decode an answer first, or report residency without measuring.",
             about="step",
         )
     return counterfactuals(

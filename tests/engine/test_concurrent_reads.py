@@ -153,7 +153,7 @@ def test_reads_of_every_kind_stand_three_threads_beside_a_writer(tmp_path: Path)
                     memory.why("the dome motor", block.id)
                     memory.decay_curve(block.id)
                 except AmgsError as error:  # gone between the list and the look
-                    assert "No block's id" in error.message
+                    assert "No block id" in error.message
             memory.graph_stats()
 
         def lists() -> None:

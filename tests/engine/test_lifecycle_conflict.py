@@ -155,7 +155,7 @@ def test_a_look_reports_and_can_be_cancelled() -> None:
         doing: list[str] = []
         progress = Progress(lambda done, total, what: doing.append(what))
         memory.lifecycle.plan_review(progress=progress)
-        assert set(doing) == {"finding what is near", "holding pairs against each other", "comparing blocks"}
+        assert set(doing) == {"finding similar blocks", "comparing pairs", "comparing blocks"}
         progress.cancel()
         with pytest.raises(Cancelled):
             memory.lifecycle.plan_review(progress=progress)

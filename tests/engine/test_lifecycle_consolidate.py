@@ -75,7 +75,7 @@ def test_undo_puts_back_blocks_edges_and_embeddings(tmp_path: Path) -> None:
         assert snapshot(memory) == before
         assert memory.verify().ok
         assert memory.search("dome", filter=EVERYTHING).hits
-        with pytest.raises(UsageError, match="undone already"):
+        with pytest.raises(UsageError, match="already undone"):
             memory.undo(operation.id)
         again = memory.apply_consolidation(memory.plan_consolidation())
         assert again.blocks == 6

@@ -165,9 +165,9 @@ def test_it_is_told_which_of_the_four_signs_keeps_a_block_and_when_it_will_have_
         memory.set_metadata(odd, decay_lambda=0.0, status="archived")
         seen = memory.lifecycle.explain_pruning(odd)
         assert seen.kept_by[:2] == ("is archived", "pinned") and seen.fades_at is None
-        with pytest.raises(UsageError, match="no share"):
+        with pytest.raises(UsageError, match="Invalid "):
             memory.lifecycle.explain_pruning(odd, lowest=2.0)
-        with pytest.raises(UsageError, match="no share"):
+        with pytest.raises(UsageError, match="Invalid "):
             memory.lifecycle.plan_pruning(threshold=0.0)
 
 

@@ -76,7 +76,7 @@ def test_an_accepted_supersession_marks_the_old_block_and_keeps_it() -> None:
         assert old.meta["superseded_by"] == item.newer.id
         assert datetime.fromisoformat(old.meta["superseded_at"]) == item.newer.created_at
         assert ("supersedes", item.newer.id) in {(e.relation_type, e.source_id) for e in memory.edges(old.id)}
-        with pytest.raises(UsageError, match="accepted already"):
+        with pytest.raises(UsageError, match="already accepted"):
             memory.lifecycle.reject(item.review.id)
         assert memory.verify().ok
 
@@ -104,7 +104,7 @@ def test_undoing_the_look_empties_the_queue_and_a_new_look_fills_it() -> None:
         assert memory.lifecycle.reviews() == ()
         memory.lifecycle.apply_review(memory.lifecycle.plan_review())
         assert len(memory.lifecycle.reviews()) == count
-        with pytest.raises(UsageError, match="no review"):
+        with pytest.raises(UsageError, match="no finding"):
             memory.lifecycle.accept(999)
 
 
@@ -146,7 +146,7 @@ def test_of_a_pruned_block_there_is_nothing_to_decide_until_it_is_back() -> None
         (item,) = [i for i in memory.lifecycle.reviews() if i.older.content == OLD_RENT]
         memory.set_metadata(item.older.id, status="pruned")
         assert item.review.id not in {i.review.id for i in memory.lifecycle.reviews()}
-        with pytest.raises(UsageError, match="no review"):
+        with pytest.raises(UsageError, match="no finding"):
             memory.lifecycle.accept(item.review.id)
         memory.undo(memory.operations(1)[0].id)
         memory.lifecycle.accept(item.review.id)

@@ -52,7 +52,7 @@ def test_bytes_that_changed_in_the_write_ahead_file_are_noticed_before_they_are_
     whole = ahead.read_bytes()
     for at in range(64, len(whole), len(whole) // 25):
         ahead.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        with pytest.raises(StoreCorruptError, match="not what was committed"):
+        with pytest.raises(StoreCorruptError, match="not match what was committed"):
             Memory.open(path, clock=FixedClock(AT))
     ahead.write_bytes(whole)
     Memory.open(path, clock=FixedClock(AT)).close()

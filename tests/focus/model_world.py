@@ -13,7 +13,7 @@ CHAT = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 LANGUAGE_MODELS = ("Llama", "GPT2", "Qwen2")
 UNFIT = {
     "Granite": "rescales its logits",
-    "Mamba": "does not go on from its keys and values",
+    "Mamba": "cannot continue from the cached keys and values",
     "Bert": "reads what comes after",
     "T5": "not a causal language model",
     "Bart": "cannot take embeddings",

@@ -201,7 +201,7 @@ def test_nets_for_several_gists_are_read_as_they_were_trained() -> None:
     two = GistNet(replace(SHAPE, slots=2))
     encoder = GistNetEncoder(two, two, name="n", version=7)
     assert encoder.with_slots(2).version == 7
-    with pytest.raises(CheckpointError, match="2 gists a block, not 4") as refused:
+    with pytest.raises(CheckpointError, match="2 gists per block, not 4") as refused:
         encoder.with_slots(4)
     assert "model.slots" in (refused.value.way_out or "")
 

@@ -159,7 +159,7 @@ def test_a_fresh_adapter_changes_nothing_and_a_trained_one_can_be_switched_off(
 
 
 def test_an_adapter_that_does_not_fit_is_refused(llama: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelMismatchError, match="carries no adapters"):
+    with pytest.raises(ModelMismatchError, match="does not support adapters"):
         attach(TinyModel(), AdapterShape())
     with pytest.raises(ModelMismatchError, match="No adapter fits"):
         attach(load(llama), AdapterShape(targets=("nowhere",)))
@@ -237,7 +237,7 @@ def test_lora_is_held_against_the_frozen_base_and_resumes_exactly(llama: Path, t
     whole = run(train_lora, config(tmp_path / "whole", llama))
     told = config(tmp_path / "parts", llama)
     assert not run(train_lora, told, steps=3).complete
-    with pytest.raises(ConfigurationError, match="holds a run already"):
+    with pytest.raises(ConfigurationError, match="already holds a run"):
         run(train_lora, told)
 
     class StoppedError(Exception):

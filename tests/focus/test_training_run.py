@@ -234,7 +234,7 @@ def test_cancelling_keeps_the_step_it_was_at(tmp_path: Path) -> None:
 def test_a_folder_with_a_run_is_not_overwritten(tmp_path: Path) -> None:
     config = read_config(write_run(tmp_path))
     run(config, steps=1)
-    with pytest.raises(ConfigurationError, match="holds a run already"):
+    with pytest.raises(ConfigurationError, match="already holds a run"):
         run(config)
     other = config.model_copy(update={"seed": 4})
     with pytest.raises(CheckpointError, match="seed 3, not 4"):

@@ -35,7 +35,13 @@ from tests.hostile.draws import Draws, everything_in, patience
 
 BLOCK = 4
 LOCK = ("lock",)
-SEEN_WITH_A_MODEL = ("was written for", "lost gists", "cannot hold values", "make no rows", "takes rows of")
+SEEN_WITH_A_MODEL = (
+    "was written for",
+    "missing gists",
+    "cannot hold values",
+    "make no rows",
+    "takes rows of",
+)
 """Words of refusals that need the model, or another version of it, to be noticed."""
 
 Damage = Callable[[Path, random.Random], str]

@@ -140,11 +140,11 @@ async def test_an_error_is_said_once_and_gives_way_to_the_next_action(tmp_path: 
     async with on_session(lambda: Session(given), (120, 40)) as driven:
         await driven.press("colon")
         await driven.type("block show 0000", "enter")
-        assert driven.text.count("No block's id begins with") == 1
+        assert driven.text.count("No block id starts with") == 1
         assert not driven.app._notifications
         await driven.press("colon")
         await driven.type("status", "enter")
-        assert "No block's id begins with" not in driven.text
+        assert "No block id starts with" not in driven.text
 
 
 async def test_what_was_said_fades(tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,7 @@ def test_a_store_of_a_later_program_is_named(amgs: Amgs) -> None:
 def test_a_store_that_may_not_be_written_says_so(amgs: Amgs) -> None:
     amgs.store.chmod(0o444)
     assert amgs("ingest", "a note") == 4
-    assert "Check who may write" in amgs.err
+    assert "Check the write permissions" in amgs.err
 
 
 def test_a_store_held_by_another_process_names_it_and_is_free_again(amgs: Amgs) -> None:

@@ -59,7 +59,7 @@ def test_a_dry_run_shows_the_worths_and_writes_nothing(session: Session) -> None
     assert all(row.worth.residency == 1.0 and row.reinforce for row in shown.rows)  # everything fits
     assert any(row.worth.gain is not None and row.useful is not None for row in shown.rows)
     assert [(o.prediction_id, o.actual) for o in session.memory.outcomes()] == before
-    assert "would be told" in table_of(shown).title
+    assert "would be sent" in table_of(shown).title
 
 
 def test_feedback_reinforces_what_was_resident_and_settles_forecasts_once(session: Session) -> None:
@@ -71,7 +71,7 @@ def test_feedback_reinforces_what_was_resident_and_settles_forecasts_once(sessio
     assert {o.block_id: o.actual == 1.0 for o in done.outcomes} == wanted != {}
     for outcome in done.outcomes:
         assert outcome.brier == pytest.approx((outcome.predicted - (outcome.actual or 0.0)) ** 2)
-    with pytest.raises(UsageError, match="told of this lifetime context already"):
+    with pytest.raises(UsageError, match="already reported"):
         run(session, "focus feedback")
 
 
@@ -117,5 +117,5 @@ def test_without_an_answer_or_a_block_it_says_why(session: Session, tmp_path: Pa
     text.write_text("a text that no block is", encoding="utf-8")
     run(session, "focus open", files=[text])
     run(session, "focus step", count=1)
-    with pytest.raises(AmgsError, match="No block of memory"):
+    with pytest.raises(AmgsError, match="no block of the memory"):
         run(session, "focus feedback", measure=False)

@@ -119,7 +119,7 @@ def test_a_purge_wants_a_yes_and_then_the_tokens_are_gone(desk: Desk) -> None:
     desk("focus forget L1#3")
     planned = desk("focus purge --dry-run")
     assert isinstance(planned, Purged) and (planned.tokens, planned.bytes, planned.act) == (32, 128, None)
-    with pytest.raises(UsageError, match="empty 32 tokens"):
+    with pytest.raises(UsageError, match="delete 32 tokens"):
         desk("focus purge")
     assert desk("focus purge --yes").act.kind == "purge"
     rebuilt = desk("focus rebuild")
@@ -155,7 +155,7 @@ def test_a_tag_keeps_a_span_from_rules_and_hands(desk: Desk) -> None:
         desk("focus tag L1#2 bug --release")
     assert desk("focus tag L1#2 incident --release").tags == ()
     assert len(desk("focus forget L1#2").plan.nodes) == 1
-    with pytest.raises(UsageError, match="A tag is a word"):
+    with pytest.raises(UsageError, match="A tag must be a word"):
         desk("focus tag L1#2 ' '")
 
 
@@ -175,7 +175,7 @@ def test_spans_are_listed_found_and_described(desk: Desk) -> None:
     assert desk("focus describe 0 domain ''").after.domain == ""
     for line, why in (
         ("9 trust 1", "no span 9"),
-        ("0 colour red", "no 'colour'"),
+        ("0 colour red", "no key 'colour'"),
         ("0 trust 2", r"\[0, 1\]"),
     ):
         with pytest.raises(UsageError, match=why):
@@ -209,16 +209,16 @@ def test_a_corpus_is_planned_read_in_and_kept_up_to_date(desk: Desk) -> None:
     assert again.plan.unchanged == ("README.md",) and again.plan.replaced == ("src/guard.py",)
     versions = [row.kept.about.version for row in desk("focus spans guard.py").rows]
     assert len(set(versions)) == 2
-    with pytest.raises(InputError, match="no folder"):
+    with pytest.raises(InputError, match="not a folder"):
         desk("focus corpus DIR/nowhere")
     (desk.folder / "empty").mkdir()
-    with pytest.raises(UsageError, match="holds no text"):
+    with pytest.raises(UsageError, match="contains no text"):
         desk("focus corpus DIR/empty")
 
 
 def test_a_damaged_lifetime_is_named_file_by_file_and_mended(desk: Desk) -> None:
     desk("focus open DIR/night.txt --lifetime DIR/life")
-    with pytest.raises(CtxError, match="is held by"):
+    with pytest.raises(CtxError, match="is in use by"):
         desk("focus check DIR/life")
     length = desk("focus view").lifetime
     desk.session.close()

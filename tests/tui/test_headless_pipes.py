@@ -92,4 +92,4 @@ def test_an_expectation_knows_a_metric_by_its_end_and_stops_with_1(amgs: Amgs, t
     assert "expect.amgs:4:1" in amgs.err and "focus.swap_rate is" in amgs.err
     assert "schema" not in amgs.out
     script.write_text("expect swaps <= 1\n", encoding="utf-8")
-    assert amgs("run", str(script)) == 2 and "There are: " in amgs.err
+    assert amgs("run", str(script)) == 2 and "Available: " in amgs.err

@@ -207,7 +207,7 @@ def test_an_opening_that_is_cancelled_leaves_what_was_open(amgs: Amgs) -> None:
 
 @pytest.mark.parametrize("text", ["120", "0x0", "axb", "120x", "-3x40", "10x3"])
 def test_sizes_that_hold_no_picture_are_refused(text: str) -> None:
-    with pytest.raises(Exception, match="is no size"):
+    with pytest.raises(Exception, match="Invalid size"):
         read_size(text)
 
 

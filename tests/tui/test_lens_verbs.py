@@ -51,7 +51,7 @@ def test_labels_of_a_folder_without_texts_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert amgs(tmp_path, "focus", "label", str(tmp_path), "--out", str(tmp_path / "labels")) != 0
-    assert "holds no text files" in capsys.readouterr().err
+    assert "contains no text files" in capsys.readouterr().err
 
 
 def corpus() -> Corpus:

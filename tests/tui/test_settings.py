@@ -81,7 +81,7 @@ def test_a_variable_that_sets_nothing_is_no_silence(
     monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=r"memory|AMGS_") as raised:
         load_settings()
-    assert raised.value.title == "A setting cannot be used"
+    assert raised.value.title == "Invalid setting"
 
 
 def test_each_setting_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

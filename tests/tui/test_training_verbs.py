@@ -136,7 +136,7 @@ def test_benches_and_runs_read_the_gists_of_the_settings(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ('gists = "two.safetensors"\nslots = 4', "2 gists a block, not 4"),
+        ('gists = "two.safetensors"\nslots = 4', "2 gists per block, not 4"),
         ('gists = "wide.safetensors"', "width 64; this model has 16"),
         ('adapter = "none.safetensors"', "cannot be read"),
     ],

@@ -143,7 +143,7 @@ def test_the_canonical_line_is_short_and_stable(registry: Registry, line: str, c
 def test_a_call_from_values_checks_the_names(registry: Registry) -> None:
     call = registry.call("search", query="dome", top_k=3)
     assert call == registry.parse("search dome --top-k 3")
-    with pytest.raises(LineError, match="takes no 'querry'"):
+    with pytest.raises(LineError, match="has no argument 'querry'"):
         registry.call("search", querry="dome")
     with pytest.raises(LineError, match="no command"):
         registry.call("dance")

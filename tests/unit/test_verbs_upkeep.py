@@ -150,7 +150,7 @@ def test_a_drafted_consolidation_is_corrected_and_applied_by_verbs(session: Sess
     do(session, 'ingest "The kiln was fired with beech. The glaze came out blue."')
     do(session, 'ingest "The bus to the coast leaves at noon."')
     assert len(do(session, "consolidate plan").proposed.items) == 2
-    with pytest.raises(UsageError, match="is no EDGE=X"):
+    with pytest.raises(UsageError, match="is not EDGE=X"):
         do(session, "consolidate edit @1 --sure half")
     do(session, "consolidate edit @1 --category decision --confidence .4")
     draft = do(session, "consolidate edit @2 --take no")
@@ -203,7 +203,7 @@ def test_the_inbox_is_listed_in_part_and_in_another_order(session: Session) -> N
     assert [len(block.content.split()) for block in found.blocks] == [6, 3]
     assert (found.total, found.waiting) == (2, 3) and session.listed == tuple(b.id for b in found.blocks)
     assert do(session, "inbox list --only beech --by words --limit 1 --offset 1").blocks == found.blocks[1:]
-    with pytest.raises(UsageError, match="no 'smell'"):
+    with pytest.raises(UsageError, match="no field 'smell'"):
         do(session, "inbox list --by smell")
 
 

@@ -189,7 +189,7 @@ class Calibration:
         if definition.is_composite:
             children = ", ".join(child.name for child in definition.children)
             raise UsageError(
-                f"{definition.name} is made of {children}, which score for themselves.",
+                f"{definition.name} is made of {children}, which have weights of their own.",
                 way_out=f"Tune {definition.children[0].name} or another of them.",
             )
         # The pool is cut by score: whole, it is the same for all weights.

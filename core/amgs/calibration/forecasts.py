@@ -129,7 +129,7 @@ def _decided(
         where = f" in assembly {assembly_id}" if assembly_id else ""
         raise UsageError(
             f"No forecast of block {block_id[:8]} is open{where}.",
-            way_out="Assemble a frame that selects it; each assembly takes one verdict a block.",
+            way_out="Assemble a frame that selects it; each assembly takes one verdict per block.",
         )
     actual = 1.0 if useful else 0.0
     score = brier_score(forecast.predicted, actual)

@@ -48,9 +48,9 @@ def plan(
     """
     if len(verdicts) < settings.fewest_outcomes:
         raise UsageError(
-            f"{len(verdicts)} outcomes are too few to calibrate on; {settings.fewest_outcomes} are needed.",
+            f"{len(verdicts)} outcomes are too few to calibrate; {settings.fewest_outcomes} are needed.",
             title="Not enough outcomes",
-            way_out="Give more verdicts first.",
+            way_out="Judge more blocks first.",
             about="feedback",
         )
     by_id = {b.id: b for b in blocks}
@@ -146,7 +146,7 @@ def apply(store: Store, proposal: CalibrationPlan, now: datetime) -> Operation:
         ]
         if moved:
             raise UsageError(
-                f"{len(moved)} confidences were changed since it was made, of {moved[0][:8]} first.",
+                f"{len(moved)} confidences have changed since the plan was made, first that of {moved[0][:8]}.",
                 title="The plan is out of date",
                 way_out="Plan the calibration again.",
             )

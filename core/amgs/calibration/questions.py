@@ -57,7 +57,7 @@ def load(path: Path) -> tuple[Question, ...]:
             found.append(Question(str(data["id"]), str(data["question"]), str(data.get("kind", "")), answers))
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
-                f"Line {number} of {path} is no question: {error!r}.",
+                f"Line {number} of {path} is not a question: {error!r}.",
                 way_out='Each line is {"id": …, "question": …, "kind": …, "answers": [source, …]}.',
             ) from error
     return tuple(found)

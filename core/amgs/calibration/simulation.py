@@ -93,7 +93,7 @@ def simulate(
     from amgs.memory import Memory
 
     if days < 1:
-        raise UsageError(f"{days} days cannot be lived through.", way_out="Give at least 1.")
+        raise UsageError(f"Cannot simulate {days} days.", way_out="Give at least 1.")
     world, clock = World(seed), FixedClock(START)
     months: list[Month] = []
     every: list[float] = []

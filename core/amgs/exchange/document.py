@@ -59,7 +59,7 @@ def read(path: Path) -> Document:
         raise damaged(path, f"it is not whole JSON: {error}") from error
     if not isinstance(data, dict) or data.get("form") != FORM:
         raise InputError(
-            f"{path} is JSON, but no export of a memory.",
+            f"{path} is JSON, but not an exported memory.",
             way_out="Choose a file that holds an exported memory.",
             about="export",
         )

@@ -144,7 +144,7 @@ def _check(path: Path, found: Document, schema: dict[str, tuple[Column, ...]]) -
     """Refuse a file with a table or column that the schema does not have."""
     if found.schema > LATEST:
         raise StoreTooNewError(
-            f"The file comes from schema {found.schema}; this program knows up to {LATEST}.",
+            f"The file has schema {found.schema}; this program knows schemas up to {LATEST}.",
             way_out="Update the program.",
         )
     if "change_counter" in found.tables:

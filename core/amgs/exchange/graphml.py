@@ -87,7 +87,7 @@ def read(path: Path) -> Document:
         header = None if graph is None else _values(graph).get("header")
         if graph is None or header is None:
             raise InputError(
-                f"{path} is no export of a memory.",
+                f"{path} is not an exported memory.",
                 way_out="Choose a file that holds an exported memory.",
                 about="export",
             )

@@ -68,7 +68,7 @@ def inward(value: Any, kind: str) -> Any:
         if kind == "FLOAT[]":
             return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4").tolist()
     except (ValueError, TypeError) as error:
-        raise InputError(f"{str(value)[:40]!r} is no {kind}: {error}.", way_out=_AGAIN) from error
+        raise InputError(f"{str(value)[:40]!r} is not a valid {kind}: {error}.", way_out=_AGAIN) from error
     return value
 
 
@@ -91,7 +91,8 @@ def damaged(path: Path, why: object) -> InputError:
 def of_another_form(path: Path, form: object) -> InputError:
     """An export in a form that this program does not read."""
     return InputError(
-        f"{path} has form {form}; this program reads {VERSION}.", way_out="Update the program that is older."
+        f"{path} has format version {form}; this program reads {VERSION}.",
+        way_out="Update whichever program is older.",
     )
 
 
@@ -113,7 +114,7 @@ def written(path: Path, lines: Iterator[str]) -> int:
         raise InputError(
             f"{path} cannot be written: {error.strerror or error}.",
             title="Cannot write the file",
-            way_out="Make room there, or give a path in a folder that can be written; the store is unchanged.",
+            way_out="Free some space there, or choose a folder that can be written to; the store is unchanged.",
         ) from error
     except BaseException:
         beside.unlink(missing_ok=True)

@@ -126,7 +126,7 @@ def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> Fra
     try:
         return _frame(json.loads(text), blocks)
     except DAMAGED as error:
-        raise StoreCorruptError("A kept frame is damaged.", way_out="Assemble the frame anew.") from error
+        raise StoreCorruptError("A cached frame is damaged.", way_out="Assemble the frame again.") from error
 
 
 def _frame(data: dict[str, Any], blocks: Callable[[list[str]], Mapping[str, Block]]) -> Frame:
@@ -163,7 +163,7 @@ def candidate_in(row: Mapping[str, Any], blocks: Mapping[str, Block]) -> Candida
     """The candidate that `candidate_out` wrote; raises StoreCorruptError when its block is gone."""
     if row["block"] not in blocks:
         raise StoreCorruptError(
-            f"Block {row['block'][:12]} of a kept frame is gone.", way_out="Assemble the frame anew."
+            f"Block {row['block'][:12]} of a cached frame is gone.", way_out="Assemble the frame again."
         )
     return Candidate(
         **{

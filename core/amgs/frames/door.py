@@ -138,7 +138,7 @@ class Frames:
         definition = registry.find(name, known)
         if definition.name in registry.by_name(shipped.DEFAULTS):
             raise UsageError(
-                f"{definition.name} ships with the engine.", way_out="Define it anew to change what it does."
+                f"{definition.name} ships with the engine.", way_out="Redefine it to change what it does."
             )
         parents = [d.name for d in known.values() if any(c.name == definition.name for c in d.children)]
         if parents:
@@ -210,12 +210,15 @@ class Frames:
         ids = list(dict.fromkeys(one.id for one in found))
         if not ids:
             raise UsageError(
-                f"No assembly's id begins with {assembly_id!r}.",
+                f"No assembly id starts with {assembly_id!r}.",
                 way_out="Choose one of the logged assemblies.",
                 about="assembly",
             )
         if len(ids) > 1:
-            raise UsageError(f"{assembly_id!r} begins {', '.join(ids[:4])}.", way_out="Give more of the id.")
+            raise UsageError(
+                f"{assembly_id!r} is the start of {', '.join(ids[:4])}.",
+                way_out="Give a longer part of the id.",
+            )
         return found[0]
 
     def _again(self, record: Assembly) -> tuple[Frame, Definitions]:

@@ -28,7 +28,7 @@ def find(name: str, known: Definitions) -> FrameDefinition:
     """The definition of a name in any case; raises UnknownFrameError with the names that exist."""
     definition = known.get(name.strip().upper().replace("-", "_"))
     if definition is None:
-        raise UnknownFrameError(f"No frame is called {name!r}.", way_out="Frames: " + ", ".join(known) + ".")
+        raise UnknownFrameError(f"There is no frame {name!r}.", way_out="Frames: " + ", ".join(known) + ".")
     return definition
 
 
@@ -75,7 +75,8 @@ def check_budget(budget: int) -> int:
     """The budget itself; raises BudgetError for one that is not positive, or beyond what a count can hold."""
     if type(budget) is not int or budget <= 0:
         raise BudgetError(
-            f"A budget of {budget} tokens holds nothing.", way_out="Give at least a few hundred."
+            f"A budget of {budget} tokens is too small to hold anything.",
+            way_out="Give at least a few hundred.",
         )
     if budget > bounds.MOST:
         raise BudgetError(
@@ -91,7 +92,7 @@ def check(definition: FrameDefinition) -> None:
     if not _NAME.fullmatch(definition.name):
         raise UsageError(
             f"{definition.name!r} is not a frame's name.",
-            way_out="Use capitals, digits and underscores, a capital first.",
+            way_out="Use capitals, digits and underscores, starting with a capital.",
         )
     check_budget(definition.budget)
     _check_rule(definition)
@@ -99,12 +100,12 @@ def check(definition: FrameDefinition) -> None:
     if any(not math.isfinite(share) or not 0 < share <= 1 for share in shares):
         raise UsageError(
             f"The children's shares of {definition.name} are {shares}.",
-            way_out="Each is above 0 and at most 1.",
+            way_out="Each must be above 0 and at most 1.",
         )
     if definition.budget_strategy == "static" and sum(shares) > 1 + 1e-9:
         raise UsageError(
             f"The children of {definition.name} share {sum(shares):.0%} of its budget.",
-            way_out="Static shares sum to at most 1; or use the priority strategy.",
+            way_out="Static shares may sum to at most 1; or use the priority strategy.",
         )
     names = [child.name for child in definition.children]
     if len(set(names)) != len(names):
@@ -121,15 +122,15 @@ def _check_rule(definition: FrameDefinition) -> None:
     for name, value in shares.items():
         if not math.isfinite(value) or not 0 <= value <= 1:
             raise UsageError(
-                f"The {name} of {definition.name} is {value}.", way_out="It lies between 0 and 1."
+                f"The {name} of {definition.name} is {value}.", way_out="Give a value between 0 and 1."
             )
     if rule.pool <= 0 or rule.hops < 0 or (rule.top_k is not None and rule.top_k <= 0):
         raise UsageError(
             f"Pool {rule.pool}, hops {rule.hops} or top-k {rule.top_k} of {definition.name} is out of range.",
-            way_out="Pool and top-k are at least 1, hops at least 0.",
+            way_out="Pool and top-k must be at least 1, hops at least 0.",
         )
     if rule.selection == "top_k" and rule.top_k is None:
-        raise UsageError(f"{definition.name} selects the top k without a k.", way_out="Set top_k.")
+        raise UsageError(f"{definition.name} selects the top k, but top_k is not set.", way_out="Set top_k.")
     if rule.window_hours is not None and not (math.isfinite(rule.window_hours) and rule.window_hours > 0):
         raise UsageError(
             f"A window of {rule.window_hours} hours holds nothing.",

@@ -132,7 +132,7 @@ def _read(store: Store) -> dict[str, Given]:
         }
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise StoreCorruptError(
-            "What the store keeps of its shipped frames cannot be read.", way_out="Put back a copy."
+            "The store's record of its shipped frames cannot be read.", way_out="Restore a backup."
         ) from error
 
 

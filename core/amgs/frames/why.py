@@ -58,7 +58,7 @@ def why(
     atoms = {leaf.name: leaf for leaf in leaves(definition, known)}
     if child is not None and child not in atoms:
         raise UsageError(
-            f"{definition.name} has no part {child!r}.", way_out=f"Its parts are {', '.join(atoms)}."
+            f"{definition.name} has no child {child!r}.", way_out=f"Its children are {', '.join(atoms)}."
         )
     frame = made or assembled(request.weights)
     mine = [c for c in frame.candidates if c.block.id == block.id and child in (None, c.child)]

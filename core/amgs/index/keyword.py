@@ -440,7 +440,7 @@ def _document(number: int, content: str) -> Document:
 def _unusable(directory: Path | None, error: Exception) -> StoreError:
     return StoreError(
         f"The keyword index in {directory} cannot be used: {error}.",
-        way_out="Close what else uses it, or remove that directory; it is rebuilt from the store.",
+        way_out="Close the other program that uses it, or remove that directory; it is rebuilt from the store.",
     )
 
 

@@ -245,7 +245,7 @@ def apply(
         stale = [i.block.id for i in items if i.block.id not in before or before[i.block.id].status != "raw"]
         if stale:
             raise UsageError(
-                f"{len(stale)} of {len(items)} blocks are no longer raw, {stale[0][:8]} first.",
+                f"{len(stale)} of {len(items)} blocks are no longer raw, the first being {stale[0][:8]}.",
                 title="The plan is out of date",
                 way_out="Plan the consolidation again.",
             )
@@ -341,7 +341,7 @@ def run(
                 raise
             raise Cancelled(
                 f"Stopped after {so_far.operation.blocks} blocks of {waiting.size}.",
-                way_out=f"They are consolidated; `undo {so_far.operation.id}` takes them back.",
+                way_out=f"They are consolidated; `undo {so_far.operation.id}` reverts that.",
             ) from stop
         done = apply(store, proposal, embedder=means.embedder, weights=weights, now=now, so_far=so_far)
         categories = Counter(i.category for i in proposal.items)

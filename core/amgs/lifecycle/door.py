@@ -295,7 +295,7 @@ class Lifecycle:
         changed = {name: value for name, value in given.items() if value is not None}
         for name, value in changed.items():
             if not 0 <= value <= 1 or (name == "relevance" and value == 0):
-                raise UsageError(f"A {name} of {value:g} is no share.", way_out="It lies between 0 and 1.")
+                raise UsageError(f"Invalid {name}: {value:g}.", way_out="Give a value between 0 and 1.")
         return self._room.settings.pruning.model_copy(update=changed)
 
     def _centrality(self) -> dict[int, float]:

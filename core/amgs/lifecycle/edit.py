@@ -39,7 +39,7 @@ def edit(
         before = stored_blocks.get(store, [block_id], embeddings=True).get(block_id)
         if before is None:
             raise UnknownBlockError(
-                f"There is no block {block_id[:12]}.", way_out="Look for the block by its words."
+                f"There is no block {block_id[:12]}.", way_out="Search for the block by its words."
             )
         after = replace(
             before,
@@ -78,7 +78,7 @@ def checked_confidence(value: float) -> float:
     """The value itself; raises UsageError for one that is not in [0, 1]."""
     if not 0 <= value <= 1:
         raise UsageError(
-            f"A confidence lies between 0 and 1, got {value:g}.",
+            f"A confidence must be between 0 and 1, got {value:g}.",
             way_out="0 means certainly wrong, 1 certainly right.",
         )
     return value
@@ -89,7 +89,7 @@ def _status(before: Block, status: Status) -> Status:
         return status
     if status not in _BY_HAND or (status == "consolidated" and before.embedding is None):
         raise UsageError(
-            f"A block that is {before.status} cannot be made {status} by hand.",
-            way_out="Consolidation makes raw blocks consolidated, and undo takes it back.",
+            f"A block cannot be changed from {before.status} to {status} by hand.",
+            way_out="Consolidation turns raw blocks into consolidated ones, and undo reverts it.",
         )
     return status

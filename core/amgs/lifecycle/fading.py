@@ -79,7 +79,7 @@ def forecast(
     """
     _check_days(days)
     if not 0 < threshold < 1:
-        raise UsageError(f"A threshold lies between 0 and 1, got {threshold:g}.", way_out="0.05 is usual.")
+        raise UsageError(f"A threshold must be between 0 and 1, got {threshold:g}.", way_out="0.05 is usual.")
     known = block_columns.fading(store, wanted)
     now_us = int(now.timestamp() * 1e6)
     held = np.maximum(now_us - known.reinforced, 0) / _HOUR
@@ -181,8 +181,8 @@ def _rates(store: Store, known: Fading, supposed: Supposed) -> NDArray[np.float6
     if supposed.category is not None:
         if supposed.category not in known.names:
             raise UsageError(
-                f"No block is of the category {supposed.category!r}.",
-                way_out=f"There are: {', '.join(known.names) or 'none yet'}.",
+                f"No block has the category {supposed.category!r}.",
+                way_out=f"Available: {', '.join(known.names) or 'none yet'}.",
             )
         return np.where(known.category == known.names.index(supposed.category), wanted, known.decay_lambda)
     return np.full_like(known.decay_lambda, wanted)
@@ -217,5 +217,6 @@ def _histogram(values: NDArray[np.float64]) -> tuple[int, ...]:
 def _check_days(days: float) -> None:
     if not 0 <= days <= _LONGEST_DAYS:
         raise UsageError(
-            f"A forecast looks 0 to {_LONGEST_DAYS:g} days ahead, got {days:g}.", way_out="30 days are usual."
+            f"A forecast can look 0 to {_LONGEST_DAYS:g} days ahead, got {days:g}.",
+            way_out="30 days are usual.",
         )

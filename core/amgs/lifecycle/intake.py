@@ -33,8 +33,8 @@ class Intake:
         report = self._ingest(reading, source)
         if report.refused:
             raise InputError(
-                f"The text was not taken in: {report.refused[0].reason}.",
-                way_out="Give a text with at least one visible character; everything else is kept as it is.",
+                f"The text was not ingested: {report.refused[0].reason}.",
+                way_out="Give a text with at least one visible character; everything else is kept as is.",
             )
         return report
 
@@ -43,7 +43,7 @@ class Intake:
         reading = ingest.read_file(path, path.name, self._room.settings.ingest)
         if reading.refused:
             raise InputError(
-                f"{path} was not taken in: {reading.refused[0].reason}.",
+                f"{path} was not ingested: {reading.refused[0].reason}.",
                 way_out="Fix the file or choose another. Nothing was changed.",
             )
         return self._ingest(roots.of_file(self._room.store, path, reading), path.name)

@@ -230,8 +230,8 @@ def apply(store: Store, proposal: PrunePlan, now: datetime, ledger: Path | None 
         return Pruned(proposal, carry_out(store, KIND, change, f"{len(blocks)} blocks pruned", now))
     if ledger is None:
         raise UsageError(
-            "A hard pruning needs a ledger, and this store lies in no file.",
-            way_out="Name a file for the ledger.",
+            "Hard pruning needs a ledger, and this store is in memory only.",
+            way_out="Give a file for the ledger.",
             about="ledger",
         )
     with store.transaction():

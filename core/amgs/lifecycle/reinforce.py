@@ -38,7 +38,7 @@ def reinforce(
         if missing:
             raise UnknownBlockError(
                 f"There is no block {missing[0][:12]}.",
-                way_out="Look for the block by its words.",
+                way_out="Search for the block by its words.",
             )
         stored_blocks.reinforce(store, wanted, now)
         reinforcement_log.append(store, wanted, event_type, now, source)

@@ -101,7 +101,7 @@ def edited(
         edit = replace(edit, left_out=left_out)
     gone, back = {edge_named(item, w) for w in drop}, {edge_named(item, w) for w in keep}
     if gone & back:
-        raise UsageError("An edge cannot be dropped and kept.", way_out="Name it once.")
+        raise UsageError("An edge cannot be both dropped and kept.", way_out="Name it once.")
     edit = replace(edit, dropped=(edit.dropped | gone) - back)
     if sure:
         proposed = {e.key: e.confidence for e in item.edges}
@@ -155,7 +155,7 @@ def edge_named(item: ConsolidationItem, word: str) -> Key:
     if found:
         numbers = ", ".join(str(edges.index(e) + 1) for e in found)
         raise UsageError(
-            f"{len(found)} edges of {item.block.id[:8]} lead to {word}.",
+            f"{len(found)} edges of {item.block.id[:8]} match {word}.",
             way_out=f"Name one by its number: {numbers}.",
         )
     told = f"numbers 1 to {len(edges)}" if edges else "no edges"
@@ -177,7 +177,7 @@ def _known(category: str, known: Collection[str] | None) -> str:
     if known is None or name in known:
         return name
     near = get_close_matches(name, sorted(known), n=2, cutoff=0.6)
-    meant = f"Did you mean {' or '.join(near)}? " if near else f"There are: {', '.join(sorted(known))}. "
+    meant = f"Did you mean {' or '.join(near)}? " if near else f"Available: {', '.join(sorted(known))}. "
     raise UsageError(
         f"There is no category {name!r}.", way_out=f"{meant}A new one has to be allowed.", about="category"
     )

@@ -86,7 +86,7 @@ def plan(
     found = []
     for number, ((a, b), cosine) in enumerate(together.items()):
         if progress is not None and not number % _ROWS:
-            progress(number, len(together), "holding pairs against each other")
+            progress(number, len(together), "comparing pairs")
         older, newer = sorted((blocks[a], blocks[b]), key=lambda x: (x.created_at, x.id))
         if (older.id, newer.id) in known or older.meta.get("superseded_by") == newer.id:
             continue
@@ -135,7 +135,7 @@ def _pairs(
 
     for start in range(0, len(blocks), _ROWS):
         if progress is not None:
-            progress(start, len(blocks), "finding what is near")
+            progress(start, len(blocks), "finding similar blocks")
         near = nearest(matrix[start : start + _ROWS], matrix, settings.nearest + 1, floor=settings.cosine)
         for row, others in enumerate(near.rows.tolist()):
             for j in others:
@@ -181,7 +181,7 @@ def enqueue(store: Store, proposal: ReviewPlan, now: datetime) -> Operation:
     with store.transaction():
         if proposal.found and proposal.found[0].id != stored_reviews.next_id(store):
             raise UsageError(
-                "Another look has filled the queue since.",
+                "The queue was refilled by another scan since.",
                 title="The plan is out of date",
                 way_out="Look again.",
             )
@@ -246,7 +246,7 @@ def _merge(store: Store, item: ReviewItem, embedder: Embedder, now: datetime) ->
     change = merge(item.older, item.newer, edges, known, embedder, now)
     if change == Change():
         raise UsageError(
-            "Both together are a text that another block holds already.",
+            "The merged text is already stored in another block.",
             way_out=f"Reject finding {item.review.id} to take it out of the queue.",
             about="review",
         )
@@ -273,13 +273,13 @@ def _open(store: Store, review_id: int) -> ReviewItem:
     found = next((i for i in queue(store, every=True) if i.review.id == review_id), None)
     if found is None:
         raise UsageError(
-            f"There is no review {review_id}.",
+            f"There is no finding {review_id}.",
             way_out="Choose a finding from the review queue.",
             about="review",
         )
     if found.review.state != "open":
         undo = f"Undo operation {found.review.operation} to open it again."
         raise UsageError(
-            f"Review {review_id} is {found.review.state} already.", way_out=undo, about="operation"
+            f"Finding {review_id} is already {found.review.state}.", way_out=undo, about="operation"
         )
     return found

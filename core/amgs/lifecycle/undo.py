@@ -31,12 +31,12 @@ _BY_HAND = re.compile(r", (\d+) (?:edited|corrected by hand)$")
 def plan(store: Store, operation_id: int | None = None) -> UndoPlan:
     """What undoing an operation (the latest that stands) would do; changes nothing.
 
-    Raises UsageError when there is no such operation or it is undone already.
+    Raises UsageError when there is no such operation or it is already undone.
     """
     number = operation_id if operation_id is not None else stored_journal.latest_standing(store)
     if number is None:
         raise UsageError(
-            "There is nothing to undo.", way_out="The journal lists what there is.", about="operation"
+            "There is nothing to undo.", way_out="The journal lists all changes.", about="operation"
         )
     operation = _standing(store, number)
     by_hand = _BY_HAND.search(operation.summary)
@@ -78,13 +78,13 @@ def redo(store: Store, operation_id: int | None = None) -> Operation:
         number = operation_id if operation_id is not None else stored_journal.latest_redoable(store)
         if number is None:
             raise UsageError(
-                "There is nothing to redo.", way_out="The journal lists what there is.", about="operation"
+                "There is nothing to redo.", way_out="The journal lists all changes.", about="operation"
             )
         operation = _found(store, number)
         if not operation.undone:
             raise UsageError(
                 f"Operation {number} is not undone.",
-                way_out="The journal lists what there is.",
+                way_out="The journal lists all changes.",
                 about="operation",
             )
         _check_clear(store, operation)
@@ -113,8 +113,8 @@ def _standing(store: Store, operation_id: int) -> Operation:
     operation = _found(store, operation_id)
     if operation.undone:
         raise UsageError(
-            f"Operation {operation_id} is undone already.",
-            way_out="Redo puts it back; or choose another operation from the journal.",
+            f"Operation {operation_id} is already undone.",
+            way_out="Redo restores it; or choose another operation from the journal.",
             about="operation",
         )
     return operation
@@ -131,8 +131,8 @@ def _check_clear(store: Store, operation: Operation) -> None:
         )
     if stored_journal.changed_anything(store, number) and not undone.kept(store, number):
         raise UsageError(
-            f"Operation {number} was undone by an earlier version, which kept nothing to put back.",
-            way_out="Do it again.",
+            f"Operation {number} was undone by an earlier version, which kept nothing to restore.",
+            way_out="Make the change again.",
         )
     moved = undone.moved(store, number)
     if not moved:
@@ -140,13 +140,13 @@ def _check_clear(store: Store, operation: Operation) -> None:
     earlier = stored_journal.earlier_undone_on_same(store, number)
     if earlier:
         raise UsageError(
-            f"Operation {number} stood on {_numbers(earlier).lower()}, which {_is_are(earlier)} undone.",
+            f"Operation {number} depends on {_numbers(earlier).lower()}, which {_is_are(earlier)} undone.",
             way_out=f"Redo {', '.join(map(str, earlier))} first.",
         )
     raise UsageError(
-        f"What operation {number} changed is no longer as its undo left it: {moved[0][:8]}"
+        f"What operation {number} changed has been changed since its undo: {moved[0][:8]}"
         f"{f' and {len(moved) - 1} more' if len(moved) > 1 else ''}.",
-        way_out="The journal shows what was done since.",
+        way_out="The journal lists what was done since.",
         about="operation",
     )
 
@@ -204,7 +204,7 @@ def _put_edges_back(store: Store, rows: Sequence[Row]) -> None:
     for end in ends.values():
         if end.status == "pruned":
             raise UsageError(
-                f"Block {end.id[:8]}, at the end of an edge that would come back, was pruned since.",
+                f"Block {end.id[:8]}, at the end of an edge to be restored, was pruned since.",
                 way_out="Undo the pruning first.",
                 about="operation",
             )
@@ -306,7 +306,7 @@ def _put_own_edges(store: Store, number: int) -> None:
         dead = _dead_ends(store, [e for e in wanted if stored_edges.key(e) in found])
         if dead:
             raise UsageError(
-                f"Block {dead[0][:8]}, at the end of an edge that would come back, is raw again or gone.",
+                f"Block {dead[0][:8]}, at the end of an edge to be restored, is raw again or gone.",
                 way_out="Redo the operation that consolidated it first.",
                 about="operation",
             )

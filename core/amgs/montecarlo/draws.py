@@ -51,7 +51,7 @@ def check(days: float, draws: int) -> None:
     """Raise UsageError for days or draws out of range."""
     if type(draws) is not int or not 0 <= days <= 36_500 or not 1 <= draws <= 10_000:
         raise UsageError(
-            f"A simulation takes 0 to 36500 days and 1 to 10000 draws, got {days:g} and {draws}.",
+            f"A simulation allows 0 to 36500 days and 1 to 10000 draws, got {days:g} and {draws}.",
             way_out="Give fewer days or draws.",
         )
 

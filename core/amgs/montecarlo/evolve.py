@@ -123,7 +123,7 @@ def check_use(rate: float, days: float) -> None:
     """Raise UsageError for a rate of accesses that cannot be lived through."""
     if not rate >= 0 or rate * days > 1_000_000:
         raise UsageError(
-            f"{rate:g} accesses a day for {days:g} days cannot be drawn.",
+            f"Cannot draw {rate:g} accesses per day for {days:g} days.",
             way_out="Give a rate of 0 or more, and at most a million accesses in all.",
         )
 

@@ -70,7 +70,9 @@ def ways(thresholds: Sequence[float]) -> tuple[Way, ...]:
     """Each threshold with each number of other signs, the strictest first; raises UsageError for a senseless one."""
     for one in thresholds:
         if not 0 < one <= 1:
-            raise UsageError(f"A threshold of {one:g} is no relevance.", way_out="It lies between 0 and 1.")
+            raise UsageError(
+                f"Invalid relevance threshold: {one:g}.", way_out="Give a value between 0 and 1."
+            )
     return tuple(Way(t, k) for k in (3, 2, 1, 0) for t in sorted(set(thresholds)))
 
 

@@ -84,8 +84,8 @@ def shake(
     check(days, draws)
     if not 0 <= noise <= 5 or not 0 <= loss <= 1 or any(not 0 <= p <= 1000 for p in paces):
         raise UsageError(
-            f"Noise {noise:g}, loss {loss:g} or a pace of {list(paces)} is out of range.",
-            way_out="Noise lies between 0 and 5, loss between 0 and 1, a pace between 0 and 1000.",
+            f"Noise {noise:g}, loss {loss:g} or decay multiple {list(paces)} is out of range.",
+            way_out="Noise must be between 0 and 5, loss between 0 and 1, a decay multiple between 0 and 1000.",
         )
     wiring, now = ground.wiring, ground.strength()
     cases = [(1.0, 0.0), *((pace, days) for pace in paces)]

@@ -84,7 +84,7 @@ def check_layers(layers: Collection[str] | None) -> frozenset[str]:
     unknown = sorted(set(layers) - set(LAYERS))
     if unknown or not layers:
         raise UsageError(
-            f"No retrieval layer is called {unknown[0]!r}." if unknown else "No retrieval layer was named.",
+            f"There is no retrieval layer {unknown[0]!r}." if unknown else "No retrieval layer given.",
             way_out="The layers are " + ", ".join(LAYERS) + ".",
         )
     return frozenset(layers)

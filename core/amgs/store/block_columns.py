@@ -187,7 +187,7 @@ def embeddings(
     if len(lengths) > 1:
         raise StoreCorruptError(
             "Its embeddings have different lengths.",
-            way_out="Check the whole store to see which blocks.",
+            way_out="Verify the store to see which blocks.",
             about="check",
         )
     c = store.columns(f"SELECT number, id {which} ORDER BY number", given)

@@ -78,8 +78,8 @@ class Store:
             files.check(Path(name), create=create and not read_only)
             if not accept_loss and Note(Path(name)).finds_damage():
                 raise StoreCorruptError(
-                    f"The write-ahead file of {name} is not what was committed to it.",
-                    way_out="Put back a complete copy, or accept the loss and go on with what is left.",
+                    f"The write-ahead file of {name} does not match what was committed.",
+                    way_out="Restore a complete backup, or accept the loss and continue with what is left.",
                     about="loss",
                 )
         try:
@@ -93,14 +93,14 @@ class Store:
             version = schema_version(connection)
             if version > LATEST:
                 raise StoreTooNewError(
-                    f"{name} has schema {version}; this program knows up to {LATEST}.",
+                    f"{name} has schema {version}; this program knows schemas up to {LATEST}.",
                     way_out="Update the program, or choose another store.",
                 )
             store._compare_with_note(version, accept_loss=accept_loss)
             if version < LATEST:
                 if read_only:
                     raise StoreError(
-                        f"{name} has schema {version} and must be brought to {LATEST}.",
+                        f"{name} has schema {version} and must be migrated to {LATEST}.",
                         way_out="Open it once for writing.",
                     )
                 migrate(connection, version)
@@ -147,7 +147,7 @@ class Store:
                 f"Gone from {self.path}: {missing}. "
                 "The file or its write-ahead file was cut short, or is an older copy.",
                 title="The store has lost changes",
-                way_out="Put back a complete copy, or accept the loss and go on with what is left.",
+                way_out="Restore a complete backup, or accept the loss and continue with what is left.",
                 about="loss",
             )
         self.lost = missing
@@ -164,7 +164,7 @@ class Store:
             "(SELECT coalesce(max(id), 0) FROM operations) FROM change_counter"
         ).fetchone()
         if row is None:
-            raise StoreCorruptError(f"{self.path} has no change counter.", way_out="Put back a copy.")
+            raise StoreCorruptError(f"{self.path} has no change counter.", way_out="Restore a backup.")
         return LastCommit(str(row[0]), int(row[1]), int(row[2]))
 
     def __enter__(self) -> Store:
@@ -362,27 +362,27 @@ def _translated(error: Exception, path: str) -> AmgsError:
     if _DAMAGED.search(text) or isinstance(error, duckdb.FatalException | duckdb.InternalException):
         return StoreCorruptError(
             f"{path} cannot be read: {text}",
-            way_out="Put back a copy. The file was not changed.",
+            way_out="Restore a backup. The file was not changed.",
         )
     if "surrogate" in text:
         return UsageError(
-            "A text holds half a surrogate pair, which no encoding can carry.",
-            way_out="Leave that character out.",
+            "The text contains half a surrogate pair, which cannot be encoded.",
+            way_out="Remove that character.",
         )
     if _NO_ROOM.search(text):
         return StoreError(
-            f"{path} cannot grow: {text}",
+            f"{path} cannot be extended: {text}",
             title="The disk is full",
             way_out="Free some space and try again; the store is unchanged.",
         )
     if _NOT_ALLOWED.search(text):
         return StoreError(
             f"{path} cannot be opened for writing: {text}",
-            way_out="Check who may write to the file and its folder, or choose another store.",
+            way_out="Check the write permissions of the file and its folder, or choose another store.",
         )
     return StoreError(
         f"{path}: {text}",
-        way_out="Nothing was changed. Check the whole store to see whether it is sound.",
+        way_out="Nothing was changed. Verify the store to see whether it is sound.",
         about="check",
     )
 

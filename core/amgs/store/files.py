@@ -24,15 +24,15 @@ def check(path: Path, *, create: bool) -> None:
     if not stat.S_ISDIR(_mode(path.parent)):
         raise StoreError(
             f"There is no store at {path}: the folder {path.parent} does not exist.",
-            way_out="Check the path, or make the folder first.",
+            way_out="Check the path, or create the folder first.",
         )
     if not create:
         raise StoreError(f"There is no store at {path}.", way_out="Check the path.", about="missing")
     ahead = Path(f"{path}.wal")
     if _mode(ahead):
         raise StoreCorruptError(
-            f"{path} is missing, but its write-ahead file {ahead.name} is there, which belongs to it.",
-            way_out=f"Put {path.name} back, or remove {ahead.name} to begin a new memory.",
+            f"{path} is missing, but its write-ahead file {ahead.name} is there.",
+            way_out=f"Restore {path.name}, or remove {ahead.name} to begin a new memory.",
         )
 
 
@@ -50,14 +50,14 @@ def _check_mark(path: Path) -> None:
             start = file.read(_MARK.stop)
     except OSError as error:
         raise StoreError(
-            f"{path} cannot be read: {error.strerror or error}.", way_out="Check who may read the file."
+            f"{path} cannot be read: {error.strerror or error}.", way_out="Check its read permission."
         ) from error
     if start[_MARK] == _DUCKDB:
         return
     if Path(f"{path}.counter").exists() or Path(f"{path}.index").is_dir():
         raise StoreCorruptError(
             f"The first bytes of {path} are not those of a database.",
-            way_out="Put back a copy. The file was not changed.",
+            way_out="Restore a backup. The file was not changed.",
         )
     what = "not a DuckDB database" if start else "empty"
     raise StoreError(

@@ -90,7 +90,7 @@ def _definition(row: tuple[Any, ...], children: tuple[ChildFrame, ...]) -> Frame
     except (KeyError, TypeError, ValueError, AttributeError, WeightsError) as error:
         raise StoreCorruptError(
             f"The definition of the frame {row[0]} cannot be read: {error!r}.",
-            way_out="Put back a copy of the store, or import an export of it.",
+            way_out="Restore the store from a backup, or import an export of it.",
         ) from error
 
 

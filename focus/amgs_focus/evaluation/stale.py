@@ -59,7 +59,7 @@ def reuse(snapshot: Snapshot, before: WorkingContext) -> Reuse | None:
     context, tree = snapshot.context, snapshot.tree
     model = tree.model
     if not isinstance(model, Shifting):
-        raise FocusError(f"The kept keys of {model.card.name} cannot be turned to other positions.")
+        raise FocusError(f"The cached keys of {model.card.name} cannot be rotated to other positions.")
     old, new = before.codes(), context.codes()
     first, suffix = _common(old, new), _common(old[::-1], new[::-1])
     if first == len(new):

@@ -106,7 +106,7 @@ def train_gistnet(
     folder = config.out
     if not resume and _state(folder, "tokens").exists():
         raise ConfigurationError(
-            f"{folder} holds a run already.",
+            f"{folder} already holds a run.",
             title="Nothing was trained",
             way_out="Resume it, or choose another folder.",
             about="run",
@@ -186,7 +186,7 @@ def starting_net(config: RunConfig, model: BaseModel) -> GistNet:
     encoder = for_model(model) if told == "shipped" else starting_gists(config, model)
     if not isinstance(encoder, GistNetEncoder):
         raise CheckpointError(
-            f"No gists ship for {model.card.name}.", way_out="Leave gistnet.start out to begin anew."
+            f"No gists ship for {model.card.name}.", way_out="Leave out gistnet.start to begin from scratch."
         )
     return encoder.token_net
 
@@ -208,7 +208,7 @@ def widened(net: GistNet, shape: GistShape) -> GistNet:
     if replace(net.shape, slots=shape.slots) != shape or net.shape.slots != 1:
         raise CheckpointError(
             "The net to start from has another shape than the settings ask for.",
-            way_out="Use its own shape with any number of slots, or start anew.",
+            way_out="Use its own shape with any number of slots, or start from scratch.",
         )
     wider = GistNet(shape)
     weights = dict(net.state_dict())

@@ -91,7 +91,7 @@ class TrainingState:
             stored = torch.load(path, weights_only=True, map_location="cpu")
         except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
             raise CheckpointError(
-                f"The training state {path.name} cannot be read.", way_out="Start the run anew."
+                f"The training state {path.name} cannot be read.", way_out="Start the run again."
             ) from error
         if stored.get("format") != STATE_FORMAT or stored["shape"] != asdict(settings.shape):
             raise CheckpointError(
@@ -126,7 +126,7 @@ def start(settings: GistTraining, trained: GistNet | None = None, crew: Crew = A
         if trained.shape != settings.shape:
             raise CheckpointError(
                 "The trained net has another shape than the settings ask for.",
-                way_out="Use the checkpoint's own shape, or start anew.",
+                way_out="Use the checkpoint's own shape, or start from scratch.",
             )
         net.load_state_dict(trained.state_dict())
     matrices = [p for name, p in net.named_parameters() if name.endswith("weight") and p.dim() == 2]

@@ -100,7 +100,7 @@ def _run(
     folder = config.out
     if not resume and (folder / "run.json").exists():
         raise ConfigurationError(
-            f"{folder} holds a run already.",
+            f"{folder} already holds a run.",
             title="Nothing was trained",
             way_out="Resume it, or choose another folder.",
             about="run",

@@ -68,7 +68,7 @@ def train_lensnet(
     path = job.out / STATE
     if path.exists() and not resume:
         raise ConfigurationError(
-            f"{job.out} holds a run already.",
+            f"{job.out} already holds a run.",
             title="Nothing was trained",
             way_out="Resume it, or choose another folder.",
             about="run",

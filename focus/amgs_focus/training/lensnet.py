@@ -92,7 +92,7 @@ class LensTrainingState:
             stored = torch.load(path, weights_only=True)
         except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
             raise CheckpointError(
-                f"The training state {path.name} cannot be read.", way_out="Start the run anew."
+                f"The training state {path.name} cannot be read.", way_out="Start the run again."
             ) from error
         if stored.get("format") != STATE_FORMAT or stored["settings"] != _told(settings):
             raise CheckpointError(

@@ -201,11 +201,11 @@ class LensPhaseConfig(Section):
 
     tokens: int = Field(default=100_000, gt=0, description="Of each text, from its beginning.")
     snapshots: int = Field(default=60, ge=2, description="Working contexts that are labelled.")
-    exact: int = Field(default=12, ge=1, description="Candidates measured in each.")
+    exact: int = Field(default=12, ge=1, description="Candidates measured per snapshot.")
     facts: float = Field(default=0.3, ge=0, le=1, description="Share of made-up facts with a question.")
     warm: int = Field(default=60, ge=0, description="Lifetimes of the warm start.")
     warm_steps: int = Field(default=300, ge=0, description="Its steps.")
-    steps: int = Field(default=300, ge=1, description="Steps on measured labels after it.")
+    steps: int = Field(default=300, ge=1, description="Steps on measured labels after the warm start.")
     learning_rate: float = Field(default=1e-3, gt=0)
     save_every: int = Field(default=100, gt=0)
 
@@ -287,7 +287,7 @@ def read_config(path: Path) -> RunConfig:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigurationError(
-            f"{path} cannot be read: {error.strerror}.", way_out="Name a TOML file."
+            f"{path} cannot be read: {error.strerror}.", way_out="Give a TOML file."
         ) from error
     except ValueError as error:
         raise ConfigurationError(

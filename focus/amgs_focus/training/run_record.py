@@ -43,7 +43,9 @@ class RunRecord:
             return fresh
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(
-                f"{folder / 'run.json'} is no record of a run.", way_out="Choose another folder.", about="run"
+                f"{folder / 'run.json'} is not the record of a run.",
+                way_out="Choose another folder.",
+                about="run",
             ) from error
         if (said["kind"], said["model"]["name"]) != (kind, model.name):
             raise ConfigurationError(

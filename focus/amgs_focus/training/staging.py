@@ -91,7 +91,7 @@ def read_shard(path: Path) -> tuple[Provenance, torch.Tensor]:
         provenance = Provenance(**said)
     except (OSError, pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
         raise TextError(
-            f"{path.name} is not a shard.", way_out="Remove it and stage the texts anew."
+            f"{path.name} is not a shard.", way_out="Remove it and stage the texts again."
         ) from error
     chunks = table.column("tokens").chunks
     return provenance, from_dlpack(chunks[0].flatten()) if chunks else torch.zeros(0, dtype=torch.int32)
@@ -169,7 +169,7 @@ def _files(text: TextConfig) -> list[Path]:
         if not files:
             raise TextError(
                 f"{text.name}: {text.path} holds no {' or '.join(text.suffixes)} file.",
-                way_out="Name another folder, or other suffixes.",
+                way_out="Give another folder, or other suffixes.",
             )
         return files
     return [text.path]

@@ -85,7 +85,8 @@ def _listen(wires: list[Connection], report: Callable[[Any], None]) -> None:
         raise failure
     if done < len(wires):
         raise FocusError(
-            "A worker ended without a word, perhaps for want of memory.", way_out="Resume with fewer workers."
+            "A worker ended without a message, perhaps because memory ran out.",
+            way_out="Resume with fewer workers.",
         )
 
 

@@ -308,6 +308,7 @@ class Desk(Stage):
     def _operator_finished(self, event: Finished) -> None:
         """Say what came of it, show the pane that has it, and have the others look again."""
         from amgs_tui.saying import say
+        from amgs_tui.verbs.hints import hint_by_keys
 
         took = f"   {seconds(event.elapsed)}" if event.elapsed >= WORTH_SAYING else ""
         pane = event.answer.pane if event.verb not in STAYS else None
@@ -317,7 +318,8 @@ class Desk(Stage):
         elif pane is not None and pane not in self.body.shown:
             there = f" · {PANES.index(pane) + 1} shows it"
         words = say(event.result, event.verb) or f"{event.answer.line}: done"
-        self.say(f"{words}{there}{took}", "good")
+        lacks = hint_by_keys(event.result, self.overview.store.blocks) if self.overview is not None else ""
+        self.say(f"{f'{lacks} · ' if lacks else ''}{words}{there}{took}", "warn" if lacks else "good")
         self._warn_of_refusals(event.result)
         for shower in self.panes_of(event.verb):
             shower.shown_to_operator(event.verb, event.result)

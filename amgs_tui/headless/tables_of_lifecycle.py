@@ -126,7 +126,7 @@ def _(result: Standing) -> Sheet:
 @table_of.register
 def _(result: Pruned) -> Sheet:
     done, what = result.operation, "Deleted" if result.plan.hard else "Pruned"
-    title = f"{what} {len(result.plan.candidates):,} blocks as operation {done.id}"
+    title = f"{what} {plural(len(result.plan.candidates), 'block')} as operation {done.id}"
     notes = (f"Written to {result.ledger}" if result.ledger else "", f"`undo {done.id}` reverts it.")
     return sheet(title, _PRUNING, _prune_rows(result.plan), notes)
 
@@ -134,7 +134,7 @@ def _(result: Pruned) -> Sheet:
 @table_of.register
 def _(result: ReviewPlan) -> Sheet:
     rows = [(r.kind, r.confidence, r.older_id, r.newer_id, r.because) for r in result.found]
-    title = f"Plan: {len(rows):,} findings in {result.compared:,} pairs; nothing has been changed yet"
+    title = f"Plan: {plural(len(rows), 'finding')} in {plural(result.compared, 'pair')}; nothing has been changed yet"
     return sheet(title, "kind sure:score older:id newer:id because*", rows)
 
 
@@ -152,8 +152,10 @@ def _(result: results.ReviewList) -> Sheet:
         )
         for i in result.items
     ]
-    notes = () if rows else ("No findings. `review scan` looks for some.",)
-    return sheet(f"{len(rows):,} findings", "#:n kind sure:score state older* newer* because*", rows, notes)
+    notes = () if rows else ("`review scan` looks for findings.",)
+    return sheet(
+        plural(len(rows), "finding"), "#:n kind sure:score state older* newer* because*", rows, notes
+    )
 
 
 @table_of.register

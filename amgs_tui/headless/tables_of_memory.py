@@ -12,7 +12,7 @@ from amgs.decay import profile_name
 from amgs_tui.headless.passage import passage
 from amgs_tui.headless.sheet import Sheet, facts, sheet
 from amgs_tui.listings import fate_of, listed, reason_of
-from amgs_tui.pictures.words import ingested, named
+from amgs_tui.pictures.words import ingested, named, plural
 from amgs_tui.verbs import results
 
 
@@ -125,7 +125,7 @@ def _(result: model.ConsolidationPlan) -> Sheet:
         for item in result.items
     ]
     edges = sum(len(item.edges) for item in result.items)
-    title = f"Plan: {len(rows):,} blocks, {edges:,} edges; nothing has been changed yet"
+    title = f"Plan: {plural(len(rows), 'block')}, {plural(edges, 'edge')}; nothing has been changed yet"
     return sheet(title, "id:id title* category sure:score decay self edges:n entities:n", rows)
 
 
@@ -134,7 +134,9 @@ def _(result: results.Consolidated) -> Sheet:
     rows = sorted(result.categories.items(), key=lambda pair: (-pair[1], pair[0]))
     blocks, edges = (sum(done.blocks for done in result.operations), sum(d.edges for d in result.operations))
     ids = [str(done.id) for done in result.operations]
-    title = f"Consolidated {blocks:,} blocks and {edges:,} edges as operation {', '.join(ids)}"
+    title = (
+        f"Consolidated {plural(blocks, 'block')} and {plural(edges, 'edge')} as operation {', '.join(ids)}"
+    )
     back = " and ".join(f"`undo {i}`" for i in reversed(ids))
     return sheet(title, "category* blocks:n", rows, (f"{back} reverts it.",) if rows else ())
 
@@ -242,7 +244,7 @@ def _(result: model.SearchResult) -> Sheet:
     notes += [f"{each.written!r} was read as {each.read_as!r}" for each in result.readings]
     if result.answerable is not None:
         notes.append(f"answer likely in memory: {result.answerable:.0%} (estimated)")
-    return sheet(f"{len(rows)} hits for {result.query!r}", columns, rows, notes)
+    return sheet(f"{plural(len(rows), 'hit')} for {result.query!r}", columns, rows, notes)
 
 
 @table_of.register

@@ -33,13 +33,17 @@ NO_ACTIONS: Final = ("walk", "move", "page", "edge", "command_palette")
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something the operator can do. where: the pane it belongs to, if it is one of a pane's keys."""
+    """Something the operator can do.
+
+    where: the pane it belongs to, if it is one of a pane's keys. ready: whether the pane offers it now.
+    """
 
     name: str
     text: str
     run: Callable[[], object]
     keys: str = ""
     where: str = ""
+    ready: bool = True
 
     @property
     def id(self) -> str:
@@ -102,12 +106,13 @@ def _bound(
             partial(run, binding.action),
             " ".join(named(key.strip()) for key in keys.split(",")),
             TITLES[pane.NAME][0] if pane is not None else "",
+            pane is None or pane.check_action(binding.action.split("(")[0], ()) is not False,
         )
 
 
 def matching(actions: Sequence[Action], typed: str) -> list[Action]:
     """The actions that have every typed word, those that have it in their name before those that have it in their
-    text; where none has, those whose name has the letters in their order.
+    text, and of equals those that are offered now; where none has, those whose name has the letters in their order.
     """
     words = _folded(typed).split()
     ranked = []
@@ -117,7 +122,8 @@ def matching(actions: Sequence[Action], typed: str) -> list[Action]:
             starts = sum(any(part.startswith(word) for part in name.split()) for word in words)
             inside = sum(word in name for word in words)
             exact = name == " ".join(words) or typed.strip() in action.keys.split()
-            ranked.append((not exact, -starts, -inside, action.name.startswith(BENCHES), place, action))
+            bench = action.name.startswith(BENCHES)
+            ranked.append((not exact, -starts, -inside, not action.ready, bench, place, action))
     if ranked:
         return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
     letters = "".join(words)

@@ -19,7 +19,7 @@ from amgs_tui.pictures import header, overview
 from amgs_tui.pictures import inbox as inbox_picture
 from amgs_tui.pictures.canvas import Canvas
 from amgs_tui.screens.finder import Finder
-from amgs_tui.screens.palette import Palette, actions_of, matching
+from amgs_tui.screens.palette import Action, Palette, actions_of, matching
 from amgs_tui.session import Session
 from amgs_tui.stage import symbols_of_terminal
 from tests.tui import picture_samples as samples
@@ -164,6 +164,12 @@ async def test_the_palette_finds_every_action_by_name_key_and_description(
     async with consolidated(tmp_path, notes) as driven:
         found = matching(actions_of(driven.app), typed)
         assert found and found[0].name.startswith(action), [each.name for each in found[:5]]
+
+
+def test_of_equal_actions_the_palette_prefers_the_one_that_can_be_done_now() -> None:
+    idle = Action("undo", "Undo the recalibration just applied", str, "U", "Calibration", ready=False)
+    verb = Action("undo", "Undo a change in the journal.", str)
+    assert matching([idle, verb], "undo") == [verb, idle]
 
 
 async def test_the_palette_begins_with_what_was_used_last_and_ends_with_the_benches(

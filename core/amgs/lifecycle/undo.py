@@ -35,9 +35,7 @@ def plan(store: Store, operation_id: int | None = None) -> UndoPlan:
     """
     number = operation_id if operation_id is not None else stored_journal.latest_standing(store)
     if number is None:
-        raise UsageError(
-            "There is nothing to undo.", way_out="The journal lists all changes.", about="operation"
-        )
+        raise UsageError("There is nothing to undo.", about="operation")
     operation = _standing(store, number)
     by_hand = _BY_HAND.search(operation.summary)
     corrected = 1 if operation.kind == "edit" else int(by_hand[1]) if by_hand else 0
@@ -77,14 +75,11 @@ def redo(store: Store, operation_id: int | None = None) -> Operation:
     with store.transaction():
         number = operation_id if operation_id is not None else stored_journal.latest_redoable(store)
         if number is None:
-            raise UsageError(
-                "There is nothing to redo.", way_out="The journal lists all changes.", about="operation"
-            )
+            raise UsageError("There is nothing to redo.", about="operation")
         operation = _found(store, number)
         if not operation.undone:
             raise UsageError(
                 f"Operation {number} is not undone.",
-                way_out="The journal lists all changes.",
                 about="operation",
             )
         _check_clear(store, operation)

@@ -234,7 +234,7 @@ class Workstation(Desk, inherit_bindings=False):
     def action_record(self) -> None:
         """Begin a recording; while one runs, ask where to write it."""
         if self.recording:
-            hint = "enter writes what was done since R as a script for `amgs run`; esc goes on recording."
+            hint = "enter saves everything since R as a script for `amgs run`; esc continues recording."
             self.ask_line("record", "save as", "recording.amgs", hint=hint)
         else:
             self.submit("record")
@@ -267,8 +267,8 @@ class Workstation(Desk, inherit_bindings=False):
             return
         from amgs_tui.screens.dialog import Confirm
 
-        words = f"`{running.title}` still runs. Leaving stops it; what is not finished is not kept."
-        self.push_screen(Confirm("Leave now?", words), lambda yes: self.exit() if yes else None)
+        words = f"`{running.title}` is still running. Quitting stops it; unfinished work is lost."
+        self.push_screen(Confirm("Quit now?", words), lambda yes: self.exit() if yes else None)
 
     @property
     def keeps(self) -> bool:
@@ -298,7 +298,7 @@ def run(open_session: Callable[[], Any], **options: Any) -> int:
             app.run()
         finally:
             if not app.engine.close(timeout=PATIENCE_AT_THE_DOOR):
-                sys.stderr.write("amgs: stopping what still runs …\n")
+                sys.stderr.write("amgs: stopping what is still running …\n")
                 app.engine.close()
     if words := app.what_is_kept():
         sys.stderr.write(f"{words}\n")

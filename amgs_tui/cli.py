@@ -391,7 +391,9 @@ def serve_web(
 
 
 def run_script(
-    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="One command a line; # starts a comment.")],
+    script: Annotated[
+        Path, typer.Argument(metavar="SCRIPT", help="One command per line; # starts a comment.")
+    ],
     *,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for snapshots.")] = None,
     check: Annotated[

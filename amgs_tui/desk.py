@@ -180,7 +180,7 @@ class Desk(Stage):
         if self.operator_runs is not None:
             self.stop()
         else:
-            self.notify("Press q to leave the workstation.", title="Nothing runs", timeout=3)
+            self.notify("Press q to quit the workstation.", title="Nothing runs", timeout=3)
 
     # --- in -----------------------------------------------------------------------------------------------
 

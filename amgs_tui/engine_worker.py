@@ -391,7 +391,7 @@ def failure(request: Request, error: Exception, *, fatal: bool = False) -> Faile
         request,
         "A fault in the program",
         f"{type(error).__name__}: {error}",
-        "Nothing was committed by this action. Please report it with the detail below.",
+        "This action committed nothing. Please report it with the detail below.",
         fatal,
         "".join(traceback.format_exception(error)),
     )

@@ -111,7 +111,7 @@ SCREEN: Final[dict[str, Words]] = {
     "calibration": (
         ("forecast", "The score of a selected block, read as the probability that it will prove useful."),
         ("bin", "Forecasts of about the same value, taken together."),
-        ("reliability", "How far the forecasts of a bin are from what came of them; 0 is best."),
+        ("reliability", "How far the forecasts of a bin are from the outcomes; 0 is best."),
         ("resolution", "How far the bins differ from the average; more is better."),
         ("uncertainty", "What no forecast could know: how mixed the outcomes are."),
     ),

@@ -123,7 +123,7 @@ def _fault(keys: list[str], near: Mapping[str, list[str]]) -> str:
     """What is wrong with the keys of an action; near: the keys of the actions that are offered with it."""
     for key in keys:
         if key in SWALLOWED:
-            return f"terminals keep {key} for themselves"
+            return f"terminals reserve {key}"
         if not _is_key(key.rpartition("+")[2]):
             return f"there is no key called {key}"
         taken = next((other for other, theirs in near.items() if key in theirs), None)

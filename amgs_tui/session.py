@@ -553,8 +553,9 @@ class Session:
             "No working context is open in this session.",
             title="Nothing is open",
             way_out=("`focus resume` continues the last one. " if left else "")
-            + "Open one with `frame open` or `focus open FILE`. One command at a time on the command line keeps none "
-            "open: use `amgs shell`, a script (`amgs run FILE`), or a folder (`focus open --lifetime DIR`).",
+            + "Open one with `frame open` or `focus open FILE`. "
+            "Single commands on the command line keep none open: use `amgs shell`, "
+            "a script (`amgs run FILE`), or a folder (`focus open --lifetime DIR`).",
         )
 
     def _let_go(self) -> None:

@@ -68,7 +68,7 @@ class Floor(Screen[Any], inherit_bindings=False):
             "copy",
             show=False,
             id="app.copy",
-            tooltip="Copy the text marked with the mouse; with none marked, stop what runs",
+            tooltip="Copy the text selected with the mouse; without a selection, stop what is running",
         )
     ]
 
@@ -312,7 +312,9 @@ class Stage(App[None], inherit_bindings=False):
             self.floor.set_class(mode == name, f"-{name}")
         if mode == "tiny":
             width, height = self.size
-            note = f"This terminal is {width}×{height}.\n{LEAST_WIDTH}×{LEAST_HEIGHT} is the least.\nq quits"
+            note = (
+                f"This terminal is {width}×{height}.\n{LEAST_WIDTH}×{LEAST_HEIGHT} is the minimum.\nq quits"
+            )
             self.floor.query_one("#small", Static).update(note)
         self.body.rearrange()
         self.call_after_refresh(self._panes_came)

@@ -16,11 +16,11 @@ def _(result: Way) -> Sheet:
         arrow = "▸" if live.edge.source_id == before.id else "◂"
         rows.append((before.title, f"{live.edge.relation_type} {arrow}", after.title, live.strength))
     if result.start.id == result.goal.id:
-        said = "A block needs no way to itself."
+        said = "Both ends are the same block."
     elif not rows:
-        said = "No way leads from the one to the other."
+        said = "No path connects them."
     else:
-        said = f"The strengths' product is {result.strength:.3f}."
+        said = f"Product of strengths: {result.strength:.3f}."
     steps = f"{len(rows)} step{'' if len(rows) == 1 else 's'}"
     title = f"{result.start.title} to {result.goal.title}: {steps}"
     return sheet(title, "from* by to* strength:score", rows, (said,))

@@ -112,7 +112,7 @@ def _(result: results.Metrics) -> Sheet:
 def _(result: results.Monitored) -> Sheet:
     rows = [("now", s.at, s.kind, s.subject, s.value) for s in result.now]
     rows += [("before", s.at, s.kind, s.subject, s.value) for s in result.before]
-    notes = ["recorded" if result.recorded else "not recorded: --record keeps it for the next look"]
+    notes = ["recorded" if result.recorded else "not recorded: --record keeps it for the next comparison"]
     return sheet("", "when at:at monitor subject* value:score", rows, notes)
 
 

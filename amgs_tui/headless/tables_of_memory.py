@@ -58,7 +58,7 @@ def _(result: results.Inbox) -> Sheet:
 
 @table_of.register
 def _(result: results.BlockList) -> Sheet:
-    notes = () if result.blocks else (f"Nothing resembles {result.text!r}.",)
+    notes = () if result.blocks else (f"No block resembles {result.text!r}.",)
     return sheet(
         f"{len(result.blocks)} blocks like {result.text!r}", _BLOCKS, _block_rows(result.blocks), notes
     )
@@ -250,7 +250,7 @@ def _(result: model.SearchResult) -> Sheet:
 @table_of.register
 def _(result: model.Fall) -> Sheet:
     asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
-    said = "admitted" if result.admitted else f"fell out at {result.fell_at}"
+    said = "admitted" if result.admitted else f"dropped out at {result.fell_at}"
     rows = [(each.layer, each.verdict, each.value, each.needed, each.because) for each in result.layers]
     notes = [f"rank {result.rank} of {result.of}, {result.places} admitted; {result.because}"]
     if result.candidate is not None and result.candidate.evidence:

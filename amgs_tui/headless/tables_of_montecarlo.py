@@ -70,7 +70,7 @@ def _(result: PruningFutures) -> Sheet:
     )
     notes = [
         f"{result.blocks:,} blocks, {result.rate:g} accesses a day: {_count(result.accesses)}",
-        "way: which of the four signs must be low; *: no other way prunes more and misses less",
+        "way: which of the four signs must be low; *: no other strategy prunes more and misses less",
     ]
     if asked:
         notes.append(f"recall@10 of {result.questions} questions before any pruning: {result.recall_now:.3f}")
@@ -96,7 +96,7 @@ def _(result: Evolution) -> Sheet:
         "(mean, 5 to 95 %)"
     )
     notes = [
-        f"{result.sure:,} blocks surely stay above {result.threshold:g}, {result.lost:,} surely drop below it",
+        f"{result.sure:,} blocks certainly stay above {result.threshold:g}, {result.lost:,} certainly drop below it",
         f"Of today's 20 most central blocks stay {_spread(result.top_stays)}",
         *(f"open: {each.title} ({each.block_id[:12]}) stays in {each.survives:.0%}" for each in result.open),
     ]
@@ -119,7 +119,7 @@ def _(result: Insertion) -> Sheet:
     ]
     title = f"{result.title}: after {result.days:g} days, {result.draws} draws, seed {result.seed}"
     notes = [
-        f"{'Is here already' if result.known else 'Would come in'} as {result.category}; "
+        f"{'Already stored' if result.known else 'Would be added'} as {result.category}; "
         f"{_count(result.holding)} of its {len(rows)} links hold; it stands alone in {result.alone:.0%}",
         f"Centrality with all of them {_spread(result.centrality)}",
     ]

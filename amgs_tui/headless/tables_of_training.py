@@ -30,7 +30,7 @@ def _(result: records.TrainedRun) -> Sheet:
         rows.append((one.phase, "verdict", one.verdict))
     notes = [f"Checkpoint: {result.checkpoint or 'none, no phase had an effect'}", f"Card: {result.card}"]
     if not result.complete:
-        notes = [f"Not complete: --resume goes on with the run in {result.folder}."]
+        notes = [f"Not complete: --resume continues the run in {result.folder}."]
     return sheet(f"Run {result.name}", "part what* value", rows, notes)
 
 

@@ -251,7 +251,7 @@ class Pane(Widget, can_focus=True):
         try:
             return self.draw(canvas)
         except Exception as error:  # noqa: BLE001 - one bad picture must not take the workstation down
-            words = f"{type(error).__name__}: {error} The other panes work; please report it."
+            words = f"{type(error).__name__}: {error} The other panes still work; please report it."
             return notice(canvas, "✗ A fault in this picture", (), words)
 
 

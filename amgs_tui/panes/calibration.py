@@ -57,7 +57,9 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
             "The marked block was useless; goes to the next open forecast",
         ),
         shown("right", "bin(1)", "bin", "calibration.bin", "Next bin of the diagram", key_display="←→"),
-        quiet("left", "bin(-1)", "bin", "calibration.bin_before", "Previous bin; before the first, all"),
+        quiet(
+            "left", "bin(-1)", "bin", "calibration.bin_before", "Previous bin; from the first, back to all"
+        ),
         shown("enter", "whole", "list", "calibration.list", "Switch between the list and the diagram"),
         shown(
             "c",
@@ -185,7 +187,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
 
             return recalibration.plan(self.plan, canvas, cursor=self.cursor)
         if not self.table.forecasts and self.group is None:
-            keys = ("2  assemble a frame", "u x  say there which blocks were useful")
+            keys = ("2  assemble a frame", "u x  judge there which blocks were useful")
             return notice(canvas, "No forecasts yet", keys, "Every block that a frame selects is a forecast.")
         from amgs_tui.pictures import calibration
 
@@ -331,7 +333,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
             told = f"{each.outcomes:,} of {plural(each.forecasts, 'forecast')} judged{brier}"
             here = " ".join(self.group) if self.group is not None else ""
             choices.append(Choice(name, name or "all", told, marked=name == here))
-        self.workstation.push_screen(Chooser("Which forecasts?", choices), self._chose)
+        self.workstation.push_screen(Chooser("Show which forecasts?", choices), self._chose)
 
     def _chose(self, name: str | None) -> None:
         if name is None:

@@ -46,16 +46,16 @@ names the blocks that drop below the threshold on the way, those that were of us
 decay profile of the selected block, W applies it. Moving in the list selects the block."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("right", "scrub(1)", "time", "decay.later", "A step into the future", key_display="←→"),
-        quiet("left", "scrub(-1)", "time", "decay.sooner", "A step back towards today"),
-        shown("left_square_bracket", "reach(-1)", "reach", "decay.fewer", "Look less far ahead"),
-        shown("right_square_bracket", "reach(1)", "reach", "decay.more", "Look farther ahead"),
+        shown("right", "scrub(1)", "time", "decay.later", "One step into the future", key_display="←→"),
+        quiet("left", "scrub(-1)", "time", "decay.sooner", "One step back towards today"),
+        shown("left_square_bracket", "reach(-1)", "reach", "decay.fewer", "Shorten the range of days"),
+        shown("right_square_bracket", "reach(1)", "reach", "decay.more", "Extend the range of days"),
         shown(
             "w",
             "suppose",
             "what if",
             "decay.what_if",
-            "Preview a pin or another decay profile of this block, in turn",
+            "Preview a pin or another decay profile for this block, in turn",
         ),
         shown("W", "make_so", "apply", "decay.make_so", "Apply the previewed decay profile"),
         shown(
@@ -163,7 +163,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         if self.curve is None and self.forecast is None:
             return notice(canvas, "Decay", (), self.waits)
         if self.curve is None and self.curves is not None and not self.curves.curves:
-            keys = ("1  the inbox: c consolidates what waits", "/  find a block to see its curve")
+            keys = ("1  the inbox: c consolidates it", "/  find a block to see its curve")
             return notice(canvas, "Nothing fades yet", keys, "Blocks fade once they are consolidated.")
         from amgs_tui.pictures import decay
 
@@ -255,7 +255,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         if block is None or not pace:
             return
         title = self.workstation.titles.get(block, block[:12])
-        words = f"“{title}” changes from {self._present} to {pace}. `undo` takes it back."
+        words = f"“{title}” changes from {self._present} to {pace}. `undo` reverts it."
 
         def answered(yes: bool | None) -> None:
             if yes:

@@ -218,7 +218,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
                 "No working context yet",
                 keys,
                 "An assembled frame becomes what the language model remembers; "
-                "here you see how much of it is held in detail.",
+                "this pane shows how much of it is held in detail.",
             )
         from amgs_tui.pictures import focus
 
@@ -305,7 +305,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
             self.ask("frame open")
             return
         self.naming = False
-        hint = "A question; enter assembles SESSION for it and opens the frame as the lifetime."
+        hint = "Type a question; enter assembles SESSION for it and opens the frame as the lifetime."
         self.workstation.ask_line(self.NAME, "ask", hint=hint)
 
     def answered(self, line: str) -> None:

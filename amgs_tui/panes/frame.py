@@ -63,9 +63,9 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             "weigh(1)",
             "raise weight",
             "frame.heavier",
-            "Raise this weight; ranks at once",
+            "Raise this weight and rank again",
         ),
-        quiet("minus", "weigh(-1)", "lower weight", "frame.lighter", "Lower this weight; ranks at once"),
+        quiet("minus", "weigh(-1)", "lower weight", "frame.lighter", "Lower this weight and rank again"),
         quiet("0", "unweigh", "reset", "frame.unweigh", "Reset the weights to the frame's own"),
         shown(
             "a",
@@ -369,7 +369,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             return
         block = row.block.id
         if self.search is None and not any(c.block.id == block for c in self.every if c.fate == "selected"):
-            self.notify("Only a block that is in the frame carries a forecast.", title="Nothing to judge")
+            self.notify("Only a block that is in the frame has a forecast.", title="Nothing to judge")
         elif self.search is None and block in self.verdicts:
             said = "useful" if self.verdicts[block] >= 0.5 else "useless"
             self.notify(f"You judged this block {said} for this question.", title="Already judged")

@@ -51,7 +51,7 @@ w finds the strongest path to any other block."""
         shown("b", "back", "back", "graph.back", "Back to the previous centre"),
         shown("h", "hops", "hops", "graph.hops", "Show one, two or three hops"),
         shown("f", "filter", "relation", "graph.filter", "Show only one type of edge, or all"),
-        shown("w", "way", "path to", "graph.way", "Show the strongest path from here to a block you choose"),
+        shown("w", "way", "path to", "graph.way", "Show the strongest path to another block"),
         shown("c", "communities", "communities", "graph.communities", "Find communities in the whole graph"),
         quiet("right", "move(1)", "next", "graph.next", "Next neighbour"),
         quiet("left", "move(-1)", "previous", "graph.previous", "Previous neighbour"),

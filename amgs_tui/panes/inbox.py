@@ -232,7 +232,7 @@ one transaction, which the overview can undo."""
             return plan(self.draft, canvas, selected=chosen, edge=self.edge, titles=titles, shown=shown_)
         if self.inbox is None:
             return notice(
-                canvas, "Opening the memory", (), "The store is opened in the background; keys work already."
+                canvas, "Opening the memory", (), "The store is opening in the background; keys already work."
             )
         if not self.inbox.total:
             return self._nothing(canvas)
@@ -252,13 +252,13 @@ one transaction, which the overview can undo."""
         """An empty inbox, in an empty store or in one that is all consolidated."""
         overview = self.workstation.overview
         if self.sift and self.inbox is not None and self.inbox.waiting:
-            words = f"{plural(self.inbox.waiting, 'block')} wait, none of them passes the filter."
-            return notice(canvas, "No row passes the filter", ["F  another filter, or none"], words)
+            words = f"{plural(self.inbox.waiting, 'block')} wait, none of them matches the filter."
+            return notice(canvas, "No row matches the filter", ["F  another filter, or none"], words)
         if overview is None or not sum(overview.store.blocks.values()):
-            sentence = "Notes come in here first; nothing is done to them yet."
-            return notice(canvas, "The memory is empty", ["i  take in a file, a folder or a text"], sentence)
-        keys = ["2  assemble a frame for a question", "i  take in more"]
-        return notice(canvas, "The inbox is empty", keys, "Everything that came in is consolidated.")
+            sentence = "New notes arrive here first, unprocessed."
+            return notice(canvas, "The memory is empty", ["i  ingest a file, a folder or a text"], sentence)
+        keys = ["2  assemble a frame for a question", "i  ingest more"]
+        return notice(canvas, "The inbox is empty", keys, "Everything is consolidated.")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action in ("recategorise", "leave_out", "surer", "walk_edges", "as_proposed"):

@@ -42,13 +42,11 @@ that build on it have to be undone first."""
             "enter", "detail", "what it did", "overview.detail", "Show what the change did, block by block"
         ),
         shown("n", "next", "next step", "overview.next", "Type the command of the next step"),
-        shown(
-            "m", "metrics", "metrics", "overview.metrics", "Measure how good the memory is, by six metrics"
-        ),
+        shown("m", "metrics", "metrics", "overview.metrics", "Measure the memory by six metrics"),
         shown(
             "d", "drift", "drift", "overview.drift", "Show what has drifted: centrality, entropy, attention"
         ),
-        shown("V", "verify", "verify", "overview.verify", "Check the store from end to end"),
+        shown("V", "verify", "verify", "overview.verify", "Check the whole store for faults"),
         *ListPane.BINDINGS,
     ]
 
@@ -161,7 +159,7 @@ that build on it have to be undone first."""
 
         done, blocks = result.operation, result.blocks
         if not blocks:
-            self.notify(f"It touched no block and {done.edges:,} edges.", title=f"#{done.id} {done.kind}")
+            self.notify(f"It changed no blocks and {done.edges:,} edges.", title=f"#{done.id} {done.kind}")
             return
         more = f", the first {len(blocks)} of {done.blocks:,}" if len(blocks) < done.blocks else ""
         choices = [Choice(each.id, each.title or each.id[:12], each.told) for each in blocks]

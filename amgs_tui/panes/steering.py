@@ -26,7 +26,7 @@ class SteeringPane(SiftedPane):
             "scrub(1)",
             "scrub",
             "focus.later",
-            "Eight tokens forward, as they were decoded",
+            "Eight tokens forward",
         ),
         quiet("L", "live", "live", "focus.live", "Go to the live end"),
         quiet("m", "measure", "measure", "focus.measure", "Measure what this span's detail is worth: ΔNLL"),
@@ -34,7 +34,7 @@ class SteeringPane(SiftedPane):
         quiet("f", "say('forbid')", "forbid", "focus.forbid", "Forbid or release: this span will not expand"),
         quiet("x", "force", "force", "focus.force", "Expand or collapse this span at the next refocus"),
         quiet("S", "setting", "set", "focus.set", "Change τ, N_diff, W_max and other settings from here on"),
-        quiet("B", "branch", "branch", "focus.branch", "Begin a branch here, with a name"),
+        quiet("B", "branch", "branch", "focus.branch", "Begin a named branch here"),
         quiet("b", "branches", "branches", "focus.branches", "Switch to another branch"),
         quiet(
             "d",
@@ -109,7 +109,7 @@ class SteeringPane(SiftedPane):
     def action_branch(self) -> None:
         """Ask for the branch's name first; what is typed next belongs to it."""
         if self.view is not None:
-            hint = f"Its name, or enter for branch-{len(self.view.branches)}. It begins at step {self.view.position}."
+            hint = f"A name, or enter for branch-{len(self.view.branches)}. It begins at step {self.view.position}."
             self.naming = True
             self.workstation.ask_line(self.NAME, "branch", hint=hint, blank=True)
 
@@ -120,7 +120,7 @@ class SteeringPane(SiftedPane):
 
     def action_branches(self) -> None:
         """Choose the branch to go to."""
-        self._choose_branch("Go to which branch?", lambda name: self.ask("focus switch", name=name))
+        self._choose_branch("Switch to which branch?", lambda name: self.ask("focus switch", name=name))
 
     def action_diff(self) -> None:
         """Choose the branch that this one is held against."""
@@ -135,7 +135,7 @@ class SteeringPane(SiftedPane):
 
         others = [each for each in self.view.branches if not each.active] if self.view is not None else []
         if not others:
-            words = "B begins one here; what is done in the past begins one by itself."
+            words = "B begins one here; a change made in the past begins one automatically."
             self.notify(words, title="There is only this branch", timeout=5)
             return
         choices = [

@@ -31,7 +31,7 @@ def block(
             canvas,
             "No block is selected",
             ("block find dome", "inbox list"),
-            "Select one in any pane; it is then the same everywhere.",
+            "Select one in any pane; every pane then shows it.",
         )
     sheet = Sheet(canvas)
     palette = sheet.palette

@@ -110,8 +110,8 @@ def _calibration(
     return sheet
 
 
-_NONE = "u and x say whether the marked block was useful"
-_FILTERED = "No row passes the filter. F changes it; a blank one takes it away."
+_NONE = "u useful, x useless: judge the marked block"
+_FILTERED = "No row matches the filter. F changes it; a blank one clears it."
 
 
 def _hint(region: Region, result: Reliability) -> int:

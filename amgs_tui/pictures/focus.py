@@ -19,15 +19,15 @@ from amgs_tui.pictures.words import count, milliseconds, plural, share, signed
 __all__ = ["decoded", "entry_at", "focus", "lod_map", "offset_for", "why"]
 
 NOTHING_ALIKE = (
-    "No block shares a word with the question: what is opened for it is not chosen by what it asks."
+    "No block shares a word with the question: the spans expanded for it were not chosen by what it asks."
 )
 _BY_RULE = ("illegal_level", "protected_tail")
 """Refusals that no score could have changed: listed last."""
 _EMPTY = (
     "No working context yet",
     ("frame assemble SESSION --query “…”", "frame open", "focus step 32"),
-    "A frame becomes the lifetime of the frozen model. What matters while it decodes is expanded to tokens, "
-    "the rest stays a gist.",
+    "A frame becomes the lifetime of the frozen model. "
+    "While it decodes, what matters is expanded to tokens and the rest is held as gists.",
 )
 
 

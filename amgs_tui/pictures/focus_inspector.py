@@ -29,7 +29,7 @@ def inspect(
             region.part(0, 1),
             "No entry is chosen",
             ("focus why 3",),
-            "Choose one to read what it stands for, what was decided about it and what would change that.",
+            "Choose one to see what it covers, what was decided about it and what would change that.",
         )
         return
     entry = explanation.entry

@@ -27,7 +27,7 @@ from amgs_tui.pictures.words import count, milliseconds, plural
 Show = Literal["both", "candidates", "text"]
 
 _NONE = "No block qualified."
-_FILTERED = "No row passes the filter. F changes it; a blank one takes it away."
+_FILTERED = "No row matches the filter. F changes it; a blank one clears it."
 _LAYER_WORDS = {"prefilter": "pre-filter"}
 
 
@@ -161,8 +161,7 @@ def search(
             canvas,
             "No search yet",
             ("search “dome stall in May”",),
-            "A search asks every layer: words, "
-            "misspelt words, meaning, and the neighbours of what was found.",
+            "A search uses every layer: words, misspelt words, meaning, and the neighbours of what was found.",
         )
     return _search(result, canvas, selected if cursor is None else cursor, offset, shown).render()
 

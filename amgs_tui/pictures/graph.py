@@ -62,7 +62,7 @@ def neighbourhood(
                 "Consolidation links a block to what it mentions, resembles and follows.",
             )
             if not every
-            else ("No neighbour passes the filter.", "F changes the filter; a blank one clears it.")
+            else ("No neighbour matches the filter.", "F changes the filter; a blank one clears it.")
         )
         for row, line in enumerate(lines, start=body.height // 2 + 2):
             body.put(0, row, line, ink(sheet.palette.muted), width=body.width, align="centre")

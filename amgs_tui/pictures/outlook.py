@@ -52,7 +52,7 @@ def outlook(
     if rows:
         _falling(region.part(0, top, None, table), result, rows, selected, offset)
     elif free >= 2:
-        words = "No row passes the filter." if result.rows else "No block drops below it in that time."
+        words = "No row matches the filter." if result.rows else "No block drops below it in this time."
         region.put(1, top + 1, words, ink(region.palette.muted))
     if kinds:
         _categories(region.part(0, top + table, None, kinds), result)

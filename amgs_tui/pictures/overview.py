@@ -54,7 +54,7 @@ def overview(
             canvas,
             "No store is open",
             ("amgs --store PATH", "amgs --corpus DIR"),
-            "The memory lives in one file.",
+            "A memory is one file.",
         )
     sheet = Sheet(canvas)
     stations = _stations(status, raw_oldest, frame, focus)
@@ -165,13 +165,13 @@ def _next(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> 
             raw > 0 and (not kept or raw >= 50),
             1,
             "consolidate",
-            "raw blocks cannot be found before that",
+            "raw blocks cannot be found until then",
         ),
         (frame is None, 3, "frame assemble SESSION --query “…”", "ask the memory something"),
         (focus is None, 4, "frame open", "make the frame the model's lifetime context"),
         (focus is not None and not focus.finished, 6, "focus step 32", "decode and watch what is expanded"),
         (status.outcomes == 0, 7, "feedback useful ID", "tell the memory what helped"),
-        (raw > 0, 1, "consolidate", "raw blocks cannot be found before that"),
+        (raw > 0, 1, "consolidate", "raw blocks cannot be found until then"),
     )
     for due, at, verb, reason in steps:
         if due:
@@ -396,7 +396,7 @@ def _operations(region: Region, journal: _Journal) -> None:
     shown = journal.listed[first : first + rows]
     region.rule(0, "journal", scroll_note(first, len(shown), len(journal.listed)))
     if not journal.listed:
-        words = "No row passes the filter." if journal.total else "No changes yet."
+        words = "No row matches the filter." if journal.total else "No changes yet."
         region.put(1, 1, words, muted)
     for row, one in enumerate(shown, start=1):
         chosen = first + row - 1 == journal.cursor

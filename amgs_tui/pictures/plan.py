@@ -65,7 +65,7 @@ def plan(
             canvas,
             "Nothing to consolidate",
             ("ingest --batch DIR", "inbox list"),
-            "No raw block waits. What is ingested next appears here with a proposal.",
+            "No raw blocks waiting. What you ingest next appears here with a proposal.",
         )
     sheet = Sheet(canvas)
     made, every = draft.plan, draft.proposed.items
@@ -73,7 +73,7 @@ def plan(
     listed = every if shown is None else [every[place] for place in shown]
     if not listed:
         sheet.rule(1, "draft")
-        sheet.put(1, 2, "No row passes the filter.", ink(sheet.palette.muted))
+        sheet.put(1, 2, "No row matches the filter.", ink(sheet.palette.muted))
         return sheet.render()
     place = next((at for at, item in enumerate(listed) if item.block.id == selected), None)
     preview: Sequence[str] = ()
@@ -103,7 +103,7 @@ def plan(
         )
         _item(sheet.part(0, y, None, heights[at]), row, names)
         y, last = y + heights[at], at
-    said = "draft, nothing has happened yet" if draft.edits else "proposal, nothing has happened yet"
+    said = "draft: nothing has changed yet" if draft.edits else "proposal: nothing has changed yet"
     note = scroll_note(first, last - first + 1, len(heights))
     sheet.rule(1, said if sheet.width >= 72 else said.partition(",")[0], note)
     return sheet.render()

@@ -136,16 +136,18 @@ def undoing(plan: UndoPlan, now: datetime) -> str:
     said = [f"{named(done)}, {ago(done.at, now)}."]
     blocks = plural(done.blocks, "block")
     if done.kind == "ingest":
-        said.append(f"{blocks} leave the memory again, or lose the source that this ingest gave them.")
+        said.append(
+            f"{blocks} will be removed from the memory, or lose the source that this ingest gave them."
+        )
     elif done.kind == "feedback":
-        said.append("The verdict is taken back and its forecast is open again.")
+        said.append("The verdict will be removed and its forecast reopened.")
     else:
         said.append(f"{blocks} and {plural(done.edges, 'edge')} become what they were.")
     if plan.corrected:
         said.append(f"{plural(plan.corrected, 'correction')} made by hand will be lost.")
     if plan.later:
         said.append(f"Undo first: {', '.join(map(str, reversed(plan.later)))}.")
-    return " ".join([*said, "`redo` puts it back."])
+    return " ".join([*said, "`redo` restores it."])
 
 
 _ENDINGS_TOLD = 4

@@ -43,7 +43,7 @@ class Chooser(ModalScreen[str | None]):
     }
     """
     BINDINGS: ClassVar[list[Any]] = [
-        Binding("escape,q", "leave", "back", id="chooser.close", tooltip="Leave it as it is")
+        Binding("escape,q", "leave", "back", id="chooser.close", tooltip="Keep it as it is")
     ]
 
     def __init__(self, title: str, choices: Sequence[Choice]) -> None:

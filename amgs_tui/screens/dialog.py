@@ -31,7 +31,7 @@ class Confirm(ModalScreen[bool]):
     DEFAULT_CSS = f"Confirm {{ {_FRAME} & > VerticalScroll {{ border: round $warn; }} }}"
     BINDINGS: ClassVar[list[Any]] = [
         Binding("y,enter", "answer(True)", "yes", id="confirm.yes", tooltip="Do it"),
-        Binding("n,escape", "answer(False)", "no", id="confirm.no", tooltip="Leave everything as it is"),
+        Binding("n,escape", "answer(False)", "no", id="confirm.no", tooltip="Cancel: change nothing"),
     ]
 
     def __init__(self, title: str, words: str) -> None:
@@ -58,7 +58,7 @@ class Fatal(ModalScreen[None]):
 
     DEFAULT_CSS = f"Fatal {{ {_FRAME} & > VerticalScroll {{ border: heavy $bad; }} }}"
     BINDINGS: ClassVar[list[Any]] = [
-        Binding("q,enter,escape", "leave", "quit", id="fatal.quit", tooltip="Leave the workstation")
+        Binding("q,enter,escape", "leave", "quit", id="fatal.quit", tooltip="Quit the workstation")
     ]
 
     def __init__(self, failure: Failed) -> None:

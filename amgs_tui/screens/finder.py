@@ -59,7 +59,7 @@ class Finder(ModalScreen[str | None]):
         with Vertical() as frame:
             frame.border_title = Content(printable_line(self._title))
             frame.border_subtitle = "enter selects · ↑ ↓ walk · esc back"
-            yield Input(placeholder="letters of its title or text, or the start of its id")
+            yield Input(placeholder="words of its title or text, or the start of its id")
             yield Static("Type to search.")
             yield OptionList()
 
@@ -94,7 +94,7 @@ class Finder(ModalScreen[str | None]):
         if not self.query_one(Input).value.strip():
             return
         self._list(blocks)
-        note = f"{len(blocks)} found" if blocks else "Nothing like it. Fewer letters find more."
+        note = f"{len(blocks)} found" if blocks else "No match. Try fewer letters."
         self.query_one(Static).update(note)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

@@ -85,7 +85,7 @@ def _keys_of(app: Workstation, pane: Pane) -> Iterator[Action]:
         if app.focused_pane is not pane:
             app.go(pane.NAME)
         if not await app.run_action(action, default_namespace=pane):
-            app.notify("There is nothing to do it with yet.", title="Not available now", timeout=4)
+            app.notify("There is nothing to apply it to yet.", title="Not available now", timeout=4)
 
     yield from _bound(pane.BINDINGS, lambda action: app.call_later(perform, action), app, pane)
 
@@ -196,7 +196,7 @@ class Palette(ModalScreen[Action | None]):
         listed.add_options([_option(action, wide) for action in self._listed])
         if self._listed:
             listed.highlighted = 0
-        note = plural(len(self._listed), "action") if self._listed else "No action has these words."
+        note = plural(len(self._listed), "action") if self._listed else "No action matches."
         self.query_one(Static).update(note)
 
     def action_walk(self, by: int) -> None:

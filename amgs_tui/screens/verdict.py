@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from amgs.lifecycle.supersede import ReviewItem
 
 MEANING = {
-    "supersedes": "If you accept, the older block stays and is marked with its successor and the instant.",
-    "contradicts": "If you accept, an edge says that the two contradict each other; both stay as they are.",
-    "merges": "If you accept, one new block says what both say; both are archived, and their edges go over to it.",
+    "supersedes": "If you accept, the older block stays and is marked with its successor and the time.",
+    "contradicts": "If you accept, an edge records the contradiction; both blocks stay as they are.",
+    "merges": "If you accept, both are merged into a new block, which takes over their edges; both are archived.",
 }
 
 
@@ -36,9 +36,9 @@ class Verdict(ModalScreen[str | None]):
     Verdict Static { width: 1fr; height: auto; }
     """
     BINDINGS: ClassVar[list[Any]] = [
-        Binding("a", "judge('accept')", "accept", id="verdict.accept", tooltip="It is so: carry it out"),
+        Binding("a", "judge('accept')", "accept", id="verdict.accept", tooltip="Accept: apply the finding"),
         Binding(
-            "x", "judge('reject')", "reject", id="verdict.reject", tooltip="It is not: never propose it again"
+            "x", "judge('reject')", "reject", id="verdict.reject", tooltip="Reject: never propose it again"
         ),
         Binding("escape,q", "judge('')", "later", id="verdict.later", tooltip="Leave it in the queue"),
     ]
@@ -59,7 +59,7 @@ class Verdict(ModalScreen[str | None]):
         for name, block in (("older", item.older), ("newer", item.newer)):
             head = f"\n{name}, {block.created_at:%Y-%m-%d}: {printable_line(block.title)}\n"
             pieces += [(head, "bold $accent"), f"{printable(block.content.strip())}\n"]
-        pieces += [("\n" + MEANING.get(item.review.kind, "If you accept, it is carried out."), "$muted")]
+        pieces += [("\n" + MEANING.get(item.review.kind, "If you accept, it is applied."), "$muted")]
         return Content.assemble(*pieces)
 
     def action_judge(self, verdict: str) -> None:

@@ -97,7 +97,7 @@ def complete(registry: Registry | None, line: str, known: Knowledge) -> list[Com
 def explain(registry: Registry | None, line: str) -> str:
     """The usage of the verb in the line."""
     if registry is None:
-        return "The verbs are still being loaded."
+        return "The commands are still loading."
     from amgs_tui.verbs.line import LineError, split
 
     try:
@@ -107,4 +107,4 @@ def explain(registry: Registry | None, line: str) -> str:
     chosen, _ = registry.find(words)
     if chosen is not None:
         return f"{chosen.usage()}   {chosen.summary}"
-    return "" if words else "Type a verb; tab completes, ↑ walks through what was typed before, esc leaves."
+    return "" if words else "Type a command; tab completes, ↑ recalls earlier commands, esc cancels."

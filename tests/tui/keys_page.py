@@ -15,8 +15,8 @@ HEAD = """\
 # Keys
 
 `?` (or F1) shows the keys of the focused pane, `?` again the [glossary](glossary.md), and `ctrl+p` finds any action by
-what it does. No key is one that a terminal or tmux keeps for itself. Each action has an id, by which the settings give
-it another key:
+what it does. No key conflicts with those that a terminal or tmux reserves. Each action has an id, by
+which the settings give it another key:
 
 ```toml
 [screen.keys]
@@ -24,8 +24,8 @@ it another key:
 "app.find" = "ctrl+f"
 ```
 
-A key is ignored, and named at the start, if another action of the same pane already has it, if terminals keep it for
-themselves or if it does not exist; the others work.
+A key is ignored, and named at the start, if another action of the same pane already has it, if terminals
+reserve it or if it does not exist; the others work.
 
 In tmux, `esc` followed quickly by another key is read as alt with that key. `set -sg escape-time 10` in `~/.tmux.conf`
 shortens the time that tmux waits for it.

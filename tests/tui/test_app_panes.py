@@ -170,7 +170,7 @@ async def test_a_draft_is_corrected_by_keys_and_applied() -> None:
         await driven.press("d")
         pane = driven.app.pane("inbox")
         assert isinstance(pane, InboxPane) and pane.draft is not None
-        assert "nothing has happened yet" in driven.text and "c applies it" in driven.text
+        assert "nothing has changed yet" in driven.text and "c applies it" in driven.text
         first, second = (item.block.id for item in pane.items[:2])
         dropped, surer = pane.items[0].edges[:2]
         await driven.press("right", "x", "right", "plus")  # the first edge is dropped, the second one surer
@@ -181,7 +181,7 @@ async def test_a_draft_is_corrected_by_keys_and_applied() -> None:
         assert pane.draft.left_out == {second}
         assert "1 left out" in driven.text and "2 corrected" in driven.text
         await driven.press("c")
-        assert "nothing has happened yet" not in driven.text and [each.id for each in world.raw] == [second]
+        assert "nothing has changed yet" not in driven.text and [each.id for each in world.raw] == [second]
         assert "1 raw" in driven.lines[0]
 
 
@@ -248,9 +248,9 @@ async def test_a_filter_that_leaves_nothing_says_so() -> None:
     async with drive(World(), (120, 40)) as driven:
         await driven.press("F")
         await driven.type("zeppelin", "enter")
-        assert "No row passes the filter" in driven.text and "8 blocks wait" in driven.text
+        assert "No row matches the filter" in driven.text and "8 blocks wait" in driven.text
         await driven.press("d")
-        assert "No row passes the filter" in driven.text
+        assert "No row matches the filter" in driven.text
 
 
 # --- frame ------------------------------------------------------------------------------------------------
@@ -358,7 +358,7 @@ async def test_the_scrubber_moves_through_the_days_and_the_curves_stay() -> None
         assert pane.days == 4.0 and pane.rows == 2 and "2 blocks drop below 0.05" in driven.text
         assert "in 4 days" in driven.text and "in 4 of 30 days" in driven.text
         await driven.press(*["left"] * 9)
-        assert pane.days == 0.0 and "No block drops below it in that time" in driven.text
+        assert pane.days == 0.0 and "No block drops below it in this time" in driven.text
         await driven.press("right")
         assert pane.days == 1.0 and world.verbs().count("decay categories") == before
 

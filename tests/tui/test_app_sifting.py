@@ -60,7 +60,7 @@ async def test_a_filter_that_nothing_passes_says_how_to_go_on() -> None:
         await assemble(driven)
         await driven.press("F")
         await driven.type("zebra", "enter")
-        assert "No row passes the filter" in driven.text
+        assert "No row matches the filter" in driven.text
         await driven.press("u", "w", "down")  # nothing to act on, nothing breaks
 
 
@@ -84,7 +84,7 @@ async def test_the_graph_numbers_the_neighbours_in_the_chosen_order() -> None:
         assert titles == sorted(titles, key=str.casefold) and f"1 {titles[0][:6]}" in driven.text
         await driven.press("F")
         await driven.type("zebra", "enter")
-        assert pane.neighbours == [] and "No neighbour passes the filter" in driven.text
+        assert pane.neighbours == [] and "No neighbour matches the filter" in driven.text
 
 
 async def test_the_arrows_walk_only_the_entries_that_pass_in_their_order() -> None:

@@ -30,7 +30,7 @@ async def test_undo_names_what_it_takes_back_and_asks_and_redo_puts_it_back(
         await driven.press("colon")
         await driven.type("undo", "enter")
         assert isinstance(driven.app.screen, Confirm)
-        assert "#3: ingest 1 block" in driven.text and "leave the memory again" in driven.text
+        assert "#3: ingest 1 block" in driven.text and "will be removed" in driven.text
         await driven.press("n")
         assert "1 raw" in driven.lines[0]
         await driven.press("colon")

@@ -22,7 +22,7 @@ def test_a_free_key_is_taken() -> None:
     ("name", "keys", "why"),
     [
         ("app.nothing", "v", "no such action"),
-        ("app.peek", "ctrl+z", "terminals keep ctrl+z"),
+        ("app.peek", "ctrl+z", "terminals reserve ctrl+z"),
         ("app.peek", "slash", "is already used by app.find"),
         ("app.peek", "hyper", "no key called hyper"),
         ("app.peek", " ", "no key is given"),

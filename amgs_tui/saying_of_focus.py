@@ -63,6 +63,11 @@ def _(result: Steered) -> str:
     if result.released:
         freed = {"pin": "unpinned: it may collapse again", "forbid": "released: it may expand again"}
         return f"{node} {freed.get(result.word, 'will be left alone at the next refocus')}{branch}"
+    if result.in_tail and result.word in ("expand", "collapse"):
+        return (
+            f"{node} is part of the tail, which stays tokens: "
+            f"it can {result.word} only once it has left the tail{branch}"
+        )
     told = {
         "pin": f"{node} pinned: it will not collapse",
         "forbid": f"{node} forbidden: it will not expand",

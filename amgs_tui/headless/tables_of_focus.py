@@ -15,7 +15,13 @@ _TEXT = 240
 
 @table_of.register
 def _(result: results.Steered) -> Sheet:
-    heard = "at the next refocus" if result.word in ("expand", "collapse") else "from the next refocus on"
+    heard = "from the next refocus on"
+    if result.word in ("expand", "collapse"):
+        heard = (
+            "none while it is in the tail"
+            if result.in_tail and not result.released
+            else "at the next refocus"
+        )
     return facts(
         said(result) or "",
         [

@@ -136,4 +136,5 @@ def _steer(runtime: FocusRuntime, node: NodeRef, word: Override, release: bool) 
             way_out=f"It has {said!r}." if said else "It is neither pinned nor forbidden.",
         )
     view = runtime.override(node, None if release else word)
-    return Steered(str(node), word, release, view)
+    in_tail = runtime.tree.span(node)[1] > runtime.context.tail_start
+    return Steered(str(node), word, release, view, in_tail)

@@ -252,12 +252,15 @@ class ForecastList:
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """`focus pin`, `forbid`, `force`: what was said about a node, or taken back."""
+    """`focus pin`, `forbid`, `force`: what was said about a node, or taken back. in_tail: whether it reaches into the
+    tail, which stays tokens.
+    """
 
     node: str
     word: Override
     released: bool
     view: FocusView
+    in_tail: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,9 @@ def test_a_redo_says_what_stands_in_its_way() -> None:
         assert refused.value.way_out == "Undo 3 first."
         memory.undo(3)
         memory.undo(2)
-        with pytest.raises(UsageError, match="Operation 3 depends on operation 2, which is undone") as refused:
+        with pytest.raises(
+            UsageError, match="Operation 3 depends on operation 2, which is undone"
+        ) as refused:
             memory.redo(3)
         assert refused.value.way_out == "Redo 2 first."
         memory.redo(2)

@@ -18,6 +18,7 @@ from amgs_tui.headless.drawing import draw
 from amgs_tui.headless.output import write
 from amgs_tui.headless.tables import table_of
 from amgs_tui.pictures.canvas import Canvas
+from amgs_tui.saying_of_focus import said
 from amgs_tui.session import Options, Session
 from amgs_tui.verbs.registry import standard
 from amgs_tui.verbs.results import BranchList, Moved, Replayed, SettingChanged, Steered
@@ -76,6 +77,19 @@ def test_a_forced_collapse_names_the_gist_above_the_entry(desk: Desk) -> None:
     assert desk(f"focus force {opened.position} collapse").node == str(node)
     assert desk(f"focus force {node} collapse").node == str(node)
     assert node in {one.node for one in desk("focus refocus").refocus.applied if one.kind == "collapse"}
+
+
+def test_a_request_for_a_span_of_the_tail_says_that_it_stays_tokens(desk: Desk) -> None:
+    last = desk("focus view").entries[-2]
+    assert last.protected
+    asked = desk(f"focus force {last.position} collapse")
+    assert asked.in_tail
+    told = said(asked)
+    assert told == (
+        f"{asked.node} is part of the tail, which stays tokens: it can collapse only once it has left the tail"
+    )
+    _, node = first_gist(desk)
+    assert said(desk(f"focus force {node} expand")) == f"Will expand {node} at the next refocus"
 
 
 def test_pinned_and_forbidden_show_on_the_entry_until_they_are_released(desk: Desk) -> None:

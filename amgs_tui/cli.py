@@ -17,7 +17,7 @@ import typer
 import typer.main
 
 from amgs.clock import parse_instant
-from amgs.errors import UsageError
+from amgs.errors import AmgsError, UsageError
 from amgs_tui import __version__
 from amgs_tui.__main__ import has_screen
 from amgs_tui.headless.asking import DECLINED, agreed
@@ -326,11 +326,17 @@ def one_shot(call: Call, options: Globals) -> int:
         recall(session)
         if not agreed(session, call):
             return DECLINED
-        if call.verb.wants_progress:
-            with progress_on() as progress:
-                result = standard().run(session, call, progress)
-        else:
-            result = standard().run(session, call)
+        fresh = session.store_is_new
+        try:
+            if call.verb.wants_progress:
+                with progress_on() as progress:
+                    result = standard().run(session, call, progress)
+            else:
+                result = standard().run(session, call)
+        except AmgsError:
+            if fresh:
+                session.discard()
+            raise
         remember(session)
         write(result, form)
         advise(session, result)

@@ -435,6 +435,21 @@ class Session:
                 self._memory.close()
                 self._memory = None
 
+    @property
+    def store_is_new(self) -> bool:
+        """Whether nothing lies yet where the store will be."""
+        from amgs.store import files
+
+        return isinstance(self.store_path, Path) and files.is_new(self.store_path)
+
+    def discard(self) -> None:
+        """Close the store, and remove one that holds nothing: what was to go into a new one was refused."""
+        with self._lock:
+            self._let_go()
+            if self._memory is not None:
+                self._memory.discard()
+                self._memory = None
+
     def __enter__(self) -> Session:
         return self
 

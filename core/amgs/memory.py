@@ -56,10 +56,10 @@ from amgs.retrieval.door import Retrieval
 from amgs.room import Room
 from amgs.settings import Settings
 from amgs.store import blocks as stored_blocks
-from amgs.store import calibration_log
+from amgs.store import calibration_log, files
 from amgs.store import edges as stored_edges
 from amgs.store import meta as stored_meta
-from amgs.store.connection import Store
+from amgs.store.connection import MEMORY, Store
 from amgs.text import finder
 from amgs.text.embedders import named
 from amgs.text.embedding import Embedder, HashingEmbedder
@@ -149,6 +149,13 @@ class Memory:
             self._opened.derived.close()
         finally:
             self._store.close()
+
+    def discard(self) -> None:
+        """Close the memory and, where it holds no block and its journal no operation, remove its files."""
+        empty = not sum(self.status().blocks.values()) and not self.operations(1)
+        self.close()
+        if empty and self.path != MEMORY:
+            files.remove(Path(self.path))
 
     def __enter__(self) -> Memory:
         return self

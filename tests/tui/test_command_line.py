@@ -75,6 +75,21 @@ def test_the_sample_does_not_go_into_the_own_memory(
     assert [path.name for path in home.glob("*.duckdb")] == ["memory.duckdb"]
 
 
+@pytest.mark.parametrize(
+    "refused", [("import", "/etc/passwd"), ("ingest", "--file", "/etc"), ("ingest", " ")]
+)
+def test_a_refused_import_or_ingest_leaves_no_new_store(
+    home: Path, notes: Path, tmp_path: Path, refused: tuple[str, ...]
+) -> None:
+    assert run("--store", str(tmp_path / "new.duckdb"), *refused) == 3
+    assert not list(tmp_path.glob("new.duckdb*"))
+    assert run(*refused) == 3
+    assert not list(home.glob("*.duckdb*"))
+    assert run("ingest", "--batch", str(notes)) == 0
+    assert run(*refused) in (2, 3)
+    assert [path.name for path in home.glob("*.duckdb")] == ["memory.duckdb"]
+
+
 def test_a_corpus_has_one_store_on_the_command_line_and_on_the_screen(home: Path, notes: Path) -> None:
     assert run("--corpus", str(notes), "ingest") == 0
     (store,) = home.glob("*.duckdb")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -34,6 +37,25 @@ def check(path: Path, *, create: bool) -> None:
             f"{path} is missing, but its write-ahead file {ahead.name} is there.",
             way_out=f"Restore {path.name}, or remove {ahead.name} to begin a new memory.",
         )
+
+
+def is_new(path: Path) -> bool:
+    """Whether nothing lies at the path of a store, nor beside it what belongs to one."""
+    return not any(os.path.lexists(one) for one in _parts(path))
+
+
+def remove(path: Path) -> None:
+    """Remove a closed store with all that belongs to it; what cannot be removed stays."""
+    for one in _parts(path):
+        with contextlib.suppress(OSError):
+            if stat.S_ISDIR(_mode(one)):
+                shutil.rmtree(one)
+            else:
+                one.unlink(missing_ok=True)
+
+
+def _parts(path: Path) -> tuple[Path, ...]:
+    return path, *(path.with_name(f"{path.name}{end}") for end in (".wal", ".counter", ".index"))
 
 
 def _mode(path: Path) -> int:

@@ -613,6 +613,11 @@ class Session:
         if self.options.store is None:
             data_folder(self.settings.paths).mkdir(parents=True, exist_ok=True)
 
+    @property
+    def corpus_name(self) -> str:
+        """The corpus that the open store belongs to; "" for a memory of the user's own."""
+        return self.corpus.name if not self.is_own and self._holds_corpus(self.memory) else ""
+
     def _holds_corpus(self, memory: Memory) -> bool:
         """Whether the store is this corpus's own, or an explicit store that has taken the corpus in."""
         if self.options.corpus is not None or (self.options.store is None and not self.is_own):

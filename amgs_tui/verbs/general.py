@@ -20,7 +20,7 @@ def status(session: Session) -> Overview:
     """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model."""
     return Overview(
         store=session.memory.status(),
-        corpus="" if session.is_own else session.corpus.name,
+        corpus=session.corpus_name,
         model=session.model_spec,
         model_loaded=session.model_is_loaded,
         seed=session.seed,

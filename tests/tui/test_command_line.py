@@ -75,6 +75,20 @@ def test_the_sample_does_not_go_into_the_own_memory(
     assert [path.name for path in home.glob("*.duckdb")] == ["memory.duckdb"]
 
 
+def test_status_names_the_sample_only_in_a_store_that_holds_it(
+    tmp_path: Path, notes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, sample = str(tmp_path / "own.duckdb"), str(tmp_path / "sample.duckdb")
+    assert run("--store", own, "ingest", "--batch", str(notes)) == 0
+    assert run("--store", sample, "ingest") == 0
+    named = []
+    for store in (own, sample):
+        capsys.readouterr()
+        assert run("--store", store, "status", "--format", "json") == 0
+        named.append(json.loads(capsys.readouterr().out)["corpus"])
+    assert named == ["", "sample_corpus"]
+
+
 @pytest.mark.parametrize(
     "refused", [("import", "/etc/passwd"), ("ingest", "--file", "/etc"), ("ingest", " ")]
 )

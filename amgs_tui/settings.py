@@ -243,4 +243,20 @@ def _refuse_unknown_variables() -> None:
 def _fault(fault: Any, file: Path) -> tuple[str, str]:
     """What is wrong with which key, and where the key stands."""
     steps = [str(step) for step in fault["loc"]]
-    return f"{'.'.join(steps)}: {fault['msg']}", _place(steps, file, {}) or str(file)
+    key, place = ".".join(steps), _place(steps, file, {}) or str(file)
+    return _unknown(key) if fault["type"] == "extra_forbidden" else f"{key}: {fault['msg']}", place
+
+
+def _unknown(key: str) -> str:
+    """That there is no such setting, and which of the same section, or of the same name elsewhere, is like it."""
+    from amgs_tui.verbs.registry import near
+
+    *section, name = key.split(".")
+    plain = WorkstationSettings.model_construct()
+    keys = [each.split(".") for each, *_ in _walk("", plain, plain)]
+    beside = {
+        each[len(section)] for each in keys if each[: len(section)] == section and len(each) > len(section)
+    }
+    meant = [".".join([*section, one]) for one in near(name, sorted(beside))]
+    meant = meant or [".".join(each) for each in keys if each[-1] == name]
+    return f"no such setting: {key}" + (f", did you mean {' or '.join(meant[:3])}?" if meant else "")

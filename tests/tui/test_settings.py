@@ -64,6 +64,24 @@ def test_a_wrong_value_is_named_with_its_key_and_file(tmp_path: Path, text: str,
     assert raised.value.way_out
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "[memory.decay]\nthreshhold = 0.1",
+            "no such setting: memory.decay.threshhold, did you mean memory.decay.threshold?",
+        ),
+        ("[memry]\nx = 1", "no such setting: memry, did you mean memory?"),
+        ("[focus]\nprecision = 'fp32'", "no such setting: focus.precision, did you mean model.precision?"),
+        ("[focus]\nzzzzz = 1", "no such setting: focus.zzzzz ("),
+    ],
+)
+def test_an_unknown_setting_is_told_with_the_one_that_was_meant(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        load_settings(written(tmp_path, text))
+    assert raised.value.message.startswith(says)
+
+
 def test_a_wrong_variable_is_named_and_not_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = written(tmp_path, "[memory.decay]\nthreshold = 0.5")
     monkeypatch.setenv("AMGS_MEMORY__DECAY__THRESHOLD", "-1")

@@ -111,12 +111,12 @@ def open_frame(
     lifetime: Lifetime = None,
     progress: Progress | None = None,
 ) -> Opened:
-    """Open the frame assembled last as the lifetime context of the language model, ready to decode.
+    """Open the frame assembled last, in this session or before it, as the lifetime context of the language model.
 
     Every token keeps a reference to its block. With --lifetime it is appended to what that folder holds. The model is
     loaded on first use.
     """
-    frame = session.last_frame
+    frame = session.last_frame = session.last_frame or session.memory.frames.last()
     if frame is None:
         raise UsageError("No frame has been assembled yet.", way_out="`frame assemble SESSION` first.")
     from amgs_tui.models import segments_of_frame

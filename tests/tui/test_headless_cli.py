@@ -41,6 +41,13 @@ def command(*arguments: str) -> list[str]:
 # --- what it does -----------------------------------------------------------------------------------------
 
 
+def test_frame_open_takes_the_frame_of_an_earlier_command(amgs: Amgs, tmp_path: Path) -> None:
+    assert amgs("frame", "open") == 2
+    assert amgs("frame", "assemble", "SESSION", "--query", "why did the dome stall") == 0
+    assert amgs("frame", "open", "--lifetime", str(tmp_path / "kept")) == 0
+    assert (tmp_path / "kept" / "spans.jsonl").is_file()
+
+
 def test_the_commands_of_the_specification_keep_their_spelling(amgs: Amgs, tmp_path: Path) -> None:
     amgs.store = tmp_path / "new.duckdb"
     assert amgs("ingest", "Python supports duck typing", "--format", "json") == 0

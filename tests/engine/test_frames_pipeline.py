@@ -14,6 +14,7 @@ from amgs.errors import BudgetError
 from amgs.frames.definition import DEFAULTS
 from amgs.frames.pipeline import FrameRequest, build
 from amgs.frames.registry import by_name, register
+from amgs.frames.select import apart
 from amgs.model import (
     Assembly,
     Block,
@@ -360,3 +361,8 @@ def test_a_filter_of_a_rule_binds(sources: Sources) -> None:
     rule = SelectionRule(filter=BlockFilter(categories=("person",)))
     people = replace(KNOWN["ATTENTION"], name="PEOPLE", rule=rule)
     assert {c.block.category for c in frame(sources, people, "dome motor").candidates} == {"person"}
+
+
+def test_two_numbers_that_differ_are_written_apart() -> None:
+    assert apart(0.34, 0.46) == "0.34 under 0.46"
+    assert apart(0.4312, 0.4338) == "0.431 under 0.434"

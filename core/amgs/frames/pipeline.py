@@ -13,7 +13,7 @@ from amgs.frames.assemble import Assembled, CountTokens, Section, Template, asse
 from amgs.frames.compose import Filled, Pool, Pools, fill
 from amgs.frames.registry import Definitions, check_budget, leaves
 from amgs.frames.score import effective, entropy_bits
-from amgs.frames.select import Taken
+from amgs.frames.select import Taken, apart
 from amgs.frames.self import identity
 from amgs.model import BlockFilter, Candidate, Frame, FrameDefinition, FramePart, LayerReport, Vector, Weights
 from amgs.retrieval.ports import Sources
@@ -180,7 +180,7 @@ def _relevant(candidates: list[Candidate], share: float) -> list[Candidate]:
         else replace(
             c,
             fate="below_threshold",
-            because=f"similarity {c.parts.similarity:.2f} under {needed:.2f}, {share:.0%} of the best",
+            because=f"similarity {apart(c.parts.similarity, needed)}, {share:.0%} of the best",
         )
         for c in candidates
     ]

@@ -124,7 +124,7 @@ def _fate(
     if candidate.fate != "selected":
         return candidate.fate, candidate.because
     if candidate.score < rule.threshold:
-        return "below_threshold", f"score {candidate.score:.2f} under {rule.threshold:.2f}"
+        return "below_threshold", f"score {apart(candidate.score, rule.threshold)}"
     repeated = taken.duplicate(candidate)
     if repeated:
         return "duplicate", repeated
@@ -156,3 +156,9 @@ def _next(
         waiting,
         key=lambda i: (-(candidates[i].score + gain[candidates[i].block.category]), candidates[i].block.id),
     )
+
+
+def apart(value: float, least: float) -> str:
+    """`0.34 under 0.46`; with three digits where two would be the same."""
+    digits = 3 if f"{value:.2f}" == f"{least:.2f}" else 2
+    return f"{value:.{digits}f} under {least:.{digits}f}"

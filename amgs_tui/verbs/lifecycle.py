@@ -62,6 +62,8 @@ def ingest(
     TEXT may be the path of an existing file or folder. Without TEXT, --file or --batch, the session's corpus is
     ingested. A block that the memory already holds is not added again; `undo` reverts the whole ingest.
     """
+    if batch is not None and file is None and text is not None and Path(text).is_dir():
+        raise UsageError("--batch takes one folder at a time.", way_out="Ingest one folder after the other.")
     if sum(given is not None for given in (text, file, batch)) > 1:
         raise UsageError("TEXT, --file and --batch exclude each other.", way_out="Give one of them.")
     if text is not None:

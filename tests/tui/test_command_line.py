@@ -75,6 +75,14 @@ def test_the_sample_does_not_go_into_the_own_memory(
     assert [path.name for path in home.glob("*.duckdb")] == ["memory.duckdb"]
 
 
+def test_two_folders_after_one_batch_are_told_to_come_one_by_one(
+    notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (other := tmp_path / "other").mkdir()
+    assert run("--store", str(tmp_path / "s.duckdb"), "ingest", "--batch", str(notes), str(other)) == 2
+    assert "one folder at a time" in capsys.readouterr().err
+
+
 def test_status_names_the_sample_only_in_a_store_that_holds_it(
     tmp_path: Path, notes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -556,8 +556,9 @@ class Session:
     def _nth_listed(self, reference: str) -> Block:
         number = reference[1:]
         if not number.isdigit() or not 1 <= int(number) <= len(self.listed):
+            count = "1 block" if len(self.listed) == 1 else f"{len(self.listed)} blocks"
             raise UsageError(
-                f"{reference} is not among the {len(self.listed)} blocks of the last list.",
+                f"{reference} is not among the {count} of the last list.",
                 way_out="Search, find or assemble first; @1 is the first block of the last list.",
             )
         return self.memory.block(self.listed[int(number) - 1])

@@ -135,7 +135,7 @@ def test_a_reference_names_a_block_in_four_ways(tmp_path: Path) -> None:
         assert session.block("notes/one.md") == block
         session.selection = block.id
         assert session.block() == block
-        with pytest.raises(UsageError, match="1 blocks listed last"):
+        with pytest.raises(UsageError, match="the 1 block of the last list"):
             session.block("@2")
 
 

@@ -163,8 +163,12 @@ def _rehash(columns: Sequence[Column], rows: Sequence[tuple[Any, ...]]) -> None:
     at_id, at_content = names.index("id"), names.index("content")
     wrong = [row[at_id] for row in rows if block_id(row[at_content]) != row[at_id]]
     if wrong:
+        first = str(wrong[0])[:12]
+        told = f"1 block of the file does not hash to its id, {first}"
+        if len(wrong) > 1:
+            told = f"{len(wrong)} blocks of the file do not hash to their ids, {first} first"
         raise StoreCorruptError(
-            f"{len(wrong)} blocks of the file do not hash to their ids, {str(wrong[0])[:12]} first.",
+            f"{told}.",
             title="The file was changed",
             way_out="Nothing was imported; export it again from the store it came from.",
         )

@@ -35,10 +35,10 @@ GOALS: Final[dict[str, tuple[Operator, float]]] = {
     "lod_paint_ms_1m": ("<=", 16),
 }
 PANES_SEEN: Final = (
-    ("3", r"\d[\d,]* (?:edges|nodes|blocks)"),
-    ("4", r"Note \d{6}"),
-    ("5", r"[Vv]erdict|[Ff]orecast"),
-    ("7", r"\d[\d,]* raw"),
+    ("3", r"density"),
+    ("4", r"drop below"),
+    ("5", r"No forecasts yet"),
+    ("7", r"nothing is urgent|needs? attention"),
 )
 """The key of a pane, and what stands in it once its data is there; nothing of it stands in an empty one."""
 STARTS: Final = 7

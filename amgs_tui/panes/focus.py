@@ -159,7 +159,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
     def _ask_why(self) -> None:
         """Keep the inspector on the entry under the cursor."""
         if self.view is not None and self.view.entries:
-            self.ask("focus why", origin="screen", entry=self.cursor)
+            self.ask("focus why", origin="screen", entry=str(self.cursor))
 
     def subtitle(self) -> str:
         if self.view is None:
@@ -356,7 +356,8 @@ what is done in the past begins a branch, and two branches can be compared. Open
             self.move_to(places[0])
 
     def action_why(self) -> None:
-        self.ask("focus why", entry=self.cursor)
+        if self.entry is not None:  # by name: a step that is still running may number the spans anew
+            self.ask("focus why", entry=str(self.entry.node))
 
     def action_axis(self) -> None:
         self.axis = AXES[(AXES.index(self.axis) + 1) % len(AXES)]

@@ -93,12 +93,12 @@ class SteeringPane(SiftedPane):
         """Pin or forbid the entry under the cursor, or take that back."""
         if self.entry is not None:
             said = self.entry.pinned if word == "pin" else self.entry.forbidden
-            self.ask(f"focus {word}", node=str(self.cursor), release=said)
+            self.ask(f"focus {word}", node=str(self.entry.node), release=said)
 
     def action_force(self) -> None:
         if self.entry is not None:
             self.ask(
-                "focus force", node=str(self.cursor), action="expand" if self.entry.level else "collapse"
+                "focus force", node=str(self.entry.node), action="expand" if self.entry.level else "collapse"
             )
 
     def action_setting(self) -> None:

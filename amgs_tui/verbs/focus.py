@@ -9,6 +9,7 @@ import typer
 
 from amgs.errors import UsageError
 from amgs_tui.verbs.arguments import Lifetime
+from amgs_tui.verbs.focus_control import Node, node_of
 from amgs_tui.verbs.registry import Takes, verb
 from amgs_tui.verbs.results import Moved, Opened, Stepped
 
@@ -120,15 +121,13 @@ def back(session: Session, count: Count = 1) -> Moved:
 )
 def why(
     session: Session,
-    entry: Annotated[
-        int,
-        typer.Argument(metavar="POSITION", min=0, help="The span's number in the working context, from 0."),
-    ],
+    entry: Node,
 ) -> EntryExplanation:
     """Explain a span of the working context: its source, each part of its score, the decision, and what
     would change it.
     """
-    return session.focus.why(entry)
+    runtime = session.focus
+    return runtime.why(node_of(runtime, entry))
 
 
 @verb("focus view", summary="Show the level-of-detail map.", pane="focus")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,6 +99,28 @@ async def test_enter_shows_every_part_of_the_score_with_a_line_of_its_own(
         for name, _ in pane.why.parts:
             assert sum(name in line and "│" in line for line in lines) == 1, name
         assert "…" not in "".join(line for line in lines if "score" in line)
+
+
+async def test_keys_name_the_span_because_a_running_step_may_number_them_anew(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path / "s.duckdb", notes) as driven:
+        pane = pane_of(driven)
+        await driven.press("home", "right")
+        assert pane.entry is not None
+        node, ask = pane.entry.node, pane.ask
+        asked: list[tuple[str, Any]] = []
+
+        def noted(verb: str, **given: Any) -> None:
+            asked.append((verb, given.get("entry", given.get("node"))))
+            ask(verb, **given)
+
+        monkeypatch.setattr(pane, "ask", noted)
+        await driven.press("p")
+        assert ("focus pin", str(node)) in asked
+        await driven.press("enter")
+        assert ("focus why", str(node)) in asked
+        assert pane.why is not None and pane.why.entry.node == node
 
 
 async def test_the_next_session_offers_to_go_on_and_r_does(tmp_path: Path, notes: Path) -> None:

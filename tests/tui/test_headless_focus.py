@@ -92,6 +92,13 @@ def test_a_request_for_a_span_of_the_tail_says_that_it_stays_tokens(desk: Desk) 
     assert said(desk(f"focus force {node} expand")) == f"Will expand {node} at the next refocus"
 
 
+def test_a_span_is_explained_by_its_number_or_by_its_name(desk: Desk) -> None:
+    place, node = first_gist(desk)
+    assert desk(f"focus why {place}").entry.node == desk(f"focus why {node}").entry.node == node
+    with pytest.raises(UsageError, match="dome"):
+        desk("focus why dome")
+
+
 def test_pinned_and_forbidden_show_on_the_entry_until_they_are_released(desk: Desk) -> None:
     place, node = first_gist(desk)
     assert desk(f"focus forbid {node}").view.entries[place].forbidden

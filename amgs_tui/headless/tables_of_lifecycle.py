@@ -69,7 +69,7 @@ def _(result: Draft) -> Sheet:
             )
         )
     edges = sum(len(item.edges) for item in result.plan.items)
-    counts = f"{len(plan):,} blocks, {edges:,} edges, {len(result.edits):,} corrected"
+    counts = f"{plural(len(plan), 'block')}, {plural(edges, 'edge')}, {len(result.edits):,} corrected"
     title = f"Draft: {counts}; nothing has been changed yet"
     columns = "id:id title* category sure:score belief:score edges:n corrected*"
     made = sheet(

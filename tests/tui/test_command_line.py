@@ -75,6 +75,14 @@ def test_the_sample_does_not_go_into_the_own_memory(
     assert [path.name for path in home.glob("*.duckdb")] == ["memory.duckdb"]
 
 
+def test_a_draft_of_one_block_has_one_block(
+    notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = script(tmp_path, f"ingest --batch {notes}\nconsolidate plan\n")
+    assert run("--store", str(tmp_path / "s.duckdb"), "run", str(lines)) == 0
+    assert "Draft: 1 block, 0 edges" in capsys.readouterr().out
+
+
 def test_two_folders_after_one_batch_are_told_to_come_one_by_one(
     notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

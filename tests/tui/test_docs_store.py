@@ -96,3 +96,15 @@ def test_the_python_of_the_page_on_retrieval_runs_on_a_store_of_the_command_line
     said: dict[str, object] = {}
     exec(compile(example, "docs/retrieval.md", "exec"), said)
     assert said["near"] and said["fall"]
+
+
+@pytest.mark.real
+def test_the_python_of_the_readme_runs_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    exec(compile(example, "README.md", "exec"), {})
+    told = capsys.readouterr().out.splitlines()
+    assert "router" in told[0] and "boiler" in told[1]

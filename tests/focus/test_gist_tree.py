@@ -181,7 +181,7 @@ def test_gists_of_another_version_are_stale_until_made_anew() -> None:
     assert not tree.is_stale(NodeRef(1, 0))
     assert tree.count(1) == 5
     assert tree.generation != generation
-    with pytest.raises(FocusError, match="2 gists a block"):
+    with pytest.raises(FocusError, match="2 gists per block"):
         tree.adopt(PointerEncoder(slots=2))
 
 

@@ -158,7 +158,7 @@ def test_an_edit_of_another_context_is_refused() -> None:
         context.apply(Edit(0, (gist_entry(NodeRef(1, 7), 4, 1),), ()))
     with pytest.raises(FocusError, match="not all"):
         context.collapse(NodeRef(2, 0))
-    with pytest.raises(FocusError, match="tokens already"):
+    with pytest.raises(FocusError, match="already held as tokens"):
         context.expand(len(context.entries()) - 1)
 
 

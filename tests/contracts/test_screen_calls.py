@@ -59,7 +59,7 @@ EXPLAINED: Explained = {
         ("consolidate edit",),
         ("keep", "drop"),
     ),
-    "self.ask(f'focus {word}', node=str(self.cursor), release=said)": (
+    "self.ask(f'focus {word}', node=str(self.entry.node), release=said)": (
         ("focus pin", "focus forbid"),
         ("node", "release"),
     ),

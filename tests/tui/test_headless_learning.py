@@ -103,7 +103,7 @@ def test_every_field_of_a_definition_has_its_option_and_none_takes_a_limit_away(
     assert amgs("frame", "define", "WHOLE", "--child", "SELF:1") == 0
     assert amgs("frame", "define", "WHOLE", "--child", "none") == 0
     assert asked(amgs, "frame", "show", "WHOLE")["children"] == []
-    assert amgs("frame", "define", "WHOLE", "--since", "soon") == 2 and "no instant" in amgs.err
+    assert amgs("frame", "define", "WHOLE", "--since", "soon") == 2 and "Invalid time" in amgs.err
     assert amgs("frame", "define", "WHOLE", "--category", "none", "--category", "task") == 2
 
 

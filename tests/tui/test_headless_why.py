@@ -42,7 +42,7 @@ def test_why_gives_the_gap_and_the_weights_that_close_it(amgs: Amgs) -> None:
 
 def test_why_in_a_frame_and_of_an_unknown_block(amgs: Amgs) -> None:
     assert amgs("why", "dome", "goat.md", "--frame", "INBOX") == 0
-    assert "fell out at prefilter" in amgs.out
+    assert "dropped out at prefilter" in amgs.out
     assert amgs("why", "dome", "ffffffffff") == 2
     assert amgs("why", "dome", "stall.md", "--frame", "NOBODY") == 2
 

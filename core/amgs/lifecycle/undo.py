@@ -35,7 +35,11 @@ def plan(store: Store, operation_id: int | None = None) -> UndoPlan:
     """
     number = operation_id if operation_id is not None else stored_journal.latest_standing(store)
     if number is None:
-        raise UsageError("There is nothing to undo.", about="operation")
+        raise UsageError(
+            "There is nothing to undo.",
+            way_out="The journal is empty, or every operation in it is undone.",
+            about="operation",
+        )
     operation = _standing(store, number)
     by_hand = _BY_HAND.search(operation.summary)
     corrected = 1 if operation.kind == "edit" else int(by_hand[1]) if by_hand else 0
@@ -75,11 +79,16 @@ def redo(store: Store, operation_id: int | None = None) -> Operation:
     with store.transaction():
         number = operation_id if operation_id is not None else stored_journal.latest_redoable(store)
         if number is None:
-            raise UsageError("There is nothing to redo.", about="operation")
+            raise UsageError(
+                "There is nothing to redo.",
+                way_out="No operation in the journal is undone.",
+                about="operation",
+            )
         operation = _found(store, number)
         if not operation.undone:
             raise UsageError(
                 f"Operation {number} is not undone.",
+                way_out="Only an undone operation can be redone.",
                 about="operation",
             )
         _check_clear(store, operation)

@@ -84,7 +84,7 @@ def test_a_changed_block_is_refused_and_nothing_is_imported(
     path.write_text(path.read_text(encoding="utf-8").replace("azimuth 200", "azimuth 201"), encoding="utf-8")
     with open_memory() as other:
         before = rows(other)
-        with pytest.raises(StoreCorruptError, match="1 blocks of the file do not hash"):
+        with pytest.raises(StoreCorruptError, match="1 block of the file does not hash"):
             other.exchange.load(path)
         assert rows(other) == before
 

@@ -112,7 +112,7 @@ def test_a_replay_that_differs_says_why(tmp_path: Path) -> None:
         found = memory.frames.replay(frame.id[:8])
         assert not found.equal and found.gone
         assert found.because == ("1 operations were undone since; what they did is lost",)
-        with pytest.raises(UsageError, match="begins with 'ffffff'"):
+        with pytest.raises(UsageError, match="starts with 'ffffff'"):
             memory.frames.replay("ffffff")
 
 

@@ -84,7 +84,7 @@ def test_labels_of_a_model_that_gives_no_numbers_are_refused(monkeypatch: pytest
     monkeypatch.setattr(
         type(MODEL), "logits", lambda _, hidden: hidden @ hidden.new_full((64, 260), float("nan"))
     )
-    with pytest.raises(FocusError, match="no numbers"):
+    with pytest.raises(FocusError, match="not numbers"):
         counterfactuals(snapshot)
 
 

@@ -62,7 +62,7 @@ def test_a_disk_that_is_full_at_any_write_leaves_the_lifetime_as_it_was(
             try:
                 tree.append(MORE, source="more")
             except CtxError as error:
-                assert "No space left" in error.message and "Make room" in error.way_out
+                assert "No space left" in error.message and "disk space" in error.way_out
                 failed += 1
                 assert whole(tree) == FIRST
                 assert [span.source for span in tree.spans()] == ["first"]

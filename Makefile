@@ -51,7 +51,7 @@ snapshots: $(STAMP)
 
 # The man page is written from the commands: man ./amgs.1
 man: $(STAMP)
-	$(BIN)/python -m amgs_tui.manual > amgs.1
+	$(BIN)/python -m amgs_app.manual > amgs.1
 
 $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into .venv (a few minutes, once) …"

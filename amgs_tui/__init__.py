@@ -1,5 +1,1 @@
-"""The workstation: the only place where the memory engine and the focus engine meet."""
-
-from __future__ import annotations
-
-__version__ = "0.1.0"
+"""The screen of the workstation: panes, dialogs and keys over the operations of `amgs_app`."""

@@ -1,15 +1,16 @@
 """The short way to the screen: `amgs` without a command paints before anything but Textual is imported.
 
-Everything else (commands, help, errors in the options) is left to `amgs_tui.cli`, which knows them all.
+Everything else (commands, help, errors in the options) is left to `amgs_app.cli`, which knows them all.
 """
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+from amgs_app.terminal import has_screen
 
 GLOBALS: Final = frozenset({"store", "corpus", "model", "now", "seed", "theme", "settings"})
 """Options of the screen that take a value; `--format` is not for a screen."""
@@ -25,14 +26,9 @@ def run(arguments: Sequence[str]) -> int:
     given = read_options(arguments)
     if given is not None and has_screen():
         return _open_screen(given)
-    from amgs_tui.cli import run as run_command
+    from amgs_app.cli import run as run_command
 
-    return run_command(arguments)
-
-
-def has_screen() -> bool:
-    """Whether there is something to draw on: a terminal, or a page that brings a driver of its own."""
-    return "TEXTUAL_DRIVER" in os.environ or (sys.stdin.isatty() and sys.stdout.isatty())
+    return run_command(arguments, TextualScreen())
 
 
 def read_options(arguments: Sequence[str]) -> dict[str, Any] | None:
@@ -84,13 +80,27 @@ def _open_screen(given: dict[str, Any]) -> int:
 
     def open_session() -> Any:
         """In the engine's thread: what is heavy is imported there."""
-        from amgs_tui.cli import Globals
-        from amgs_tui.session import Session
+        from amgs_app.cli import Globals
+        from amgs_app.session import Session
 
         return Session(Globals(**given).options())
 
     store = given.get("store")
     return run_app(open_session, store_name=Path(store).name if store else "", theme=given.get("theme"))
+
+
+class TextualScreen:
+    """The screen as the command line asks for it; Textual is imported with the first call."""
+
+    def open(self, open_session: Callable[[], Any], **options: Any) -> int:
+        from amgs_tui.app import run as run_app
+
+        return run_app(open_session, **options)
+
+    def serve(self, words: Sequence[str], port: int) -> int:
+        from amgs_tui.browser import serve
+
+        return serve(words, port)
 
 
 if __name__ == "__main__":

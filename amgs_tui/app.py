@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from textual import events, work
 from textual.content import Content
 
-from amgs_tui.desk import Desk
+from amgs_app.gc_tuning import settling, short_pauses
+from amgs_tui.dispatcher import Desk
 from amgs_tui.engine_worker import Execute, run_through_registry
 from amgs_tui.keys import EVERYWHERE
 from amgs_tui.messages import Finished
 from amgs_tui.panes.base import FILTER, SiftedPane
-from amgs_tui.pauses import settling, short_pauses
 from amgs_tui.widgets.arrangement import PANES
-from amgs_tui.widgets.knowledge import complete, explain
+from amgs_tui.widgets.completion_cache import complete, explain
 from amgs_tui.widgets.prompt import LineInput, Prompt
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from amgs.model import Block
-    from amgs_tui.headless.pipes import Pipe
-    from amgs_tui.screens.finder import Finder
-    from amgs_tui.verbs.registry import Registry
+    from amgs.types import Block
+    from amgs_app.operations.registry import Registry
+    from amgs_app.pipes import Pipe
+    from amgs_tui.dialogs.finder import Finder
 
 SEEN_ANYHOW: Final = frozenset(
     {
@@ -78,7 +78,7 @@ class Workstation(Desk, inherit_bindings=False):
     @property
     def registry(self) -> Registry | None:
         """The verbs, once the engine's thread has imported them; the screen itself does not wait for that."""
-        module = sys.modules.get("amgs_tui.verbs.registry")
+        module = sys.modules.get("amgs_app.operations.registry")
         return module.standard() if module is not None and self.overview is not None else None
 
     def take(self, event: Finished) -> None:
@@ -96,8 +96,8 @@ class Workstation(Desk, inherit_bindings=False):
         """Show a result that has no pane on a page of its own; what the screen shows anyhow needs none."""
         if verb in SEEN_ANYHOW:
             return
-        from amgs_tui.saying import page
-        from amgs_tui.screens.reader import Reader
+        from amgs_app.render.sentences import page
+        from amgs_tui.dialogs.reader import Reader
 
         title = "Block" if verb == "block show" else verb
 
@@ -108,9 +108,9 @@ class Workstation(Desk, inherit_bindings=False):
 
     def _read_as(self, title: str, result: Any, pipe: Pipe) -> None:
         """Show a result on a page of its own, in the form that its line was piped into."""
-        from amgs_tui.headless.encode import to_json
-        from amgs_tui.headless.output import as_text
-        from amgs_tui.screens.reader import Reader
+        from amgs_app.output import as_text
+        from amgs_app.render.encode import to_json
+        from amgs_tui.dialogs.reader import Reader
 
         words = to_json(result) if pipe.form == "json" else as_text(result, pipe.form or "table")
         self.push_screen(Reader(title, Content(words)))
@@ -158,8 +158,8 @@ class Workstation(Desk, inherit_bindings=False):
 
     def _carry_out(self, line: str) -> None:
         """A typed line: its pipe says how the result is seen, the rest is a call."""
-        from amgs_tui.headless.pipes import AS_CHOSEN, piped
-        from amgs_tui.verbs.line import LineError
+        from amgs_app.operations.line import LineError
+        from amgs_app.pipes import AS_CHOSEN, piped
 
         try:
             rest, pipe = piped(line)
@@ -185,7 +185,7 @@ class Workstation(Desk, inherit_bindings=False):
 
         first: what is offered before anything is typed.
         """
-        from amgs_tui.screens.finder import Finder
+        from amgs_tui.dialogs.finder import Finder
 
         def search(text: str) -> None:
             self.submit("block find", {"text": text}, slot="finder", origin="screen")
@@ -241,13 +241,13 @@ class Workstation(Desk, inherit_bindings=False):
 
     def action_help(self) -> None:
         """Explain the focused pane."""
-        from amgs_tui.screens.help import Help
+        from amgs_tui.dialogs.help import Help
 
         self.push_screen(Help(self.focused_pane, self.screen.active_bindings))
 
     def action_command_palette(self) -> None:
         """Let the operator find anything that can be done, and do it."""
-        from amgs_tui.screens.palette import RECENT, Action, Palette, actions_of
+        from amgs_tui.dialogs.palette import RECENT, Action, Palette, actions_of
 
         def chose(action: Action | None) -> None:
             if action is not None:
@@ -265,7 +265,7 @@ class Workstation(Desk, inherit_bindings=False):
         if running is None:
             self.exit()
             return
-        from amgs_tui.screens.dialog import Confirm
+        from amgs_tui.dialogs.dialog import Confirm
 
         words = f"`{running.title}` is still running. Quitting stops it; unfinished work is lost."
         self.push_screen(Confirm("Quit now?", words), lambda yes: self.exit() if yes else None)

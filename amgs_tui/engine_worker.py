@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs.errors import Cancelled as Stopped
 from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError
+from amgs_app.operations.remedies import way_out_of
 from amgs_tui.messages import (
     Answer,
     Cancelled,
@@ -31,15 +32,14 @@ from amgs_tui.messages import (
     Request,
     Started,
 )
-from amgs_tui.verbs.remedies import way_out_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from amgs.clock import Clock
-    from amgs.model import Progress
-    from amgs_tui.pictures.canvas import Symbols
-    from amgs_tui.verbs.registry import Call
+    from amgs.types import Progress
+    from amgs_app.operations.registry import Call
+    from amgs_app.render.figures.canvas import Symbols
 
 REPORT_SECONDS: Final = 0.05
 """Progress is not reported more often: an eye sees no more, and each report costs the screen a wake-up."""
@@ -93,7 +93,7 @@ class Opening:
     @classmethod
     def of(cls, session: Any) -> Opening:
         """Read off a session; reading the theme reads the settings, which may be wrong."""
-        module = sys.modules.get("amgs_tui.session")
+        module = sys.modules.get("amgs_app.session")
         is_own = module is not None and isinstance(session, module.Session)
         folders = tuple(module.theme_folders()) if is_own and module is not None else ()
         opening = cls(getattr(session, "clock", None), getattr(session, "theme_name", None), folders)
@@ -314,7 +314,7 @@ class EngineWorker:
         return None
 
     def _carry_out(self, session: Any, run: Run) -> None:
-        from amgs.model import Progress
+        from amgs.types import Progress
 
         request, begun = run.request, self._perf()
         progress = Progress(self._reporter(request, begun))
@@ -399,7 +399,7 @@ def failure(request: Request, error: Exception, *, fatal: bool = False) -> Faile
 
 def run_through_registry(session: Any, request: Request, progress: Progress) -> Answer:
     """The one way an action is carried out: as a Call of the verbs' registry."""
-    from amgs_tui.verbs.registry import standard
+    from amgs_app.operations.registry import standard
 
     registry = standard()
     call = registry.parse(request.line) if request.line else registry.call(request.verb, **request.arguments)
@@ -413,8 +413,8 @@ def run_through_registry(session: Any, request: Request, progress: Progress) -> 
 
 def kind_of(request: Request) -> Kind:
     """The kind of a request by its verb; a line that names none is refused at once."""
-    from amgs_tui.verbs.line import LineError, split
-    from amgs_tui.verbs.registry import standard
+    from amgs_app.operations.line import LineError, split
+    from amgs_app.operations.registry import standard
 
     try:
         verb, _ = standard().find(split(request.line or request.verb))

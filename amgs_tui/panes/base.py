@@ -17,15 +17,15 @@ from textual.message import Message
 from textual.widget import Widget
 
 from amgs.errors import UsageError
+from amgs_app.operations.line import quote
+from amgs_app.printable import printable_line
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.figures.format import plural
+from amgs_app.row_fields import LISTINGS, shown
+from amgs_app.row_filter import Listing, Row, Sift, check, said
 from amgs_tui.keys import quiet
-from amgs_tui.listings import LISTINGS, shown
 from amgs_tui.messages import Failed, Origin, Request
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.pictures.notice import notice
-from amgs_tui.pictures.words import plural
-from amgs_tui.printable import printable_line
-from amgs_tui.sifting import Listing, Row, Sift, check, said
-from amgs_tui.verbs.line import quote
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.prompt import Completion
 from amgs_tui.widgets.tabs import TITLES
@@ -258,7 +258,7 @@ class Pane(Widget, can_focus=True):
 class SiftedPane(Pane):
     """A pane that lists something: its rows can be filtered and sorted, which is kept with the layout.
 
-    Which rows are shown is a matter of `amgs_tui.listings`; a pane says with `all_rows` what it holds.
+    Which rows are shown is a matter of `amgs_app.row_fields`; a pane says with `all_rows` what it holds.
     """
 
     BINDINGS: ClassVar[list[Any]] = [

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.figures.format import plural, share
+from amgs_app.row_fields import of_forecasts, queued, verdict_of
 from amgs_tui.keys import quiet, shown
-from amgs_tui.listings import of_forecasts, queued, verdict_of
 from amgs_tui.panes.base import Ask, ListPane
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.pictures.notice import notice
-from amgs_tui.pictures.words import plural, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from amgs.calibration.results import CalibrationPlan, OutcomeGroups
-    from amgs.model import ForecastCase, Operation, Reliability
+    from amgs.types import ForecastCase, Operation, Reliability
+    from amgs_app.operations.results import ForecastList
+    from amgs_app.row_filter import Row
     from amgs_tui.messages import Failed
-    from amgs_tui.sifting import Row
-    from amgs_tui.verbs.results import ForecastList
 
 BINS = (5, 10, 20)
 LATEST = 500
@@ -183,13 +183,13 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         if self.table is None:
             return notice(canvas, "Calibration", (), self.waits)
         if self.plan is not None:
-            from amgs_tui.pictures import recalibration
+            from amgs_app.render.figures import recalibration
 
             return recalibration.plan(self.plan, canvas, cursor=self.cursor)
         if not self.table.forecasts and self.group is None:
             keys = ("2  assemble a frame", "u x  judge there which blocks were useful")
             return notice(canvas, "No forecasts yet", keys, "Every block that a frame selects is a forecast.")
-        from amgs_tui.pictures import calibration
+        from amgs_app.render.figures import calibration
 
         return calibration.calibration(
             self.table,
@@ -208,10 +208,10 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
             return {}
         canvas = self.canvas()
         if self.plan is not None:
-            from amgs_tui.pictures import recalibration
+            from amgs_app.render.figures import recalibration
 
             return recalibration.rows_of_plan(self.plan, canvas, cursor=self.cursor)
-        from amgs_tui.pictures import calibration
+        from amgs_app.render.figures import calibration
 
         return calibration.rows_of_calibration(
             self.table,
@@ -261,7 +261,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         self._begins, self.cursor = True, 0
 
     def action_whole(self) -> None:
-        from amgs_tui.pictures.calibration import is_queue
+        from amgs_app.render.figures.calibration import is_queue
 
         if self.table is not None:
             self.queue = not is_queue(self.table, self.bin, self.queue)
@@ -324,7 +324,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
             self._choose(result)
 
     def _choose(self, found: OutcomeGroups) -> None:
-        from amgs_tui.screens.chooser import Choice, Chooser
+        from amgs_tui.dialogs.chooser import Choice, Chooser
 
         choices = []
         for each in found.groups:

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.text import Text
 
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.figures.format import plural
+from amgs_app.row_fields import of_falling
 from amgs_tui.keys import quiet, shown
-from amgs_tui.listings import of_falling
 from amgs_tui.panes.base import Ask, ListPane
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.pictures.notice import notice
-from amgs_tui.pictures.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs.lifecycle.preview import DecayPreview
-    from amgs.model import CategoryCurves, DecayCurve, Forecast, ForecastRow
-    from amgs_tui.sifting import Row
+    from amgs.lifecycle.decay_preview import DecayPreview
+    from amgs.types import CategoryCurves, DecayCurve, Forecast, ForecastRow
+    from amgs_app.row_filter import Row
 
 REACHES = (1.0, 3.0, 7.0, 14.0, 30.0, 90.0, 180.0, 365.0, 1095.0)
 """Days that the curves reach ahead."""
@@ -165,7 +165,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         if self.curve is None and self.curves is not None and not self.curves.curves:
             keys = ("1  the inbox: c consolidates it", "/  find a block to see its curve")
             return notice(canvas, "Nothing fades yet", keys, "Blocks fade once they are consolidated.")
-        from amgs_tui.pictures import decay
+        from amgs_app.render.figures import decay
 
         curve = self.curve if self.view != "categories" else None
         categories: dict[str, decay.Series] = {}
@@ -249,7 +249,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
 
     def action_make_so(self) -> None:
         """Ask, then set what was supposed; it is in the journal like any change."""
-        from amgs_tui.screens.dialog import Confirm
+        from amgs_tui.dialogs.dialog import Confirm
 
         block, pace = self.workstation.selected, self.supposed
         if block is None or not pace:

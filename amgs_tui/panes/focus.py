@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from rich.text import Text
 from textual import events
 
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.row_fields import of_entries
 from amgs_tui.keys import quiet, shown
-from amgs_tui.listings import of_entries
 from amgs_tui.panes.base import Ask
-from amgs_tui.panes.steering import SteeringPane
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.pictures.notice import notice
+from amgs_tui.panes.run_controls import SteeringPane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs_focus.lineage import TraceSummary
+    from amgs_app.operations.results import LastRun
+    from amgs_app.row_filter import Row
     from amgs_focus.records import EntryExplanation, TokenSpan
+    from amgs_focus.trace.lineage import TraceSummary
     from amgs_tui.messages import Failed
-    from amgs_tui.sifting import Row
-    from amgs_tui.verbs.results import LastRun
 
 Axis = Literal["lifetime", "log", "context"]
 AXES: tuple[Axis, ...] = ("lifetime", "log", "context")
@@ -174,15 +174,15 @@ what is done in the past begins a branch, and two branches can be compared. Open
         """The lifetime token at the left edge of the map."""
         if self.view is None:
             return 0
-        from amgs_tui.pictures.focus_columns import offset_for
+        from amgs_app.render.figures.focus_columns import offset_for
 
         middle = offset_for(self.view, self.cursor, self.axis, self.zoom)
         return max(0, min(middle + self.pan, self.view.lifetime - 1))
 
     def _ask_tokens(self) -> None:
         """Read the tokens in sight once they are few."""
-        from amgs_tui.pictures.focus_columns import window
-        from amgs_tui.pictures.focus_tokens import is_read
+        from amgs_app.render.figures.focus_columns import window
+        from amgs_app.render.figures.focus_tokens import is_read
 
         start, end = (
             window(self.view, self.axis, self.zoom, self.left_edge) if self.view is not None else (0, 0)
@@ -220,7 +220,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
                 "An assembled frame becomes what the language model remembers; "
                 "this pane shows how much of it is held in detail.",
             )
-        from amgs_tui.pictures import focus
+        from amgs_app.render.figures import focus
 
         return focus.focus(
             self.view,
@@ -248,8 +248,8 @@ what is done in the past begins a branch, and two branches can be compared. Open
     def shown_to_operator(self, verb: str, result: Any) -> None:
         """What was asked for with enter is explained on a page of its own: the inspector may have cut it."""
         if verb == "focus why":
-            from amgs_tui.pictures import focus
-            from amgs_tui.screens.reader import Reader
+            from amgs_app.render.figures import focus
+            from amgs_tui.dialogs.reader import Reader
 
             def draw(width: int) -> Text:
                 canvas = self.workstation.canvas(width, WHY_LINES + len(result.parts))
@@ -367,7 +367,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
     def action_zoom(self, direction: int) -> None:
         """One level of the tree deeper, or out."""
         if self.view is not None:
-            from amgs_tui.pictures.focus_columns import zooms
+            from amgs_app.render.figures.focus_columns import zooms
 
             steps = zooms(self.view, self.axis)
             place = max(n for n, each in enumerate(steps) if each <= max(1.0, self.zoom))
@@ -377,7 +377,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
     def action_pan(self, direction: int) -> None:
         """Half of what is in sight to the side, without moving the cursor."""
         if self.view is not None:
-            from amgs_tui.pictures.focus_columns import window
+            from amgs_app.render.figures.focus_columns import window
 
             start, end = window(self.view, self.axis, self.zoom, self.left_edge)
             self.pan += direction * max(1, (end - start) // 2)
@@ -400,7 +400,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
         offset = event.get_content_offset(self)
         if offset is None or self.view is None:
             return
-        from amgs_tui.pictures import focus
+        from amgs_app.render.figures import focus
 
         place = focus.entry_at(
             self.view, self.canvas(), offset.x, axis=self.axis, zoom=self.zoom, offset=self.left_edge

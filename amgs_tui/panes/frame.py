@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from rich.text import Text
 from textual import events
 
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.row_fields import listed, of_candidates
 from amgs_tui.keys import quiet, shown
-from amgs_tui.listings import listed, of_candidates
 from amgs_tui.panes.base import Ask, ListPane
-from amgs_tui.panes.weighing import Weighing
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.pictures.notice import notice
+from amgs_tui.panes.weight_editor import Weighing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from amgs.model import Candidate, Frame, SearchResult
-    from amgs_tui.sifting import Row
-    from amgs_tui.verbs.results import FrameList, LastFrame
+    from amgs.types import Candidate, Frame, SearchResult
+    from amgs_app.operations.results import FrameList, LastFrame
+    from amgs_app.row_filter import Row
 
 FIRST_FRAME = "SESSION"
 Show = Literal["both", "candidates", "text"]
@@ -193,7 +193,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             self.repaint()
 
     def rows_on_screen(self) -> Mapping[int, int] | None:
-        from amgs_tui.pictures import frame
+        from amgs_app.render.figures import frame
 
         places = self.places if self.sift else None
         if self.search is not None:
@@ -234,7 +234,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
                 keys,
                 "A frame is the text that a question gets: what memory holds on it, within a budget.",
             )
-        from amgs_tui.pictures import frame
+        from amgs_app.render.figures import frame
 
         places = self.places if self.sift else None
         if self.search is not None:
@@ -268,7 +268,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     def action_choose(self) -> None:
         """Let the operator choose a frame; one with a question is assembled again at once."""
-        from amgs_tui.screens.chooser import Choice, Chooser
+        from amgs_tui.dialogs.chooser import Choice, Chooser
 
         if self.frames is None:
             return

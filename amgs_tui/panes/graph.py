@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual import events
 
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.figures.format import plural
+from amgs_app.row_fields import of_neighbours, shown_neighbours
 from amgs_tui.keys import quiet, shown
-from amgs_tui.listings import of_neighbours, shown_neighbours
 from amgs_tui.panes.base import Ask, ListPane
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.pictures.notice import notice
-from amgs_tui.pictures.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs.model import GraphStats, Neighbourhood
-    from amgs_tui.sifting import Row
+    from amgs.types import GraphStats, Neighbourhood
+    from amgs_app.row_filter import Row
 
 MOST_HOPS = 3
 LABEL = re.compile(r"(?<!\S)(\d{1,3}) [^\W\d]\S*(?: [^\s●◉\u2800-\u28ff]\S*)*")
@@ -111,7 +111,7 @@ w finds the strongest path to any other block."""
         selected = self.workstation.selected
         if self.found is None and self.stats is None:
             return notice(canvas, "The graph", (), self.waits)
-        from amgs_tui.pictures import graph
+        from amgs_app.render.figures import graph
 
         if selected is None or self.found is None:
             if self.stats is None or not self.stats.nodes:
@@ -155,7 +155,7 @@ w finds the strongest path to any other block."""
 
     def action_filter(self) -> None:
         """Let the operator choose one type of edges."""
-        from amgs_tui.screens.chooser import Choice, Chooser
+        from amgs_tui.dialogs.chooser import Choice, Chooser
 
         if self.found is None:
             return

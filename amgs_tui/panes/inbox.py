@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.figures.format import plural
+from amgs_app.row_fields import of_draft, of_raw
 from amgs_tui.keys import quiet, shown
-from amgs_tui.listings import of_draft, of_raw
 from amgs_tui.panes.base import Ask, ListPane
-from amgs_tui.panes.reviewing import REVIEW, Reviewing
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.pictures.notice import notice
-from amgs_tui.pictures.words import plural
+from amgs_tui.panes.review_queue import REVIEW, Reviewing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs.lifecycle.revise import Draft
-    from amgs.model import ConsolidationItem
-    from amgs_tui.sifting import Row
-    from amgs_tui.verbs.results import Inbox
+    from amgs.lifecycle.plan_editing import Draft
+    from amgs.types import ConsolidationItem
+    from amgs_app.operations.results import Inbox
+    from amgs_app.row_filter import Row
 
 PAGE = 400
 """Raw blocks that are fetched at a time: the list is as long as the inbox, what is near the cursor is here."""
@@ -225,7 +225,7 @@ one transaction, which the overview can undo."""
 
     def draw(self, canvas: Canvas) -> Text:
         if self.draft is not None:
-            from amgs_tui.pictures.plan import plan
+            from amgs_app.render.figures.plan import plan
 
             chosen, titles = self.block_at_cursor(), self.workstation.titles
             shown_ = self.places if self.sift else None
@@ -236,7 +236,7 @@ one transaction, which the overview can undo."""
             )
         if not self.inbox.total:
             return self._nothing(canvas)
-        from amgs_tui.pictures import inbox
+        from amgs_app.render.figures import inbox
 
         return inbox.inbox(
             self.inbox.blocks,
@@ -335,7 +335,7 @@ one transaction, which the overview can undo."""
     def action_recategorise(self) -> None:
         """Choose among the categories there are; one of the operator's own is typed."""
         from amgs.lifecycle.categories import CATEGORIES
-        from amgs_tui.screens.chooser import Choice, Chooser
+        from amgs_tui.dialogs.chooser import Choice, Chooser
 
         item = self._item
         if self.draft is None or item is None:
@@ -371,7 +371,7 @@ def _dry(result: Any) -> Draft | None:
     """What a dry run showed, as a draft without corrections; None for what was carried out."""
     if not hasattr(result, "items"):
         return None
-    from amgs.lifecycle.revise import Draft
+    from amgs.lifecycle.plan_editing import Draft
 
     return Draft(result)
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual import events
 
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.figures.format import plural
+from amgs_app.row_fields import of_operations
 from amgs_tui.keys import shown
-from amgs_tui.listings import of_operations
 from amgs_tui.panes.base import Ask, ListPane
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.pictures.notice import notice
-from amgs_tui.pictures.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs.model import Health, Operation
-    from amgs_tui.sifting import Row
-    from amgs_tui.verbs.results import OperationList, Overview
+    from amgs.types import Health, Operation
+    from amgs_app.operations.results import OperationList, Overview
+    from amgs_app.row_filter import Row
 
 JOURNAL = 500
 """Entries of the journal that the pane holds at most."""
@@ -109,7 +109,7 @@ that build on it have to be undone first."""
     def draw(self, canvas: Canvas) -> Text:
         if self.overview is None:
             return notice(canvas, "Overview", (), self.waits)
-        from amgs_tui.pictures import overview
+        from amgs_app.render.figures import overview
 
         return overview.overview(
             self.overview.store,
@@ -129,7 +129,7 @@ that build on it have to be undone first."""
         offset = event.get_content_offset(self)
         if offset is None or self.overview is None:
             return
-        from amgs_tui.pictures.overview import pane_at
+        from amgs_app.render.figures.overview import pane_at
 
         app = self.workstation
         pane = pane_at(*offset, self.canvas(), self.overview.store, app.last_frame, app.lifetime)
@@ -155,7 +155,7 @@ that build on it have to be undone first."""
         """What a change did is a list of its blocks; the one that is chosen is selected in every pane."""
         if verb != "operation":
             return
-        from amgs_tui.screens.chooser import Choice, Chooser
+        from amgs_tui.dialogs.chooser import Choice, Chooser
 
         done, blocks = result.operation, result.blocks
         if not blocks:
@@ -174,7 +174,7 @@ that build on it have to be undone first."""
     def action_next(self) -> None:
         """The next step of the loop into the command line, to be changed or entered."""
         if self.overview is not None:
-            from amgs_tui.pictures.overview import next_step
+            from amgs_app.render.figures.overview import next_step
 
             line = next_step(self.overview.store, self.workstation.last_frame, self.workstation.lifetime)
             self.workstation.action_command(line)

@@ -6,7 +6,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from amgs_tui.pictures.canvas import in_ascii
+from amgs_app.render.figures.canvas import in_ascii
 
 
 class AsciiOnly(LineFilter):

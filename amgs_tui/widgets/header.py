@@ -12,11 +12,11 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from amgs_tui.printable import printable_line
+from amgs_app.printable import printable_line
 
 if TYPE_CHECKING:
-    from amgs.model import StoreStatus
-    from amgs_tui.stage import Stage
+    from amgs.types import StoreStatus
+    from amgs_tui.main_screen import Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class HeaderLine(Widget):
             return Content.assemble(
                 (" amgs", "bold $accent"), "   ", (printable_line(facts.store), "$foreground")
             )
-        from amgs_tui.pictures import header
+        from amgs_app.render.figures import header
 
         canvas = cast("Stage", self.app).canvas(self.size.width, 1)
         return header.header(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
     from textual.screen import Screen
 
-    from amgs_tui.stage import Stage
+    from amgs_tui.main_screen import Stage
 
 ALWAYS: Final = ("app.help", "app.command", "app.quit")
 """Ids of the bindings that keep their place at the right however many keys a pane has."""

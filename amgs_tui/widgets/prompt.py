@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 from textual.widgets.input import Selection
 
-from amgs_tui.printable import printable_line
+from amgs_app.printable import printable_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from amgs.calibration.door import Calibration
+    from amgs.api.calibration import Calibration
+    from amgs.api.exchange import Exchange
+    from amgs.api.frames import Frames
+    from amgs.api.graph import Graph
+    from amgs.api.lifecycle import Lifecycle
+    from amgs.api.simulation import MonteCarlo
     from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
     from amgs.errors import (
         AmbiguousIdError,
@@ -29,14 +34,15 @@ if TYPE_CHECKING:
         UsageError,
         WeightsError,
     )
-    from amgs.exchange.door import Exchange
-    from amgs.frames.door import Frames
-    from amgs.graph.door import Graph
     from amgs.identity import block_id, canonical
-    from amgs.lifecycle.door import Lifecycle
-    from amgs.lifecycle.ingest import Draft
+    from amgs.ingest.raw_blocks import Draft
     from amgs.memory import Memory
-    from amgs.model import (
+    from amgs.settings import Settings
+    from amgs.text.embedding import Embedder, HashingEmbedder
+    from amgs.text.entities import EntityRecogniser, RuleRecogniser
+    from amgs.text.minilm import MiniLM
+    from amgs.text.spacy_entities import SpacyRecogniser
+    from amgs.types import (
         Block,
         BlockFilter,
         Centrality,
@@ -63,20 +69,14 @@ if TYPE_CHECKING:
         Verification,
         Weights,
     )
-    from amgs.montecarlo.door import MonteCarlo
-    from amgs.settings import Settings
-    from amgs.text.embedding import Embedder, HashingEmbedder
-    from amgs.text.entities import EntityRecogniser, RuleRecogniser
-    from amgs.text.minilm import MiniLM
-    from amgs.text.spacy_entities import SpacyRecogniser
 
 _HOMES = {
-    "amgs.montecarlo.door": ("MonteCarlo",),
-    "amgs.lifecycle.door": ("Lifecycle",),
-    "amgs.graph.door": ("Graph",),
-    "amgs.frames.door": ("Frames",),
-    "amgs.exchange.door": ("Exchange",),
-    "amgs.calibration.door": ("Calibration",),
+    "amgs.api.simulation": ("MonteCarlo",),
+    "amgs.api.lifecycle": ("Lifecycle",),
+    "amgs.api.graph": ("Graph",),
+    "amgs.api.frames": ("Frames",),
+    "amgs.api.exchange": ("Exchange",),
+    "amgs.api.calibration": ("Calibration",),
     "amgs.clock": ("Clock", "FixedClock", "ShiftedClock", "SystemClock"),
     "amgs.errors": (
         "AmbiguousIdError",
@@ -97,9 +97,9 @@ _HOMES = {
         "WeightsError",
     ),
     "amgs.identity": ("block_id", "canonical"),
-    "amgs.lifecycle.ingest": ("Draft",),
+    "amgs.ingest.raw_blocks": ("Draft",),
     "amgs.memory": ("Memory",),
-    "amgs.model": (
+    "amgs.types": (
         "Block",
         "BlockFilter",
         "Centrality",

@@ -11,21 +11,38 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from amgs import bounds, health
-from amgs.calibration.door import Calibration
+from amgs import bounds
+from amgs.api import health
+from amgs.api.assembler import Assembler
+from amgs.api.calibration import Calibration
+from amgs.api.context import Room
+from amgs.api.exchange import Exchange
+from amgs.api.frames import Frames
+from amgs.api.graph import Graph
+from amgs.api.ingest import Intake
+from amgs.api.lifecycle import Lifecycle
+from amgs.api.retrieval import Retrieval
+from amgs.api.simulation import MonteCarlo
 from amgs.clock import Clock
-from amgs.derived import Derived
-from amgs.exchange.door import Exchange
+from amgs.derived.indexes import Derived
 from amgs.frames import definition as shipped
 from amgs.frames import shipping
-from amgs.frames.assembler import Assembler
-from amgs.frames.door import Frames
-from amgs.graph.door import Graph
-from amgs.lifecycle import edit as editing
-from amgs.lifecycle.door import Lifecycle
-from amgs.lifecycle.ingest import Draft
-from amgs.lifecycle.intake import Intake
-from amgs.model import (
+from amgs.ingest.raw_blocks import Draft
+from amgs.lifecycle import block_edit as editing
+from amgs.retrieval import waterfall
+from amgs.settings import Settings
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import calibration_log, files
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb import meta as stored_meta
+from amgs.storage.duckdb.connection import MEMORY, Store
+from amgs.text import finder
+from amgs.text.embedders import named
+from amgs.text.embedding import Embedder, HashingEmbedder
+from amgs.text.entities import EntityRecogniser, RuleRecogniser
+from amgs.text.loading import load
+from amgs.text.tokens import approximate_tokens
+from amgs.types import (
     Block,
     BlockFilter,
     Centrality,
@@ -50,22 +67,6 @@ from amgs.model import (
     Verification,
     Weights,
 )
-from amgs.montecarlo.door import MonteCarlo
-from amgs.retrieval import waterfall
-from amgs.retrieval.door import Retrieval
-from amgs.room import Room
-from amgs.settings import Settings
-from amgs.store import blocks as stored_blocks
-from amgs.store import calibration_log, files
-from amgs.store import edges as stored_edges
-from amgs.store import meta as stored_meta
-from amgs.store.connection import MEMORY, Store
-from amgs.text import finder
-from amgs.text.embedders import named
-from amgs.text.embedding import Embedder, HashingEmbedder
-from amgs.text.entities import EntityRecogniser, RuleRecogniser
-from amgs.text.loading import load
-from amgs.text.tokens import approximate_tokens
 
 _COUNTS_KEPT = 4096
 

@@ -1,6 +1,6 @@
 """The memory engine's settings, each with its sentence: the settings are their own manual.
 
-The workstation reads them from TOML and the environment (`amgs_tui.settings`); a program passes them as values.
+The workstation reads them from TOML and the environment (`amgs_app.settings`); a program passes them as values.
 """
 
 from __future__ import annotations

@@ -11,39 +11,39 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from amgs_focus.base_model import BaseModel, ModelCard
     from amgs_focus.errors import FocusError
-    from amgs_focus.gist_tree import LifetimeTree, Segment
-    from amgs_focus.gistnet import GistEncoder, PointerEncoder
+    from amgs_focus.gist.gistnet import GistEncoder, PointerEncoder
+    from amgs_focus.lens.baseline import TailSimilarity
+    from amgs_focus.lens.scoring import FocusScorer
+    from amgs_focus.model.base_model import BaseModel, ModelCard
+    from amgs_focus.model.tiny import TinyModel
     from amgs_focus.records import EntryExplanation, FocusView, NodeRef, Refocus, StepRecord
-    from amgs_focus.runtime import FocusRuntime
-    from amgs_focus.scoring import FocusScorer
+    from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.settings import FocusSettings
-    from amgs_focus.tail_similarity import TailSimilarity
-    from amgs_focus.tiny import TinyModel
-    from amgs_focus.trace import TraceWriter
-    from amgs_focus.working_context import WorkingContext
+    from amgs_focus.trace.trace import TraceWriter
+    from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+    from amgs_focus.window.working_context import WorkingContext
 
 _HOMES = {
-    "BaseModel": "base_model",
+    "BaseModel": "model.base_model",
     "EntryExplanation": "records",
     "FocusError": "errors",
-    "FocusRuntime": "runtime",
-    "FocusScorer": "scoring",
+    "FocusRuntime": "runtime.runtime",
+    "FocusScorer": "lens.scoring",
     "FocusSettings": "settings",
     "FocusView": "records",
-    "GistEncoder": "gistnet",
-    "LifetimeTree": "gist_tree",
-    "ModelCard": "base_model",
+    "GistEncoder": "gist.gistnet",
+    "LifetimeTree": "tree.gist_tree",
+    "ModelCard": "model.base_model",
     "NodeRef": "records",
-    "PointerEncoder": "gistnet",
+    "PointerEncoder": "gist.gistnet",
     "Refocus": "records",
-    "Segment": "gist_tree",
+    "Segment": "tree.gist_tree",
     "StepRecord": "records",
-    "TailSimilarity": "tail_similarity",
-    "TinyModel": "tiny",
-    "TraceWriter": "trace",
-    "WorkingContext": "working_context",
+    "TailSimilarity": "lens.baseline",
+    "TinyModel": "model.tiny",
+    "TraceWriter": "trace.trace",
+    "WorkingContext": "window.working_context",
 }
 
 __all__ = [

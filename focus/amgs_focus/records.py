@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from amgs_focus.keeping import Keeping
+    from amgs_focus.tree.provenance import Keeping
 
 Action = Literal["expand", "collapse"]
 Override = Literal["expand", "collapse", "pin", "forbid"]

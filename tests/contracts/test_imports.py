@@ -36,14 +36,35 @@ MODELS = {"torch", "transformers", "spacy"}
 @pytest.mark.parametrize(
     ("statement", "loaded", "unwanted"),
     [
-        ("import amgs; amgs.Memory", "amgs.store.connection", {*MODELS, "textual", "amgs_tui", "amgs_focus"}),
-        (every_module("amgs"), "amgs.text.minilm", {*MODELS, "textual", "amgs_tui", "amgs_focus"}),
-        (every_module("amgs_focus"), "amgs_focus.runtime", {"textual", "amgs", "amgs_tui", "duckdb"}),
+        (
+            "import amgs; amgs.Memory",
+            "amgs.storage.duckdb.connection",
+            {*MODELS, "textual", "amgs_app", "amgs_tui", "amgs_focus"},
+        ),
+        (
+            every_module("amgs"),
+            "amgs.text.minilm",
+            {*MODELS, "textual", "amgs_app", "amgs_tui", "amgs_focus"},
+        ),
+        (
+            every_module("amgs_focus"),
+            "amgs_focus.runtime.runtime",
+            {"textual", "amgs", "amgs_app", "amgs_tui", "duckdb"},
+        ),
         ("import amgs_focus.records", "amgs_focus.records", {"torch", "transformers"}),
-        (every_module("amgs_tui.verbs"), "amgs_tui.verbs.lifecycle", {*MODELS, "textual", "duckdb"}),
-        (every_module("amgs_tui.pictures"), "amgs_tui.pictures.frame", {*MODELS, "textual", "duckdb"}),
-        (every_module("amgs_tui.headless"), "amgs_tui.headless.runner", {*MODELS, "textual"}),
-        ("import amgs_tui.app", "amgs_tui.desk", {*MODELS, "duckdb"}),
+        (
+            every_module("amgs_app.operations"),
+            "amgs_app.operations.lifecycle",
+            {*MODELS, "textual", "duckdb"},
+        ),
+        (
+            every_module("amgs_app.render.figures"),
+            "amgs_app.render.figures.frame",
+            {*MODELS, "textual", "duckdb"},
+        ),
+        (every_module("amgs_app"), "amgs_app.script", {"textual", "amgs_tui"}),
+        ("import amgs_app.shell, amgs_app.cli, amgs_app.snapshot", "amgs_app.script", {*MODELS, "textual"}),
+        ("import amgs_tui.app", "amgs_tui.dispatcher", {*MODELS, "duckdb"}),
     ],
     ids=lambda value: value if isinstance(value, str) and "\n" not in value else "",
 )
@@ -63,7 +84,12 @@ def test_no_top_level_package_squats_on_a_common_name(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = {name.split("/")[0] for name in archive.namelist()}
-        data = {name for name in archive.namelist() if name.startswith("amgs_tui/_data/")}
-    assert {name for name in names if not name.endswith(".dist-info")} == {"amgs", "amgs_focus", "amgs_tui"}
-    assert any(name.startswith("amgs_tui/_data/themes/") for name in data)
-    assert any(name.startswith("amgs_tui/_data/sample_corpus/notes/") for name in data)
+        data = {name for name in archive.namelist() if name.startswith("amgs_app/_data/")}
+    assert {name for name in names if not name.endswith(".dist-info")} == {
+        "amgs",
+        "amgs_app",
+        "amgs_focus",
+        "amgs_tui",
+    }
+    assert any(name.startswith("amgs_app/_data/themes/") for name in data)
+    assert any(name.startswith("amgs_app/_data/sample_corpus/notes/") for name in data)

@@ -12,7 +12,7 @@ import amgs
 from amgs import memory
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("core/amgs", "focus/amgs_focus", "amgs_tui")
+PACKAGES = ("core/amgs", "core/amgs_app", "focus/amgs_focus", "amgs_tui")
 
 
 def types_of_public_methods() -> set[str]:

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from amgs_tui.verbs.registry import Registry, standard
+from amgs_app.operations.registry import Registry, standard
 
 SCREEN = Path(__file__).parents[2] / "amgs_tui"
 FILES = sorted(
-    [*(path for folder in ("panes", "screens", "widgets") for path in (SCREEN / folder).glob("*.py"))]
-    + [SCREEN / name for name in ("app.py", "desk.py", "stage.py")]
+    [*(path for folder in ("panes", "dialogs", "widgets") for path in (SCREEN / folder).glob("*.py"))]
+    + [SCREEN / name for name in ("app.py", "dispatcher.py", "main_screen.py")]
 )
 TRANSPORT = frozenset({"origin", "slot", "line"})
 """Arguments of `ask` and `submit` themselves."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from amgs.clock import FixedClock
 from amgs.errors import AmgsError
 from amgs.memory import Memory
-from amgs.store import tables
+from amgs.storage.duckdb import tables
 from tests.engine.kill_world import AT, consolidate, take_in
 
 _PAGE = 4096

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from amgs.model import Block, Candidate, ScoreParts
+from amgs.types import Block, Candidate, ScoreParts
 from tests.engine.retrieval_world import Link, note
 
 CATEGORIES = ("fact", "person", "place", "value")

@@ -21,10 +21,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from amgs.clock import FixedClock
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.memory import Memory
-from amgs.model import BlockFilter
 from amgs.settings import PruningSettings, Settings
+from amgs.types import BlockFilter
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 _ASKED = 40

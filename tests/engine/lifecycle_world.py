@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.memory import Memory
-from amgs.model import BlockFilter
+from amgs.types import BlockFilter
 from tests.engine.memory_world import NOW, open_memory
 
 EVERY = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))

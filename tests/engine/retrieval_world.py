@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from amgs.clock import FixedClock, microseconds_of
 from amgs.graph.live import LiveGraph
 from amgs.identity import block_id
+from amgs.index.block_features import Traits
 from amgs.index.keyword import KeywordIndex
-from amgs.index.shelf import Stamp
-from amgs.index.traits import Traits
+from amgs.index.snapshot_store import Stamp
 from amgs.index.vector import VectorIndex
-from amgs.model import STATUSES, Block, BlockFilter, Vector
-from amgs.retrieval.ports import Sources
-from amgs.retrieval.terrain import lay_out
+from amgs.retrieval.sequence_index import lay_out
+from amgs.retrieval.sources import Sources
 from amgs.settings import GraphSettings
 from amgs.text.embedding import HashingEmbedder
+from amgs.types import STATUSES, Block, BlockFilter, Vector
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 EMBEDDER = HashingEmbedder(128)

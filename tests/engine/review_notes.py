@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 
 Note = tuple[str, int, str, str, str]
 Pairs = frozenset[tuple[str, str]]

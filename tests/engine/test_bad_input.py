@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from amgs.clock import FixedClock
 from amgs.errors import AmgsError, BudgetError, InputError, UnknownBlockError, UsageError, WeightsError
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.memory import Memory
-from amgs.model import BlockFilter, Weights
+from amgs.types import BlockFilter, Weights
 from tests.engine.memory_world import NOW, open_memory
 
 EVERY = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))

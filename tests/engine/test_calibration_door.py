@@ -10,8 +10,8 @@ import pytest
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.memory import Memory
-from amgs.model import BlockFilter
 from amgs.settings import CalibrationSettings, Settings
+from amgs.types import BlockFilter
 from tests.engine.memory_world import NOW, write_notes
 
 FEW = Settings(calibration=CalibrationSettings(fewest_outcomes=8))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from amgs.calibration.simulation import World, simulate
 from amgs.errors import UsageError
+from amgs.synthetic_year import World, simulate
 
 
 def test_a_life_repeats_by_its_seed_and_touches_no_file(

@@ -14,7 +14,7 @@ from amgs.calibration.questions import Labelled, Question, held_out
 from amgs.calibration.tuning import Asked, compare, grid, interval, recalls, tune
 from amgs.errors import UsageError
 from amgs.frames.definition import ATTENTION
-from amgs.model import COMPONENTS, Weights
+from amgs.types import COMPONENTS, Weights
 from tests.engine.memory_world import consolidated
 
 POOR = replace(ATTENTION, weights=Weights(1.0, 0.0, 0.0, 0.0, 0.0))

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import AmgsError
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.memory import Memory
-from amgs.model import BlockFilter, SearchResult
 from amgs.settings import ConsolidationSettings, Settings
-from amgs.store.connection import Store
+from amgs.storage.duckdb.connection import Store
+from amgs.types import BlockFilter, SearchResult
 from tests.engine.memory_world import open_memory
 
 WORDS = (

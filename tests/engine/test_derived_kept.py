@@ -10,7 +10,7 @@ import pytest
 
 from amgs import Memory, Settings
 from amgs.clock import FixedClock
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.settings import GraphSettings, RetrievalSettings
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -22,7 +22,7 @@ PLACES = ("harbour", "orchard", "quarry", "lantern", "ferry", "meadow", "chapel"
 
 @pytest.fixture(autouse=True)
 def every_size_is_worth_keeping(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amgs.derived._WORTH_KEEPING", 10)
+    monkeypatch.setattr("amgs.derived.indexes._WORTH_KEEPING", 10)
 
 
 def opened(path: Path, settings: Settings = SMALL) -> Memory:

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import AmgsError, InputError, StoreCorruptError, StoreTooNewError, UsageError
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.memory import Memory
-from amgs.store import tables
+from amgs.storage.duckdb import tables
 from tests.engine.memory_world import NOW, consolidated, open_memory
 
 FORMS: tuple[Literal["json", "graphml"], ...] = ("json", "graphml")

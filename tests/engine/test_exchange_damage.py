@@ -195,7 +195,7 @@ def test_a_block_that_comes_twice_is_refused(exports: Path, tmp_path: Path) -> N
 def test_a_row_is_refused_before_the_first_is_written(
     exports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from amgs.store import tables
+    from amgs.storage.duckdb import tables
 
     def never(*_: object) -> None:
         raise AssertionError("a row was written")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from amgs.api.frames import Asked
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
-from amgs.frames.door import Asked
 from amgs.memory import Memory
-from amgs.model import BlockFilter, ChildFrame, SelectionRule, Weights
-from amgs.store.migrations import MIGRATIONS
+from amgs.storage.duckdb.migrations import MIGRATIONS
+from amgs.types import BlockFilter, ChildFrame, SelectionRule, Weights
 from tests.engine.memory_world import NOW, consolidated, open_memory
 
 RECENT = Weights(recency=1, centrality=0, confidence=0, similarity=0, reinforcement=0)

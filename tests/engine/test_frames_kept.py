@@ -7,8 +7,8 @@ from pathlib import Path
 
 from amgs.frames import definition as shipped
 from amgs.memory import Memory
-from amgs.model import BlockFilter, ChildFrame, Frame
-from amgs.store import frame_cache
+from amgs.storage.duckdb import frame_cache
+from amgs.types import BlockFilter, ChildFrame, Frame
 from tests.engine.memory_world import consolidated, open_memory
 from tests.engine.test_frames_door import add, move
 

@@ -15,7 +15,10 @@ from amgs.frames.definition import DEFAULTS
 from amgs.frames.pipeline import FrameRequest, build
 from amgs.frames.registry import by_name, register
 from amgs.frames.select import apart
-from amgs.model import (
+from amgs.retrieval.sources import Sources
+from amgs.settings import Settings
+from amgs.text.tokens import approximate_tokens
+from amgs.types import (
     Assembly,
     Block,
     BlockFilter,
@@ -27,9 +30,6 @@ from amgs.model import (
     SelectionRule,
     Weights,
 )
-from amgs.retrieval.ports import Sources
-from amgs.settings import Settings
-from amgs.text.tokens import approximate_tokens
 from tests.engine.frames_samples import memories
 from tests.engine.retrieval_world import NOW, Link, note, world
 

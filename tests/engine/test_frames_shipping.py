@@ -12,9 +12,9 @@ from amgs.frames import definition as shipped
 from amgs.frames.registry import by_name
 from amgs.frames.shipping import Given, mark, renew, renewal
 from amgs.memory import Memory
-from amgs.model import ChildFrame
-from amgs.store import frames as stored_frames
-from amgs.store.connection import Store
+from amgs.storage.duckdb import frames as stored_frames
+from amgs.storage.duckdb.connection import Store
+from amgs.types import ChildFrame
 from tests.engine.memory_world import NOW, open_memory
 
 OLD_SELF = replace(shipped.SELF, budget=256)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs.model import BlockFilter
+from amgs.types import BlockFilter
 from tests.engine.memory_world import open_memory
 
 WORKER = """
@@ -22,9 +22,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from amgs.clock import FixedClock
 from amgs.errors import AmgsError
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.memory import Memory
-from amgs.model import BlockFilter
+from amgs.types import BlockFilter
 
 store, stage, room = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 at = datetime(2026, 3, 1, tzinfo=UTC)

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from amgs import health
-from amgs.lifecycle.ingest import Draft
-from amgs.lifecycle.trigger import Due
+from amgs.api import health
+from amgs.ingest.raw_blocks import Draft
+from amgs.lifecycle.schedule import Due
 from amgs.memory import Memory
-from amgs.model import BlockFilter, HealthLine
-from amgs_tui.verbs.registry import standard
+from amgs.types import BlockFilter, HealthLine
+from amgs_app.operations.registry import standard
 from tests.engine.lifecycle_world import lively
 from tests.engine.memory_world import NOW, open_memory
 

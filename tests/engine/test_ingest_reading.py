@@ -11,7 +11,7 @@ import pytest
 from amgs.errors import InputError
 from amgs.lifecycle.consolidate import embedding_text
 from amgs.memory import Memory
-from amgs.model import Block, BlockFilter, Skipped
+from amgs.types import Block, BlockFilter, Skipped
 from tests.engine.memory_world import open_memory, write_notes
 
 RAW = BlockFilter(statuses=("raw",))

@@ -8,9 +8,9 @@ import pytest
 
 from amgs.errors import Cancelled
 from amgs.lifecycle.conflict import Words, judge
-from amgs.model import Block, Progress
 from amgs.settings import ReviewSettings
 from amgs.text.claims import claims
+from amgs.types import Block, Progress
 from tests.engine.memory_world import open_memory
 from tests.engine.review_notes import BICYCLES, SURGERY, Labelled
 

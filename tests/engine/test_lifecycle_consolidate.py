@@ -11,10 +11,10 @@ import pytest
 from amgs.clock import FixedClock
 from amgs.errors import Cancelled, StoreError, UnknownBlockError, UsageError
 from amgs.memory import Memory
-from amgs.model import Block, BlockFilter, Edge, Progress
 from amgs.settings import ConsolidationSettings, Settings
-from amgs.store import journal as stored_journal
+from amgs.storage.duckdb import journal as stored_journal
 from amgs.text.embedding import HashingEmbedder
+from amgs.types import Block, BlockFilter, Edge, Progress
 from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
 
 EVERYTHING = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.identity import block_id
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.lifecycle.proposals import Proposal
 from amgs.memory import Memory
-from amgs.model import BlockFilter
+from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import OTHERS, OWL, OWL_AGAIN, OWL_COPY, TWO_CONCEPTS, content, lively
 from tests.engine.memory_world import open_memory
 

@@ -11,7 +11,7 @@ from amgs.clock import FixedClock
 from amgs.decay import relevance_at
 from amgs.errors import UsageError
 from amgs.memory import Memory
-from amgs.model import BlockFilter, Supposed
+from amgs.types import BlockFilter, Supposed
 from tests.engine.lifecycle_world import lively
 from tests.engine.memory_world import NOW
 

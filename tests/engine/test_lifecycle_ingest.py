@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from amgs.errors import Cancelled, InputError
 from amgs.identity import block_id, canonical
-from amgs.lifecycle.ingest import Draft
-from amgs.model import BlockFilter, Progress
+from amgs.ingest.raw_blocks import Draft
 from amgs.settings import IngestSettings, Settings
+from amgs.types import BlockFilter, Progress
 from tests.engine.memory_world import NOW, open_memory, write_notes
 
 RAW = BlockFilter(statuses=("raw",))

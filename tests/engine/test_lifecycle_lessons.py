@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.lifecycle.ingest import Draft
-from amgs.lifecycle.trigger import due
+from amgs.ingest.raw_blocks import Draft
+from amgs.lifecycle.schedule import due
 from amgs.memory import Memory
-from amgs.model import ConsolidationItem
 from amgs.settings import ConsolidationSettings
+from amgs.types import ConsolidationItem
 from tests.engine.memory_world import NOW, open_memory
 
 FIRST = "The kiln was fired with beech and the glaze on the bowls came out blue."

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from amgs.clock import FixedClock
 from amgs.errors import StoreError, UsageError
-from amgs.lifecycle.expendable import Signals, expendable, limits
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
+from amgs.lifecycle.prune_criteria import Signals, expendable, limits
 from amgs.memory import Memory
-from amgs.model import Block, BlockFilter
 from amgs.settings import PruningSettings
+from amgs.types import Block, BlockFilter
 from tests.engine.lifecycle_world import content, lively
 from tests.engine.memory_world import NOW
 

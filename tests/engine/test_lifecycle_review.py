@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.memory import Memory
-from amgs.model import BlockFilter
+from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import OWL, OWL_COPY, content, lively
 from tests.engine.memory_world import open_memory
 

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs.lifecycle import revise
-from amgs.lifecycle.ingest import Draft as Note
-from amgs.lifecycle.revise import Draft
+from amgs.ingest.raw_blocks import Draft as Note
+from amgs.lifecycle import plan_editing
+from amgs.lifecycle.plan_editing import Draft
 from amgs.memory import Memory
-from amgs.model import BlockFilter, ConsolidationItem
-from amgs.store.edges import key
+from amgs.storage.duckdb.edges import key
+from amgs.types import BlockFilter, ConsolidationItem
 from tests.engine.lifecycle_world import content
 from tests.engine.memory_world import open_memory, write_notes
 
@@ -97,8 +97,8 @@ def test_a_corrected_category_teaches_until_it_is_undone(memory: Memory) -> None
 
 def test_a_value_of_the_owner_becomes_part_of_the_self(fixed: Draft) -> None:
     item = next(i for i in fixed.proposed.items if not i.is_self_component and "author" not in i.block.meta)
-    plan = revise.edited(fixed, item.block.id, category="value", known=("value",)).plan
-    assert revise.item_of(plan, item.block.id).is_self_component
+    plan = plan_editing.edited(fixed, item.block.id, category="value", known=("value",)).plan
+    assert plan_editing.item_of(plan, item.block.id).is_self_component
 
 
 def test_the_same_inbox_keeps_its_draft_and_another_carries_the_corrections_over(memory: Memory) -> None:
@@ -156,14 +156,14 @@ def test_what_cannot_be_is_refused_with_a_way_out(memory: Memory) -> None:
 def test_an_edge_is_named_by_its_number_or_by_where_it_leads(fixed: Draft) -> None:
     item = linked(fixed)
     for n, edge in enumerate(item.edges, 1):
-        assert revise.edge_named(item, str(n)) == key(edge)
-    ends = [revise.far_end(item, e) for e in item.edges]
+        assert plan_editing.edge_named(item, str(n)) == key(edge)
+    ends = [plan_editing.far_end(item, e) for e in item.edges]
     for edge, end in zip(item.edges, ends, strict=True):
         if ends.count(end) == 1:
-            assert revise.edge_named(item, end[:16]) == key(edge)
+            assert plan_editing.edge_named(item, end[:16]) == key(edge)
         else:
             with pytest.raises(UsageError, match="edges of"):
-                revise.edge_named(item, end[:16])
+                plan_editing.edge_named(item, end[:16])
 
 
 # --- any corrections at all -------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def test_corrections_do_what_they_say_and_can_be_taken_back_in_any_order(
                 },
             )
         )
-        draft = revise.edited(draft, item.block.id, **change)  # type: ignore[arg-type]
+        draft = plan_editing.edited(draft, item.block.id, **change)  # type: ignore[arg-type]
         told = said.setdefault(item.block.id, {"drop": set()})
         told.update({k: v for k, v in change.items() if k != "drop"})
         told["drop"] = {*told["drop"], *change.get("drop", ())}  # type: ignore[misc]
@@ -202,7 +202,7 @@ def test_corrections_do_what_they_say_and_can_be_taken_back_in_any_order(
     for item in plan.items:
         told, proposed = (
             said.get(item.block.id, {"drop": set()}),
-            revise.item_of(fixed.proposed, item.block.id),
+            plan_editing.item_of(fixed.proposed, item.block.id),
         )
         assert item.category == told.get("category", proposed.category) == item.block.category
         assert item.confidence == told.get("confidence", proposed.confidence) == item.block.confidence
@@ -212,7 +212,7 @@ def test_corrections_do_what_they_say_and_can_be_taken_back_in_any_order(
         left = {key(e) for e in proposed.edges if not out & {e.source_id, e.target_id}} - gone
         assert {key(e) for e in item.edges} == left
     for block in data.draw(st.permutations(list(said))):
-        draft = revise.reset(draft, block)
+        draft = plan_editing.reset(draft, block)
     assert draft == fixed
 
 

@@ -21,14 +21,14 @@ from amgs.errors import (
     UnknownFrameError,
     UsageError,
 )
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.memory import Memory
-from amgs.model import BlockFilter, ChildFrame
-from amgs.store import edges as stored_edges
-from amgs.store import meta as stored_meta
-from amgs.store.connection import Store
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb import meta as stored_meta
+from amgs.storage.duckdb.connection import Store
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.minilm import MiniLM
+from amgs.types import BlockFilter, ChildFrame
 from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
 
 

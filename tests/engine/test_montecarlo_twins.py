@@ -14,16 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs.lifecycle.expendable import Signals
-from amgs.model import Edge
-from amgs.montecarlo.access import Ground
-from amgs.montecarlo.draws import ALIVE, BELIEF, DECAY_SPREAD, Wiring, stays, top
-from amgs.montecarlo.enhance import Scene
-from amgs.montecarlo.evolve import evolve
-from amgs.montecarlo.insert import insert
-from amgs.montecarlo.prune import Way, futures, ways
-from amgs.montecarlo.stability import shake, spearman
+from amgs.lifecycle.prune_criteria import Signals
 from amgs.settings import PruningSettings
+from amgs.simulation.access import Ground
+from amgs.simulation.draws import ALIVE, BELIEF, DECAY_SPREAD, Wiring, stays, top
+from amgs.simulation.enhance import Scene
+from amgs.simulation.evolve import evolve
+from amgs.simulation.insert import insert
+from amgs.simulation.prune import Way, futures, ways
+from amgs.simulation.stability import shake, spearman
+from amgs.types import Edge
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 DAYS, RATE = 20.0, 0.8

@@ -12,9 +12,9 @@ import pytest
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.memory import Memory
-from amgs.model import BlockFilter
-from amgs.store import reinforcement_log
-from amgs.store.connection import Store
+from amgs.storage.duckdb import reinforcement_log
+from amgs.storage.duckdb.connection import Store
+from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import EVERY
 from tests.engine.memory_world import NOW, open_memory, write_notes
 from tests.engine.test_undo import OPERATIONS, calibrate, content, prune, review, world

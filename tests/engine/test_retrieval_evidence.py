@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs.index.traits import Traits
-from amgs.model import LAYERS, Block, SearchResult
-from amgs.retrieval.evidence import FEATURES
-from amgs.retrieval.ports import Sources
+from amgs.index.block_features import Traits
+from amgs.retrieval.features import FEATURES
+from amgs.retrieval.sequence_index import NOTHING, lay_out
 from amgs.retrieval.similarity import WEIGHTS
-from amgs.retrieval.terrain import NOTHING, lay_out
+from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import Request, gather, search
 from amgs.settings import RetrievalSettings
+from amgs.types import LAYERS, Block, SearchResult
 from tests.engine.retrieval_world import Link, note, traits, world
 
 SETTINGS = RetrievalSettings()

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs.model import COMPONENTS, LAYERS, BlockFilter, LayerReport, SearchResult, Weights
 from amgs.retrieval.graph import best, expand
 from amgs.retrieval.keyword import saturated
-from amgs.retrieval.ports import Sources
 from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, reinforcement, similarity
+from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import Request, check_layers, gather, search
 from amgs.settings import RetrievalSettings
+from amgs.types import COMPONENTS, LAYERS, BlockFilter, LayerReport, SearchResult, Weights
 from tests.engine.retrieval_world import NOW, Link, embed, note, world
 
 SETTINGS = RetrievalSettings()

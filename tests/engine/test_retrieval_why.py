@@ -9,9 +9,9 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.errors import UnknownBlockError
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.memory import Memory
-from amgs.model import BlockFilter, Weights
+from amgs.types import BlockFilter, Weights
 from tests.engine.retrieval_world import NOW
 
 NOTES = [

@@ -12,9 +12,9 @@ import duckdb
 import pytest
 
 from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
-from amgs.store import meta
-from amgs.store.connection import Store
-from amgs.store.migrations import LATEST, MIGRATIONS
+from amgs.storage.duckdb import meta
+from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.migrations import LATEST, MIGRATIONS
 
 SPECIFIED = {
     "memory_blocks": "id content status category confidence decay_lambda embedding meta created_at "
@@ -67,7 +67,7 @@ def test_a_store_held_by_another_process_names_it_and_the_way_out(tmp_path: Path
     path = tmp_path / "s.duckdb"
     Store.open(path).close()
     script = (
-        "import sys; from amgs.store.connection import Store; s = Store.open(sys.argv[1]); "
+        "import sys; from amgs.storage.duckdb.connection import Store; s = Store.open(sys.argv[1]); "
         "print('open', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

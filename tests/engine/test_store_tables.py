@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from amgs.frames.definition import DEFAULTS
 from amgs.identity import block_id
-from amgs.model import Block, BlockFilter, Edge, Outcome, SelectionRule
-from amgs.store import (
+from amgs.storage.duckdb import (
     block_columns,
     blocks,
     calibration_log,
@@ -25,7 +24,8 @@ from amgs.store import (
     reinforcement_log,
     scores,
 )
-from amgs.store.connection import Store
+from amgs.storage.duckdb.connection import Store
+from amgs.types import Block, BlockFilter, Edge, Outcome, SelectionRule
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 ANY = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))

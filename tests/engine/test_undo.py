@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.clock import FixedClock
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.memory import Memory
-from amgs.model import BlockFilter
 from amgs.settings import PruningSettings, Settings
-from amgs.store import tables
+from amgs.storage.duckdb import tables
+from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import EVERY, OTHERS, OWL, OWL_AGAIN, OWL_COPY, TWO_CONCEPTS
 from tests.engine.memory_world import NOW
 

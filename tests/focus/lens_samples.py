@@ -6,8 +6,8 @@ import random
 
 import torch
 
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.lensnet import LensNet, LensNetScorer, LensShape
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.lensnet import LensNet, LensNetScorer, LensShape
 from amgs_focus.training.lens_runs import LensRuns, LensText
 from tests.focus.focus_world import MODEL
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_focus.allocator import Allocation, allocate, make_room
-from amgs_focus.candidates import AllocatorState, cooldown_left, wait_of
 from amgs_focus.errors import BudgetError
-from amgs_focus.fronts import Prices
-from amgs_focus.layout import assemble, coarsest
 from amgs_focus.records import Action, Decision, Front, NodeRef, Override
 from amgs_focus.settings import FocusSettings
-from amgs_focus.thresholds import Thresholds
-from amgs_focus.working_context import WorkingContext
+from amgs_focus.window.allocator import Allocation, allocate, make_room
+from amgs_focus.window.candidates import AllocatorState, cooldown_left, wait_of
+from amgs_focus.window.invalidation_cost import Prices
+from amgs_focus.window.layout import assemble, coarsest
+from amgs_focus.window.thresholds import Thresholds
+from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import SMALL, Shape, told
 
 

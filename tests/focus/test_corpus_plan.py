@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_focus.bridges import SHARE, BridgedScorer
-from amgs_focus.corpus_plan import Document, plan_corpus
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.layout import coarsest
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.cross_links import SHARE, BridgedScorer
+from amgs_focus.lens.scoring import LensView, aggregate
 from amgs_focus.records import NodeRef
-from amgs_focus.scoring import LensView, aggregate
-from amgs_focus.working_context import WorkingContext
+from amgs_focus.tree.corpus import Document, plan_corpus
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.layout import coarsest
+from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import MODEL, Told
 
 GUARD = "import time\n\n@once\ndef stall_guard(motor):\n    motor.stop()\n\n\nclass Watch:\n    pass\n"

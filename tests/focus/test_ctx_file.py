@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from amgs_focus.ctx_file import BF16, FP16, UINT32, CtxFile, CtxHeader, Rows, repair
 from amgs_focus.errors import CtxError
+from amgs_focus.tree.ctx_file import BF16, FP16, UINT32, CtxFile, CtxHeader, Rows, repair
 
 TOKENS = CtxHeader(level=0, block_size=4, width=0, dtype=UINT32, model="tiny-7")
 GISTS = CtxHeader(level=1, block_size=4, width=3, dtype=FP16, model="tiny-7", gist_version=9)
@@ -151,7 +151,7 @@ def test_a_process_killed_while_it_appends_loses_nothing_it_reported(tmp_path: P
     program = f"""
 import numpy as np
 from pathlib import Path
-from amgs_focus.ctx_file import CtxFile
+from amgs_focus.tree.ctx_file import CtxFile
 file = CtxFile.open(Path({str(path)!r}), writable=True)
 for first in range(8, 10**9, 4):
     file.append(np.arange(first, first + 4, dtype=np.uint32))

@@ -20,15 +20,15 @@ from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.evaluation.policy import spearman
 from amgs_focus.evaluation.stale import _spliced, reuse
 from amgs_focus.evaluation.tiled import TiledStore
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.labels import Snapshot
-from amgs_focus.layout import coarsest
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import Action, NodeRef
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tail_similarity import TailSimilarity
-from amgs_focus.tiny import TinyModel
-from amgs_focus.working_context import WorkingContext
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.utility.labels import Snapshot
+from amgs_focus.window.layout import coarsest
+from amgs_focus.window.working_context import WorkingContext
 
 torch.set_num_threads(1)
 

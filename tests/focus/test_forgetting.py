@@ -16,17 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CtxError, FocusError
-from amgs_focus.forgetting import ForgetRules, Situation, act_of, by_hand, plan, weigh
-from amgs_focus.gist_tree import LifetimeTree, Segment
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.lineage import lineage, summary
-from amgs_focus.node_set import NodeSet, Run
+from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.records import NodeRef
-from amgs_focus.replay import header_of, replay
-from amgs_focus.runtime import FocusRuntime
-from amgs_focus.trace import Acted, TraceWriter, read
-from amgs_focus.upkeep import Act, Fate, SpanAbout, Tag
-from amgs_focus.usage import UseTable
+from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.trace.lineage import lineage, summary
+from amgs_focus.trace.replay import header_of, replay
+from amgs_focus.trace.trace import Acted, TraceWriter, read
+from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+from amgs_focus.tree.node_set import NodeSet, Run
+from amgs_focus.tree.retention import ForgetRules, Situation, act_of, by_hand, plan, weigh
+from amgs_focus.tree.span_metadata import Act, Fate, SpanAbout, Tag
+from amgs_focus.tree.usage import UseTable
 from tests.focus.focus_world import MODEL, SMALL, StillClock, Told, notes, small_runtime, small_tree
 
 EAGER = ForgetRules(half_life=8, recent=12, questions=0)

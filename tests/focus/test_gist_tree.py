@@ -13,15 +13,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs_focus.ctx_file import CtxFile
 from amgs_focus.errors import CtxError, FocusError
-from amgs_focus.geometry import span_id
-from amgs_focus.gist_node import node_of
-from amgs_focus.gist_tree import LifetimeTree, Segment
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.keeping import spread_of
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import NodeRef, SpanSource
-from amgs_focus.tiny import TinyModel
+from amgs_focus.tree.ctx_file import CtxFile
+from amgs_focus.tree.gist_node import node_of
+from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+from amgs_focus.tree.provenance import spread_of
+from amgs_focus.window.geometry import span_id
 from tests.focus.focus_world import MODEL, small_tree
 
 letters = st.text(st.characters(codec="utf-8", exclude_characters="<"), max_size=40)
@@ -309,7 +309,7 @@ def test_a_lifetime_has_one_writer_and_the_second_is_told_who_it_is(tmp_path: Pa
     code = (
         "import sys; from pathlib import Path\n"
         "from amgs_focus.errors import CtxError\n"
-        "from amgs_focus.lifetime_files import FolderStore\n"
+        "from amgs_focus.tree.files import FolderStore\n"
         "try: FolderStore(Path(sys.argv[1]), model='x', width=8, block_size=4, gist_version=0)\n"
         "except CtxError as error: print(error.exit_code, error)"
     )
@@ -350,7 +350,7 @@ def test_gists_on_disk_of_another_version_are_stale_and_can_be_made_anew(tmp_pat
 
 
 def test_the_hash_of_tokens_taken_back_is_that_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    from amgs_focus import token_hash
+    from amgs_focus.tree import token_hash
 
     monkeypatch.setattr(token_hash, "PIECE", 64)
     tree = small_tree(300)

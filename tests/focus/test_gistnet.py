@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError, TextError
 from amgs_focus.evaluation.gist import draw_offsets, gap_recovered, span_gists, variant_nll
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.gistnet import (
+from amgs_focus.gist.gistnet import (
     BLOCK,
     SHIPPED,
     SLOTS,
@@ -31,7 +30,7 @@ from amgs_focus.gistnet import (
     pointer_positions,
     save_checkpoint,
 )
-from amgs_focus.tiny import TinyModel
+from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.divergence import Divergence
 from amgs_focus.training.gist_plan import learning_rate
 from amgs_focus.training.gistnet import (
@@ -44,6 +43,7 @@ from amgs_focus.training.gistnet import (
     start,
     train,
 )
+from amgs_focus.tree.gist_tree import LifetimeTree
 
 SHAPE = GistShape(width=64, hidden=32, heads=4)
 TEXT = " ".join(f"the {i % 7} lamps of house {i % 11} burn until {i % 5} o'clock." for i in range(400))
@@ -396,7 +396,7 @@ def test_a_level_two_gist_stands_for_1024_tokens() -> None:
 def test_the_shipped_net_beats_its_pointer_on_code_it_never_saw() -> None:
     import email.message
 
-    from amgs_focus import pretrained
+    from amgs_focus.model import pretrained
 
     model = pretrained.load(precision="fp32")
     encoder = for_model(model)
@@ -421,7 +421,7 @@ def test_the_shipped_net_beats_its_pointer_on_code_it_never_saw() -> None:
 def test_the_gist_of_the_right_block_beats_the_gist_of_another() -> None:
     import email.message
 
-    from amgs_focus import pretrained
+    from amgs_focus.model import pretrained
 
     model = pretrained.load(precision="fp32")
     tokens = model.encode(Path(email.message.__file__).read_text(encoding="utf-8"))

@@ -11,10 +11,8 @@ from typing import Any, Literal
 import pytest
 import torch
 
-from amgs_focus import pretrained
-from amgs_focus.adapter import AdapterShape, attach, load_adapter
 from amgs_focus.errors import CheckpointError, ConfigurationError, ModelMismatchError, TextError
-from amgs_focus.gistnet import (
+from amgs_focus.gist.gistnet import (
     GistNet,
     GistNetEncoder,
     GistShape,
@@ -22,10 +20,12 @@ from amgs_focus.gistnet import (
     load_checkpoint,
     save_checkpoint,
 )
-from amgs_focus.pretrained import PretrainedModel
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.model import pretrained
+from amgs_focus.model.adapter import AdapterShape, attach, load_adapter
+from amgs_focus.model.pretrained import PretrainedModel
+from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tail_similarity import TailSimilarity
-from amgs_focus.tiny import TinyModel
 from amgs_focus.training import context_phase, joint_run
 from amgs_focus.training.contexts import (
     context_rows,
@@ -35,7 +35,7 @@ from amgs_focus.training.contexts import (
     plain_rows,
     situation,
 )
-from amgs_focus.training.exam import Sat, effect
+from amgs_focus.training.held_out import Sat, effect
 from amgs_focus.training.joint_run import train_joint, train_lora
 from amgs_focus.training.records import TrainedRun
 from amgs_focus.training.run_config import RunConfig, read_config

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.errors import FocusError
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.labels import Snapshot, candidates, counterfactuals
-from amgs_focus.layout import coarsest
 from amgs_focus.records import NodeRef
-from amgs_focus.utility import measure
-from amgs_focus.working_context import WorkingContext, gist_entry
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.utility.counterfactual import measure
+from amgs_focus.utility.labels import Snapshot, candidates, counterfactuals
+from amgs_focus.window.layout import coarsest
+from amgs_focus.window.working_context import WorkingContext, gist_entry
 from tests.focus.focus_world import MODEL, StillClock, small_tree
 
 

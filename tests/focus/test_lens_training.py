@@ -12,13 +12,11 @@ import torch
 
 from amgs_focus.errors import CheckpointError, TextError
 from amgs_focus.evaluation.gist import horizon_nll
-from amgs_focus.labels import counterfactuals, opened_blocks
-from amgs_focus.lens_features import NAMES
-from amgs_focus.lensnet import LensReader
-from amgs_focus.oracle import with_open
-from amgs_focus.scoring import LensView
-from amgs_focus.tail_similarity import TailSimilarity
-from amgs_focus.tiny import TinyModel
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.features import NAMES
+from amgs_focus.lens.lensnet import LensReader
+from amgs_focus.lens.scoring import LensView
+from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.facts import fact_text
 from amgs_focus.training.lens_examples import LensExample, measured_example, warm_examples, worth_of
 from amgs_focus.training.lens_labels import label_runs, read
@@ -34,7 +32,9 @@ from amgs_focus.training.lensnet import (
     train,
 )
 from amgs_focus.training.rank_correlation import spearman
-from amgs_focus.working_context import WorkingContext
+from amgs_focus.utility.labels import counterfactuals, opened_blocks
+from amgs_focus.window.exact_allocation import with_open
+from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import MODEL
 from tests.focus.lens_samples import GIST, RUNS, SHAPE, net, texts
 

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError
-from amgs_focus.gist_tree import LifetimeTree, Segment
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.layout import assemble, coarsest
-from amgs_focus.lens_checkpoint import for_model, load_checkpoint, save_checkpoint
-from amgs_focus.lens_features import AHEAD, NAMES, LensFeatures
-from amgs_focus.lensnet import LensNetScorer, LensReader, TailGistCache
-from amgs_focus.replay import header_of
-from amgs_focus.scoring import LensView, aggregate
-from amgs_focus.tail_similarity import TailSimilarity
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.checkpoint import for_model, load_checkpoint, save_checkpoint
+from amgs_focus.lens.features import AHEAD, NAMES, LensFeatures
+from amgs_focus.lens.lensnet import LensNetScorer, LensReader, TailGistCache
+from amgs_focus.lens.scoring import LensView, aggregate
+from amgs_focus.trace.replay import header_of
+from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+from amgs_focus.window.layout import assemble, coarsest
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
 from tests.focus.lens_samples import net, scorer
 

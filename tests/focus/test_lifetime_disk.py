@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from amgs_focus.errors import CtxError
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.tree.gist_tree import LifetimeTree
 from tests.focus.focus_world import MODEL
 
 FIRST = [97 + number % 26 for number in range(37)]

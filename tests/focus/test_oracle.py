@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import BudgetError
-from amgs_focus.layout import assemble, coarsest
-from amgs_focus.oracle import Gate, best, gates_of, is_open, regret, solve, with_open, worth
 from amgs_focus.records import NodeRef
-from amgs_focus.working_context import WorkingContext, parent_of
+from amgs_focus.window.exact_allocation import Gate, best, gates_of, is_open, regret, solve, with_open, worth
+from amgs_focus.window.layout import assemble, coarsest
+from amgs_focus.window.working_context import WorkingContext, parent_of
 from tests.focus.focus_world import Shape
 
 SIZE = 4

@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 import torch
 
-from amgs_focus import gistnet, lens_checkpoint, pretrained
-from amgs_focus.base_model import BaseModel
-from amgs_focus.embedding_match import entry_of, reads
 from amgs_focus.errors import BudgetError, ModelMismatchError, ModelMissingError
-from amgs_focus.gist_tree import Segment
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.runtime import FocusRuntime
+from amgs_focus.gist import gistnet
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens import checkpoint
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.model import pretrained
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.model.embedding_match import entry_of, reads
+from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tail_similarity import TailSimilarity
+from amgs_focus.tree.gist_tree import Segment
 from tests.focus.focus_world import StillClock
 from tests.focus.model_world import CHAT, LANGUAGE_MODELS, UNFIT, write_model
 
@@ -110,7 +112,7 @@ def test_the_packaged_model_under_another_name_has_the_gists_and_the_lens_that_w
     model = pretrained.load(str(renamed), precision="bf16")
     assert model.card.name == "0a1b2c3d4e5f"
     assert gistnet.for_model(model).name == "gistnet-smollm2-135m"
-    assert lens_checkpoint.for_model(model).name == "lensnet-smollm2-135m"
+    assert checkpoint.for_model(model).name == "lensnet-smollm2-135m"
     assert model.turn("Who?") == "\n\nWho?<|im_end|>\n<|im_start|>assistant\n"
 
 

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from amgs_focus.errors import ModelMissingError
-from amgs_focus.gist_tree import Segment
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.pretrained import load
-from amgs_focus.runtime import FocusRuntime
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.model.pretrained import load
+from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tail_similarity import TailSimilarity
+from amgs_focus.tree.gist_tree import Segment
 from tests.focus.focus_world import StillClock
 
 FACT = "The spare key to the radio cupboard hangs behind the framed map of Greenland. "

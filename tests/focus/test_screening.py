@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from amgs_focus.base_model import GatedModel
 from amgs_focus.errors import FocusError
-from amgs_focus.labels import Snapshot, candidates
-from amgs_focus.layout import coarsest
-from amgs_focus.screening import gated_loss, screen
-from amgs_focus.working_context import WorkingContext
+from amgs_focus.model.base_model import GatedModel
+from amgs_focus.utility.labels import Snapshot, candidates
+from amgs_focus.utility.screening import gated_loss, screen
+from amgs_focus.window.layout import coarsest
+from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import MODEL, small_tree
 
 

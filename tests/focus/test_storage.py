@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.storage import SCENARIOS, Sizes, folder_bytes, said
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.tree.storage_size import SCENARIOS, Sizes, folder_bytes, said
 from tests.focus.focus_world import MODEL
 
 

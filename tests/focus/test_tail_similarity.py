@@ -10,14 +10,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs_focus.gist_tree import LifetimeTree, Segment
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.layout import coarsest
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.scoring import LensView, Values, aggregate, focus_scores
+from amgs_focus.lens.span_index import SpanIndex
 from amgs_focus.records import NodeRef
-from amgs_focus.scoring import LensView, Values, aggregate, focus_scores
-from amgs_focus.span_index import SpanIndex
-from amgs_focus.tail_similarity import TailSimilarity
-from amgs_focus.working_context import WorkingContext
+from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+from amgs_focus.window.layout import coarsest
+from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import MODEL, small_tree, told
 
 

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_focus.tiny import SPECIALS, VOCABULARY, TinyModel
+from amgs_focus.model.tiny import SPECIALS, VOCABULARY, TinyModel
 from tests.focus.focus_world import MODEL
 
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.errors import TraceError
-from amgs_focus.gist_tree import Segment
-from amgs_focus.plain_data import rounded
+from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import Measurement, NodeRef, Refocus, StepRecord
-from amgs_focus.replay import header_of, replay
-from amgs_focus.runtime import FocusRuntime
-from amgs_focus.tiny import TinyModel
-from amgs_focus.trace import Ended, Ingested, TraceWriter, read
+from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.trace.codec import rounded
+from amgs_focus.trace.replay import header_of, replay
+from amgs_focus.trace.trace import Ended, Ingested, TraceWriter, read
+from amgs_focus.tree.gist_tree import Segment
 from tests.focus.focus_world import SMALL, notes, small_runtime
 
 

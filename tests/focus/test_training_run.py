@@ -14,10 +14,10 @@ import pytest
 import torch
 
 from amgs_focus.errors import CheckpointError, ConfigurationError, TextError
-from amgs_focus.gistnet import GistNet, GistShape, load_checkpoint, save_checkpoint
-from amgs_focus.tiny import TinyModel
+from amgs_focus.gist.gistnet import GistNet, GistShape, load_checkpoint, save_checkpoint
+from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training import run_log
-from amgs_focus.training.crew import Crew
+from amgs_focus.training.data_parallel import Crew
 from amgs_focus.training.gist_objective import step_loss
 from amgs_focus.training.gist_plan import learning_rate
 from amgs_focus.training.gist_run import train_gistnet, widened
@@ -25,7 +25,7 @@ from amgs_focus.training.gistnet import StepReport, TrainingState, start
 from amgs_focus.training.records import TrainedRun
 from amgs_focus.training.run_config import RunConfig, parse_config, read_config
 from amgs_focus.training.run_record import RunRecord
-from amgs_focus.training.sitting import Sitting, worth
+from amgs_focus.training.run_session import Sitting, worth
 from amgs_focus.training.staging import open_corpus, read_shard, stage
 from tests.focus.training_world import CONFIG, LAMPS, write_run
 

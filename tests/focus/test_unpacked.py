@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_focus import unpacked
+from amgs_focus.model import unpacked
 
 
 def fill(folder: Path) -> None:

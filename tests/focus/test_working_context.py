@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.errors import BudgetError, FocusError
-from amgs_focus.layout import assemble, coarsest
 from amgs_focus.records import Band, NodeRef
-from amgs_focus.working_context import SINKS, Edit, Entry, WorkingContext, gist_entry, token_entries
+from amgs_focus.window.layout import assemble, coarsest
+from amgs_focus.window.working_context import SINKS, Edit, Entry, WorkingContext, gist_entry, token_entries
 from tests.focus.focus_world import MODEL, Shape, small_tree
 
 lengths = st.integers(0, 400)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_tui import cli
+from amgs_app import cli
 
 HERE = Path(__file__).parent
 TOUR = HERE / "tour.amgs"

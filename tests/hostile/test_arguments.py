@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from amgs_app.operations.line import quote
+from amgs_app.operations.registry import Parameter, Verb, standard
+from amgs_app.output import as_text, complain, intended
+from amgs_app.printable import UNSAFE
+from amgs_app.render.encode import to_json
+from amgs_app.script import parse_step, run_step
+from amgs_app.session import Options, Session
 from amgs_tui.__main__ import run
-from amgs_tui.headless.encode import to_json
-from amgs_tui.headless.output import as_text, complain, intended
-from amgs_tui.headless.runner import parse_step, run_step
-from amgs_tui.printable import UNSAFE
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.line import quote
-from amgs_tui.verbs.registry import Parameter, Verb, standard
 from tests.hostile.draws import WORDS, Draws, patience
 from tests.tui.headless_world import write_corpus
 

@@ -18,18 +18,18 @@ from typing import Any
 
 import pytest
 
-from amgs_focus.ctx_file import FP16, HEADER_BYTES, CtxHeader
+from amgs_app.output import as_text
+from amgs_app.printable import UNSAFE
 from amgs_focus.errors import CtxError
-from amgs_focus.forgetting import act_of
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.lifetime_check import LifetimeCheck, check
-from amgs_focus.node_set import NodeSet
+from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.records import NodeRef
-from amgs_focus.span_journal import JOURNAL
-from amgs_focus.upkeep import SpanAbout, Tag
-from amgs_tui.headless.output import as_text
-from amgs_tui.printable import UNSAFE
+from amgs_focus.tree.check import LifetimeCheck, check
+from amgs_focus.tree.ctx_file import FP16, HEADER_BYTES, CtxHeader
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.tree.journal import JOURNAL
+from amgs_focus.tree.node_set import NodeSet
+from amgs_focus.tree.retention import act_of
+from amgs_focus.tree.span_metadata import SpanAbout, Tag
 from tests.focus.focus_world import MODEL
 from tests.hostile.draws import Draws, everything_in, patience
 
@@ -358,7 +358,7 @@ def test_a_model_name_with_control_characters_is_written_out(whole: Path, tmp_pa
 
 
 def test_rows_too_wide_for_the_header_are_refused_before_anything_is_made(tmp_path: Path) -> None:
-    from amgs_focus.lifetime_files import FolderStore
+    from amgs_focus.tree.files import FolderStore
 
     with pytest.raises(CtxError, match="65,535"):
         CtxHeader(1, 32, 8192 * 8, FP16, "large")

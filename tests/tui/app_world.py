@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from amgs.clock import FixedClock
-from amgs.lifecycle.ingest import Draft
+from amgs.ingest.raw_blocks import Draft
 from amgs.memory import Memory
-from amgs.model import Block, BlockFilter, Operation, Progress
+from amgs.types import Block, BlockFilter, Operation, Progress
+from amgs_app.operations.registry import standard
+from amgs_app.session import Options, Session
 from amgs_tui.engine_worker import Execute, run_through_registry
 from amgs_tui.messages import Answer, Request
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.registry import standard
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 NOTES = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from amgs_tui.glossary import SCREEN, page, table
+from amgs_app.glossary import SCREEN, page, table
 
 if __name__ == "__main__":
     sys.stdout.write(table(SCREEN[sys.argv[1]]) if len(sys.argv) > 1 else page())

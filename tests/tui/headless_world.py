@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_tui import cli
+from amgs_app import cli
 
 NOTES = {
     "values/quiet.md": ("2026-01-10", "Quiet hours", "I value a quiet dome after ten. I keep my word."),

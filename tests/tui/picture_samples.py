@@ -13,8 +13,8 @@ import numpy as np
 from amgs.calibration.recalibrate import Curve
 from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
 from amgs.identity import block_id
-from amgs.lifecycle.revise import Draft, edited
-from amgs.model import (
+from amgs.lifecycle.plan_editing import Draft, edited
+from amgs.types import (
     Block,
     Candidate,
     CategoryOutlook,

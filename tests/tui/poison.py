@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
-from amgs.model import Weights
+from amgs.types import Weights
 
 _ASKED_FOR = ("seed", "window")  # keys that a table looks up in a mapping of anything
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)

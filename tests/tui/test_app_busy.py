@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from amgs.text.embedding import HashingEmbedder
-from amgs_tui import desk
+from amgs_app.session import Session
+from amgs_tui import dispatcher
 from amgs_tui.panes.focus import FocusPane
-from amgs_tui.session import Session
 from tests.tui.test_app_tiny import on_session, options
 
 NOTES = {
@@ -152,7 +152,7 @@ async def test_what_was_said_fades(tmp_path: Path, notes: Path, monkeypatch: pyt
     async with on_session(lambda: Session(given), (120, 40)) as driven:
         await driven.press("c")
         assert "Consolidated 4" in driven.text
-        monkeypatch.setattr(desk, "FADES_SECONDS", 0.0)
+        monkeypatch.setattr(dispatcher, "FADES_SECONDS", 0.0)
         driven.app._tick()
         await driven.pilot.pause()
         assert "Consolidated 4" not in driven.text

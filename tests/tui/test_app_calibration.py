@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.panes.calibration import CalibrationPane
-from amgs_tui.screens.chooser import Chooser
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 

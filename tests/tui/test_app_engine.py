@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amgs.errors import InputError, StoreError, StoreLockedError
-from amgs.model import Progress
+from amgs.types import Progress
 from amgs_tui.engine_worker import OPEN, EngineWorker, Kind, KindOf, failure, kind_of
 from amgs_tui.messages import Answer, Cancelled, EngineEvent, Failed, Finished, Progressed, Request, Started
 
@@ -226,7 +226,7 @@ def test_escape_stops_what_the_operator_has_running_and_not_the_look_beside_it(d
 
 
 def test_every_command_has_a_kind_and_none_that_touches_the_model_runs_beside_another() -> None:
-    from amgs_tui.verbs.registry import standard
+    from amgs_app.operations.registry import standard
 
     kinds = {verb.name: kind_of(Request(1, verb.name)) for verb in standard()}
     beside = {name for name, kind in kinds.items() if kind == "beside"}

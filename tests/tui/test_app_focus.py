@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from amgs_app.session import Session
+from amgs_tui.dialogs.reader import Reader
 from amgs_tui.panes.focus import FocusPane
-from amgs_tui.screens.reader import Reader
-from amgs_tui.session import Session
 from tests.tui.app_drive import Drive
 from tests.tui.test_app_tiny import NOTES, on_session, options
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from amgs_tui.listings import reason_of
+from amgs_app.row_fields import reason_of
+from amgs_app.session import Session
+from amgs_tui.dialogs.reader import Reader
 from amgs_tui.panes.calibration import CalibrationPane
 from amgs_tui.panes.frame import FramePane
-from amgs_tui.screens.reader import Reader
-from amgs_tui.session import Session
 from tests.tui.app_drive import Drive
 from tests.tui.test_app_tiny import on_session, options
 

@@ -7,7 +7,11 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input
 
+from amgs_app.operations.registry import standard
+from amgs_app.operations.results import ReviewList
 from amgs_focus.records import FocusView
+from amgs_tui.dialogs.chooser import Chooser
+from amgs_tui.dialogs.reader import Reader
 from amgs_tui.messages import Answer, Finished, Request
 from amgs_tui.panes.base import Line, changed_rows
 from amgs_tui.panes.decay import DecayPane
@@ -15,10 +19,6 @@ from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.frame import FramePane
 from amgs_tui.panes.graph import GraphPane, numbered_at
 from amgs_tui.panes.inbox import InboxPane
-from amgs_tui.screens.chooser import Chooser
-from amgs_tui.screens.reader import Reader
-from amgs_tui.verbs.registry import standard
-from amgs_tui.verbs.results import ReviewList
 from tests.engine.review_notes import BICYCLES
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World

@@ -12,10 +12,10 @@ from textual import events
 from textual.widgets import Input
 
 from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
-from amgs_tui.screens.dialog import Confirm, Fatal
-from amgs_tui.screens.finder import Finder
-from amgs_tui.screens.reader import Reader
-from amgs_tui.themes import shipped_folder
+from amgs_app.themes import shipped_folder
+from amgs_tui.dialogs.dialog import Confirm, Fatal
+from amgs_tui.dialogs.finder import Finder
+from amgs_tui.dialogs.reader import Reader
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.keybar import KeyBar
 from amgs_tui.widgets.prompt import Prompt

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from amgs_app.row_filter import Sift
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.graph import GraphPane
-from amgs_tui.sifting import Sift
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 from tests.tui.test_app_panes import assemble, linked, opened

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from textual.message import Message
 
+from amgs_app.session import Options, Session
 from amgs_tui.app import Workstation
+from amgs_tui.dialogs.dialog import Fatal
 from amgs_tui.messages import EngineReport
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.frame import FramePane
-from amgs_tui.screens.dialog import Fatal
-from amgs_tui.session import Options, Session
 from tests.tui.app_drive import Drive
 
 NOTES = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from amgs_tui.desk import ASK_FIRST
-from amgs_tui.screens.dialog import Confirm
-from amgs_tui.session import Session
-from amgs_tui.verbs.registry import standard
+from amgs_app.operations.registry import standard
+from amgs_app.session import Session
+from amgs_tui.dialogs.dialog import Confirm
+from amgs_tui.dispatcher import ASK_FIRST
 from tests.tui.test_app_tiny import notes, on_session, options
 
 __all__ = ["notes"]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.model import COMPONENTS, Weights
+from amgs.types import COMPONENTS, Weights
+from amgs_app.operations.arguments import read_weights
 from amgs_tui import clipboard
-from amgs_tui.panes.weighing import Weighing, shifted, written
-from amgs_tui.verbs.arguments import read_weights
+from amgs_tui.panes.weight_editor import Weighing, shifted, written
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import UsageError
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.pictures.header import header
-from amgs_tui.screens.reader import Reader
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.registry import standard
-from amgs_tui.verbs.results import Layout
+from amgs_app.operations.registry import standard
+from amgs_app.operations.results import Layout
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.figures.header import header
+from amgs_app.session import Options, Session
+from amgs_tui.dialogs.reader import Reader
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from amgs.errors import UsageError
+from amgs_app.operations.registry import standard
+from amgs_app.session import Options, Session
 from amgs_focus.errors import BudgetError, CheckpointError, ConfigurationError, CtxError, TraceError
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.gistnet import GistNet, GistShape, PointerEncoder, save_checkpoint
+from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder, save_checkpoint
+from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard
-from amgs_focus.tiny import TinyModel
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.registry import standard
+from amgs_focus.tree.gist_tree import LifetimeTree
 
 TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night. " * 30
 

@@ -10,13 +10,8 @@ import pytest
 import torch
 
 from amgs.errors import InputError
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.scoring import FocusScorer, LensView, Scores
-from amgs_focus.settings import FocusSettings
-from amgs_focus.tail_similarity import TailSimilarity
-from amgs_focus.tiny import TinyModel
-from amgs_tui import cli
-from amgs_tui.benches import (
+from amgs_app import cli
+from amgs_app.benches import (
     focus_ablation,
     focus_budget,
     focus_gist,
@@ -26,11 +21,16 @@ from amgs_tui.benches import (
     focus_policy,
     focus_scale,
 )
-from amgs_tui.benches.focus_texts import Corpus, read_texts
-from amgs_tui.benches.frame import BenchResult
-from amgs_tui.benches.ledger import Ledger
-from amgs_tui.headless.encode import to_json
-from amgs_tui.headless.tables import table_of
+from amgs_app.benches.focus_texts import Corpus, read_texts
+from amgs_app.benches.frame import BenchResult
+from amgs_app.benches.ledger import Ledger
+from amgs_app.render.encode import to_json
+from amgs_app.render.tables.workstation import table_of
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.scoring import FocusScorer, LensView, Scores
+from amgs_focus.model.tiny import TinyModel
+from amgs_focus.settings import FocusSettings
 
 torch.set_num_threads(1)
 

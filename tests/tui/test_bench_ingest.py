@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import AmgsError, Cancelled, InputError
-from amgs.lifecycle.ingest import Draft
-from amgs.model import Progress
-from amgs_tui.benches import ingest
-from amgs_tui.benches.frame import BenchResult
-from amgs_tui.benches.ingest_run import held_back
+from amgs.ingest.raw_blocks import Draft
+from amgs.types import Progress
+from amgs_app.benches import ingest
+from amgs_app.benches.frame import BenchResult
+from amgs_app.benches.ingest_run import held_back
 
 BOOK = "\n\n".join(
     f"On the {n}th morning Captain Marlow walked along the harbour and counted {n} boats. "

@@ -9,7 +9,7 @@ import pytest
 
 from amgs.errors import InputError
 from amgs.text.embedding import HashingEmbedder
-from amgs_tui.benches import metrics
+from amgs_app.benches import metrics
 from tests.tui.headless_world import NOW, write_corpus
 
 

@@ -14,9 +14,9 @@ from amgs.errors import InputError
 from amgs.identity import block_id
 from amgs.memory import Memory
 from amgs.text.embedding import HashingEmbedder
-from amgs_tui import cli
-from amgs_tui.benches.large_corpus import NOW, Books, paragraph_vectors, sample_of, vectors_of
-from amgs_tui.benches.large_store import RAW, prepare
+from amgs_app import cli
+from amgs_app.benches.large_corpus import NOW, Books, paragraph_vectors, sample_of, vectors_of
+from amgs_app.benches.large_store import RAW, prepare
 
 WORDS = ("harbour", "lantern", "ridge", "mirror", "copper", "willow", "thunder", "basin", "orchard", "ferry")
 NAMES = ("Amelia", "Bertram", "Cornelia", "Desmond", "Edwina", "Florian")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from amgs_app.benches import focus_stability
+from amgs_app.benches.focus_texts import Corpus, Stopwatch
 from amgs_focus.errors import TextError
 from amgs_focus.evaluation.stability import Adversary, steadiness, stream
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.gistnet import PointerEncoder
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tail_similarity import TailSimilarity
-from amgs_focus.tiny import TinyModel
-from amgs_tui.benches import focus_stability
-from amgs_tui.benches.focus_texts import Corpus, Stopwatch
+from amgs_focus.tree.gist_tree import LifetimeTree
 
 TEXT = "".join(
     f"On day {day} the keeper of light {day % 7} wrote {day * day} words, and slept. " for day in range(90)

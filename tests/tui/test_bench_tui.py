@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import AmgsError
-from amgs_tui.benches import tui
-from amgs_tui.benches.terminal import Terminal
+from amgs_app.benches import tui
+from amgs_app.benches.terminal import Terminal
 
 
 def test_a_walk_over_the_inbox_times_every_key_until_the_command_has_ended(tmp_path: Path) -> None:

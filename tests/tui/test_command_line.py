@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from amgs_tui import cli
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.groups import NOUNS, PANELS
-from amgs_tui.verbs.registry import standard
+from amgs_app import cli
+from amgs_app.operations.groups import NOUNS, PANELS
+from amgs_app.operations.registry import standard
+from amgs_app.session import Options, Session
 
 ROOT = Path(__file__).parents[2]
 NOW = "2026-03-01T09:00:00Z"
@@ -269,7 +269,7 @@ def test_a_shell_completes_commands_and_options(shell: str) -> None:
 
 
 def test_the_man_page_names_every_command_and_option() -> None:
-    from amgs_tui.manual import page
+    from amgs_app.manual import page
 
     said = page().replace("\\-", "-")
     assert all(f"\\fB{verb.usage()}" in said for verb in standard())
@@ -310,7 +310,7 @@ def test_piped_tables_are_whole_and_a_search_shows_the_passage_and_its_source(
 
 
 def test_a_narrow_terminal_leaves_the_details_out_before_it_cuts_the_passage() -> None:
-    from amgs_tui.headless.sheet import sheet, to_lines
+    from amgs_app.render.sheet import sheet, to_lines
 
     made = sheet("", "title* part:score? more:score?", [("The dome stalled in May", 0.5, 0.25)])
     assert "part" in to_lines(made, 60)[0].plain
@@ -323,7 +323,7 @@ def test_a_narrow_terminal_leaves_the_details_out_before_it_cuts_the_passage() -
     [("why did the dome stall?", "dome stalled"), ("E-17", "E-17"), ("nothing like it", "Once upon")],
 )
 def test_a_passage_is_where_the_words_of_the_question_stand(query: str, wanted: str) -> None:
-    from amgs_tui.headless.passage import passage
+    from amgs_app.render.passage import passage
 
     padding = "and so on, as it always was and will be, " * 8
     text = f"Once upon a time, {padding} the dome stalled with error E-17, {padding}"

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from amgs.memory import Memory
-from amgs.store import frames as stored_frames
-from amgs_tui.headless.drawing import draw
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.session import Options, Session
-from amgs_tui.themes import Palette
-from amgs_tui.verbs.registry import standard
+from amgs.storage.duckdb import frames as stored_frames
+from amgs_app.operations.registry import standard
+from amgs_app.render.drawing import draw
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.session import Options, Session
+from amgs_app.themes import Palette
 from tests.tui.headless_world import NOW, write_corpus
 
 PROFILES = "[memory.decay.profiles]\nephemeral = 0.5\nstandard = 0.02\ndurable = 0.02\ncore = 0.002\n"

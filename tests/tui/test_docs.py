@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from amgs_tui import cli, glossary
+from amgs_app import cli, glossary
+from amgs_app.operations.registry import standard
+from amgs_app.themes import load, shipped_folder
 from amgs_tui.keys import EVERYWHERE, remapped
 from amgs_tui.panes import PANE_TYPES
-from amgs_tui.themes import load, shipped_folder
-from amgs_tui.verbs.registry import standard
 from amgs_tui.widgets.arrangement import PANES
 from tests.tui.keys_page import page
 

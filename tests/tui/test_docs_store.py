@@ -9,9 +9,9 @@ import pytest
 
 from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings
-from amgs.store import tables
-from amgs.store.connection import Store
-from amgs_tui import cli
+from amgs.storage.duckdb import tables
+from amgs.storage.duckdb.connection import Store
+from amgs_app import cli
 from tests.engine.memory_world import open_memory, write_notes
 from tests.tui.headless_world import write_corpus
 
@@ -55,14 +55,14 @@ def test_every_table_is_named_and_no_other() -> None:
 
 
 def test_the_limits_that_are_told_are_the_limits(tmp_path: Path) -> None:
-    from amgs.lifecycle import likeness, linking
+    from amgs.lifecycle import linking, similarity
 
     settings = ConsolidationSettings()
     assert f"batches of {settings.transaction:,} blocks" in TEXT
     assert f"the latest {linking._NAME_FAN_OUT} holders" in TEXT
     assert f"({linking._COMMON_NAME} in a small store); six edges" in TEXT and linking._NAME_EDGES == 6
     assert f"cosine {settings.similarity}".replace("0.", ".") in TEXT and settings.neighbours == 5
-    assert f"at most {likeness._COMMON_SHINGLE} blocks hold" in TEXT and likeness._MOST_PAIRS == 8_000_000
+    assert f"at most {similarity._COMMON_SHINGLE} blocks hold" in TEXT and similarity._MOST_PAIRS == 8_000_000
 
 
 def test_what_is_beside_a_store_may_be_removed(tmp_path: Path) -> None:

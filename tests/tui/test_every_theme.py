@@ -7,18 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from amgs_tui.pictures import (
-    calibration,
-    decay,
-    focus,
-    frame,
-    graph,
-    inbox,
-    overview,
-    recalibration,
-)
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.themes import load_all, shipped_folder
+from amgs_app.render.figures import calibration, decay, focus, frame, graph, inbox, overview, recalibration
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.themes import load_all, shipped_folder
 from amgs_tui.widgets.arrangement import PANES
 from tests.tui import picture_samples as samples
 from tests.tui.app_drive import Drive, drive

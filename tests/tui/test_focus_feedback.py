@@ -11,12 +11,12 @@ import torch
 
 from amgs.clock import parse_instant
 from amgs.errors import AmgsError, UsageError
+from amgs_app.operations.registry import standard
+from amgs_app.operations.results import FocusFeedback
+from amgs_app.render.tables.workstation import table_of
+from amgs_app.session import Options, Session
 from amgs_focus.evaluation.gist import horizon_nll
-from amgs_focus.worth import before_answer, worths
-from amgs_tui.headless.tables import table_of
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.registry import standard
-from amgs_tui.verbs.results import FocusFeedback
+from amgs_focus.utility.block_utility import before_answer, worths
 from tests.tui.headless_world import NOW, Amgs, make, prepare
 
 
@@ -32,7 +32,9 @@ def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture
 def session(amgs: Amgs) -> Iterator[Session]:
-    options = Options(store=str(amgs.store), corpus=amgs.corpus, model="tiny", now=parse_instant(NOW), seed=7)
+    options = Options(
+        store=str(amgs.store), corpus=amgs.corpus, model="tiny", now=parse_instant(NOW), seed=7
+    )
     with Session(options) as opened:
         yield opened
 

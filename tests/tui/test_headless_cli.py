@@ -35,7 +35,7 @@ def environment() -> dict[str, str]:
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "amgs_tui.cli", "--model", "tiny", "--now", NOW, *arguments]
+    return [sys.executable, "-m", "amgs_app.cli", "--model", "tiny", "--now", NOW, *arguments]
 
 
 # --- what it does -----------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ def test_a_reader_that_leaves_early_is_no_fault() -> None:
 
 def test_help_is_cheap() -> None:
     statement = (
-        "import sys; from amgs_tui import cli; cli.run(['--help']);"
+        "import sys; from amgs_app import cli; cli.run(['--help']);"
         "print(sorted({'torch', 'duckdb', 'numpy', 'textual', 'spacy'} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(

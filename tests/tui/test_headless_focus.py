@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from amgs.errors import UsageError
+from amgs_app.operations.registry import standard
+from amgs_app.operations.results import BranchList, Moved, Replayed, SettingChanged, Steered
+from amgs_app.output import write
+from amgs_app.render.drawing import draw
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.sentences_of_focus import said
+from amgs_app.render.tables.workstation import table_of
+from amgs_app.session import Options, Session
 from amgs_focus.errors import FocusError, TraceError
-from amgs_focus.lineage import TraceDiff
 from amgs_focus.records import REASON_SENTENCES, NodeRef
-from amgs_tui.headless.drawing import draw
-from amgs_tui.headless.output import write
-from amgs_tui.headless.tables import table_of
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.saying_of_focus import said
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.registry import standard
-from amgs_tui.verbs.results import BranchList, Moved, Replayed, SettingChanged, Steered
+from amgs_focus.trace.lineage import TraceDiff
 
 TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night and the motor stopped. "
 

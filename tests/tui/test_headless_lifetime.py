@@ -12,16 +12,8 @@ from typing import Any
 import pytest
 
 from amgs.errors import InputError, UsageError
-from amgs_focus.errors import CtxError, FocusError
-from amgs_focus.lifetime_check import LifetimeCheck
-from amgs_focus.records import EntryExplanation
-from amgs_tui.headless.drawing import draw
-from amgs_tui.headless.encode import to_json
-from amgs_tui.headless.output import as_text, exit_code_of
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.registry import standard
-from amgs_tui.verbs.results_of_lifetime import (
+from amgs_app.operations.registry import standard
+from amgs_app.operations.results_of_lifetime import (
     Brought,
     CorpusRead,
     Described,
@@ -32,6 +24,14 @@ from amgs_tui.verbs.results_of_lifetime import (
     SpanList,
     Tagged,
 )
+from amgs_app.output import as_text, exit_code_of
+from amgs_app.render.drawing import draw
+from amgs_app.render.encode import to_json
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.session import Options, Session
+from amgs_focus.errors import CtxError, FocusError
+from amgs_focus.records import EntryExplanation
+from amgs_focus.tree.check import LifetimeCheck
 
 TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night and the motor stopped. "
 
@@ -248,8 +248,8 @@ def test_a_damaged_lifetime_is_named_file_by_file_and_mended(desk: Desk) -> None
 
 
 def test_the_manual_runs_as_it_stands_and_its_figures_are_computed(desk: Desk) -> None:
-    from amgs_focus.forgetting import FATES
-    from amgs_focus.storage import TEN_YEARS, Sizes, folder_bytes, said, table
+    from amgs_focus.tree.retention import FATES
+    from amgs_focus.tree.storage_size import TEN_YEARS, Sizes, folder_bytes, said, table
 
     manual = (Path(__file__).parents[2] / "docs" / "lifetime.md").read_text(encoding="utf-8")
     corpus(desk.folder).rename(desk.folder / "notes")

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from amgs_tui.headless.encode import to_json
-from amgs_tui.headless.output import as_text
-from amgs_tui.headless.tables import table_of
-from amgs_tui.verbs.registry import Verb, standard
+from amgs_app.operations.registry import Verb, standard
+from amgs_app.output import as_text
+from amgs_app.render.encode import to_json
+from amgs_app.render.tables.workstation import table_of
 from tests.tui import picture_samples as samples
 from tests.tui.headless_world import Amgs, make, prepare
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from amgs_tui.headless.runner import ScriptError, parse_script
-from amgs_tui.headless.target import read_size
-from amgs_tui.verbs.registry import standard
+from amgs_app.operations.registry import standard
+from amgs_app.script import ScriptError, parse_script
+from amgs_app.snapshot_target import read_size
 from tests.tui.headless_world import Amgs, make, prepare
 
 TOUR = """# a small tour
@@ -156,7 +156,7 @@ def test_a_snapshot_name_cannot_leave_the_folder(amgs: Amgs, tmp_path: Path) -> 
 
 
 def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path: Path) -> None:
-    from amgs_tui.session import Options, Session
+    from amgs_app.session import Options, Session
 
     registry = standard()
     with Session(Options(store=":memory:", corpus=amgs.corpus, model="tiny")) as session:
@@ -173,10 +173,10 @@ def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path:
 
 def test_the_steps_of_a_run_can_be_replayed_from_its_trace(amgs: Amgs, tmp_path: Path) -> None:
     from amgs.clock import FixedClock, parse_instant
-    from amgs_focus.replay import replay
+    from amgs_app.models import focus_runtime, load_base_model
     from amgs_focus.settings import FocusSettings
-    from amgs_focus.trace import read
-    from amgs_tui.models import focus_runtime, load_base_model
+    from amgs_focus.trace.replay import replay
+    from amgs_focus.trace.trace import read
 
     frame = "frame assemble SESSION --query 'why did the dome stall?'\nframe open\n"
     script = write(tmp_path, f"{frame}focus step 40\nfocus back 5\nfocus refocus\nfocus step 3\n")
@@ -190,8 +190,8 @@ def test_the_steps_of_a_run_can_be_replayed_from_its_trace(amgs: Amgs, tmp_path:
 
 def test_an_opening_that_is_cancelled_leaves_what_was_open(amgs: Amgs) -> None:
     from amgs.errors import Cancelled
-    from amgs.model import Progress
-    from amgs_tui.session import Options, Session
+    from amgs.types import Progress
+    from amgs_app.session import Options, Session
 
     registry = standard()
     with Session(Options(store=str(amgs.store), corpus=amgs.corpus, model="tiny")) as session:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from amgs.model import Progress
-from amgs_focus.gistnet import PointerEncoder
-from amgs_focus.tail_similarity import TailSimilarity
-from amgs_tui import cli
-from amgs_tui.benches import focus_c1c2
-from amgs_tui.benches.focus_texts import Corpus
+from amgs.types import Progress
+from amgs_app import cli
+from amgs_app.benches import focus_c1c2
+from amgs_app.benches.focus_texts import Corpus
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.baseline import TailSimilarity
 from tests.focus.focus_world import MODEL
 from tests.focus.lens_samples import scorer
 

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from amgs_tui.glossary import SCREEN
+from amgs_app.glossary import SCREEN
+from amgs_app.render.figures import decay as decay_picture
+from amgs_app.render.figures import frame as frame_picture
+from amgs_app.render.figures import graph as graph_picture
+from amgs_app.render.figures import header, overview
+from amgs_app.render.figures import inbox as inbox_picture
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.session import Session
+from amgs_tui.dialogs.finder import Finder
+from amgs_tui.dialogs.palette import Action, Palette, actions_of, matching
+from amgs_tui.main_screen import symbols_of_terminal
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.graph import GraphPane
-from amgs_tui.pictures import decay as decay_picture
-from amgs_tui.pictures import frame as frame_picture
-from amgs_tui.pictures import graph as graph_picture
-from amgs_tui.pictures import header, overview
-from amgs_tui.pictures import inbox as inbox_picture
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.screens.finder import Finder
-from amgs_tui.screens.palette import Action, Palette, actions_of, matching
-from amgs_tui.session import Session
-from amgs_tui.stage import symbols_of_terminal
 from tests.tui import picture_samples as samples
 from tests.tui.app_drive import Drive
 from tests.tui.test_app_tiny import on_session, options

@@ -9,9 +9,9 @@ import types
 
 import pytest
 
-from amgs.model import Progress
+from amgs.types import Progress
+from amgs_app.gc_tuning import FULL_EVERY, MANY_MODULES, settling, short_pauses
 from amgs_tui.messages import Answer, Request
-from amgs_tui.pauses import FULL_EVERY, MANY_MODULES, settling, short_pauses
 
 
 def test_collections_and_turns_are_as_before_when_the_screen_is_left() -> None:

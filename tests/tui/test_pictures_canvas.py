@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from amgs_tui.pictures.canvas import Canvas, Sheet, clean, cut, cut_middle, ink, width_of
-from amgs_tui.pictures.marks import Fact as FactOf
-from amgs_tui.pictures.marks import apportion, bar, facts_line, histogram, sparkline, window_of, wrap
-from amgs_tui.pictures.words import age, half_life, milliseconds, share, short_count, signed, span
+from amgs_app.render.figures.canvas import Canvas, Sheet, clean, cut, cut_middle, ink, width_of
+from amgs_app.render.figures.format import age, half_life, milliseconds, share, short_count, signed, span
+from amgs_app.render.figures.glyphs import Fact as FactOf
+from amgs_app.render.figures.glyphs import apportion, bar, facts_line, histogram, sparkline, window_of, wrap
 from tests.tui.picture_samples import NOW
 
 ODD = st.text(st.characters(codec="utf-8"), max_size=60)

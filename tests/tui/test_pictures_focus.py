@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs_focus.records import REASON_LETTERS, Band, EntryView, FocusView, Reason, TokenSpan
-from amgs_tui.pictures import focus
-from amgs_tui.pictures.canvas import Canvas
-from amgs_tui.pictures.focus_columns import (
+from amgs_app.render.figures import focus
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.figures.focus_columns import (
     LEAST_SHOWN,
     NOTHING,
     ZOOM_FACTOR,
@@ -26,8 +25,9 @@ from amgs_tui.pictures.focus_columns import (
     window,
     zooms,
 )
-from amgs_tui.pictures.focus_map import GUTTER, plan_rows
-from amgs_tui.themes import Palette
+from amgs_app.render.figures.focus_map import GUTTER, plan_rows
+from amgs_app.themes import Palette
+from amgs_focus.records import REASON_LETTERS, Band, EntryView, FocusView, Reason, TokenSpan
 from tests.tui import picture_samples as samples
 
 VIEW = samples.focus_view(24_000)

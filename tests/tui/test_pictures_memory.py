@@ -6,14 +6,24 @@ from dataclasses import replace
 
 import pytest
 
-from amgs.model import COMPONENTS, Frame, FramePart, LayerReport
-from amgs_tui.listings import listed
-from amgs_tui.pictures import block, calibration, decay, frame, graph, inbox, overview, plan, recalibration
-from amgs_tui.pictures.candidates import PART_SIGNS
-from amgs_tui.pictures.canvas import Canvas, Symbols, ink
-from amgs_tui.pictures.graph import relation_letters
-from amgs_tui.pictures.graph_layout import Node, place
-from amgs_tui.pictures.marks import gauge_pieces
+from amgs.types import COMPONENTS, Frame, FramePart, LayerReport
+from amgs_app.render.figures import (
+    block,
+    calibration,
+    decay,
+    frame,
+    graph,
+    inbox,
+    overview,
+    plan,
+    recalibration,
+)
+from amgs_app.render.figures.candidates import PART_SIGNS
+from amgs_app.render.figures.canvas import Canvas, Symbols, ink
+from amgs_app.render.figures.glyphs import gauge_pieces
+from amgs_app.render.figures.graph import relation_letters
+from amgs_app.render.figures.graph_layout import Node, place
+from amgs_app.row_fields import listed
 from tests.tui import picture_samples as samples
 
 SIZES = [Canvas(80, 24), Canvas(120, 40), Canvas(200, 60), Canvas(60, 15)]

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 from rich.text import Text
 
-from amgs_tui.pictures import (
+from amgs_app.render.figures import (
     block,
     calibration,
     decay,
@@ -22,8 +22,8 @@ from amgs_tui.pictures import (
     plan,
     recalibration,
 )
-from amgs_tui.pictures.canvas import Canvas, Symbols
-from amgs_tui.themes import Palette
+from amgs_app.render.figures.canvas import Canvas, Symbols
+from amgs_app.themes import Palette
 from tests.tui import picture_samples as samples
 
 VIEW = samples.focus_view(24_000)

@@ -13,15 +13,15 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from amgs.errors import AmgsError
-from amgs_tui.headless.encode import to_json
-from amgs_tui.headless.output import as_text, complain, progress_on
-from amgs_tui.headless.runner import parse_step
-from amgs_tui.headless.sheet import to_lines
-from amgs_tui.headless.tables import table_of
-from amgs_tui.pictures.canvas import Canvas, Sheet, clean
-from amgs_tui.pictures.marks import wrap
-from amgs_tui.printable import UNSAFE, printable, printable_line
-from amgs_tui.verbs.registry import standard
+from amgs_app.operations.registry import standard
+from amgs_app.output import as_text, complain, progress_on
+from amgs_app.printable import UNSAFE, printable, printable_line
+from amgs_app.render.encode import to_json
+from amgs_app.render.figures.canvas import Canvas, Sheet, clean
+from amgs_app.render.figures.glyphs import wrap
+from amgs_app.render.sheet import to_lines
+from amgs_app.render.tables.workstation import table_of
+from amgs_app.script import parse_step
 from tests.tui.poison import made
 from tests.tui.test_app_tiny import on_session, options
 
@@ -138,7 +138,7 @@ def notes(tmp_path: Path) -> Path:
 
 
 async def test_the_screen_shows_brackets_and_drops_nothing_raw(tmp_path: Path, notes: Path) -> None:
-    from amgs_tui.session import Session
+    from amgs_app.session import Session
 
     def make() -> Session:
         return Session(options(tmp_path / "store.duckdb", notes))

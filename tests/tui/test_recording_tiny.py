@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from amgs_tui.headless.runner import parse_script, run_steps
+from amgs_app.operations.registry import standard
+from amgs_app.script import parse_script, run_steps
+from amgs_app.session import Options, Session
 from amgs_tui.panes.frame import FramePane
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.registry import standard
 from tests.tui.test_app_tiny import NOTES, on_session
 
 QUESTION = "why did the dome stall?"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from amgs_tui.saying import say
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.registry import standard
+from amgs_app.operations.registry import standard
+from amgs_app.render.sentences import say
+from amgs_app.session import Options, Session
 from tests.engine.memory_world import NOW, write_notes
 
 

@@ -12,10 +12,10 @@ import pytest
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.memory import Memory
-from amgs.model import BlockFilter
 from amgs.settings import DecaySettings, ProfileSettings, Settings
-from amgs_tui.session import Options, Session, data_folder, model_cache
-from amgs_tui.settings import WorkstationSettings, every_setting, load_settings
+from amgs.types import BlockFilter
+from amgs_app.session import Options, Session, data_folder, model_cache
+from amgs_app.settings import WorkstationSettings, every_setting, load_settings
 from tests.engine.memory_world import NOW, write_notes
 from tests.tui.headless_world import Amgs, make, prepare
 

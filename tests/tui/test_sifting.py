@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs_tui.sifting import Listing, Row, Sift, places
-from amgs_tui.verbs.registry import standard
+from amgs_app.operations.registry import standard
+from amgs_app.row_filter import Listing, Row, Sift, places
 from tests.tui.test_app_workplace import run, session
 
 LIST = Listing(("title", "fate"), ("score", "tokens"), ("score", "title"))
@@ -113,8 +113,8 @@ def test_what_the_rows_cannot_answer_is_refused_and_changes_nothing(tmp_path: Pa
 
 
 def test_a_snapshot_shows_the_rows_as_they_were_sifted(tmp_path: Path) -> None:
-    from amgs_tui.headless.drawing import draw
-    from amgs_tui.pictures.canvas import Canvas
+    from amgs_app.render.drawing import draw
+    from amgs_app.render.figures.canvas import Canvas
 
     with session(tmp_path) as one:
         for text in ("The dome motor stalled.", "The dome was cleaned.", "Snow on the dome road."):

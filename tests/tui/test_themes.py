@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_tui.themes import (
+from amgs_app.themes import (
     DEFAULT_THEME,
     PAPER,
     Palette,
@@ -161,8 +161,8 @@ def test_all_colours_are_colours() -> None:
 
 def test_pictures_and_themes_load_neither_textual_nor_plotext_nor_torch() -> None:
     code = (
-        "import sys, pkgutil, importlib, amgs_tui.themes, amgs_tui.pictures as p\n"
-        "[importlib.import_module('amgs_tui.pictures.' + m.name) for m in pkgutil.iter_modules(p.__path__)]\n"
+        "import sys, pkgutil, importlib, amgs_app.themes, amgs_app.render.figures as p\n"
+        "[importlib.import_module('amgs_app.render.figures.' + m.name) for m in pkgutil.iter_modules(p.__path__)]\n"
         "print([m for m in ('textual', 'plotext', 'torch', 'duckdb', 'networkx') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -12,16 +12,16 @@ import pytest
 import torch
 from pydantic import BaseModel
 
-from amgs_focus.adapter import AdapterShape, attach
+from amgs_app import cli
+from amgs_app.models import gist_encoder
+from amgs_app.operations.bench_focus import encoder_of
+from amgs_app.session import Options, Session
 from amgs_focus.errors import CheckpointError
-from amgs_focus.gist_tree import Segment
-from amgs_focus.gistnet import GistNet, GistShape, load_checkpoint, save_checkpoint
-from amgs_focus.pretrained import load
+from amgs_focus.gist.gistnet import GistNet, GistShape, load_checkpoint, save_checkpoint
+from amgs_focus.model.adapter import AdapterShape, attach
+from amgs_focus.model.pretrained import load
 from amgs_focus.training.run_config import GistConfig, RunConfig, parse_config
-from amgs_tui import cli
-from amgs_tui.models import gist_encoder
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.bench_focus import encoder_of
+from amgs_focus.tree.gist_tree import Segment
 from tests.focus.model_world import write_model
 from tests.focus.training_world import LAMPS
 

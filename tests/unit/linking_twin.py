@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from amgs.lifecycle.link_context import Node
 from amgs.lifecycle.linking import DUPLICATES, LINKS_TO, MENTIONS_SAME, NEXT, RELATED, overlap
-from amgs.lifecycle.surroundings import Node
-from amgs.model import Vector
 from amgs.settings import ConsolidationSettings
 from amgs.text.markdown import slug
+from amgs.types import Vector
 
 Found = tuple[str, str, str, float]
 """(source, target, relation, weight)."""

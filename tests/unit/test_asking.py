@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from amgs_tui.headless.asking import agreed
-from amgs_tui.headless.tables import table_of
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.registry import standard
+from amgs_app.confirmation import agreed
+from amgs_app.operations.registry import standard
+from amgs_app.render.tables.workstation import table_of
+from amgs_app.session import Options, Session
 
 
 class Terminal(io.StringIO):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_tui.benches import measures
-from amgs_tui.benches.frame import markdown, meets, result
-from amgs_tui.benches.references import Bm25, fused_ranks, with_neighbours
+from amgs_app.benches import measures
+from amgs_app.benches.frame import markdown, meets, result
+from amgs_app.benches.references import Bm25, fused_ranks, with_neighbours
 
 A, B, C = frozenset("a"), frozenset("bx"), frozenset("c")
 

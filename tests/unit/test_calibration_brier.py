@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from amgs.calibration.brier import brier_score, course, reliability, wilson_interval
 from amgs.errors import UsageError
-from amgs.model import Outcome
+from amgs.types import Outcome
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -18,8 +18,8 @@ from amgs.frames.definition import DEFAULTS
 from amgs.frames.registry import by_name, find, leaves, order, register
 from amgs.frames.score import effective, entropy_bits
 from amgs.frames.select import Taken, select
-from amgs.model import COMPONENTS, Candidate, ChildFrame, FrameDefinition, SelectionRule, Weights
 from amgs.text.tokens import approximate_tokens
+from amgs.types import COMPONENTS, Candidate, ChildFrame, FrameDefinition, SelectionRule, Weights
 from tests.engine.frames_samples import CATEGORIES, candidate, candidates
 
 KNOWN = by_name(DEFAULTS)

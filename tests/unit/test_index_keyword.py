@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from amgs.errors import StoreError
 from amgs.index.keyword import Contents, KeywordIndex
-from amgs.index.shelf import Stamp
+from amgs.index.snapshot_store import Stamp
 from amgs.index.terms import identifiers
 
 TEXTS = {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from amgs.index import neighbours
 from amgs.index.neighbours import nearest
-from amgs.model import Vector
+from amgs.types import Vector
 
 
 def units(seed: int, count: int, dimension: int = 8) -> Vector:

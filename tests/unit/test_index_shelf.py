@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from amgs.index.shelf import Shelf, Stamp, save_arrays
+from amgs.index.snapshot_store import Shelf, Stamp, save_arrays
 
 
 def put(shelf: Shelf, revision: int, store: str = "s") -> None:

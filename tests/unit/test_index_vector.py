@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from amgs.errors import ModelError
-from amgs.index.shelf import Shelf, Stamp
+from amgs.index.snapshot_store import Shelf, Stamp
 from amgs.index.vector import Base, VectorIndex, unit
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from amgs.decay import PROFILES
 from amgs.lifecycle.categories import CATEGORIES, categorise, decay_of, initial_confidence
-from amgs.lifecycle.selfhood import is_self_component, owner, signed
+from amgs.lifecycle.self_detection import is_self_component, owner, signed
 
 
 @pytest.mark.parametrize(

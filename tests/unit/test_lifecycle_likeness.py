@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from amgs.errors import Cancelled
 from amgs.identity import block_id
-from amgs.lifecycle import likeness
-from amgs.lifecycle.likeness import Pair, pairs, shingles
-from amgs.model import Block, Progress, Vector
+from amgs.lifecycle import similarity
+from amgs.lifecycle.similarity import Pair, pairs, shingles
 from amgs.settings import EnhancementSettings
+from amgs.types import Block, Progress, Vector
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 SETTINGS = EnhancementSettings(overlap_words=2)
@@ -103,7 +103,7 @@ def test_it_agrees_with_looking_at_every_pair(texts: list[str], spread: float, s
     ]
     matrix = units(seed, len(blocks))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(likeness, "_ROWS", 7)
+        patch.setattr(similarity, "_ROWS", 7)
         assert kinds(pairs(blocks, matrix, SETTINGS)) == slow(blocks, matrix, SETTINGS)
 
 
@@ -120,9 +120,9 @@ def test_with_too_many_pairs_only_the_rarest_runs_count(monkeypatch: pytest.Monk
     texts = ["one two three four", "one two three five", "x y z 1 2 3 4 5", "x y z 1 2 3 4 6"]
     texts += [f"same old words {n}" for n in range(9)]
     blocks = [block(t, 0.0, f"{i}.md") for i, t in enumerate(texts)]
-    assert likeness._sharing_runs(shingles(texts))[0].keys.size == 2 + 36
-    monkeypatch.setattr(likeness, "_MOST_PAIRS", 6)
-    shared, rare = likeness._sharing_runs(shingles(texts))
+    assert similarity._sharing_runs(shingles(texts))[0].keys.size == 2 + 36
+    monkeypatch.setattr(similarity, "_MOST_PAIRS", 6)
+    shared, rare = similarity._sharing_runs(shingles(texts))
     assert shared.keys.tolist() == [0 * 13 + 1, 2 * 13 + 3]
     assert shared.counts.tolist() == [1, 5]
     assert rare.tolist() == [2, 2, 6, 6] + [1] * 9

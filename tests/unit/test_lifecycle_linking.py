@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.index.neighbours import nearest
+from amgs.lifecycle.link_context import Node, Surroundings
 from amgs.lifecycle.linking import Fresh, link, overlap
-from amgs.lifecycle.surroundings import Node, Surroundings
-from amgs.model import Edge, Vector
 from amgs.settings import ConsolidationSettings
+from amgs.types import Edge, Vector
 from tests.unit import linking_twin
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

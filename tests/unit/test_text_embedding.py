@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import Cancelled, ModelError
-from amgs.model import Progress
 from amgs.text.embedding import HashingEmbedder, normalised
 from amgs.text.minilm import HUB_ID, MiniLM, resolve
 from amgs.text.tokens import approximate_tokens
+from amgs.types import Progress
 
 
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=8))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from amgs_tui.verbs.completion import complete
-from amgs_tui.verbs.registry import standard
+from amgs_app.operations.completion import complete
+from amgs_app.operations.registry import standard
 
 
 def offered(line: str) -> list[str]:

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from amgs.model import Block, IngestReport, Refusal
-from amgs_tui.headless.encode import plain, rounded, to_json
-from amgs_tui.headless.output import as_text, check_format
-from amgs_tui.headless.sheet import sheet, to_csv, to_lines
-from amgs_tui.verbs.registry import standard
+from amgs.types import Block, IngestReport, Refusal
+from amgs_app.operations.registry import standard
+from amgs_app.output import as_text, check_format
+from amgs_app.render.encode import plain, rounded, to_json
+from amgs_app.render.sheet import sheet, to_csv, to_lines
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_tui.verbs.line import LineError
-from amgs_tui.verbs.registry import Call, Parameter, Registry, Verb, standard
+from amgs_app.operations.line import LineError
+from amgs_app.operations.registry import Call, Parameter, Registry, Verb, standard
 
 SPINE = """
 status|ingest|inbox list|consolidate|block show|block find|search|frame list|frame assemble|frame open

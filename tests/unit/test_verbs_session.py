@@ -15,13 +15,13 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.errors import InputError, UsageError
-from amgs_tui.corpus import open_corpus, sample_corpus, shipped
-from amgs_tui.session import CorpusClock, Options, Session
-from amgs_tui.tokenizer import TokenCounter, find_tokenizer
-from amgs_tui.verbs.registry import standard
+from amgs_app.corpus import open_corpus, sample_corpus, shipped
+from amgs_app.operations.registry import standard
+from amgs_app.session import CorpusClock, Options, Session
+from amgs_app.tokenizer import TokenCounter, find_tokenizer
 
 if TYPE_CHECKING:
-    from amgs_focus.base_model import BaseModel
+    from amgs_focus.model.base_model import BaseModel
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -102,7 +102,7 @@ def test_an_own_store_keeps_the_real_time_until_the_corpus_comes_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = open_corpus(small_corpus(tmp_path / "world"))
-    monkeypatch.setattr("amgs_tui.session.sample_corpus", lambda: corpus)
+    monkeypatch.setattr("amgs_app.session.sample_corpus", lambda: corpus)
     store = str(tmp_path / "x.duckdb")
     today = datetime.now(UTC)
     with Session(Options(store=store, model="tiny")) as session:

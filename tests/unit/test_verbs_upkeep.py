@@ -11,11 +11,11 @@ import pytest
 
 from amgs.errors import Cancelled, UsageError
 from amgs.identity import block_id
-from amgs.model import Progress
-from amgs_tui.headless.encode import to_json
-from amgs_tui.headless.tables import table_of
-from amgs_tui.session import Options, Session
-from amgs_tui.verbs.registry import standard
+from amgs.types import Progress
+from amgs_app.operations.registry import standard
+from amgs_app.render.encode import to_json
+from amgs_app.render.tables.workstation import table_of
+from amgs_app.session import Options, Session
 from tests.engine.lifecycle_world import OWL, OWL_COPY, lively
 from tests.engine.memory_world import NOW
 from tests.engine.test_lifecycle_review import NEW_RENT, OLD_RENT

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from amgs.errors import UsageError
-from amgs.model import CoursePoint, Outcome, Reliability, ReliabilityBin
+from amgs.types import CoursePoint, Outcome, Reliability, ReliabilityBin
 
 _COURSE_POINTS = 48
 """Instants at which the course of the score is told."""

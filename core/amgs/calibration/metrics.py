@@ -11,11 +11,11 @@ import numpy as np
 from amgs.calibration.questions import Labelled, held_out, recall
 from amgs.calibration.results import Metric
 from amgs.frames.compare import jaccard
-from amgs.store import blocks as stored_blocks
-from amgs.store import edges as stored_edges
-from amgs.store import monitors
-from amgs.store.assemblies import Assembly
-from amgs.store.connection import Store
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb import monitors
+from amgs.storage.duckdb.assemblies import Assembly
+from amgs.storage.duckdb.connection import Store
 
 K = 10
 BRIER_GOAL = 0.15

@@ -11,14 +11,14 @@ import numpy as np
 from amgs.calibration.recalibrate import Method, brier, fit, held_out_brier
 from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
 from amgs.errors import UsageError
-from amgs.lifecycle import journal
-from amgs.model import Block, BlockFilter, Edge, Operation
+from amgs.log import journal
 from amgs.settings import CalibrationSettings
-from amgs.store import blocks as stored_blocks
-from amgs.store import calibration_log, edge_forecasts
-from amgs.store import edges as stored_edges
-from amgs.store.connection import Store
-from amgs.store.edge_forecasts import Walked
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import calibration_log, edge_forecasts
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.edge_forecasts import Walked
+from amgs.types import Block, BlockFilter, Edge, Operation
 
 KIND = "calibrate"
 _REST = ""

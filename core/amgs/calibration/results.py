@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from amgs.calibration.recalibrate import Curve, Method
-from amgs.model import Edge, FrameDefinition, Operation, Weights
+from amgs.types import Edge, FrameDefinition, Operation, Weights
 
 GroupKind = Literal["all", "frame", "category", "relation"]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from amgs.calibration.questions import Labelled, held_out, recall
 from amgs.calibration.results import Score, Trial, Tuning, WeightTest
 from amgs.errors import UsageError
-from amgs.model import COMPONENTS, Candidate, FrameDefinition, Progress, Weights
+from amgs.types import COMPONENTS, Candidate, FrameDefinition, Progress, Weights
 
 SearchMethod = Literal["grid", "bayes"]
 

@@ -18,9 +18,9 @@ from amgs.exchange.values import (
     outward,
     unreadable,
 )
-from amgs.store import tables
-from amgs.store.connection import Store
-from amgs.store.tables import Column
+from amgs.storage.duckdb import tables
+from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.tables import Column
 
 FORM = "amgs memory"
 

@@ -21,11 +21,11 @@ from pydantic import (
 from amgs.calibration.recalibrate import read_curve
 from amgs.clock import EPOCH, microseconds_of, parse_instant
 from amgs.errors import AmgsError
-from amgs.lifecycle import metadata
-from amgs.model import Status, Weights
-from amgs.store import frames as stored_frames
-from amgs.store import meta as stored_meta
-from amgs.store.tables import Column
+from amgs.ingest import metadata
+from amgs.storage.duckdb import frames as stored_frames
+from amgs.storage.duckdb import meta as stored_meta
+from amgs.storage.duckdb.tables import Column
+from amgs.types import Status, Weights
 
 _MOST_COMPLAINTS = 3
 _LONGEST_VALUE = 40

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from amgs.errors import InputError
-from amgs.store.tables import Column
+from amgs.storage.duckdb.tables import Column
 
 VERSION = 1
 """Of the file's form, not of the schema."""

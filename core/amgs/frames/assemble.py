@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from amgs.model import Assembly, Block, Candidate, Span
+from amgs.types import Assembly, Block, Candidate, Span
 
 CountTokens = Callable[[str], int]
 """How many tokens the base model makes of a text."""

@@ -13,7 +13,7 @@ from amgs.clock import parse_instant
 from amgs.decay import hours_between
 from amgs.errors import StoreCorruptError, WeightsError
 from amgs.frames.pipeline import FrameRequest
-from amgs.model import (
+from amgs.types import (
     COMPONENTS,
     Block,
     Candidate,

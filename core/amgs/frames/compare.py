@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from amgs.frames.pipeline import FrameRequest, asked_in
 from amgs.frames.results import Comparison, Moved, Side
 from amgs.frames.score import effective
-from amgs.model import COMPONENTS, Candidate, Frame, FrameDefinition, ScoreParts, Weights
+from amgs.types import COMPONENTS, Candidate, Frame, FrameDefinition, ScoreParts, Weights
 
 WeightsOf = Mapping[str, Weights]
 """The weights that scored each atomic frame, by its name."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from amgs.frames.registry import Definitions, find, leaves
 from amgs.frames.select import Taken, refill, select
-from amgs.model import Candidate, FrameDefinition, LedgerEntry, Weights
+from amgs.types import Candidate, FrameDefinition, LedgerEntry, Weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from amgs.model import BlockFilter, ChildFrame, FrameDefinition, SelectionRule, Weights
+from amgs.types import BlockFilter, ChildFrame, FrameDefinition, SelectionRule, Weights
 
 SELF = FrameDefinition(
     name="SELF",

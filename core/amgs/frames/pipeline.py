@@ -15,10 +15,10 @@ from amgs.frames.registry import Definitions, check_budget, leaves
 from amgs.frames.score import effective, entropy_bits
 from amgs.frames.select import Taken, apart
 from amgs.frames.self import identity
-from amgs.model import BlockFilter, Candidate, Frame, FrameDefinition, FramePart, LayerReport, Vector, Weights
-from amgs.retrieval.ports import Sources
+from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import Gathered, Request, gather
 from amgs.settings import Settings
+from amgs.types import BlockFilter, Candidate, Frame, FrameDefinition, FramePart, LayerReport, Vector, Weights
 
 
 @dataclass(frozen=True, slots=True)

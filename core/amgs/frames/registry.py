@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from amgs import bounds
 from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
-from amgs.model import FrameDefinition
+from amgs.types import FrameDefinition
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 

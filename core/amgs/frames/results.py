@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from amgs.model import Block, Fate, Frame, ScoreParts, Weights
+from amgs.types import Block, Fate, Frame, ScoreParts, Weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from amgs.model import COMPONENTS, FrameDefinition, Weights
+from amgs.types import COMPONENTS, FrameDefinition, Weights
 
 
 @dataclass(frozen=True, slots=True)

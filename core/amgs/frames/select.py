@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from amgs.frames.score import entropy_bits
-from amgs.model import Candidate, Fate, SelectionRule, Vector
+from amgs.types import Candidate, Fate, SelectionRule, Vector
 
 _BALANCE = 0.15
 """What the whole of the attainable entropy is worth in score, when a frame balances its categories."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from amgs.graph.traversal import within
-from amgs.model import BlockFilter
-from amgs.retrieval.ports import Sources
 from amgs.retrieval.score import reinforcement
+from amgs.retrieval.sources import Sources
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings, SelfSettings
+from amgs.types import BlockFilter
 
 ANCHOR_META = {"anchor": "self"}
 """Metadata of the block that is the root anchor; without one it is the most central tagged block."""

@@ -17,10 +17,10 @@ from amgs.clock import as_utc, parse_instant
 from amgs.errors import AmgsError, StoreCorruptError
 from amgs.frames import registry
 from amgs.frames.registry import Definitions
-from amgs.model import FrameDefinition
-from amgs.store import frames as stored_frames
-from amgs.store import meta as stored_meta
-from amgs.store.connection import Store
+from amgs.storage.duckdb import frames as stored_frames
+from amgs.storage.duckdb import meta as stored_meta
+from amgs.storage.duckdb.connection import Store
+from amgs.types import FrameDefinition
 
 _KEY = "shipped_frames"
 

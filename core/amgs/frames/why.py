@@ -13,7 +13,13 @@ from amgs.frames.assemble import CountTokens
 from amgs.frames.pipeline import FrameRequest, asked_in, asked_of, build, windowed
 from amgs.frames.registry import Definitions, leaves
 from amgs.frames.score import effective
-from amgs.model import (
+from amgs.retrieval import why as retrieval
+from amgs.retrieval.admit import admission
+from amgs.retrieval.score import weight_row
+from amgs.retrieval.sources import Sources
+from amgs.retrieval.waterfall import gather
+from amgs.settings import Settings
+from amgs.types import (
     COMPONENTS,
     Block,
     Candidate,
@@ -24,12 +30,6 @@ from amgs.model import (
     WeightChange,
     Weights,
 )
-from amgs.retrieval import why as retrieval
-from amgs.retrieval.admit import admission
-from amgs.retrieval.ports import Sources
-from amgs.retrieval.score import weight_row
-from amgs.retrieval.waterfall import gather
-from amgs.settings import Settings
 
 
 def why(

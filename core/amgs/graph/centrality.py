@@ -16,7 +16,7 @@ import rustworkx
 from numpy.typing import NDArray
 
 from amgs.graph.view import Adjacency, GraphView
-from amgs.model import Centrality
+from amgs.types import Centrality
 
 SYMMETRIC = frozenset({"related", "next", "previous", "mentions_same", "contradicts", "duplicates"})
 """Relations whose direction says nothing: PageRank walks them both ways."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from amgs.clock import Clock, microseconds_of
 from amgs.graph.centrality import Measures, Scores, measure
-from amgs.graph.kept import KeptGraph
+from amgs.graph.persisted import KeptGraph
 from amgs.graph.view import EdgeColumns, GraphView, materialise, refreshed
 from amgs.settings import GraphSettings
 

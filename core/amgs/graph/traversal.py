@@ -11,7 +11,7 @@ import rustworkx
 from numpy.typing import NDArray
 
 from amgs.graph.view import GraphView
-from amgs.model import GraphStats
+from amgs.types import GraphStats
 
 
 @dataclass(frozen=True, slots=True)

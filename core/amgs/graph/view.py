@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import EPOCH, microseconds_of
-from amgs.model import Edge, LiveEdge
+from amgs.types import Edge, LiveEdge
 
 _MICROSECONDS_PER_HOUR = 3_600_000_000.0
 

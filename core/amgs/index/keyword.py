@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tantivy import DocAddress, Document, Index, IndexWriter, Occur, Query, Schema, SchemaBuilder, Searcher
 
 from amgs.errors import StoreError
-from amgs.index.shelf import Stamp
+from amgs.index.snapshot_store import Stamp
 from amgs.index.terms import (
     LONGEST_QUERY,
     Identifier,
@@ -37,7 +37,7 @@ from amgs.index.terms import (
     idf,
     word_analyzer,
 )
-from amgs.text.common import COMMON_WORDS
+from amgs.text.stop_words import COMMON_WORDS
 
 FORMAT = 1
 """Rises when the schema or an analyzer changes; an index of another format is built anew."""

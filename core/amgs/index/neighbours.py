@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.model import Vector
+from amgs.types import Vector
 
 _QUERIES, _COLUMNS = 512, 4096
 

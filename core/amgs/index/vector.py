@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.errors import ModelError
-from amgs.index.nearby import Nearby
+from amgs.index.neighbour_graph import Nearby
 from amgs.index.neighbours import Near, nearest
-from amgs.index.shelf import Generation, save_arrays
-from amgs.model import Vector
+from amgs.index.snapshot_store import Generation, save_arrays
+from amgs.types import Vector
 
 LOOK = 8
 """The neighbour graph is asked for so many times what is wanted, so that ranking anew has a choice."""

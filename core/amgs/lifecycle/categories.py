@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from amgs.lifecycle.lessons import NO_LESSONS, Lessons
+from amgs.lifecycle.category_feedback import NO_LESSONS, Lessons
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings
 
 NOTE = "note"

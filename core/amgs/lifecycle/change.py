@@ -12,13 +12,13 @@ from datetime import datetime
 import numpy as np
 
 from amgs.errors import UsageError
-from amgs.lifecycle import journal
-from amgs.model import Block, Edge, Operation
-from amgs.store import blocks as stored_blocks
-from amgs.store import edges as stored_edges
-from amgs.store import scores as stored_scores
-from amgs.store.connection import Store
-from amgs.store.journal import Row
+from amgs.log import journal
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb import scores as stored_scores
+from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.journal import Row
+from amgs.types import Block, Edge, Operation
 
 _FIELDS = ("category", "confidence", "decay_lambda", "status", "is_self_component")
 

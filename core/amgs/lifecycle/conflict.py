@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from amgs.identity import file_of
-from amgs.model import Block
 from amgs.settings import ReviewSettings
 from amgs.text.claims import MEASURES, Claim, Value, claims, terms
 from amgs.text.markdown import slug
+from amgs.types import Block
 
 SUPERSEDES, CONTRADICTS = "supersedes", "contradicts"
 EVENTS = frozenset({"observation", "dialogue", "task"})

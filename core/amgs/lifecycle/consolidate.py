@@ -16,13 +16,26 @@ from numpy.typing import NDArray
 from amgs.decay import relevance_at
 from amgs.errors import Cancelled, UsageError
 from amgs.index.neighbours import Near
-from amgs.lifecycle import journal
 from amgs.lifecycle.categories import Verdict, categorise, decay_of, initial_confidence
-from amgs.lifecycle.lessons import NO_LESSONS, Lessons
+from amgs.lifecycle.category_feedback import NO_LESSONS, Lessons
+from amgs.lifecycle.link_context import Surroundings, node
 from amgs.lifecycle.linking import Contents, Fresh, link
-from amgs.lifecycle.selfhood import is_self_component, owner
-from amgs.lifecycle.surroundings import Surroundings, node
-from amgs.model import (
+from amgs.lifecycle.self_detection import is_self_component, owner
+from amgs.log import journal
+from amgs.settings import DEFAULT_PROFILES, ConsolidationSettings, ProfileSettings
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb import meta as stored_meta
+from amgs.storage.duckdb import scores as stored_scores
+from amgs.storage.duckdb.blocks import Numbered
+from amgs.storage.duckdb.connection import Store
+from amgs.text.dates import dates_in, without_datelines
+from amgs.text.embedding import Embedder
+from amgs.text.entities import EntityRecogniser
+from amgs.text.loading import load
+from amgs.text.markdown import links
+from amgs.text.outline import plain, without_plumbing
+from amgs.types import (
     Block,
     BlockFilter,
     ConsolidationItem,
@@ -34,19 +47,6 @@ from amgs.model import (
     Vector,
     Weights,
 )
-from amgs.settings import DEFAULT_PROFILES, ConsolidationSettings, ProfileSettings
-from amgs.store import blocks as stored_blocks
-from amgs.store import edges as stored_edges
-from amgs.store import meta as stored_meta
-from amgs.store import scores as stored_scores
-from amgs.store.blocks import Numbered
-from amgs.store.connection import Store
-from amgs.text.dates import dates_in, without_datelines
-from amgs.text.embedding import Embedder
-from amgs.text.entities import EntityRecogniser
-from amgs.text.loading import load
-from amgs.text.markdown import links
-from amgs.text.outline import plain, without_plumbing
 
 KIND = "consolidate"
 RAW = BlockFilter(statuses=("raw",))

@@ -10,8 +10,8 @@ from amgs.decay import relevance_at
 from amgs.lifecycle.change import Change
 from amgs.lifecycle.linking import DUPLICATES, MENTIONS_SAME, RELATED
 from amgs.lifecycle.proposals import Proposal, ProposalKind, proposal_id
-from amgs.model import Block, Edge
 from amgs.settings import EnhancementSettings
+from amgs.types import Block, Edge
 
 LEARNED = frozenset({RELATED, MENTIONS_SAME, "same_event"})
 """Relations that were inferred; what a source says itself (`next`, `links_to`, …) is not for use to judge."""

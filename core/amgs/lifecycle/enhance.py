@@ -11,18 +11,18 @@ import numpy as np
 
 from amgs.decay import PROFILES
 from amgs.errors import UsageError
-from amgs.lifecycle import edge_health, reshape
+from amgs.lifecycle import edge_health, merge_split
 from amgs.lifecycle.change import Change, carry_out, joined
 from amgs.lifecycle.edge_health import Usage
-from amgs.lifecycle.likeness import Pair, pairs
 from amgs.lifecycle.proposals import KINDS, EnhancementPlan, Proposal, proposal_id
-from amgs.model import Block, BlockFilter, Edge, Operation, Progress, Vector
+from amgs.lifecycle.similarity import Pair, pairs
 from amgs.settings import EnhancementSettings
-from amgs.store import block_columns, reinforcement_log
-from amgs.store import blocks as stored_blocks
-from amgs.store import edges as stored_edges
-from amgs.store.connection import Store
+from amgs.storage.duckdb import block_columns, reinforcement_log
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb.connection import Store
 from amgs.text.embedding import Embedder
+from amgs.types import Block, BlockFilter, Edge, Operation, Progress, Vector
 
 KIND = "enhance"
 _LIVE = BlockFilter(statuses=("consolidated",))
@@ -133,7 +133,7 @@ def _alike(
     found: list[Proposal] = []
     busy: set[str] = set()
     touching = _touching(seen.edges)
-    linked = {(e.source_id, e.target_id) for e in seen.edges if e.relation_type == reshape.SAME_EVENT}
+    linked = {(e.source_id, e.target_id) for e in seen.edges if e.relation_type == merge_split.SAME_EVENT}
     order = {kind: n for n, kind in enumerate(KINDS)}
     for pair in sorted(
         pairs(seen.blocks, seen.matrix, settings, progress),
@@ -147,7 +147,7 @@ def _alike(
             effect = "a same_event edge; both accounts stay"
         else:
             own = [e for i in ids for e in touching.get(i, ())]
-            change = reshape.merge(pair.a, pair.b, own, seen.known, embedder, now)
+            change = merge_split.merge(pair.a, pair.b, own, seen.known, embedder, now)
             if change == Change():
                 continue
             busy |= set(ids)
@@ -180,7 +180,7 @@ def _same_event(pair: Pair, now: datetime) -> Edge:
     return Edge(
         pair.b.id,
         pair.a.id,
-        reshape.SAME_EVENT,
+        merge_split.SAME_EVENT,
         round(pair.cosine, 6),
         pair.confidence,
         now,
@@ -209,7 +209,7 @@ def _splits(
         if len(b.content.split()) >= 2 * settings.split_words and "derived_from" not in b.meta
     ]
     # One paragraph has no break to look for.
-    pieces = [p if len(p) > 1 else () for p in (reshape.paragraphs_of(b.content) for b in asked)]
+    pieces = [p if len(p) > 1 else () for p in (merge_split.paragraphs_of(b.content) for b in asked)]
     # One call for all: an embedder is many times faster in batches.
     texts = [p for own in pieces for p in own]
     vectors = embedder.embed(texts, progress) if texts else seen.matrix[:0]
@@ -217,17 +217,17 @@ def _splits(
     for n, block in enumerate(asked):
         if block.id in waiting:
             continue
-        parts = reshape.sections(block.content, settings.split_words)
+        parts = merge_split.sections(block.content, settings.split_words)
         reason, sure = f"{len(parts)} sections under headings of one level", 0.7
         if len(parts) < 2:
-            parts, cosine = reshape.semantic_break(
+            parts, cosine = merge_split.semantic_break(
                 block.content, vectors[ends[n] : ends[n + 1]], settings.split_words, settings.split_cosine
             )
             reason, sure = f"its halves are alike by {cosine:.2f} only", 0.3 + 0.4 * (1 - max(cosine, 0.0))
         if len(parts) < 2:
             continue
         own = touching.get(block.id, ())
-        change = reshape.split(block, parts, own, rows, seen.known, embedder, now)
+        change = merge_split.split(block, parts, own, rows, seen.known, embedder, now)
         if change == Change():
             continue
         waiting |= {block.id, *_ends(own)}
@@ -285,7 +285,7 @@ def _settled(change: Change) -> Change:
         one = after or before
         if one is None:
             continue
-        if before is None and after is not None and after.relation_type != reshape.DERIVED:
+        if before is None and after is not None and after.relation_type != merge_split.DERIVED:
             after = replace(
                 after,
                 source_id=became.get(after.source_id, after.source_id),

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from amgs.decay import PROFILES
 from amgs.index.neighbours import Near, nearest
-from amgs.lifecycle.surroundings import Node, Surroundings, places
-from amgs.model import Edge, Vector
+from amgs.lifecycle.link_context import Node, Surroundings, places
 from amgs.settings import ConsolidationSettings
+from amgs.types import Edge, Vector
 
 NEXT, LINKS_TO, MENTIONS_SAME, RELATED, DUPLICATES = (
     "next",

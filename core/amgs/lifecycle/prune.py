@@ -20,13 +20,13 @@ from amgs.clock import as_utc
 from amgs.decay import falls_below, relevance_at
 from amgs.errors import StoreError, UsageError
 from amgs.lifecycle.change import Change, carry_out
-from amgs.lifecycle.expendable import SIGNS, Signals, expendable, least, limits, low, signals
-from amgs.model import STATUSES, Block, BlockFilter, Edge, Operation
+from amgs.lifecycle.prune_criteria import SIGNS, Signals, expendable, least, limits, low, signals
 from amgs.settings import PruningSettings
-from amgs.store import block_columns
-from amgs.store import blocks as stored_blocks
-from amgs.store import edges as stored_edges
-from amgs.store.connection import Store
+from amgs.storage.duckdb import block_columns
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb.connection import Store
+from amgs.types import STATUSES, Block, BlockFilter, Edge, Operation
 
 KIND, HARD = "prune", "prune hard"
 _LIVE = BlockFilter(statuses=("consolidated",))

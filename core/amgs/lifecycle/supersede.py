@@ -18,18 +18,18 @@ from amgs.identity import file_of
 from amgs.index.neighbours import nearest
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.conflict import EVENTS, SUPERSEDES, Words, judge, topic
-from amgs.lifecycle.likeness import Pair, pairs
 from amgs.lifecycle.linking import LINKS_TO, MENTIONS_SAME
-from amgs.lifecycle.reshape import merge
-from amgs.model import STATUSES, Block, BlockFilter, Edge, Operation, Progress, Review, Vector
+from amgs.lifecycle.merge_split import merge
+from amgs.lifecycle.similarity import Pair, pairs
 from amgs.settings import EnhancementSettings, ReviewSettings
-from amgs.store import block_columns
-from amgs.store import blocks as stored_blocks
-from amgs.store import edges as stored_edges
-from amgs.store import reviews as stored_reviews
-from amgs.store.connection import Store
+from amgs.storage.duckdb import block_columns
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb import reviews as stored_reviews
+from amgs.storage.duckdb.connection import Store
 from amgs.text.claims import terms
 from amgs.text.embedding import Embedder
+from amgs.types import STATUSES, Block, BlockFilter, Edge, Operation, Progress, Review, Vector
 
 MERGES = "merges"
 FOUND, DECIDED = "review", "review verdict"

@@ -15,15 +15,15 @@ from typing import Any
 
 from amgs.clock import parse_instant
 from amgs.errors import StoreCorruptError, UsageError
-from amgs.lifecycle.journal import KEPT, STATE
-from amgs.model import Block, Edge, Operation, UndoPlan
-from amgs.store import blocks as stored_blocks
-from amgs.store import calibration_log, reinforcement_log, undone
-from amgs.store import edges as stored_edges
-from amgs.store import journal as stored_journal
-from amgs.store import scores as stored_scores
-from amgs.store.connection import Store
-from amgs.store.journal import Row
+from amgs.log.journal import KEPT, STATE
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import calibration_log, reinforcement_log, undone
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb import journal as stored_journal
+from amgs.storage.duckdb import scores as stored_scores
+from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.journal import Row
+from amgs.types import Block, Edge, Operation, UndoPlan
 
 _BY_HAND = re.compile(r", (\d+) (?:edited|corrected by hand)$")
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from amgs.identity import block_id
-from amgs.model import STATUSES, Fault, Progress, Vector
-from amgs.store import block_columns, reinforcement_log
-from amgs.store import blocks as stored_blocks
-from amgs.store import edges as stored_edges
-from amgs.store import journal as stored_journal
-from amgs.store import meta as stored_meta
-from amgs.store.connection import Store
+from amgs.storage.duckdb import block_columns, reinforcement_log
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb import journal as stored_journal
+from amgs.storage.duckdb import meta as stored_meta
+from amgs.storage.duckdb.connection import Store
+from amgs.types import STATUSES, Fault, Progress, Vector
 
 _NORM_TOLERANCE = 1e-3
 _MOST = 100

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.retrieval.evidence import FEATURES, Evidence
+from amgs.retrieval.features import FEATURES, Evidence
 from amgs.retrieval.similarity import WEIGHTS
 
 SIGNS: Mapping[str, str] = {

@@ -9,7 +9,7 @@ from amgs.index.fuzzy import Correction, corrections
 from amgs.index.keyword import KeywordIndex
 from amgs.index.terms import LexicalQuery
 from amgs.retrieval.keyword import LexicalHit
-from amgs.retrieval.ports import Numbers
+from amgs.retrieval.sources import Numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from amgs.graph.view import GraphView
 from amgs.index.vector import contains
-from amgs.retrieval.ports import Numbers
+from amgs.retrieval.sources import Numbers
 from amgs.settings import RetrievalSettings
 
 

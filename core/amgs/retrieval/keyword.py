@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from amgs.index.keyword import KeywordIndex
 from amgs.index.terms import LexicalQuery
-from amgs.retrieval.ports import Numbers
+from amgs.retrieval.sources import Numbers
 
 _SLOPE = 1.6
 """Chosen so that a perfect match of average length reads 0.80."""

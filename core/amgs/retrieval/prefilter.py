@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from amgs.model import STATUSES, BlockFilter
-from amgs.retrieval.ports import BlockReader, Numbers
+from amgs.retrieval.sources import BlockReader, Numbers
+from amgs.types import STATUSES, BlockFilter
 
 
 def prefilter(wanted: BlockFilter, blocks: BlockReader) -> Numbers:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import microseconds_of
-from amgs.model import COMPONENTS, Weights
 from amgs.retrieval.keyword import saturated
-from amgs.retrieval.ports import BlockFacts
+from amgs.retrieval.sources import BlockFacts
+from amgs.types import COMPONENTS, Weights
 
 SEARCH_WEIGHTS = Weights(recency=0.04, centrality=0.03, confidence=0.04, similarity=0.85, reinforcement=0.04)
 """A search asks what matches; the other parts only order what matches equally well."""

@@ -1,6 +1,6 @@
 """From evidence to one number: how well a block matches a query, in [0, 1].
 
-The weights are fitted, not felt: `python -m amgs_tui.benches.fit` makes them from labelled questions.
+The weights are fitted, not felt: `python -m amgs_app.benches.fit` makes them from labelled questions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.retrieval.evidence import FEATURES, Evidence
+from amgs.retrieval.features import FEATURES, Evidence
 
 WEIGHTS: Mapping[str, float] = {
     "words": 3.125,

@@ -14,27 +14,18 @@ from amgs import bounds
 from amgs.errors import UsageError
 from amgs.index.fuzzy import Correction
 from amgs.index.vector import Comparison, contains
-from amgs.model import (
-    LAYERS,
-    BlockFilter,
-    Candidate,
-    LayerReport,
-    Reading,
-    ScoreParts,
-    SearchResult,
-    Weights,
-)
 from amgs.retrieval.answerable import answerable
-from amgs.retrieval.evidence import FEATURES, Asked, Evidence, weigh
+from amgs.retrieval.features import FEATURES, Asked, Evidence, weigh
 from amgs.retrieval.fuzzy import fuzzy
 from amgs.retrieval.graph import best, expand
 from amgs.retrieval.keyword import LexicalHit, keyword, saturated
-from amgs.retrieval.ports import Numbers, Sources
 from amgs.retrieval.prefilter import prefilter, total
 from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, Scored, pulled, score, similarity
 from amgs.retrieval.similarity import contributions, fused
+from amgs.retrieval.sources import Numbers, Sources
 from amgs.retrieval.vector import vector
 from amgs.settings import RetrievalSettings
+from amgs.types import LAYERS, BlockFilter, Candidate, LayerReport, Reading, ScoreParts, SearchResult, Weights
 
 FINDERS = ("keyword", "fuzzy", "vector", "graph")
 """The layers that bring candidates; the pre-filter and the score always run."""

@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 
 from amgs.clock import as_utc
-from amgs.model import COMPONENTS, Block, BlockFilter, Fall, LayerVerdict, WeightChange, Weights
 from amgs.retrieval.admit import Admission, admission
 from amgs.retrieval.fuzzy import fuzzy
 from amgs.retrieval.keyword import LexicalHit, keyword
-from amgs.retrieval.ports import Sources
 from amgs.retrieval.prefilter import prefilter
 from amgs.retrieval.quoting import held, told, with_stems
 from amgs.retrieval.score import weight_row
+from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import FINDERS, Gathered, Request, explained, gather
 from amgs.settings import RetrievalSettings
+from amgs.types import COMPONENTS, Block, BlockFilter, Fall, LayerVerdict, WeightChange, Weights
 
 
 def why(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from amgs.model import Vector
+from amgs.types import Vector
 
 
 def encoder(loaded: Any) -> Callable[[str], Vector] | None:

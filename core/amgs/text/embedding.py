@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from amgs.model import Progress, Vector
+from amgs.types import Progress, Vector
 
 _WORD = re.compile(r"\w+(?:[-'’]\w+)*")
 # Words that say little; they keep a small weight, so that a text of nothing else still has a direction.

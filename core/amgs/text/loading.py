@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from amgs.model import Progress
+from amgs.types import Progress
 
 
 @runtime_checkable

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from amgs.errors import ModelError
-from amgs.model import Progress, Vector
 from amgs.text.bert import encoder
 from amgs.text.embedding import normalised
 from amgs.text.torch_library import open_ahead
+from amgs.types import Progress, Vector
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 NAME = "all-MiniLM-L6-v2"

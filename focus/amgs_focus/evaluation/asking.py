@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import torch
 
-from amgs_focus.base_model import BaseModel
 from amgs_focus.evaluation.needles import Needle, Planted, choose
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.prefix import PerfClock
-from amgs_focus.runtime import FocusRuntime
-from amgs_focus.scoring import FocusScorer
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.runtime.prefix import PerfClock
+from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from amgs_focus.working_context import SINKS, WorkingContext
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.working_context import SINKS, WorkingContext
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from amgs_focus.base_model import BaseModel
 from amgs_focus.evaluation.gist import horizon_nll
-from amgs_focus.focus_state import FocusState
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.layout import lay_out
-from amgs_focus.prefix import PerfClock, PrefixReader
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.model.base_model import BaseModel
 from amgs_focus.records import Action, NodeRef, Refocus
-from amgs_focus.refocusing import refocus
-from amgs_focus.scoring import FocusScorer
+from amgs_focus.runtime.prefix import PerfClock, PrefixReader
+from amgs_focus.runtime.refocusing import refocus
+from amgs_focus.runtime.state import FocusState
 from amgs_focus.settings import FocusSettings
-from amgs_focus.working_context import SINKS, Codes, WorkingContext
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.layout import lay_out
+from amgs_focus.window.working_context import SINKS, Codes, WorkingContext
 
 Ranking = Callable[[Sequence[Sequence[int]], Sequence[int]], Sequence[float]]
 """Chunks of tokens and the tokens of a query -> a score for each chunk."""

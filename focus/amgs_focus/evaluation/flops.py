@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from amgs_focus.base_model import BaseModel
+from amgs_focus.model.base_model import BaseModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import TextError
 from amgs_focus.evaluation.bootstrap import Interval, Means, resampled
-from amgs_focus.gistnet import BLOCK, GistEncoder, mean_gist, pointer_gist
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, mean_gist, pointer_gist
+from amgs_focus.model.base_model import BaseModel
 
 VARIANTS = ("full", "drop", "sinks", "mean", "pointer", "recent", "gist")
 CONTROLS = ("shuffled",)

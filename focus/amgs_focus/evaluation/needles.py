@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
-from amgs_focus.base_model import BaseModel
+from amgs_focus.model.base_model import BaseModel
 
 CHOICES = 8
 CHANCE = 1 / CHOICES

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amgs_focus.base_model import BaseModel
-from amgs_focus.gist_tree import LifetimeTree, Progress
-from amgs_focus.gistnet import GistEncoder
-from amgs_focus.labels import Snapshot
-from amgs_focus.layout import spread
+from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
+from amgs_focus.tree.gist_tree import LifetimeTree, Progress
+from amgs_focus.utility.labels import Snapshot
+from amgs_focus.window.layout import spread
 
 
 def lifetime_of(

@@ -12,10 +12,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import torch
 
-from amgs_focus.base_model import KVCache
 from amgs_focus.errors import FocusError
-from amgs_focus.labels import Snapshot
-from amgs_focus.working_context import Codes, WorkingContext
+from amgs_focus.model.base_model import KVCache
+from amgs_focus.utility.labels import Snapshot
+from amgs_focus.window.working_context import Codes, WorkingContext
 
 Layers = list[tuple[torch.Tensor, torch.Tensor]]
 """Per layer keys and values, (1, heads, n, e) each."""

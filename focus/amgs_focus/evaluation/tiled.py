@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from amgs_focus.ctx_file import Rows
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.lifetime_files import MemoryRows, RowStore
 from amgs_focus.records import SpanSource
-from amgs_focus.span_journal import Journalled
-from amgs_focus.upkeep import BLANK, SpanAbout
-from amgs_focus.usage import Usage
+from amgs_focus.tree.ctx_file import Rows
+from amgs_focus.tree.files import MemoryRows, RowStore
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.tree.journal import Journalled
+from amgs_focus.tree.span_metadata import BLANK, SpanAbout
+from amgs_focus.tree.usage import Usage
 
 
 @dataclass

@@ -19,11 +19,11 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from amgs_focus.adapter import Adapter
-from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import CheckpointError
-from amgs_focus.gistnet import GistEncoder, GistNetEncoder
-from amgs_focus.scoring import FocusScorer
+from amgs_focus.gist.gistnet import GistEncoder, GistNetEncoder
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.model.adapter import Adapter
+from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.contexts import (
     Situation,
@@ -35,8 +35,8 @@ from amgs_focus.training.contexts import (
     teacher_logits,
 )
 from amgs_focus.training.corpus import Corpus
-from amgs_focus.training.exam import Exam, Sat, effect
 from amgs_focus.training.gistnet import StepReport
+from amgs_focus.training.held_out import Exam, Sat, effect
 from amgs_focus.training.records import Effect
 from amgs_focus.training.run_config import ContextPhaseConfig
 

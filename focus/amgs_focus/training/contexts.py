@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from amgs_focus.base_model import BaseModel
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.gistnet import BLOCK, GistEncoder, GistNet
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.model.base_model import BaseModel
 from amgs_focus.records import Refocus
-from amgs_focus.runtime import FocusRuntime
-from amgs_focus.scoring import FocusScorer
+from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.divergence import Divergence
-from amgs_focus.working_context import SINKS, WorkingContext
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.working_context import SINKS, WorkingContext
 
 
 @dataclass(frozen=True, slots=True)

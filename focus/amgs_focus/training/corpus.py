@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import TextError
+from amgs_focus.model.base_model import BaseModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import torch
 
-from amgs_focus.base_model import BaseModel
 from amgs_focus.evaluation.gist import gap_recovered
-from amgs_focus.gistnet import BLOCK, GistEncoder, GistNet, GistNetEncoder
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, GistNetEncoder
+from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import Corpus
-from amgs_focus.training.crew import ALONE, Crew
+from amgs_focus.training.data_parallel import ALONE, Crew
 from amgs_focus.training.gist_plan import GistTraining
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from amgs_focus.base_model import BaseModel
 from amgs_focus.evaluation.gist import span_gists
-from amgs_focus.gistnet import BLOCK, GistEncoder, GistNet
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet
+from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import Corpus
-from amgs_focus.training.crew import ALONE, Crew
+from amgs_focus.training.data_parallel import ALONE, Crew
 from amgs_focus.training.divergence import Divergence
 from amgs_focus.training.gist_plan import GistTraining, Phase, phase_at
 

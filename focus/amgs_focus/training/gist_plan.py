@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from amgs_focus.gistnet import BLOCK, GistShape
+from amgs_focus.gist.gistnet import BLOCK, GistShape
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import CheckpointError, ConfigurationError
-from amgs_focus.gist_tree import Progress
-from amgs_focus.gistnet import (
+from amgs_focus.gist.gistnet import (
     GistEncoder,
     GistNet,
     GistNetEncoder,
@@ -23,18 +21,20 @@ from amgs_focus.gistnet import (
     load_checkpoint,
     save_checkpoint,
 )
-from amgs_focus.prefix import PerfClock
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.runtime.prefix import PerfClock
 from amgs_focus.training.corpus import Corpus
-from amgs_focus.training.crew import ALONE, Crew
+from amgs_focus.training.data_parallel import ALONE, Crew
 from amgs_focus.training.gist_plan import GistTraining
 from amgs_focus.training.gistnet import StepReport, TrainingState, start, train
 from amgs_focus.training.model_card import gist_card
 from amgs_focus.training.records import TrainedPart, TrainedRun
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
-from amgs_focus.training.sitting import Sitting
+from amgs_focus.training.run_session import Sitting
 from amgs_focus.training.staging import open_corpus
 from amgs_focus.training.workers import run_crew
+from amgs_focus.tree.gist_tree import Progress
 
 PartName = Literal["tokens", "gists"]
 PARTS: tuple[PartName, ...] = ("tokens", "gists")
@@ -132,10 +132,10 @@ def train_gistnet(
 def base_model(config: RunConfig, progress: Progress | None = None) -> BaseModel:
     """The frozen model of a run."""
     if config.model.base == "tiny":
-        from amgs_focus.tiny import TinyModel
+        from amgs_focus.model.tiny import TinyModel
 
         return TinyModel()
-    from amgs_focus.pretrained import load
+    from amgs_focus.model.pretrained import load
 
     if progress is not None:
         progress(0, 1, f"loading {config.model.base}")

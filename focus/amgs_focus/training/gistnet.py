@@ -14,11 +14,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import CheckpointError
-from amgs_focus.gistnet import GistEncoder, GistNet
+from amgs_focus.gist.gistnet import GistEncoder, GistNet
+from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import Corpus, Part, corpus_part
-from amgs_focus.training.crew import ALONE, Crew
+from amgs_focus.training.data_parallel import ALONE, Crew
 from amgs_focus.training.gist_examiner import GistExaminer
 from amgs_focus.training.gist_objective import step_loss
 from amgs_focus.training.gist_plan import GistTraining, Phase, learning_rate

@@ -12,24 +12,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from amgs_focus import lens_checkpoint
-from amgs_focus.adapter import Adapter, AdapterShape, attach, read_adapter
 from amgs_focus.errors import ConfigurationError
-from amgs_focus.gist_tree import Progress
-from amgs_focus.gistnet import GistEncoder, GistNetEncoder, load_checkpoint, save_checkpoint
-from amgs_focus.prefix import PerfClock
-from amgs_focus.scoring import FocusScorer
+from amgs_focus.gist.gistnet import GistEncoder, GistNetEncoder, load_checkpoint, save_checkpoint
+from amgs_focus.lens import checkpoint
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.model.adapter import Adapter, AdapterShape, attach, read_adapter
+from amgs_focus.runtime.prefix import PerfClock
 from amgs_focus.training.context_phase import GistTrainee, LoraTrainee, Stage, Trainee, step_of, train_phase
-from amgs_focus.training.exam import Exam
 from amgs_focus.training.gist_run import base_model, starting_gists
 from amgs_focus.training.gistnet import StepReport
+from amgs_focus.training.held_out import Exam
 from amgs_focus.training.lens_phase import train_lens_phase
 from amgs_focus.training.model_card import joint_card
 from amgs_focus.training.records import Effect, TrainedRun
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
-from amgs_focus.training.sitting import Sitting
+from amgs_focus.training.run_session import Sitting
 from amgs_focus.training.staging import open_corpus
+from amgs_focus.tree.gist_tree import Progress
 
 PhaseName = Literal["b1", "b2", "b3"]
 SPOKEN = {"b1": "gists", "b2": "lens", "b3": "LoRA"}
@@ -127,7 +127,7 @@ class _JointRun:
         self._corpus = open_corpus(config.data, self._model, progress)
         self._trio = Trio(
             starting_gists(config, self._model),
-            lens_checkpoint.for_model(self._model, config.focus.lens),
+            checkpoint.for_model(self._model, config.focus.lens),
         )
         self._record = RunRecord.open(config.out, config, self._model.card, schedule.kind)
         self._judge, self._stopper = (self._exam(half) for half in (1, 0))
@@ -264,7 +264,7 @@ class _JointRun:
         if phase == "b1":
             self._trio.gist = load_checkpoint(path, width=self._model.card.width)
         elif phase == "b2":
-            self._trio.scorer = lens_checkpoint.load_checkpoint(path, self._model.card)
+            self._trio.scorer = checkpoint.load_checkpoint(path, self._model.card)
         else:
             self._adapter().load_weights(read_adapter(path)[1])
 

@@ -17,11 +17,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import TextError
-from amgs_focus.gist_tree import LifetimeTree, Progress
-from amgs_focus.gistnet import GistEncoder
-from amgs_focus.labels import (
+from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.records import NodeRef
+from amgs_focus.training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
+from amgs_focus.training.rank_correlation import spearman
+from amgs_focus.training.records import Labelled
+from amgs_focus.tree.gist_tree import LifetimeTree, Progress
+from amgs_focus.utility.labels import (
     Candidate,
     JointLabel,
     Label,
@@ -31,14 +36,9 @@ from amgs_focus.labels import (
     joint,
     opened_blocks,
 )
-from amgs_focus.oracle import with_open
-from amgs_focus.records import NodeRef
-from amgs_focus.scoring import FocusScorer
-from amgs_focus.screening import screen
-from amgs_focus.training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
-from amgs_focus.training.rank_correlation import spearman
-from amgs_focus.training.records import Labelled
-from amgs_focus.working_context import Entry, WorkingContext, gist_entry
+from amgs_focus.utility.screening import screen
+from amgs_focus.window.exact_allocation import with_open
+from amgs_focus.window.working_context import Entry, WorkingContext, gist_entry
 
 FORMAT = "amgs-lens-labels-1"
 

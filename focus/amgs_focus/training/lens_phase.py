@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from amgs_focus.gist_tree import Progress
-from amgs_focus.lens_checkpoint import load_checkpoint
-from amgs_focus.lensnet import LensShape
-from amgs_focus.prefix import PerfClock
-from amgs_focus.scoring import FocusScorer
+from amgs_focus.lens.checkpoint import load_checkpoint
+from amgs_focus.lens.lensnet import LensShape
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.runtime.prefix import PerfClock
 from amgs_focus.training.context_phase import Stage
 from amgs_focus.training.corpus import Corpus
-from amgs_focus.training.exam import effect
+from amgs_focus.training.held_out import effect
 from amgs_focus.training.lens_labels import label_runs
 from amgs_focus.training.lens_run import LensJob, train_lensnet
 from amgs_focus.training.lens_runs import LensRuns, LensText
 from amgs_focus.training.lensnet import LensTraining
 from amgs_focus.training.records import Effect
 from amgs_focus.training.run_config import LensPhaseConfig
+from amgs_focus.tree.gist_tree import Progress
 
 
 def train_lens_phase(

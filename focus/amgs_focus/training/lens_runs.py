@@ -10,20 +10,20 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from amgs_focus.allocator import make_room
-from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import BudgetError, TextError
-from amgs_focus.focus_state import FocusState
-from amgs_focus.gist_tree import LifetimeTree
-from amgs_focus.gistnet import GistEncoder
-from amgs_focus.labels import Snapshot, candidates
-from amgs_focus.layout import assemble, spread
-from amgs_focus.prefix import PrefixReader
-from amgs_focus.refocusing import refocus
-from amgs_focus.scoring import FocusScorer
+from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.runtime.prefix import PrefixReader
+from amgs_focus.runtime.refocusing import refocus
+from amgs_focus.runtime.state import FocusState
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.facts import fact_text
-from amgs_focus.working_context import WorkingContext
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.utility.labels import Snapshot, candidates
+from amgs_focus.window.allocator import make_room
+from amgs_focus.window.layout import assemble, spread
+from amgs_focus.window.working_context import WorkingContext
 
 PARAGRAPH = 96  # tokens of a filler paragraph at most
 

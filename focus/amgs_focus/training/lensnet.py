@@ -17,7 +17,7 @@ import torch
 from torch.nn import functional
 
 from amgs_focus.errors import CheckpointError, TextError
-from amgs_focus.lensnet import LensNet, LensShape
+from amgs_focus.lens.lensnet import LensNet, LensShape
 from amgs_focus.training.lens_examples import LensExample
 from amgs_focus.training.lens_linear import solved
 from amgs_focus.training.rank_correlation import spearman

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from amgs_focus.training.corpus import Corpus
-from amgs_focus.training.pace import spoken
 from amgs_focus.training.records import TrainedPart
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
+from amgs_focus.training.throughput import spoken
 
 
 def gist_card(

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import nn
 
-from amgs_focus.training.crew import ALONE, Crew
+from amgs_focus.training.data_parallel import ALONE, Crew
 
 
 class Muon(torch.optim.Optimizer):

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from amgs_focus.errors import ConfigurationError
-from amgs_focus.gistnet import BLOCK, GistShape
+from amgs_focus.gist.gistnet import BLOCK, GistShape
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.gist_plan import GistTraining, Phase
 

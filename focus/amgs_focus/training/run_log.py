@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from amgs_focus.errors import ConfigurationError
 from amgs_focus.training.run_config import RunConfig
-from amgs_focus.weights_and_biases import begin
+from amgs_focus.training.weights_and_biases import begin
 
 Values = Mapping[str, float]
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from amgs_focus.base_model import ModelCard
 from amgs_focus.errors import ConfigurationError
+from amgs_focus.model.base_model import ModelCard
 from amgs_focus.training.records import Effect, Leg, TrainedPart
 from amgs_focus.training.run_config import RunConfig
 

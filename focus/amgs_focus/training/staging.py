@@ -19,13 +19,13 @@ import torch
 from pyarrow import ipc
 from torch.utils.dlpack import from_dlpack
 
-from amgs_focus.base_model import BaseModel
 from amgs_focus.errors import TextError
-from amgs_focus.gist_tree import Progress
-from amgs_focus.gistnet import BLOCK
+from amgs_focus.gist.gistnet import BLOCK
+from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import Corpus, Part
 from amgs_focus.training.records import Shard, Staged
 from amgs_focus.training.run_config import DataConfig, TextConfig
+from amgs_focus.tree.gist_tree import Progress
 
 FORMAT = "amgs-shard-1"
 _KEY = b"amgs"

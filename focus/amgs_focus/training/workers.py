@@ -21,7 +21,7 @@ import torch
 from torch import distributed
 
 from amgs_focus.errors import FocusError
-from amgs_focus.training.crew import Crew
+from amgs_focus.training.data_parallel import Crew
 
 
 class Job(Protocol):

@@ -1,5 +1,0 @@
-"""Benches: what the program promises, measured. Each is a module with a `run`, and a verb `bench NAME`.
-
-A bench gives a `frame.BenchResult`; to add one, write its module beside `locomo` and its verb in
-`amgs_tui.verbs.bench`.
-"""

@@ -1,0 +1,119 @@
+"""Find a block by a few letters of its title or content: for `/`, and wherever a block is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from amgs_app.printable import printable_line
+from amgs_app.render.figures.format import plural
+
+if TYPE_CHECKING:
+    from amgs.types import Block
+
+
+class Finder(ModalScreen[str | None]):
+    """Hands what is typed to `search` and lists what `found` is told; ends with a block's id, or None.
+
+    first: what is offered before anything is typed.
+    """
+
+    DEFAULT_CSS = """
+    Finder { align: center top; }
+    Finder > Vertical {
+        width: 90; max-width: 96%; height: auto; max-height: 80%; margin-top: 2;
+        background: $surface; border: round $accent; border-title-color: $accent; border-title-style: bold;
+        border-subtitle-color: $muted;
+    }
+    Finder Input, Finder Input:focus { border: none; height: 1; padding: 0 1; background: $panel; }
+    Finder OptionList, Finder OptionList:focus {
+        border: none; height: auto; max-height: 16; background: $surface; padding: 0;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    Finder Static { height: 1; padding: 0 1; color: $muted; }
+    """
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding("escape", "leave", "back", id="finder.close", tooltip="Back without selecting"),
+        Binding("down", "walk(1)", "next", id="finder.next", tooltip="The next block", priority=True),
+        Binding(
+            "up", "walk(-1)", "previous", id="finder.previous", tooltip="The previous block", priority=True
+        ),
+        Binding("enter", "choose", "select", id="finder.select", tooltip="Select this block", priority=True),
+    ]
+
+    def __init__(self, search: Callable[[str], None], title: str, first: Sequence[Block] = ()) -> None:
+        super().__init__()
+        self._search = search
+        self._title = title
+        self._first = tuple(first)
+
+    def compose(self) -> ComposeResult:
+        with Vertical() as frame:
+            frame.border_title = Content(printable_line(self._title))
+            frame.border_subtitle = "enter selects · ↑ ↓ walk · esc back"
+            yield Input(placeholder="words of its title or text, or the start of its id")
+            yield Static("Type to search.")
+            yield OptionList()
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+        self.query_one(OptionList).can_focus = False
+        self._offer()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        text = event.value.strip()
+        if text:
+            self.query_one(Static).update("Searching …")
+            self._search(text)
+        else:
+            self._offer()
+
+    def _offer(self) -> None:
+        """What can be chosen before anything is typed."""
+        self._list(self._first)
+        near = f"{plural(len(self._first), 'neighbour')}; type to search all blocks." if self._first else ""
+        self.query_one(Static).update(near or "Type to search.")
+
+    def _list(self, blocks: Sequence[Block]) -> None:
+        listed = self.query_one(OptionList)
+        listed.clear_options()
+        listed.add_options([_option(block) for block in blocks])
+        if blocks:
+            listed.highlighted = 0
+
+    def found(self, blocks: tuple[Block, ...]) -> None:
+        """Show what was found, the best first."""
+        if not self.query_one(Input).value.strip():
+            return
+        self._list(blocks)
+        note = f"{len(blocks)} found" if blocks else "No match. Try fewer letters."
+        self.query_one(Static).update(note)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
+
+    def action_walk(self, by: int) -> None:
+        listed = self.query_one(OptionList)
+        (listed.action_cursor_down if by > 0 else listed.action_cursor_up)()
+
+    def action_choose(self) -> None:
+        listed = self.query_one(OptionList)
+        if listed.highlighted is not None:
+            self.dismiss(listed.get_option_at_index(listed.highlighted).id)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+def _option(block: Block) -> Option:
+    told = (block.title, "$foreground"), (block.category, "$accent"), (block.meta.get("source", ""), "$muted")
+    pieces = [(f"{printable_line(str(words))}  ", style) for words, style in told]
+    return Option(Content.assemble(*pieces), id=block.id)

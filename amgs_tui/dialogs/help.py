@@ -1,0 +1,116 @@
+"""`?`: what the focused pane is for, its keys, the words of its picture; `?` again opens the glossary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Final
+
+from textual.binding import ActiveBinding, Binding
+from textual.content import Content
+
+from amgs_app.glossary import SCREEN, TERMS, Words
+from amgs_app.render.figures.glyphs import wrap
+from amgs_app.row_fields import LISTINGS
+from amgs_tui.dialogs.reader import Reader
+from amgs_tui.panes.base import ListPane, Pane, SiftedPane
+from amgs_tui.widgets.keybar import named
+
+GENERAL: Final = """\
+One block is selected at a time, and every pane shows it. Most keys run a command; the command line (:), the palette
+(ctrl+p), `amgs shell` and scripts run the same ones. Long actions show their progress in the line above the keys and
+stop with esc. docs/keys.md lists the ids by which the settings give an action another key."""
+
+ROWS: Final = """\
+F filters: a word of their texts, field:word, field=3, field>0.5; ! before a term negates it; all terms must hold, and a
+blank line shows all rows again. Fields: {fields}. O sorts by {sorts}. Both are saved with the layout."""
+
+FIRST: Final = ("up", "pageup", "home", "left", "minus", "less_than_sign", "comma")
+"""Of two keys for one thing, these come first: ← before →."""
+
+Page = list[str | tuple[str, str]]
+
+
+class Help(Reader):
+    """The help of a pane; `?` goes on to the glossary."""
+
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding("question_mark,f1", "glossary", "glossary", id="help.glossary", tooltip="Open the glossary")
+    ]
+
+    def __init__(self, pane: Pane | None, bindings: dict[str, ActiveBinding]) -> None:
+        title = str(pane.border_title) if pane is not None else "The workstation"
+        super().__init__(
+            title, lambda width: help_page(pane, bindings, width), "? glossary · ↑ ↓ scroll · esc closes"
+        )
+
+    def action_glossary(self) -> None:
+        self.app.switch_screen(Reader("Glossary", glossary_page))
+
+
+def glossary_page(width: int) -> Content:
+    """The terms that are used everywhere, as docs/glossary.md has them."""
+    return Content.assemble(*_words(TERMS, width))
+
+
+def help_page(pane: Pane | None, bindings: dict[str, ActiveBinding], width: int) -> Content:
+    """The help of a pane (None: of the program) as one page, `width` cells wide."""
+    pieces: Page = []
+    everywhere = [active for active in bindings.values() if active.node is not pane]
+    if pane is not None:
+        own = [active for active in bindings.values() if active.node is pane]
+        order = [binding.id for binding in pane.BINDINGS if isinstance(binding, Binding)]
+        own.sort(
+            key=lambda active: order.index(active.binding.id) if active.binding.id in order else len(order)
+        )
+        shared = {binding.id for binding in ListPane.BINDINGS if isinstance(binding, Binding)}
+        moving = [active for active in own if active.binding.id in shared]
+        pieces += [*_paragraph(pane.PURPOSE, width), ("\nKeys of this pane\n", "bold $accent")]
+        pieces += _keys([active for active in own if active not in moving], width)
+        if moving:
+            pieces += [("\nIn the list\n", "bold $accent"), *_keys(moving, width)]
+        if isinstance(pane, SiftedPane) and pane.NAME in LISTINGS:
+            told = ROWS.format(fields=", ".join(pane.listing.fields), sorts=", ".join(pane.listing.sorts))
+            pieces += _paragraph(told, width)
+        pieces += [("\nWords on this screen\n", "bold $accent"), *_words(SCREEN.get(pane.NAME, ()), width)]
+    pieces += [("\nKeys everywhere\n", "bold $accent"), *_keys(everywhere, width)]
+    pieces += [("\nThe workstation\n", "bold $accent"), *_paragraph(GENERAL, width)]
+    return Content.assemble(*pieces)
+
+
+def _paragraph(text: str, width: int) -> Page:
+    return [f"{line}\n" for line in wrap(" ".join(text.split()), max(20, width), 99)]
+
+
+def _words(words: Words, width: int) -> Page:
+    return _rows([(name, text) for name, text in words], width)
+
+
+def _keys(bindings: Iterable[ActiveBinding], width: int) -> Page:
+    """Keys and what they do, in their order: the keys of one action on one line, those of one label together."""
+    keys: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
+    groups: dict[str, list[str]] = {}
+    for active in bindings:
+        binding = active.binding
+        if binding.system or not binding.id or not binding.description:
+            continue
+        if binding.id not in keys:
+            group = groups.setdefault(binding.description, [])
+            group.insert(
+                0 if binding.key.split("_")[0] in FIRST or binding.key in FIRST else len(group), binding.id
+            )
+        keys.setdefault(binding.id, []).append(named(binding.key))
+        texts[binding.id] = binding.tooltip or binding.description
+    return _rows([(" ".join(keys[name]), texts[name]) for group in groups.values() for name in group], width)
+
+
+def _rows(rows: Sequence[tuple[str, str]], width: int) -> Page:
+    """Names and texts in two columns; a text goes on under itself."""
+    wide = min(20, max((len(name) for name, _ in rows), default=0)) + 2
+    pieces: Page = []
+    for name, text in rows:
+        first, *more = wrap(text, max(16, width - wide - 2), 9)
+        gap = " " * max(1, wide - len(name))
+        pieces += [(f"  {name}{gap}", "bold $foreground"), (f"{first}\n", "$muted")]
+        pieces += [(f"  {' ' * wide}{line}\n", "$muted") for line in more]
+    return pieces

@@ -1,0 +1,97 @@
+"""A page to read in front of the panes: help, or the result of a command that no pane shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+from rich.console import RenderableType
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from amgs_app.printable import printable_line
+
+LEAST_WIDTH: Final = 100
+SCROLLBAR: Final = 1
+EDGES: Final = 4
+"""Cells of the border and the padding, on both sides."""
+"""Cells that a page keeps free, so that a scroll bar that comes up breaks no line."""
+
+
+class Reader(ModalScreen[None]):
+    """A titled, scrolling page; any of esc, q, enter, ? closes it.
+
+    page: the text, or a function that draws it for a width in cells. hint: what stands at the lower edge.
+    """
+
+    DEFAULT_CSS = """
+    Reader { align: center middle; }
+    Reader > VerticalScroll {
+        width: 100; max-width: 96%; height: auto; max-height: 92%;
+        background: $surface; border: round $accent; border-title-color: $accent; border-title-style: bold;
+        border-subtitle-color: $muted; padding: 0 1; scrollbar-size-vertical: 1;
+    }
+    Reader Static { width: 1fr; height: auto; }
+    """
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding(
+            "escape,q,enter,question_mark,f1",
+            "leave",
+            "close",
+            id="reader.close",
+            tooltip="Back to the panes",
+        ),
+        Binding("up,k", "scroll(-1)", "up", show=False, id="reader.up", tooltip="One line up"),
+        Binding("down,j", "scroll(1)", "down", show=False, id="reader.down", tooltip="One line down"),
+        Binding("pageup", "scroll(-12)", "page up", show=False, id="reader.page_up", tooltip="One page up"),
+        Binding(
+            "pagedown,space", "scroll(12)", "page", show=False, id="reader.page_down", tooltip="One page down"
+        ),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        page: Content | RenderableType | Callable[[int], Content | RenderableType],
+        hint: str = "↑ ↓ scroll · esc closes",
+    ) -> None:
+        super().__init__()
+        self.heading = title
+        self._page = page
+        self._hint = hint
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(can_focus=False) as frame:
+            frame.border_title = Content(printable_line(self.heading))
+            frame.border_subtitle = self._hint
+            frame.styles.width = self._wide
+            # Drawn for the width that it is about to get, so that it does not open empty and jump to its size.
+            inside = min(self._wide, self.app.size.width * 96 // 100) - EDGES - SCROLLBAR
+            yield Static(self._page(max(1, inside)) if callable(self._page) else self._page, id="reader-page")
+
+    @property
+    def _wide(self) -> int:
+        """Two thirds of a wide terminal, all of a narrow one."""
+        return max(LEAST_WIDTH, self.app.size.width * 2 // 3)
+
+    def on_mount(self) -> None:
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        self.query_one(VerticalScroll).styles.width = self._wide
+        self.call_after_refresh(self._draw)
+
+    def _draw(self) -> None:
+        page = self.query_one("#reader-page", Static)
+        if callable(self._page) and page.size.width:
+            page.update(self._page(page.size.width - SCROLLBAR))
+
+    def action_scroll(self, lines: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)

@@ -1,1 +1,0 @@
-"""The workstation without a screen: output, scripts, snapshots and the shell."""

@@ -1,0 +1,110 @@
+"""What the screen has seen so far: enough for completion, so that completing a word never waits for the
+engine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amgs_app.row_fields import listed
+from amgs_tui.widgets.prompt import Completion
+
+if TYPE_CHECKING:
+    from amgs.types import Block, FrameDefinition, Operation
+    from amgs_app.operations.registry import Registry
+
+MOST_BLOCKS = 5_000
+
+
+class Knowledge:
+    """Blocks, frames and operations by what results brought; stands in for a session and its memory in
+    completion.
+    """
+
+    memory_is_open = True
+
+    def __init__(self) -> None:
+        self.titles: dict[str, str] = {}
+        self.listed: tuple[str, ...] = ()
+        self._blocks: dict[str, Block] = {}
+        self._frames: tuple[FrameDefinition, ...] = ()
+        self._operations: tuple[Operation, ...] = ()
+
+    @property
+    def memory(self) -> Knowledge:
+        return self
+
+    def learn(self, result: Any, *, listed: bool) -> None:
+        """Remember the blocks of a result; listed: they are what @1, @2, … name from now on."""
+        inner = getattr(result, "result", result)
+        found = [*_blocks_of(inner)]
+        for block in found:
+            self._blocks[block.id] = block
+            if block.id not in self.titles:
+                self.titles[block.id] = block.title
+        while len(self._blocks) > MOST_BLOCKS:
+            oldest = next(iter(self._blocks))
+            del self._blocks[oldest], self.titles[oldest]
+        if listed and len(found) > 1:
+            self.listed = tuple(block.id for block in found)
+        self._frames = getattr(inner, "definitions", self._frames)
+        operations = getattr(inner, "operations", None)
+        self._operations = operations if isinstance(operations, tuple) else self._operations
+
+    def find(self, text: str, limit: int) -> list[Block]:
+        """Blocks whose title holds the text or whose id begins with it."""
+        wanted = text.lower()
+        return [
+            block
+            for block in self._blocks.values()
+            if block.id.startswith(wanted) or wanted in block.title.lower()
+        ][:limit]
+
+    def block(self, block_id: str) -> Block:
+        return self._blocks[block_id]
+
+    def frame_definitions(self) -> tuple[FrameDefinition, ...]:
+        return self._frames
+
+    def operations(self, limit: int) -> tuple[Operation, ...]:
+        return self._operations[:limit]
+
+
+def _blocks_of(result: Any) -> list[Block]:
+    """The blocks that a result carries, in its order."""
+    found: list[Any] = [getattr(result, name, None) for name in ("block", "center")]
+    for name in ("blocks", "candidates", "hits", "rows", "items"):
+        several = getattr(result, name, None)
+        if name == "candidates" and hasattr(result, "spans"):
+            several = listed(result)  # a frame's rows are numbered as its table has them
+        if isinstance(several, tuple):
+            found += [getattr(each, "block", each) for each in several]
+    return [block for block in found if hasattr(block, "content")]
+
+
+def complete(registry: Registry | None, line: str, known: Knowledge) -> list[Completion]:
+    """What the line may become; nothing before the verbs are there."""
+    if registry is None:
+        return []
+    from amgs_app.operations import completion
+
+    found = completion.complete(registry, line, known)  # type: ignore[arg-type]  # Knowledge has what completion reads
+    return [
+        Completion(each.label or each.text, line[: len(line) - each.replaces] + each.text) for each in found
+    ]
+
+
+def explain(registry: Registry | None, line: str) -> str:
+    """The usage of the verb in the line."""
+    if registry is None:
+        return "The commands are still loading."
+    from amgs_app.operations.line import LineError, split
+
+    try:
+        words = split(line)
+    except LineError as error:
+        return error.message
+    chosen, _ = registry.find(words)
+    if chosen is not None:
+        return f"{chosen.usage()}   {chosen.summary}"
+    return "" if words else "Type a command; tab completes, ↑ recalls earlier commands, esc cancels."

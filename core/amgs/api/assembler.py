@@ -1,0 +1,259 @@
+"""Assembling frames in one open memory: with the children's pools that are still fresh, reinforced, logged, kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from amgs.api.context import Room
+from amgs.decay import hours_between
+from amgs.frames import cache, pipeline, pool_cache, registry
+from amgs.frames import definition as shipped
+from amgs.frames.assemble import Template
+from amgs.frames.pool_cache import KeptPool
+from amgs.frames.registry import Definitions
+from amgs.log import forecasts
+from amgs.log import reinforcement as reinforcing
+from amgs.retrieval.sources import Sources
+from amgs.storage.duckdb import assemblies as stored_assemblies
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import frame_cache
+from amgs.storage.duckdb import scores as stored_scores
+from amgs.storage.duckdb.assemblies import Assembly
+from amgs.storage.duckdb.edges import Key
+from amgs.text.loading import load
+from amgs.types import BlockFilter, Frame, FrameDefinition, Weights
+
+
+class Assembler:
+    """See the module."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def assemble(
+        self,
+        name: str,
+        *,
+        query: str = "",
+        budget: int | None = None,
+        weights: Weights | None = None,
+        reinforce: bool = True,
+    ) -> Frame:
+        """Assemble a frame. What it selects is reinforced once, and its scores are logged as forecasts.
+
+        reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
+        """
+        known = self._room.definitions()
+        asked = pipeline.FrameRequest(query, budget, weights)
+        definition = registry.find(name, known)
+        if query:
+            load(self._room.embedder, "the encoder")  # before the clocks of the layers start
+        with self._room.derived.searching() as sources:
+            frame, pools = self._assembled(definition, asked, known, sources)
+        if reinforce and not self._room.store.read_only:
+            self._log_use(frame, asked, pools, known)
+        return frame
+
+    def _log_use(
+        self,
+        frame: Frame,
+        asked: pipeline.FrameRequest,
+        pools: Mapping[str, KeptPool],
+        known: Definitions,
+    ) -> None:
+        chosen = {c.block.id: c for c in frame.selected}
+        reached = [i for i, c in chosen.items() if "graph" in c.layers]
+        with self._room.derived.reading() as state:
+            view = state.graph.view()
+        with self._room.store.transaction():
+            numbers = stored_blocks.numbers_of(self._room.store, list(chosen))
+            walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
+            forecasts.log(self._room.store, frame, tuple(chosen.values()), walked)
+            self._record(frame, asked, walked, pools, known)
+            stored_scores.put(
+                self._room.store, frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of
+            )
+            reinforcing.reinforce(
+                self._room.store,
+                list(chosen),
+                event_type="assembled",
+                source=f"{frame.name} {frame.id}",
+                now=frame.as_of,
+                walked=walked,
+            )
+
+    def _assembled(
+        self,
+        definition: FrameDefinition,
+        request: pipeline.FrameRequest,
+        known: Definitions,
+        sources: Sources,
+    ) -> tuple[Frame, dict[str, KeptPool]]:
+        """A frame, and the pools of those children that have a refresh cadence: fresh ones are taken over, and the
+        frame's remarks say so.
+        """
+        room = self._room
+        pools = {
+            child.name: self._pool(definition, child, request, known, sources)
+            for child in (registry.leaves(definition, known) if definition.is_composite else ())
+            if self._hours(child) > 0
+        }
+        frame = pipeline.build(
+            definition,
+            request,
+            known,
+            sources,
+            room.settings,
+            room.count_tokens,
+            {name: pool.scored for name, pool in pools.items()},
+        )
+        told = [
+            f"{name} was scored {pool.age_hours:.2f} h ago, and is reused for {self._hours(known[name]):g} h"
+            for name, pool in pools.items()
+            if pool.made_by is not None
+        ]
+        return replace(frame, remarks=(*frame.remarks, *told)), pools
+
+    def _pool(
+        self,
+        parent: FrameDefinition,
+        child: FrameDefinition,
+        request: pipeline.FrameRequest,
+        known: Definitions,
+        sources: Sources,
+    ) -> KeptPool:
+        room = self._room
+        asked = pipeline.asked_in(parent, child, request)
+        row = frame_cache.get(room.store, child.name, pool_cache.pool_key(asked, parent))
+        if row is not None and not self.stale(row, child, known):
+            found = pool_cache.decode(row.assembly, lambda ids: stored_blocks.get(room.store, ids))
+            statuses = child.rule.filter.statuses
+            if found is not None and all(c.block.status in statuses for c in found[0].candidates):
+                age = hours_between(row.computed_at, room.clock.now())
+                return KeptPool(found[0], found[1], age)
+        return KeptPool(self.scored(parent, child, asked, sources))
+
+    def scored(
+        self, parent: FrameDefinition, child: FrameDefinition, asked: pipeline.FrameRequest, sources: Sources
+    ) -> pipeline.Scored:
+        room = self._room
+        template = Template(parent.assembly, parent.name, asked.query, sources.clock.now())
+        return pipeline.score_frame(child, asked, sources, room.settings, template, room.count_tokens)
+
+    def stale(self, row: frame_cache.CacheRow, definition: FrameDefinition, known: Definitions) -> str:
+        of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
+        held = cache.Held(row.computed_at, row.structure, row.definition, json.loads(row.identity))
+        now = cache.Held(
+            self._room.clock.now(),
+            self._room.store.structure_counter,
+            stored_assemblies.version_of(_tree(definition, known)),
+            self._identity() if of_self else {},
+        )
+        largest = self._room.settings.identity.largest_shift
+        return cache.stale(
+            held, now, definition, hours=self._hours(definition), of_self=of_self, largest_shift=largest
+        )
+
+    def _identity(self) -> dict[str, float]:
+        """The centrality of every self-tagged block, by id."""
+        tagged = BlockFilter(self_only=True)
+        ids = [block.id for block in stored_blocks.select(self._room.store, tagged, order="id")]
+        numbers = stored_blocks.numbers_of(self._room.store, ids)
+        with self._room.derived.reading() as state:
+            importance = state.graph.importance(sorted(numbers.values()))
+        return {i: importance[numbers[i]] for i in ids}
+
+    def _hours(self, definition: FrameDefinition) -> float:
+        """How long an assembly stays fresh; that of SELF is a setting as long as the shipped one stands."""
+        if definition.name == shipped.SELF.name and definition.refresh_hours == shipped.SELF.refresh_hours:
+            return self._room.settings.identity.refresh_hours
+        return definition.refresh_hours
+
+    def _record(
+        self,
+        frame: Frame,
+        request: pipeline.FrameRequest,
+        walked: Sequence[Key],
+        pools: Mapping[str, KeptPool],
+        known: Definitions,
+    ) -> None:
+        """Log an assembly so that it can be replayed, and keep it; inside the transaction that logs its use."""
+        store = self._room.store
+        definition = registry.find(frame.name, known)
+        version = stored_assemblies.keep_version(store, _tree(definition, known))
+        number, operation, undone = stored_assemblies.standing(store)
+        serial = stored_assemblies.next_serial(store)
+        self._keep(pools, definition, request, known, serial, frame.as_of)
+        stored_assemblies.append(
+            store,
+            Assembly(
+                serial,
+                frame.id,
+                frame.name,
+                frame.query,
+                frame.as_of,
+                frame.budget,
+                request.weights,
+                frame.tokens,
+                frame.entropy_bits,
+                tuple(c.block.id for c in frame.selected),
+                tuple(walked),
+                version,
+                self._room.setup,
+                number,
+                operation,
+                undone,
+                {name: pool.made_by for name, pool in pools.items() if pool.made_by is not None},
+            ),
+        )
+        if definition.refresh_hours > 0:
+            of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
+            row = frame_cache.CacheRow(
+                frame.name,
+                cache.request_key(request),
+                cache.encode(frame),
+                frame.as_of,
+                store.structure_counter,
+                version,
+                json.dumps(self._identity() if of_self else {}),
+            )
+            frame_cache.put(store, row)
+
+    def _keep(
+        self,
+        pools: Mapping[str, KeptPool],
+        parent: FrameDefinition,
+        request: pipeline.FrameRequest,
+        known: Definitions,
+        serial: int,
+        at: datetime,
+    ) -> None:
+        """Keep the pools that this assembly scored, each in place of the one before."""
+        store = self._room.store
+        for name, pool in pools.items():
+            if pool.made_by is not None:
+                continue
+            child = known[name]
+            asked = pipeline.asked_in(parent, child, request)
+            frame_cache.forget_like(store, name, pool_cache.PREFIX)
+            row = frame_cache.CacheRow(
+                name,
+                pool_cache.pool_key(asked, parent),
+                pool_cache.encode(pool.scored, serial),
+                at,
+                store.structure_counter,
+                stored_assemblies.version_of(_tree(child, known)),
+                json.dumps(self._identity() if child.rule.gather == "identity" else {}),
+            )
+            frame_cache.put(store, row)
+
+
+def _tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinition, ...]:
+    """A definition and everything below it."""
+    found = {definition.name: definition}
+    for child in definition.children:
+        found.update((one.name, one) for one in _tree(registry.find(child.name, known), known))
+    return tuple(found.values())

@@ -1,0 +1,286 @@
+"""The door to learning from outcomes: recalibration, tuning, metrics, monitors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from amgs import bounds
+from amgs.api.context import Room
+from amgs.calibration import brier, tuning
+from amgs.calibration import metrics as measures
+from amgs.calibration import plan as planning
+from amgs.calibration.questions import Question, label
+from amgs.calibration.recalibrate import Method
+from amgs.calibration.results import (
+    Calibrated,
+    CalibrationPlan,
+    Metrics,
+    Monitored,
+    OutcomeGroup,
+    OutcomeGroups,
+    Sighting,
+    Tuning,
+    WeightTest,
+)
+from amgs.errors import UsageError
+from amgs.frames import pipeline, registry
+from amgs.frames.assemble import Template
+from amgs.frames.cache import shift
+from amgs.log import forecasts
+from amgs.retrieval import waterfall
+from amgs.storage.duckdb import assemblies as stored_assemblies
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import calibration_log, monitors
+from amgs.types import ForecastCase, FrameDefinition, Outcome, Progress, Reliability, Weights
+
+_RECENT = 20
+_CENTRAL = 200
+_WHOLE_POOL = 1_000_000
+
+
+class Calibration:
+    """See the module."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    # --- outcomes (AMGS §7.3) ---------------------------------------------------------------------------
+
+    def feedback(
+        self,
+        block_id: str,
+        *,
+        useful: bool,
+        assembly_id: str | None = None,
+        prediction_id: str | None = None,
+    ) -> Outcome:
+        """The operator's verdict on the latest open forecast of a block, on that of one assembly, or on one by id."""
+        return forecasts.decide(
+            self._room.store,
+            self._room.whole_id(block_id),
+            useful=useful,
+            assembly_id=assembly_id,
+            now=self._room.clock.now(),
+            prediction_id=prediction_id,
+        )
+
+    def verdicts(self, frame: str, query: str) -> Mapping[str, float]:
+        """The verdicts on the blocks that a frame selects for a query, by id: 1 useful, 0 useless. A block whose
+        latest forecast there is still open has none.
+        """
+        return calibration_log.verdicts(self._room.store, frame, query)
+
+    def settle(
+        self, verdicts: Mapping[str, bool], *, reinforced: Sequence[str], event_type: str, source: str
+    ) -> tuple[Outcome, ...]:
+        """Verdicts on several blocks (id: useful) and reinforcements together, as one operation of the journal."""
+        return forecasts.settle(
+            self._room.store,
+            {self._room.whole_id(i): useful for i, useful in verdicts.items()},
+            reinforced=[self._room.whole_id(i) for i in reinforced],
+            event_type=event_type,
+            source=source,
+            now=self._room.clock.now(),
+        )
+
+    def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
+        """The latest forecasts, with their outcome where there is one."""
+        return calibration_log.latest(self._room.store, bounds.count("A limit", limit))
+
+    def cases(
+        self,
+        *,
+        settled: bool | None = None,
+        in_bin: tuple[int, int] | None = None,
+        by: calibration_log.By | None = None,
+        value: str | None = None,
+        limit: int = 2000,
+    ) -> tuple[ForecastCase, ...]:
+        """Forecasts in full, the latest first: of one bin of the reliability table (its place from 0 and how many
+        bins it has), of one frame, category or relation type; settled ones, those that wait for a verdict, or both.
+        """
+        limit = bounds.count("A limit", limit)
+        if in_bin is not None:
+            bins = bounds.count("The number of bins", in_bin[1], least=1, most=1000)
+            in_bin = bounds.count("A bin", in_bin[0], most=bins - 1), bins
+        store = self._room.store
+        found = calibration_log.cases(store, decided=settled, in_bin=in_bin, by=by, value=value, limit=limit)
+        blocks = stored_blocks.get(store, {outcome.block_id for outcome, *_ in found})
+        return tuple(
+            ForecastCase(
+                outcome,
+                blocks[outcome.block_id].title if outcome.block_id in blocks else "",
+                asked,
+                relations,
+                made_at,
+            )
+            for outcome, asked, relations, made_at in found
+        )
+
+    def reliability(
+        self, bins: int = 10, *, by: calibration_log.By | None = None, value: str | None = None
+    ) -> Reliability:
+        """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
+        category or relation type.
+        """
+        bins = bounds.count("The number of bins", bins, least=1, most=1000)
+        decided = calibration_log.decided(self._room.store, by=by, value=value)
+        return brier.reliability(
+            decided, bins=bins, forecasts=calibration_log.count(self._room.store, by=by, value=value)
+        )
+
+    # --- recalibration ----------------------------------------------------------------------------------
+
+    def groups(self) -> OutcomeGroups:
+        """Forecasts and outcomes by frame, category and relation type of the edges walked."""
+        rows = calibration_log.groups(self._room.store)
+        return OutcomeGroups(tuple(OutcomeGroup(*row) for row in rows))
+
+    def plan(self, method: Method = "isotonic") -> CalibrationPlan:
+        """What recalibrating confidences would do; raises UsageError for too few outcomes."""
+        room = self._room
+        return planning.make(room.store, method, room.settings.calibration, room.clock.now())
+
+    def apply(self, plan: CalibrationPlan) -> Calibrated:
+        """Carry a plan out, journalled; raises UsageError when it is out of date."""
+        return Calibrated(plan, planning.apply(self._room.store, plan, self._room.clock.now()))
+
+    def forecast(self, scores: Sequence[float]) -> list[float]:
+        """The chances of being useful that blocks with these composite scores have, by what is known now."""
+        return forecasts.of_scores(self._room.store, scores)
+
+    # --- tuning -----------------------------------------------------------------------------------------
+
+    def tune(
+        self,
+        frame: str,
+        questions: Sequence[Question],
+        *,
+        method: tuning.SearchMethod = "grid",
+        trials: int = 126,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Tuning:
+        """Search for better weights of an atomic frame; a proposal, applied only by defining the frame so."""
+        definition, asked = self._asked(frame, questions, progress)
+        return tuning.tune(definition, asked, method=method, trials=trials, seed=seed, progress=progress)
+
+    def compare_weights(
+        self,
+        frame: str,
+        questions: Sequence[Question],
+        first: Weights | None,
+        second: Weights | None,
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> WeightTest:
+        """Two weight sets of an atomic frame on the same questions; None stands for the frame's own."""
+        definition, asked = self._asked(frame, questions, progress)
+        own = definition.weights
+        return tuning.compare(definition.name, asked, first or own, second or own, seed=seed)
+
+    def _asked(
+        self, frame: str, questions: Sequence[Question], progress: Progress | None
+    ) -> tuple[FrameDefinition, list[tuning.Asked]]:
+        """The frame, and every question that has an answer in the store with its candidates."""
+        room = self._room
+        definition = registry.find(frame, room.definitions())
+        if definition.is_composite:
+            children = ", ".join(child.name for child in definition.children)
+            raise UsageError(
+                f"{definition.name} is made of {children}, which have weights of their own.",
+                way_out=f"Tune {definition.children[0].name} or another of them.",
+            )
+        # The pool is cut by score: whole, it is the same for all weights.
+        whole = replace(definition, rule=replace(definition.rule, pool=_WHOLE_POOL))
+        labelled = label(questions, self._blocks_of)
+        found = []
+        with room.derived.searching() as sources:
+            for number, one in enumerate(labelled):
+                if progress is not None:
+                    progress(number, len(labelled), "asking")
+                text = one.question.text
+                template = Template("raw", definition.name, text, room.clock.now())
+                request = pipeline.FrameRequest(text)
+                scored = pipeline.score_frame(whole, request, sources, room.settings, template, _uncounted)
+                found.append(tuning.asked(one, scored.candidates))
+        return definition, found
+
+    # --- metrics and monitors ---------------------------------------------------------------------------
+
+    def metrics(self, questions: Sequence[Question] = (), *, seed: int = 0) -> Metrics:
+        """The six success metrics (AMGS §13.1); precision and recall need labelled questions. Leaves no trace."""
+        store = self._room.store
+        every = stored_assemblies.latest(store)
+        _, outcomes, score = calibration_log.counts(store)
+        labelled = label(questions, self._blocks_of)
+        return Metrics(
+            (
+                *measures.retrieval(labelled, self._find, seed, len(questions)),
+                measures.coherence(store, every),
+                measures.graph_stability(store),
+                measures.calibration(score, outcomes),
+                measures.attention_stability(every),
+            ),
+            self._room.clock.now(),
+        )
+
+    def _blocks_of(self, source: str) -> tuple[str, ...]:
+        return stored_blocks.with_source(self._room.store, source)
+
+    def _find(self, query: str, top_k: int) -> list[str]:
+        room = self._room
+        with room.derived.searching() as sources:
+            request = waterfall.Request(query)
+            found = waterfall.search(request, sources, room.settings.retrieval, top_k)
+        return [hit.block.id for hit in found.hits]
+
+    def monitor(self, *, record: bool = False, limit: int = 30) -> Monitored:
+        """What the monitors see: drift of centrality since the last record, entropy and stability by frame.
+
+        record: keep it, so that the next look is compared with this one.
+        """
+        store = self._room.store
+        before = monitors.latest(store, limit)
+        seen = self._seen()
+        if record:
+            with store.transaction():
+                monitors.append(store, seen)
+        return Monitored(tuple(_sighting(s) for s in seen), tuple(_sighting(s) for s in before), record)
+
+    def _seen(self) -> list[monitors.Seen]:
+        store, now = self._room.store, self._room.clock.now()
+        importance = self._importance()
+        last = monitors.last(store, "centrality drift")
+        drift = None if last is None else shift(last.detail, importance)
+        seen = [monitors.Seen(now, "centrality drift", "graph", drift, importance)]
+        every = stored_assemblies.latest(store)
+        for name in sorted({a.name for a in every}):
+            own = [a for a in every if a.name == name]
+            bits = sum(a.entropy_bits for a in own[:_RECENT]) / len(own[:_RECENT])
+            seen.append(monitors.Seen(now, "entropy", name, bits, {}))
+            stable = measures.attention_stability(every, name).value
+            seen.append(monitors.Seen(now, "attention stability", name, stable, {}))
+        return seen
+
+    def _importance(self) -> dict[str, float]:
+        """The centrality of the most central blocks, by id."""
+        room = self._room
+        with room.derived.reading() as state:
+            view, scores = state.graph.view(), state.graph.measures().importance()
+        best = [i for i in scores.argsort(kind="stable")[::-1][:_CENTRAL].tolist() if scores[i] > 0]
+        numbers = {int(view.nodes[i]): float(scores[i]) for i in best}
+        found = stored_blocks.by_number(room.store, sorted(numbers))
+        return {one.block.id: numbers[one.number] for one in found}
+
+
+def _uncounted(text: str) -> int:
+    """Tokens play no part in an order."""
+    del text
+    return 0
+
+
+def _sighting(seen: monitors.Seen) -> Sighting:
+    return Sighting(seen.at, seen.kind, seen.subject, seen.value)

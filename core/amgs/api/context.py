@@ -1,0 +1,81 @@
+"""What a door to one part of the engine needs of an open memory."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from amgs.clock import Clock
+from amgs.derived.indexes import Derived
+from amgs.errors import AmbiguousIdError, UnknownBlockError
+from amgs.frames import definition as shipped
+from amgs.frames import registry
+from amgs.frames.registry import Definitions
+from amgs.settings import Settings
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import frames as stored_frames
+from amgs.storage.duckdb.connection import Store
+from amgs.text.embedding import Embedder
+from amgs.text.entities import EntityRecogniser
+from amgs.types import Block
+
+_ID_LENGTH = 64
+_HEX = re.compile(r"[0-9a-f]+")
+_PREFIX = re.compile(r"[0-9a-f]{4,64}")
+"""Less than four digits of an id match by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """One open memory from inside: its store, what is derived from it, and what it was opened with."""
+
+    store: Store
+    derived: Derived
+    clock: Clock
+    settings: Settings
+    embedder: Embedder
+    count_tokens: Callable[[str], int]
+    recogniser: EntityRecogniser
+
+    @property
+    def setup(self) -> str:
+        """The embedder's name and a hash of the settings: with another setup the same request may give
+        another answer.
+        """
+        told = hashlib.sha256(self.settings.model_dump_json().encode()).hexdigest()[:12]
+        return f"{self.embedder.name} {told}"
+
+    def definitions(self) -> Definitions:
+        """The registered frames by name, children before their parents."""
+        known = registry.by_name(stored_frames.everything(self.store) or shipped.DEFAULTS)
+        return {name: known[name] for name in registry.order(known)}
+
+    def whole_id(self, prefix: str) -> str:
+        """The only id that begins so; raises UnknownBlockError, or AmbiguousIdError naming those that match."""
+        wanted = prefix.strip().lower()
+        matches = stored_blocks.expand(self.store, wanted, 6) if _PREFIX.fullmatch(wanted) else ()
+        if not matches:
+            if len(wanted) < 4 and _HEX.fullmatch(wanted):
+                raise UnknownBlockError(
+                    f"{prefix!r} is too short for a block's id.",
+                    way_out="Give at least its first four characters.",
+                )
+            told = prefix if len(prefix) <= _ID_LENGTH else f"{prefix[:_ID_LENGTH]}…"
+            raise UnknownBlockError(
+                f"No block id starts with {told!r}.",
+                way_out="Search for the block by its words.",
+            )
+        if len(matches) > 1:
+            raise AmbiguousIdError(
+                f"{prefix!r} is the start of {', '.join(i[:12] for i in matches[:5])}"
+                f"{' and more' if len(matches) > 5 else ''}.",
+                way_out="Give a longer part of the id.",
+            )
+        return matches[0]
+
+    def block(self, id_or_prefix: str) -> Block:
+        """The block with an id or with the only id that begins so, with its embedding; raises like whole_id."""
+        whole = self.whole_id(id_or_prefix)
+        return stored_blocks.get(self.store, [whole], embeddings=True)[whole]

@@ -1,0 +1,174 @@
+"""The door through which a whole memory leaves and comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from amgs.api.context import Room
+from amgs.errors import StoreCorruptError, StoreError, StoreTooNewError, UsageError
+from amgs.exchange import document, graphml, rows
+from amgs.exchange.values import Document, Header, damaged, unreadable, written
+from amgs.frames import registry, shipping
+from amgs.identity import block_id
+from amgs.lifecycle import verify
+from amgs.storage.duckdb import frames as stored_frames
+from amgs.storage.duckdb import meta as stored_meta
+from amgs.storage.duckdb import tables
+from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.migrations import LATEST
+from amgs.storage.duckdb.tables import Column
+from amgs.types import Progress
+
+Form = Literal["json", "graphml"]
+
+_OWN = ("store_id", "schema_version")
+"""Keys of `meta` that belong to a store and not to what it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written: rows by table are in the file itself."""
+
+    path: str
+    form: Form
+    blocks: int
+    edges: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What was taken in."""
+
+    path: str
+    form: Form
+    blocks: int
+    edges: int
+    rows: int
+
+
+class Exchange:
+    """See the module."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def export(self, path: Path, form: Form = "json") -> Exported:
+        """Write the whole store to a file, whole or not at all; raises InputError when it cannot be written."""
+        store = self._room.store
+        header = Header(store.schema_version, store.change_counter, self._room.clock.now())
+        with store.snapshot():
+            lines = document.lines(store, header) if form == "json" else graphml.lines(store, header)
+            size = written(path, lines)
+        blocks, edges = tables.count(store, "memory_blocks"), tables.count(store, "edges")
+        return Exported(str(path), form, blocks, edges, size)
+
+    def load(self, path: Path, progress: Progress | None = None) -> Imported:
+        """Take a file that `export` wrote into this empty store, in one transaction.
+
+        Every value is held against its type and range before the first row is written; then every block is hashed
+        again, every reference followed. Raises UsageError when the store holds blocks,
+        StoreTooNewError for a file of a later version, StoreCorruptError for a block that does not hash to its id,
+        InputError for any other file; nothing is imported then.
+        """
+        store = self._room.store
+        if tables.count(store, "memory_blocks"):
+            raise UsageError("The store already holds blocks.", way_out="Import into a new store.")
+        form: Form = "graphml" if _looks_like_xml(path) else "json"
+        found = document.read(path) if form == "json" else graphml.read(path)
+        schema = tables.tables(store)
+        _check(path, found, schema)
+        wrong = rows.complaints(found.tables, schema)
+        if wrong:
+            raise damaged(path, "; ".join(wrong))
+        total = 0
+        try:
+            with store.transaction():
+                counter = max(found.counter, store.change_counter)
+                for table in found.tables:
+                    total += self._fill(table, found, progress)
+                tables.set_counter(store, counter)
+                _check_whole(path, store, progress)
+        except (StoreError, UsageError) as error:
+            # A value that its column or its reader refuses; a full disk or a changed block has an error of its own.
+            if error.title in (StoreError.title, StoreCorruptError.title) or isinstance(error, UsageError):
+                raise damaged(path, error.message.rstrip(".")) from error
+            raise
+        self._room.derived.forget()
+        counts = {name: len(list(rows)) for name, (_, rows) in found.tables.items()}
+        return Imported(str(path), form, counts.get("memory_blocks", 0), counts.get("edges", 0), total)
+
+    def _fill(self, table: str, found: Document, progress: Progress | None) -> int:
+        store = self._room.store
+        given, every = found.tables[table]
+        taken = [tuple(row) for row in every]
+        if table == "memory_blocks":
+            _rehash(given, taken)
+        if table == "meta":
+            for key, value in taken:
+                if key not in _OWN:
+                    stored_meta.put(store, key, value)
+            return len(taken)
+        tables.clear(store, table)
+        for start in range(0, len(taken), tables.BATCH):
+            if progress is not None:
+                progress(start, len(taken), f"importing {table}")
+            tables.insert(store, table, given, taken[start : start + tables.BATCH])
+        return len(taken)
+
+
+def _looks_like_xml(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(64).lstrip().startswith(b"<")
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _check_whole(path: Path, store: Store, progress: Progress | None) -> None:
+    """Refuse what would not pass `verify`; inside the transaction that brought it."""
+    shipping.check(store)
+    known = registry.by_name(stored_frames.everything(store))
+    for name in registry.order(known):
+        registry.check(registry.find(name, known))
+    faults = verify.faults(store, progress)
+    if faults:
+        first = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
+        raise damaged(path, f"{len(faults)} faults, {first}")
+
+
+def _check(path: Path, found: Document, schema: dict[str, tuple[Column, ...]]) -> None:
+    """Refuse a file with a table or column that the schema does not have."""
+    if found.schema > LATEST:
+        raise StoreTooNewError(
+            f"The file has schema {found.schema}; this program knows schemas up to {LATEST}.",
+            way_out="Update the program.",
+        )
+    if "change_counter" in found.tables:
+        raise damaged(path, "it holds a table of its own counter")
+    for table, (columns, _) in found.tables.items():
+        known = schema.get(table, ())
+        if not known or any(one not in known for one in columns) or len(set(columns)) < len(columns):
+            raise damaged(path, f"no store has a table {table[:40]!r} with these columns")
+    columns, _ = found.tables.get("memory_blocks", ((), ()))
+    if not {"id", "content"} <= {column.name for column in columns}:
+        raise damaged(path, "it holds no table of blocks with their content")
+
+
+def _rehash(columns: Sequence[Column], rows: Sequence[tuple[Any, ...]]) -> None:
+    names = [column.name for column in columns]
+    at_id, at_content = names.index("id"), names.index("content")
+    wrong = [row[at_id] for row in rows if block_id(row[at_content]) != row[at_id]]
+    if wrong:
+        first = str(wrong[0])[:12]
+        told = f"1 block of the file does not hash to its id, {first}"
+        if len(wrong) > 1:
+            told = f"{len(wrong)} blocks of the file do not hash to their ids, {first} first"
+        raise StoreCorruptError(
+            f"{told}.",
+            title="The file was changed",
+            way_out="Nothing was imported; export it again from the store it came from.",
+        )

@@ -1,0 +1,374 @@
+"""The door to what has been assembled: caches, history, comparisons, replays, and the user's own frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+
+from amgs import bounds
+from amgs.api.assembler import Assembler
+from amgs.api.context import Room
+from amgs.clock import Clock, FixedClock, as_utc
+from amgs.decay import hours_between
+from amgs.derived.indexes import Derived
+from amgs.errors import StoreCorruptError, UsageError
+from amgs.frames import as_of, cache, pipeline, registry, shipping
+from amgs.frames import definition as shipped
+from amgs.frames import why as following
+from amgs.frames.compare import compare, weights_of
+from amgs.frames.registry import Definitions
+from amgs.frames.results import CachedFrame, Comparison, History, PastAssembly, Replay
+from amgs.storage.duckdb import assemblies as stored_assemblies
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import frame_cache
+from amgs.storage.duckdb import frames as stored_frames
+from amgs.storage.duckdb import meta as stored_meta
+from amgs.storage.duckdb.assemblies import Assembly
+from amgs.storage.duckdb.connection import Store
+from amgs.types import Fall, Frame, FrameDefinition, Weights
+
+_SHORTEST_PREFIX = 4
+_LAST = "frame:last"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One side of a comparison: a frame by name, or a past assembly by its id.
+
+    at: assemble it as of this instant; one to come moves only the clock.
+    """
+
+    name: str
+    query: str = ""
+    budget: int | None = None
+    weights: Weights | None = None
+    at: datetime | None = None
+
+    @property
+    def label(self) -> str:
+        told = [self.name]
+        if self.weights is not None:
+            told.append("with its own weights")
+        if self.at is not None:
+            told.append(f"at {as_utc(self.at):%Y-%m-%d %H:%M}")
+        return " ".join(told)
+
+
+class Frames:
+    """See the module."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._assembler = Assembler(room)
+
+    # --- the cache --------------------------------------------------------------------------------------
+
+    def cached(
+        self, name: str, *, query: str = "", budget: int | None = None, weights: Weights | None = None
+    ) -> CachedFrame:
+        """The kept assembly of a frame while it is fresh, else a new one (AMGS §10.2).
+
+        Each frame is fresh for its refresh_hours; SELF for the hours in the settings, whatever changes but the
+        identity itself. A memory opened for reading only is not written to.
+        """
+        known = self._room.definitions()
+        definition = registry.find(name, known)
+        request = pipeline.FrameRequest(query, budget, weights)
+        row = frame_cache.get(self._room.store, definition.name, cache.request_key(request))
+        age = None if row is None else hours_between(row.computed_at, self._room.clock.now())
+        if row is None:
+            because = "nothing was kept for this request"
+        else:
+            because = self._assembler.stale(row, definition, known)
+            if not because:
+                frame = self._unpacked(row.assembly, definition, known)
+                if frame is not None:
+                    return CachedFrame(frame, True, f"fresh: {age:.2f} hours old", age)
+                because = "a block of it has left the memory"
+        return CachedFrame(
+            self._assembler.assemble(definition.name, query=query, budget=budget, weights=weights),
+            False,
+            because,
+            age,
+        )
+
+    def _unpacked(self, text: str, definition: FrameDefinition, known: Definitions) -> Frame | None:
+        """The kept frame; None when one of its blocks would no longer be a candidate."""
+        statuses = {s for atom in registry.leaves(definition, known) for s in atom.rule.filter.statuses}
+        try:
+            frame = cache.decode(text, lambda ids: stored_blocks.get(self._room.store, ids))
+        except StoreCorruptError:
+            return None
+        return frame if all(c.block.status in statuses for c in frame.selected) else None
+
+    def remember(self, frame: Frame) -> None:
+        """Keep a frame, with the candidates that did not get in, as the one assembled last; nothing in a memory
+        opened for reading only.
+        """
+        if not self._room.store.read_only:
+            with self._room.store.transaction():
+                stored_meta.keep(self._room.store, _LAST, cache.encode(frame, whole=True))
+
+    def last(self) -> Frame | None:
+        """The frame that was remembered; None where there is none, or where one of its blocks has left."""
+        text = stored_meta.kept(self._room.store, _LAST).get(_LAST)
+        if text is None:
+            return None
+        try:
+            return cache.decode(text, lambda ids: stored_blocks.get(self._room.store, ids))
+        except StoreCorruptError:
+            return None
+
+    # --- definitions ------------------------------------------------------------------------------------
+
+    def define(self, definition: FrameDefinition) -> None:
+        """Register a frame or change one; raises FrameCycleError when it would contain itself."""
+        registry.register(definition, self._room.definitions())
+        with self._room.store.transaction():
+            stored_frames.put(self._room.store, [definition])
+
+    def delete(self, name: str) -> FrameDefinition:
+        """Take a frame of the user's own out; past assemblies of it can still be replayed.
+
+        Raises UnknownFrameError, and UsageError for a frame that ships with the engine or that another contains.
+        """
+        known = self._room.definitions()
+        definition = registry.find(name, known)
+        if definition.name in registry.by_name(shipped.DEFAULTS):
+            raise UsageError(
+                f"{definition.name} ships with the engine.", way_out="Redefine it to change what it does."
+            )
+        parents = [d.name for d in known.values() if any(c.name == definition.name for c in d.children)]
+        if parents:
+            raise UsageError(
+                f"{definition.name} is a child of {', '.join(parents)}.",
+                way_out=f"Define or delete {parents[0]} first.",
+            )
+        with self._room.store.transaction():
+            stored_frames.delete(self._room.store, [definition.name])
+            frame_cache.forget(self._room.store, definition.name)
+        return definition
+
+    def origins(self) -> tuple[shipping.Origin, ...]:
+        """Where each registered definition comes from: shipped, shipped and changed here, or the operator's own."""
+        return shipping.origins(self._room.store, self._room.definitions(), shipped.DEFAULTS)
+
+    def reset(self, name: str) -> FrameDefinition:
+        """Give a shipped frame its shipped definition back.
+
+        Raises UnknownFrameError, UsageError for a frame of the operator's own, FrameCycleError where the shipped one
+        would now contain itself.
+        """
+        known = self._room.definitions()
+        wanted = registry.find(name, known).name
+        ours = registry.by_name(shipped.DEFAULTS).get(wanted)
+        if ours is None:
+            raise UsageError(
+                f"{wanted} did not ship with the engine.",
+                way_out="A frame of your own has no shipped definition; change the one it has.",
+                about="frame",
+            )
+        registry.register(ours, known)
+        with self._room.store.transaction():
+            shipping.reset(self._room.store, ours)
+        return ours
+
+    # --- the past ---------------------------------------------------------------------------------------
+
+    def history(self, name: str | None = None, limit: int = 20) -> History:
+        """The latest assemblies, of one frame when it is named."""
+        limit = bounds.count("A limit", limit)
+        wanted = None if name is None else name.strip().upper()
+        every = stored_assemblies.latest(self._room.store, name=wanted)
+        return History(tuple(_line(one) for one in every[:limit]), len(every))
+
+    def replay(self, assembly_id: str) -> Replay:
+        """Make a past assembly again as of its instant, and say whether it came out equal and if not, why.
+
+        The store is copied into memory and everything later is taken back there; the memory itself is untouched.
+        Raises UsageError for an id that no assembly or more than one has.
+        """
+        record = self._find(assembly_id)
+        frame, _ = self._again(record)
+        then, now = record.selected, tuple(c.block.id for c in frame.selected)
+        equal = then == now
+        return Replay(
+            _line(record),
+            frame,
+            equal,
+            tuple(i for i in then if i not in set(now)),
+            tuple(i for i in now if i not in set(then)),
+            () if equal else self._why_not(record, then, now),
+        )
+
+    def _find(self, assembly_id: str) -> Assembly:
+        wanted = assembly_id.strip().lower()
+        short = len(wanted) < _SHORTEST_PREFIX
+        found = () if short else stored_assemblies.matching(self._room.store, wanted)
+        ids = list(dict.fromkeys(one.id for one in found))
+        if not ids:
+            raise UsageError(
+                f"No assembly id starts with {assembly_id!r}.",
+                way_out="Choose one of the logged assemblies.",
+                about="assembly",
+            )
+        if len(ids) > 1:
+            raise UsageError(
+                f"{assembly_id!r} is the start of {', '.join(ids[:4])}.",
+                way_out="Give a longer part of the id.",
+            )
+        return found[0]
+
+    def _again(self, record: Assembly) -> tuple[Frame, Definitions]:
+        known = registry.by_name(stored_assemblies.version(self._room.store, record.definition))
+        known = {name: known[name] for name in registry.order(known)}
+        request = pipeline.FrameRequest(record.query, record.budget, record.weights)
+        with as_of.rewind(self._room.store, as_of.Moment.of(record)) as store:
+            pools = self._pools_again(record, request, known)
+            frame = self._build(record.name, request, known, store, FixedClock(record.as_of), pools)
+        return frame, known
+
+    def _pools_again(
+        self, record: Assembly, request: pipeline.FrameRequest, known: Definitions
+    ) -> dict[str, pipeline.Scored]:
+        """The pools that an assembly took over, scored again in the store as it was when they were."""
+        room, parent = self._room, registry.find(record.name, known)
+        pools = {}
+        for serial, made in stored_assemblies.by_serial(room.store, set(record.kept.values())).items():
+            with as_of.rewind(room.store, as_of.Moment.of(made)) as store:
+                derived = Derived(store, room.embedder, FixedClock(made.as_of), room.settings)
+                try:
+                    for name in (n for n, by in record.kept.items() if by == serial):
+                        asked = pipeline.asked_in(parent, known[name], request)
+                        with derived.searching() as sources:
+                            pools[name] = self._assembler.scored(parent, known[name], asked, sources)
+                finally:
+                    derived.close()
+        return pools
+
+    def _build(
+        self,
+        name: str,
+        request: pipeline.FrameRequest,
+        known: Definitions,
+        store: Store,
+        clock: Clock,
+        pools: Mapping[str, pipeline.Scored] = MappingProxyType({}),
+    ) -> Frame:
+        """A frame from another store than the open one, which is left as it is."""
+        room = self._room
+        derived = Derived(store, room.embedder, clock, room.settings)
+        definition = registry.find(name, known)
+        try:
+            with derived.searching() as sources:
+                return pipeline.build(
+                    definition, request, known, sources, room.settings, room.count_tokens, pools
+                )
+        finally:
+            derived.close()
+
+    def _why_not(self, record: Assembly, then: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
+        store = self._room.store
+        reasons = []
+        if record.setup != self._room.setup:
+            reasons.append(
+                f"the embedder or the settings are others: {record.setup} then, {self._room.setup}"
+            )
+        gone = set(then) - stored_blocks.existing(store, then)
+        if gone:
+            reasons.append(f"{len(gone)} of its blocks are no longer in the store")
+        _, _, undone = stored_assemblies.standing(store)
+        if undone > record.undone:
+            reasons.append(f"{undone - record.undone} operations were undone since; what they did is lost")
+        elif undone < record.undone:
+            reasons.append(f"{record.undone - undone} operations were redone since")
+        if set(then) == set(now):
+            reasons.append("the blocks are the same, in another order")
+        if not reasons:
+            reasons.append("scores differ: a clock was moved, or a change was made that no journal holds")
+        return tuple(reasons)
+
+    def why(
+        self,
+        name: str,
+        query: str,
+        block: str,
+        *,
+        budget: int | None = None,
+        weights: Weights | None = None,
+        child: str | None = None,
+        made: Frame | None = None,
+    ) -> Fall:
+        """Why a block is in a frame, or where it fell out. Leaves no trace.
+
+        child: the part of a composite that is asked about. made: the frame as it was made for this request, which
+        is explained; else it is assembled again, and what was reinforced meanwhile may stand elsewhere.
+        """
+        room = self._room
+        wanted = room.block(block)
+        number = stored_blocks.numbers_of(room.store, [wanted.id])[wanted.id]
+        known = room.definitions()
+        definition = registry.find(name, known)
+        request = pipeline.FrameRequest(query, budget, weights)
+        with room.derived.searching() as sources:
+            return following.why(
+                definition,
+                request,
+                known,
+                sources,
+                room.settings,
+                room.count_tokens,
+                wanted,
+                number,
+                child,
+                made,
+            )
+
+    def compare(self, left: Asked, right: Asked) -> Comparison:
+        """Two assemblies beside each other: by name and query, with other weights, at other instants, or past
+        ones by their ids. Nothing is reinforced.
+        """
+        (one, first), (two, second) = self._side(left), self._side(right)
+        return compare(one, two, labels=(left.label, right.label), left_weights=first, right_weights=second)
+
+    def _side(self, asked: Asked) -> tuple[Frame, dict[str, Weights]]:
+        room = self._room
+        known = room.definitions()
+        if asked.name.strip().upper().replace("-", "_") in known:
+            weights = asked.weights
+            request = pipeline.FrameRequest(asked.query, asked.budget, weights)
+            frame = self._at(asked, request, known)
+        else:
+            record = self._find(asked.name)
+            weights = record.weights
+            frame, known = self._again(record)
+        definition = registry.find(frame.name, known)
+        atoms = registry.leaves(definition, known)
+        return frame, dict(weights_of(definition, atoms, weights, frame.query))
+
+    def _at(self, asked: Asked, request: pipeline.FrameRequest, known: Definitions) -> Frame:
+        room = self._room
+        now = room.clock.now()
+        at = now if asked.at is None else as_utc(asked.at)
+        if at != now:
+            with as_of.rewind(room.store, as_of.Moment(at)) as store:
+                return self._build(asked.name, request, known, store, FixedClock(at))
+        definition = registry.find(asked.name, known)
+        with room.derived.searching() as sources:
+            return pipeline.build(definition, request, known, sources, room.settings, room.count_tokens)
+
+
+def _line(one: Assembly) -> PastAssembly:
+    return PastAssembly(
+        one.id,
+        one.name,
+        one.query,
+        one.as_of,
+        one.budget,
+        one.tokens,
+        one.entropy_bits,
+        len(one.selected),
+        one.weights,
+    )

@@ -1,0 +1,159 @@
+"""The door to the graph: what lies around a block, the way between two, the communities, the centralities."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs import bounds
+from amgs.api.context import Room
+from amgs.clock import as_utc, microseconds_of
+from amgs.graph import communities, traversal
+from amgs.graph.view import GraphView
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.types import Block, Centrality, GraphStats, LiveEdge, Neighbourhood
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The strongest way between two blocks. blocks: from the one to the other, empty when there is none.
+
+    edges: the strongest between each two that follow each other. strength: their product.
+    """
+
+    start: Block
+    goal: Block
+    blocks: tuple[Block, ...]
+    edges: tuple[LiveEdge, ...]
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class Community:
+    """Blocks that hang together. centre: by PageRank, the highest first. inside: share of the edges' strength
+    at its blocks that stays within.
+    """
+
+    number: int
+    size: int
+    inside: float
+    categories: tuple[tuple[str, int], ...]
+    centre: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Communities:
+    """The largest communities first. modularity: how far the parting is from chance, in [-0.5, 1]."""
+
+    found: tuple[Community, ...]
+    total: int
+    modularity: float
+
+
+class Graph:
+    """The graph of the live blocks as it is now."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def neighbourhood(
+        self,
+        block_id: str,
+        hops: int = 1,
+        limit: int = 60,
+        *,
+        relations: Collection[str] = (),
+        since: datetime | None = None,
+    ) -> Neighbourhood:
+        """What lies within `hops` of a block, the nearest and strongest `limit` of it.
+
+        relations: only edges of these types; () for all. since: only edges made or reinforced then or later.
+        """
+        hops, limit = bounds.count("A distance", hops), bounds.count("A limit", limit, least=1)
+        with self._room.derived.reading() as state:
+            block = self._room.block(block_id)
+            number, graph = self._number(block), state.graph
+            view, measures = _only(graph.view(), relations, since), graph.measures()
+            reached = traversal.within(view, number, hops, limit)
+            around = self._blocks([each.number for each in reached])
+            edges = view.live_edges(view.edges_among(set(around)), {n: b.id for n, b in around.items()})
+            at = {n: view.index_of(n) for n in around}
+        return Neighbourhood(
+            center=block,
+            hops=hops,
+            distances={around[r.number].id: r.distance for r in reached},
+            blocks=tuple(around[r.number] for r in reached),
+            edges=edges,
+            centrality={around[n].id: measures.of(i) for n, i in at.items() if i is not None},
+        )
+
+    def path(self, start: str, goal: str) -> Way:
+        """The way from one block to another whose edges' strengths have the greatest product."""
+        with self._room.derived.reading() as state:
+            first, last = self._room.block(start), self._room.block(goal)
+            view = state.graph.view()
+            numbers = traversal.strongest_path(view, self._number(first), self._number(last))
+            blocks = self._blocks(list(numbers))
+            names = {number: block.id for number, block in blocks.items()}
+            edges = []
+            for one, other in pairwise(numbers):
+                between = view.live_edges(view.edges_among({one, other}), names)
+                edges.append(max(between, key=lambda live: live.strength))
+        strength = float(np.prod([live.strength for live in edges])) if numbers else 0.0
+        return Way(first, last, tuple(blocks[number] for number in numbers), tuple(edges), strength)
+
+    def communities(self, limit: int = 12, central: int = 3) -> Communities:
+        """The blocks parted by Louvain's method on the strengths of the edges, the largest part first."""
+        limit = bounds.count("A limit", limit)
+        central = bounds.count("The number of central blocks", central)
+        with self._room.derived.reading() as state:
+            view, measures = state.graph.view(), state.graph.measures()
+            parted = communities.louvain(view)
+            rank = measures.pagerank
+            rows = []
+            for number, members in enumerate(parted.parts[:limit], start=1):
+                best = members[np.argsort(-rank[members], kind="stable")[:central]]
+                blocks = self._blocks([int(view.nodes[i]) for i in members])
+                kinds = Counter(block.category or "none" for block in blocks.values())
+                centre = tuple(blocks[int(view.nodes[i])] for i in best)
+                inside = communities.inside(view, members)
+                rows.append(Community(number, members.size, inside, tuple(kinds.most_common(4)), centre))
+        return Communities(tuple(rows), len(parted.parts), parted.modularity)
+
+    def centrality(self, block_id: str) -> Centrality:
+        """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside the
+        graph.
+        """
+        with self._room.derived.reading() as state:
+            number, graph = self._number(self._room.block(block_id)), state.graph
+            at = graph.view().index_of(number)
+            return Centrality() if at is None else graph.measures(betweenness=True).of(at)
+
+    def stats(self) -> GraphStats:
+        """Counts and shape of the whole graph."""
+        with self._room.derived.reading() as state:
+            return traversal.stats(state.graph.view())
+
+    def _number(self, block: Block) -> int:
+        return stored_blocks.numbers_of(self._room.store, [block.id])[block.id]
+
+    def _blocks(self, numbers: list[int]) -> dict[int, Block]:
+        return {each.number: each.block for each in stored_blocks.by_number(self._room.store, numbers)}
+
+
+def _only(view: GraphView, relations: Collection[str], since: datetime | None) -> GraphView:
+    """The view with the edges of these types and times alone."""
+    if not relations and since is None:
+        return view
+    kept: NDArray[np.bool_] = np.ones(view.source.size, dtype=np.bool_)
+    if relations:
+        kept &= np.isin(view.columns.relation.astype(str), list(relations))
+    if since is not None:
+        kept &= np.maximum(view.columns.created, view.columns.reinforced) >= microseconds_of(as_utc(since))
+    return view.only(np.flatnonzero(kept))

@@ -1,0 +1,184 @@
+"""How a whole memory stands: what it holds, and what is wrong with it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from amgs.api.context import Room
+from amgs.api.lifecycle import Lifecycle
+from amgs.calibration.metrics import BRIER_GOAL
+from amgs.frames import registry
+from amgs.lifecycle import consolidate, decay_forecast
+from amgs.lifecycle import verify as sound
+from amgs.lifecycle.schedule import Due
+from amgs.storage.duckdb import assemblies as stored_assemblies
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import calibration_log
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb import frames as stored_frames
+from amgs.storage.duckdb import journal as stored_journal
+from amgs.storage.duckdb import reviews as stored_reviews
+from amgs.storage.duckdb.assemblies import Assembly
+from amgs.storage.duckdb.connection import Store
+from amgs.types import BlockFilter, Fault, Forecast, Health, HealthLine, Progress, StoreStatus, Verification
+from amgs.types.health import Standing
+
+_DAYS = 7.0
+"""How far ahead the health of decay looks."""
+_FULL = 0.95
+"""Share of its budget from which a frame counts as full."""
+_SPLIT = 0.25
+"""Share of lone blocks, or of faded edges, from which the graph wants a look."""
+
+
+def status(room: Room) -> StoreStatus:
+    """One look at the whole memory."""
+    now = room.clock.now()
+    _, outcomes, score = calibration_log.counts(room.store)
+    return StoreStatus(
+        path=room.store.path,
+        schema_version=room.store.schema_version,
+        change_counter=room.store.change_counter,
+        blocks=stored_blocks.by_status(room.store),
+        categories=stored_blocks.by_category(room.store),
+        edges=stored_edges.count(room.store),
+        frames=len(room.definitions()),
+        mean_relevance=stored_blocks.mean_relevance(room.store, now),
+        last_consolidation=stored_journal.last_of(room.store, consolidate.KIND),
+        brier=score,
+        outcomes=outcomes,
+        now=now,
+    )
+
+
+def health(room: Room) -> Health:
+    """How each side of the memory stands: inbox, consolidation, graph, decay, review, calibration, budget."""
+    now, store, threshold = room.clock.now(), room.store, room.settings.decay.threshold
+    due = Lifecycle(room).due()
+    _, outcomes, score = calibration_log.counts(store)
+    ahead = decay_forecast.forecast(store, BlockFilter(), now, days=_DAYS, threshold=threshold, limit=1)
+    kept = stored_blocks.by_status(store).get("consolidated", 0)
+    last = stored_assemblies.latest(store, 1)
+    lines = (
+        of_inbox(due),
+        of_consolidation(due, now),
+        of_graph(
+            kept,
+            stored_edges.count(store),
+            stored_edges.alone(store),
+            stored_edges.faded(store, now, threshold),
+        ),
+        of_decay(ahead, kept),
+        of_review(stored_reviews.waiting(store)),
+        of_calibration(score, outcomes, room.settings.calibration.fewest_outcomes),
+        of_budget(last[0] if last else None),
+    )
+    return Health(now, lines)
+
+
+def of_inbox(due: Due) -> HealthLine:
+    """Whether something waits, and whether it has waited too long."""
+    standing: Standing = "act" if due.due else "watch" if due.waiting else "well"
+    told = due.because if due.waiting else "empty"
+    return HealthLine("inbox", standing, told, "consolidate plan" if due.waiting else "ingest")
+
+
+def of_consolidation(due: Due, now: datetime) -> HealthLine:
+    """When the inbox was worked on last."""
+    if due.last is None:
+        return HealthLine("consolidation", "act" if due.waiting else "unknown", "never", "consolidate")
+    days = (now - due.last).total_seconds() / 86400
+    told = "today" if days < 1 else "yesterday" if days < 2 else f"{days:.0f} days ago"
+    return HealthLine("consolidation", "watch" if due.due else "well", told, "operations")
+
+
+def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
+    """Whether blocks hang together: those that no edge touches, and the edges too weak to lead anywhere."""
+    if not blocks:
+        return HealthLine("graph", "unknown", "no blocks yet", "consolidate")
+    if not edges:
+        return HealthLine("graph", "act", f"{blocks:,} blocks, no edges", "enhance --dry-run")
+    loose = alone / blocks >= _SPLIT or faded / edges >= _SPLIT
+    told = f"{alone:,} blocks alone, {faded / edges:.0%} of {edges:,} edges faded"
+    return HealthLine(
+        "graph", "watch" if loose else "well", told, "enhance --dry-run" if loose else "graph stats"
+    )
+
+
+def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
+    """How much is above the threshold, and what drops below it next: worth a look if it was of use."""
+    if not blocks:
+        return HealthLine("decay", "unknown", "no blocks yet", "consolidate")
+    alive = blocks - ahead.already_below
+    told = f"{alive:,} of {blocks:,} above {ahead.threshold:g}, {ahead.falling:,} drop below it in {ahead.days:g} days"
+    return HealthLine(
+        "decay",
+        "watch" if any(row.uses for row in ahead.rows) else "well",
+        told,
+        f"decay forecast --days {ahead.days:g}",
+    )
+
+
+def of_review(waiting: int) -> HealthLine:
+    """Findings that wait for a verdict."""
+    if not waiting:
+        return HealthLine("review", "well", "nothing to review", "review scan")
+    return HealthLine(
+        "review", "watch", f"{waiting:,} finding{'' if waiting == 1 else 's'} to review", "review list"
+    )
+
+
+def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLine:
+    """Whether forecasts come true, by the Brier score and its goal; fewer than `fewest` verdicts say nothing."""
+    if score is None:
+        return HealthLine("calibration", "unknown", "no verdict yet", "feedback useful")
+    if outcomes < fewest:
+        told = (
+            f"Brier {score:.3f} from {outcomes:,} verdict{'' if outcomes == 1 else 's'} ({fewest:,} needed)"
+        )
+        return HealthLine("calibration", "unknown", told, "feedback useful")
+    told = f"Brier {score:.3f} from {outcomes:,} verdicts, goal {BRIER_GOAL:g}"
+    standing: Standing = "well" if score < BRIER_GOAL else "act"
+    return HealthLine(
+        "calibration", standing, told, "calibration table" if score < BRIER_GOAL else "calibrate --dry-run"
+    )
+
+
+def of_budget(last: Assembly | None) -> HealthLine:
+    """How full the frame assembled last was."""
+    if last is None:
+        return HealthLine("budget", "unknown", "no frame yet", "frame assemble SESSION")
+    share = last.tokens / max(1, last.budget)
+    told = f"{last.tokens:,} of {last.budget:,} tok, {len(last.selected):,} blocks in {last.name}"
+    return HealthLine("budget", "watch" if share >= _FULL else "well", told, "frame history")
+
+
+def verify(room: Room, progress: Progress | None = None) -> Verification:
+    """Re-hash every block, follow every reference, compare the indexes; names each fault."""
+    found = _lost(room.store) + sound.faults(room.store, progress)
+    found += room.derived.faults()
+    found += _frame_faults(room.store)
+    return Verification(
+        blocks=sum(stored_blocks.by_status(room.store).values()),
+        edges=stored_edges.count(room.store),
+        faults=tuple(found),
+    )
+
+
+def _lost(store: Store) -> list[Fault]:
+    """What was gone when the store was opened; it was accepted, so the next look is clean."""
+    return (
+        [Fault("store", f"{store.lost} are gone; what is left was accepted", repairable=True)]
+        if store.lost
+        else []
+    )
+
+
+def _frame_faults(store: Store) -> list[Fault]:
+    known = registry.by_name(stored_frames.everything(store))
+    return [
+        Fault(f"frame {name}", f"its child {child.name} is not registered")
+        for name, definition in known.items()
+        for child in definition.children
+        if child.name not in known
+    ]

@@ -1,0 +1,405 @@
+"""Lifecycle: what becomes of blocks once they are taken in, behind one door, `memory.lifecycle`.
+
+Each change is a plan first, then one transaction with a journal entry that `undo` takes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs import bounds
+from amgs.api.context import Room
+from amgs.derived.indexes import check_space
+from amgs.errors import UsageError
+from amgs.frames import registry
+from amgs.index.neighbours import Near
+from amgs.lifecycle import (
+    category_feedback,
+    consolidate,
+    decay_forecast,
+    enhance,
+    plan_editing,
+    prune,
+    schedule,
+    supersede,
+)
+from amgs.lifecycle import undo as undoing
+from amgs.lifecycle.categories import CATEGORIES
+from amgs.lifecycle.decay_preview import DecayPreview, preview
+from amgs.lifecycle.plan_editing import Draft
+from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
+from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
+from amgs.lifecycle.schedule import Due
+from amgs.lifecycle.self_detection import owner
+from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
+from amgs.log import journal
+from amgs.log import reinforcement as reinforcing
+from amgs.settings import PruningSettings
+from amgs.storage.duckdb import block_columns, reinforcement_log
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import journal as stored_journal
+from amgs.storage.duckdb.connection import MEMORY
+from amgs.types import (
+    BlockFilter,
+    CategoryCurves,
+    ConsolidationPlan,
+    DecayCurve,
+    Forecast,
+    Operation,
+    OperationDetail,
+    Progress,
+    Supposed,
+    UndoPlan,
+    Vector,
+)
+
+
+class Lifecycle:
+    """The lifecycle of one open memory, from the inbox on."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    # --- consolidation and its trigger (AMGS §8.2) -------------------------------------------------------
+
+    def due(self) -> Due:
+        """Whether the inbox should be consolidated now, by its volume and by the time since the last one."""
+        raw = BlockFilter(statuses=("raw",))
+        earliest = stored_blocks.select(self._room.store, raw, order="arrival", limit=1)
+        return schedule.due(
+            stored_blocks.count(self._room.store, raw),
+            earliest[0].created_at if earliest else None,
+            stored_journal.last_of(self._room.store, consolidate.KIND),
+            self._room.clock.now(),
+            self._room.settings.consolidation,
+        )
+
+    def corrections(self) -> int:
+        """How many corrections of categories stand and teach."""
+        return category_feedback.lessons(self._room.store).count
+
+    def plan_consolidation(
+        self, *, limit: int | None = None, progress: Progress | None = None
+    ) -> ConsolidationPlan:
+        """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
+        return self.draft_consolidation(limit=limit, progress=progress).proposed
+
+    def draft_consolidation(
+        self, *, limit: int | None = None, before: Draft | None = None, progress: Progress | None = None
+    ) -> Draft:
+        """The same, open for corrections. before: an earlier draft, which is kept while the same blocks wait, and
+        whose corrections go over into the new one where they still fit.
+        """
+        counter, limit = self._room.store.change_counter, bounds.count("A limit", limit)
+        waiting = self._waiting(limit).tolist()
+        if before is not None and self._drafted(before) == waiting:
+            return before
+        known = consolidate.surroundings(self._room.store)
+        plan = consolidate.plan(
+            stored_blocks.by_number(self._room.store, waiting),
+            known,
+            self.means(),
+            now=self._room.clock.now(),
+            change_counter=counter,
+            progress=progress,
+        )
+        return plan_editing.carried(
+            () if before is None else before.edits, Draft(plan, whose=owner(known.authors))
+        )
+
+    def _drafted(self, draft: Draft) -> list[int]:
+        """Running numbers of a draft's blocks, rising."""
+        ids = [item.block.id for item in draft.proposed.items]
+        return sorted(stored_blocks.numbers_of(self._room.store, ids).values())
+
+    def edit_draft(
+        self,
+        draft: Draft,
+        block_id: str,
+        *,
+        category: str | None = None,
+        new: bool = False,
+        confidence: float | None = None,
+        left_out: bool | None = None,
+        drop: Sequence[str] = (),
+        keep: Sequence[str] = (),
+        sure: Mapping[str, float] | None = None,
+    ) -> Draft:
+        """The draft with one block corrected, see `revise.edited`; nothing is written. new: the category may be one
+        that no block has yet.
+        """
+        return plan_editing.edited(
+            draft,
+            block_id,
+            category=category,
+            known=None if new else {*CATEGORIES, *stored_blocks.by_category(self._room.store)},
+            confidence=confidence,
+            left_out=left_out,
+            drop=drop,
+            keep=keep,
+            sure=sure,
+            profiles=self._room.settings.decay.profiles,
+        )
+
+    def apply_draft(self, draft: Draft) -> Operation:
+        """Carry a draft out with its corrections, in one transaction with one journal entry; what is left out of
+        it stays raw. Raises UsageError when its blocks are no longer raw.
+        """
+        return self._apply(draft.plan, edited=len(draft.edits))
+
+    def apply_consolidation(self, plan: ConsolidationPlan) -> Operation:
+        """Carry a plan out in one transaction; raises UsageError when its blocks are no longer raw."""
+        return self._apply(plan)
+
+    def _apply(self, plan: ConsolidationPlan, *, edited: int = 0) -> Operation:
+        check_space(self._room.store, self._room.embedder)
+        return consolidate.apply(
+            self._room.store,
+            plan,
+            embedder=self._room.embedder,
+            weights=registry.find("ATTENTION", self._room.definitions()).weights,
+            now=self._room.clock.now(),
+            edited=edited,
+        )
+
+    def consolidate_in_batches(
+        self, *, limit: int | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[ConsolidationPlan, Operation]]:
+        """Consolidate the inbox (its `limit` oldest arrivals) batch by batch, each in a transaction of its own.
+
+        Gives each batch's plan and the journal entry as it then stands, which one `undo` takes back. Stopping
+        keeps the batches that were committed.
+        """
+        return consolidate.run(
+            self._room.store,
+            self._waiting(limit),
+            self.means(),
+            weights=registry.find("ATTENTION", self._room.definitions()).weights,
+            now=self._room.clock.now(),
+            progress=progress,
+        )
+
+    def _waiting(self, limit: int | None) -> NDArray[np.int64]:
+        return block_columns.numbers(self._room.store, consolidate.RAW)[:limit]
+
+    def means(self) -> consolidate.Means:
+        """What consolidation plans with; raises StoreError where the store was embedded by another embedder."""
+        check_space(self._room.store, self._room.embedder)
+        settings = self._room.settings.consolidation
+
+        def near(vectors: Vector, allowed: NDArray[np.int64]) -> Near:
+            index = self._room.derived.vectors()
+            return index.nearest(vectors, settings.neighbours, floor=settings.similarity, allowed=allowed)
+
+        return consolidate.Means(
+            settings,
+            self._room.embedder,
+            self._room.recogniser,
+            near,
+            lambda ids: stored_blocks.contents_of(self._room.store, ids),
+            category_feedback.lessons(self._room.store),
+            self._room.settings.decay.profiles,
+        )
+
+    # --- enhancement (AMGS §8.3) ------------------------------------------------------------------------
+
+    def plan_enhancement(
+        self, *, kinds: Sequence[str] = (), limit: int | None = None, progress: Progress | None = None
+    ) -> EnhancementPlan:
+        """What could be better: of the kinds asked for, at most `limit` of each; changes nothing."""
+        check_space(self._room.store, self._room.embedder)
+        counter = self._room.store.change_counter
+        return enhance.plan(
+            enhance.world(self._room.store),
+            settings=self._room.settings.enhancement,
+            embedder=self._room.embedder,
+            now=self._room.clock.now(),
+            change_counter=counter,
+            kinds=kinds,
+            limit=bounds.count("A limit", limit),
+            progress=progress,
+        )
+
+    def choose(self, plan: EnhancementPlan, only: Sequence[str]) -> tuple[Proposal, ...]:
+        """The proposals with these ids, all without any; raises UsageError for an unknown one."""
+        return chosen(plan, only)
+
+    def apply_enhancement(self, plan: EnhancementPlan, only: Sequence[str] = ()) -> Operation:
+        """Carry a plan or a part of it out; raises UsageError when the store has moved on under it."""
+        return enhance.apply(self._room.store, chosen(plan, only), self._room.clock.now())
+
+    def walks(self) -> dict[tuple[str, str, str], int]:
+        """How many assemblies walked each edge (source, target, relation)."""
+        return reinforcement_log.walks(self._room.store)
+
+    # --- supersession and contradiction -----------------------------------------------------------------
+
+    def plan_review(self, *, progress: Progress | None = None) -> ReviewPlan:
+        """What may be superseded, contradicted or merged and is not in the queue yet; changes nothing."""
+        counter, now = self._room.store.change_counter, self._room.clock.now()
+        return supersede.plan(
+            self._room.store,
+            self._room.settings.review,
+            now=now,
+            change_counter=counter,
+            alike=self._room.settings.enhancement,
+            progress=progress,
+        )
+
+    def apply_review(self, plan: ReviewPlan) -> Operation:
+        """Put the findings into the queue."""
+        return supersede.enqueue(self._room.store, plan, self._room.clock.now())
+
+    def reviews(self, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
+        """The queue: open findings, the surest first; every: also those decided."""
+        return supersede.queue(self._room.store, every=every, limit=bounds.count("A limit", limit))
+
+    def accept(self, review_id: int) -> Operation:
+        """Carry a finding out; raises UsageError for one that is not open."""
+        return supersede.accept(self._room.store, review_id, self._room.clock.now(), self._room.embedder)
+
+    def reject(self, review_id: int) -> Operation:
+        """Say that a finding is none; raises UsageError for one that is not open."""
+        return supersede.reject(self._room.store, review_id, self._room.clock.now())
+
+    # --- pruning (AMGS §8.5) ----------------------------------------------------------------------------
+
+    def plan_pruning(
+        self,
+        *,
+        hard: bool = False,
+        limit: int | None = None,
+        threshold: float | None = None,
+        lowest: float | None = None,
+    ) -> PrunePlan:
+        """Blocks that are faded, peripheral, unused and doubted; hard: pruned blocks that would leave the store.
+
+        threshold, lowest: stand in for `relevance` and `lowest` of the settings.
+        """
+        counter, now = self._room.store.change_counter, self._room.clock.now()
+        if hard:
+            return prune.plan_hard(
+                self._room.store, now=now, change_counter=counter, limit=bounds.count("A limit", limit)
+            )
+        return prune.plan(
+            self._room.store,
+            self._centrality(),
+            self._pruning(threshold, lowest),
+            now=now,
+            change_counter=counter,
+            limit=bounds.count("A limit", limit),
+        )
+
+    def explain_pruning(
+        self, block_id: str, *, threshold: float | None = None, lowest: float | None = None
+    ) -> Standing:
+        """How a block stands to the four limits: which of them keep it, and when it will have faded."""
+        limits = self._pruning(threshold, lowest)
+        wanted = self._room.whole_id(block_id)
+        return prune.explain(self._room.store, wanted, self._centrality(), limits, now=self._room.clock.now())
+
+    def _pruning(self, threshold: float | None, lowest: float | None) -> PruningSettings:
+        given = {"relevance": threshold, "lowest": lowest}
+        changed = {name: value for name, value in given.items() if value is not None}
+        for name, value in changed.items():
+            if not 0 <= value <= 1 or (name == "relevance" and value == 0):
+                raise UsageError(f"Invalid {name}: {value:g}.", way_out="Give a value between 0 and 1.")
+        return self._room.settings.pruning.model_copy(update=changed)
+
+    def _centrality(self) -> dict[int, float]:
+        """Centrality of every live block by running number."""
+        with self._room.derived.reading() as state:
+            view, scores = state.graph.view(), state.graph.measures().importance()
+        return dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
+
+    def apply_pruning(self, plan: PrunePlan, *, ledger: Path | None = None) -> Pruned:
+        """Carry a plan out; what a hard one deletes is written to the ledger first, beside the store without one."""
+        if plan.hard and ledger is None and self._room.store.path != MEMORY:
+            ledger = Path(f"{self._room.store.path}.deleted.jsonl")
+        return prune.apply(self._room.store, plan, self._room.clock.now(), ledger)
+
+    def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:
+        """What another λ (0 pins) would do to a block; changes nothing."""
+        wanted = self._room.whole_id(block_id)
+        return preview(
+            stored_blocks.get(self._room.store, [wanted])[wanted],
+            reinforcement_log.of(self._room.store, wanted),
+            decay_lambda,
+            self._room.clock.now(),
+            days=days,
+            threshold=self._room.settings.decay.threshold,
+        )
+
+    # --- journal and reinforcement ----------------------------------------------------------------------
+
+    def operations(self, limit: int = 20) -> tuple[Operation, ...]:
+        """The latest operations, the newest first."""
+        return stored_journal.latest(self._room.store, bounds.count("A limit", limit))
+
+    def operation(self, operation_id: int, limit: int = 200) -> OperationDetail:
+        """What an operation did to its first `limit` blocks and to edges, and which ones stand on it."""
+        return journal.detail(self._room.store, operation_id, bounds.count("A limit", limit) or 0)
+
+    def plan_undo(self, operation_id: int | None = None) -> UndoPlan:
+        """What undoing an operation (the latest that stands) would take back; changes nothing."""
+        return undoing.plan(self._room.store, operation_id)
+
+    def undo(self, operation_id: int) -> Operation:
+        """Take an operation back; raises UsageError when a later one stands on it."""
+        return undoing.undo(self._room.store, operation_id)
+
+    def redo(self, operation_id: int | None = None) -> Operation:
+        """Put an undone operation (the one undone last) back as the undo found it; raises UsageError when something
+        later stands in the way.
+        """
+        return undoing.redo(self._room.store, operation_id)
+
+    def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
+        """Start the decay clock of blocks anew, one logged event each."""
+        wanted, now = [self._room.whole_id(i) for i in ids], self._room.clock.now()
+        reinforcing.reinforce(self._room.store, wanted, event_type=event_type, source=source, now=now)
+
+    # --- decay (AMGS §7.1) ------------------------------------------------------------------------------
+
+    def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
+        """A block's relevance from its creation to `days` ahead."""
+        block = self._room.block(block_id)
+        return decay_forecast.decay_curve(
+            block,
+            reinforcement_log.of(self._room.store, block.id),
+            self._room.clock.now(),
+            days=days,
+            threshold=self._room.settings.decay.threshold,
+        )
+
+    def forecast(
+        self,
+        *,
+        days: float = 30,
+        threshold: float | None = None,
+        supposed: Supposed | None = None,
+        limit: int | None = None,
+    ) -> Forecast:
+        """The memory `days` ahead: its categories then, and what falls under the threshold on the way, the soonest
+        `limit` of it. supposed: with another λ for some of it.
+        """
+        return decay_forecast.forecast(
+            self._room.store,
+            BlockFilter(),
+            self._room.clock.now(),
+            days=days,
+            threshold=self._room.settings.decay.threshold if threshold is None else threshold,
+            supposed=supposed,
+            limit=bounds.count("A limit", limit),
+        )
+
+    def category_curves(self, *, days: float = 30) -> CategoryCurves:
+        """Mean relevance of each category from `days` ago to `days` ahead."""
+        threshold = self._room.settings.decay.threshold
+        return decay_forecast.category_curves(
+            self._room.store, BlockFilter(), self._room.clock.now(), days=days, threshold=threshold
+        )

@@ -1,0 +1,351 @@
+"""What is derived from the store and kept true to it: keyword index, vectors, graph.
+
+Readers take the latest committed state under a lock, for the moment that catching up takes, and then read it without:
+what they hold is not changed any more. A thread that writes holds that lock no longer than they do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.clock import Clock
+from amgs.derived.block_reader import Reader
+from amgs.derived.state import State
+from amgs.errors import ModelError, StoreCorruptError, StoreError
+from amgs.graph import persisted as kept_graph
+from amgs.graph.live import LiveGraph
+from amgs.graph.view import GraphView
+from amgs.index.block_features import Traits
+from amgs.index.id_map import Roll
+from amgs.index.keyword import KeywordIndex
+from amgs.index.snapshot_store import Generation, Shelf, Stamp, save_arrays
+from amgs.index.vector import Base, VectorIndex
+from amgs.retrieval import sequence_index
+from amgs.retrieval.sequence_index import Terrain, lay_out
+from amgs.retrieval.sources import Sources
+from amgs.settings import Settings
+from amgs.storage.duckdb import block_columns
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb import meta as stored_meta
+from amgs.storage.duckdb.connection import MEMORY, Store
+from amgs.text.embedding import Embedder
+from amgs.types import STATUSES, BlockFilter, Fault, Vector
+
+_LIVE = BlockFilter(statuses=("raw", "consolidated"))
+_SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
+_EVERY = BlockFilter(statuses=STATUSES)
+_BATCH = 2000
+_VECTORS = 1
+"""Format of the kept vectors."""
+_WORTH_KEEPING = 2000
+"""Blocks from which on derived arrays lie beside the store; fewer are derived faster than they are found."""
+
+
+class Derived:
+    """The indexes and the graph of one open store, caught up for whoever reads; `close` seals them."""
+
+    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._clock = clock
+        self._settings = settings
+        beside = None if store.path == MEMORY else Path(f"{store.path}.index")
+        self._keyword = KeywordIndex.open(
+            None if beside is None else beside / "keyword", read_only=store.read_only
+        )
+        self._shelves = {
+            name: Shelf(None if beside is None else beside / name, format, read_only=store.read_only)
+            for name, format in (
+                ("vectors", _VECTORS),
+                ("graph", kept_graph.FORMAT),
+                ("blocks", sequence_index.FORMAT),
+            )
+        }
+        self._lock = threading.RLock()
+        self._here = threading.local()
+        self._state: State | None = None
+        self._words: KeywordIndex | None = None
+        self._words_at = -1
+        self._vectors: VectorIndex | None = None
+        self._vectors_at = -1
+        self._graph = self._first_graph()
+        self._seen_graph: LiveGraph | None = None
+        self._ground: tuple[Terrain | None, int] = (None, -1)
+        self._roll: tuple[Roll | None, int] = (None, -1)
+        # The same query is embedded for the search, for the frame and for each of its children.
+        self._embed = lru_cache(maxsize=64)(self._embed_one)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[State]:
+        """The latest committed state; whatever this thread reads of the store inside is of the same one."""
+        here: State | None = getattr(self._here, "state", None)
+        if here is not None:
+            yield here
+            return
+        with contextlib.ExitStack() as held:
+            with self._lock:
+                held.enter_context(self._store.snapshot())
+                self._here.state = self._latest()
+            try:
+                yield self._here.state
+            finally:
+                self._here.state = None
+
+    @contextlib.contextmanager
+    def searching(self) -> Iterator[Sources]:
+        """The same with everything that retrieval reads.
+
+        Raises StoreError when the store's embeddings come from another embedder than the one at hand.
+        """
+        here: Sources | None = getattr(self._here, "sources", None)
+        if here is not None:
+            yield here
+            return
+        with contextlib.ExitStack() as held:
+            with self._lock:
+                # The lock first and the snapshot then: whoever comes later never reads an earlier state.
+                held.enter_context(self.reading())
+                self._here.sources = self._sources(self._here.state)
+            try:
+                yield self._here.sources
+            finally:
+                self._here.sources = None
+
+    def vectors(self) -> VectorIndex:
+        """The vectors as they are now; they are not changed any more."""
+        with self._lock, self.reading() as state:
+            return self._caught_up_vectors(state.structure)
+
+    def forget(self) -> None:
+        """Drop what follows revisions: the store was filled from elsewhere."""
+        with self._lock:
+            for shelf in self._shelves.values():
+                shelf.forget()
+            self._state = None
+            self._words, self._words_at = None, -1
+            self._vectors, self._vectors_at = None, -1
+            self._ground, self._roll = (None, -1), (None, -1)
+            self._graph = self._first_graph()
+
+    def close(self) -> None:
+        """Catch up once more, seal the keyword index, and keep what was derived, so that the next open finds it
+        true.
+        """
+        with self._lock:
+            if not self._store.read_only:
+                with self._store.snapshot():
+                    self._catch_up_keyword()
+                    # On a full disk nothing is kept, and the next open derives it anew; usearch says RuntimeError
+                    # then.
+                    with contextlib.suppress(OSError, RuntimeError):
+                        self._keep()
+            self._keyword.close()
+
+    def faults(self) -> list[Fault]:
+        """Where an index does not hold what the store holds, after catching up."""
+        found = []
+        with self._lock, self._store.snapshot():
+            self._catch_up_keyword()
+            self._keyword.recheck()
+            wanted = block_columns.numbers(self._store, _SEARCHABLE)
+            if not np.array_equal(self._keyword.numbers, wanted):
+                off = np.setxor1d(self._keyword.numbers, wanted).size
+                found.append(Fault("keyword index", f"{off} blocks differ from the store", repairable=True))
+            space = stored_meta.embedding_space(self._store)
+            if space is None or space == (self._embedder.name, self._embedder.dimension):
+                found += self._vector_faults()
+        return found
+
+    def _vector_faults(self) -> list[Fault]:
+        try:
+            held = self._caught_up_vectors(self._store.structure_counter).numbers
+        except (ModelError, StoreCorruptError) as error:
+            return [Fault("vector index", error.message)]
+        off = np.setxor1d(held, block_columns.embedded(self._store)).size
+        found = [Fault("vector index", f"{off} blocks differ from the store", repairable=True)] if off else []
+        return found + self._damage()
+
+    def _damage(self) -> list[Fault]:
+        """Kept files that are not what was written; they are removed, and derived anew at the next open."""
+        found = []
+        for name, shelf in self._shelves.items():
+            bad = shelf.damage(stored_meta.store_id(self._store))
+            if bad:
+                shelf.forget()
+                found.append(Fault(f"kept {name}", bad, repairable=True))
+        return found
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _first_graph(self) -> LiveGraph:
+        return LiveGraph(
+            self._load_graph,
+            lambda: -1,
+            self._clock,
+            self._settings.graph,
+            kept=self._kept_graph,
+            walks=lambda since: stored_edges.walked(self._store, since),
+        )
+
+    def _latest(self) -> State:
+        """The state of this thread's snapshot, which was taken under the lock and is therefore the latest."""
+        changes, structure = self._store.counters
+        before = self._state
+        if before is None or structure != before.structure:
+            if self._graph.version >= 0:
+                self._seen_graph = self._graph
+            self._graph = self._graph.successor(structure)
+        elif changes == before.changes:
+            if self._graph.version >= 0:
+                self._seen_graph = None
+            return before
+        same = before.blocks if before is not None and structure == before.structure else None
+        reader = Reader(self._store, lambda: self._caught_up_roll(structure), same)
+        self._state = State(changes, structure, reader, self._graph, self._lay_out)
+        return self._state
+
+    def _sources(self, state: State) -> Sources:
+        if state is not self._state:
+            raise RuntimeError("a search inside a reading is begun before it")
+        if self._words is None or self._words_at != state.structure:
+            check_space(self._store, self._embedder)
+            self._catch_up_keyword()
+            self._words, self._words_at = self._keyword.view(), state.structure
+        return Sources(
+            blocks=state.blocks,
+            keyword=self._words,
+            vectors=self._caught_up_vectors(state.structure),
+            graph=state.graph,
+            embed=self._embed,
+            clock=self._clock,
+            terrain=state.terrain,
+        )
+
+    def _catch_up_keyword(self) -> None:
+        stamp = Stamp(stored_meta.store_id(self._store), self._store.structure_counter)
+        if stamp != self._keyword.stamp or not self._keyword.compared:
+            self._keyword.catch_up(block_columns.numbers(self._store, _SEARCHABLE), self._texts, stamp)
+
+    def _texts(self, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
+        for start in range(0, len(numbers), _BATCH):
+            yield from stored_blocks.texts(self._store, numbers[start : start + _BATCH])
+
+    def _caught_up_vectors(self, structure: int) -> VectorIndex:
+        index, at = self._vectors, self._vectors_at
+        if index is None:
+            index, at = self._opened_vectors()
+        elif at != structure:
+            index = index.copy()
+        if at != structure:
+            index.remove(np.setdiff1d(index.numbers, block_columns.embedded(self._store)))
+            for changed in block_columns.embedding_batches(self._store, since=at):
+                index.add(changed.numbers, changed.matrix)
+        self._vectors, self._vectors_at = index, structure
+        return index
+
+    def _opened_vectors(self) -> tuple[VectorIndex, int]:
+        """The vectors kept beside the store and their revision; none and -1 without any."""
+        space = stored_meta.embedding_space(self._store)
+        kept = self._kept("vectors")
+        if kept is not None and space is not None and kept.said.get("space") == list(space):
+            return VectorIndex(space[1], Base.read(kept)), kept.stamp.revision
+        return VectorIndex(space[1] if space is not None else self._embedder.dimension), -1
+
+    def _lay_out(self, structure: int, view: GraphView) -> Terrain:
+        """The order and the episodes of all blocks of a structure, from the last that was laid out."""
+        known, at = self._ground
+        kept = self._kept("blocks") if known is None else None
+        if kept is not None:
+            known, at = sequence_index.read(kept), kept.stamp.revision
+        if known is not None and at == structure:
+            return known
+        if at > structure:  # a later reader was faster
+            known, at = None, -1
+        traits = Traits.none() if known is None else known.traits
+        gone = np.setdiff1d(traits.numbers, block_columns.numbers(self._store, _EVERY))
+        fresh = block_columns.traits(self._store, since=at)
+        made = lay_out(traits.without(gone).merged(fresh), view)
+        if structure > self._ground[1]:
+            self._ground = made, structure
+        return made
+
+    def _caught_up_roll(self, structure: int) -> Roll:
+        """The ids of all blocks; one of a later state serves an earlier one as well, for it only grows."""
+        roll, at = self._roll
+        if roll is None:
+            kept = self._kept("blocks")
+            roll = Roll.none() if kept is None else Roll(kept.array("roll"), kept.array("ids"))
+        if at < structure:
+            roll = roll.with_(*block_columns.ids_after(self._store, roll.last))
+            self._roll = roll, structure
+        return roll
+
+    # --- what lies beside the store ---------------------------------------------------------------------
+
+    def _kept(self, name: str) -> Generation | None:
+        """What was kept of this store; what claims to be of its future is of a copy, and is not used."""
+        found = self._shelves[name].latest(stored_meta.store_id(self._store))
+        return found if found is not None and found.stamp.revision <= self._store.structure_counter else None
+
+    def _kept_graph(self) -> kept_graph.KeptGraph | None:
+        kept = self._kept("graph")
+        return None if kept is None else kept_graph.read(kept)
+
+    def _keep(self) -> None:
+        """Write what this session derived and the shelves do not hold, where it would take long to derive again."""
+        store = stored_meta.store_id(self._store)
+        graph = self._graph if self._graph.version >= 0 else self._seen_graph or self._graph
+        settled = graph.settled() if self._worth("graph", graph.version) else None
+        if settled is not None and settled[0].nodes.size >= _WORTH_KEEPING:
+            view, standing = settled
+            said = kept_graph.said(view, standing.edges)
+            with self._shelves["graph"].writing(Stamp(store, graph.version), said) as folder:
+                kept_graph.write(folder, view, standing.numbers, standing.scores)
+        ground, at = self._ground
+        long = ground is not None and ground.traits.numbers.size >= _WORTH_KEEPING
+        if ground is not None and long and self._worth("blocks", at):
+            with self._shelves["blocks"].writing(Stamp(store, at), sequence_index.said(ground)) as folder:
+                sequence_index.write(folder, ground)
+                roll = self._caught_up_roll(self._store.structure_counter)
+                save_arrays(folder, {"roll": roll.numbers, "ids": roll.ids})
+        vectors = self._vectors
+        # A short tail is caught up faster than a long base is written.
+        late = vectors is not None and vectors.tail + vectors.gone > max(_WORTH_KEEPING, len(vectors) // 20)
+        if vectors is not None and late and self._shelves["vectors"].writable:
+            space = list(stored_meta.embedding_space(self._store) or ())
+            stamp = Stamp(store, self._vectors_at)
+            with self._shelves["vectors"].writing(stamp, {"space": space}) as folder:
+                vectors.write(folder, approximate_from=self._settings.retrieval.approximate_from)
+
+    def _worth(self, name: str, revision: int) -> bool:
+        """Whether a shelf can be written and does not hold this revision already."""
+        if revision < 0 or not self._shelves[name].writable:
+            return False
+        kept = self._kept(name)
+        return kept is None or kept.stamp.revision != revision
+
+    def _load_graph(self) -> tuple[stored_edges.EdgeTable, NDArray[np.int64]]:
+        return stored_edges.table(self._store), block_columns.numbers(self._store, _LIVE)
+
+    def _embed_one(self, text: str) -> Vector:
+        vector: Vector = self._embedder.embed([text])[0]
+        return vector
+
+
+def check_space(store: Store, embedder: Embedder) -> None:
+    """Raise StoreError when the store's vectors came from another embedder: two spaces must not mix."""
+    space = stored_meta.embedding_space(store)
+    if space is not None and space != (embedder.name, embedder.dimension):
+        raise StoreError(
+            f"The store's embeddings come from {space[0]} ({space[1]} dimensions); it was opened with "
+            f"{embedder.name} ({embedder.dimension}).",
+            way_out=f"Open it with {space[0]}, or use another store.",
+        )

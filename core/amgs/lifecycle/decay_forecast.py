@@ -1,0 +1,222 @@
+"""How relevance runs down: the curve of a block and of a category, and the memory as it will look (AMGS §7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.decay import check_lambda, falls_below, hours_between, relevance
+from amgs.errors import UsageError
+from amgs.storage.duckdb import block_columns, calibration_log, reinforcement_log
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb.block_columns import Fading
+from amgs.storage.duckdb.connection import Store
+from amgs.types import (
+    Block,
+    BlockFilter,
+    CategoryCurve,
+    CategoryCurves,
+    CategoryOutlook,
+    DecayCurve,
+    Forecast,
+    ForecastRow,
+    ReinforcementEvent,
+    Supposed,
+)
+
+_POINTS = 160
+_GRID = 49
+"""Instants on each side of now at which categories are averaged."""
+
+_BINS = 10
+_HOUR = 3.6e9  # microseconds
+_LONGEST_DAYS = 36_500.0
+
+
+def decay_curve(
+    block: Block, events: Sequence[ReinforcementEvent], now: datetime, *, days: float, threshold: float
+) -> DecayCurve:
+    """Relevance from the block's creation to `days` after now; each reinforcement lifts it back to 1."""
+    _check_days(days)
+    resets = sorted({e.at for e in events if e.at >= block.created_at} | {block.last_reinforced_at})
+    starts = [block.created_at, *(r for r in resets if r > block.created_at)]
+    first, last = hours_between(now, block.created_at), 24.0 * days
+    grid = set(np.linspace(min(first, 0.0), last, _POINTS).tolist()) | {0.0}
+    points: list[tuple[float, float]] = []
+    for i, start in enumerate(starts):
+        begin = hours_between(now, start)
+        end = hours_between(now, starts[i + 1]) if i + 1 < len(starts) else last
+        inside = [begin, *sorted(h for h in grid if begin < h < end), max(begin, end)]
+        points += [(h, relevance(block.decay_lambda, h - begin)) for h in inside]
+    return DecayCurve(
+        block=block,
+        hours=tuple(round(h, 6) for h, _ in points),
+        relevance=tuple(r for _, r in points),
+        reinforced_hours=tuple(hours_between(now, start) for start in starts[1:]),
+        falls_below_at=falls_below(block.decay_lambda, block.last_reinforced_at, threshold),
+        threshold=threshold,
+    )
+
+
+def forecast(
+    store: Store,
+    wanted: BlockFilter,
+    now: datetime,
+    *,
+    days: float,
+    threshold: float,
+    supposed: Supposed | None = None,
+    limit: int | None = None,
+) -> Forecast:
+    """The memory `days` ahead, and the first `limit` blocks that drop below the threshold on the way: what was of use
+    before what never was, the soonest first in each.
+
+    supposed: another λ for some of them, as `block set` would give it; nothing is written.
+    """
+    _check_days(days)
+    if not 0 < threshold < 1:
+        raise UsageError(f"A threshold must be between 0 and 1, got {threshold:g}.", way_out="0.05 is usual.")
+    known = block_columns.fading(store, wanted)
+    now_us = int(now.timestamp() * 1e6)
+    held = np.maximum(now_us - known.reinforced, 0) / _HOUR
+    then = np.maximum(now_us + days * 24 * _HOUR - known.reinforced, 0) / _HOUR
+    rate = known.decay_lambda if supposed is None else _rates(store, known, supposed)
+    before, after = np.exp(-rate * held), np.exp(-rate * then)
+    falling = np.flatnonzero((before >= threshold) & (after < threshold))
+    crossing = known.reinforced[falling] / _HOUR - np.log(threshold) / rate[falling]
+    first = falling[np.lexsort((known.numbers[falling], crossing, known.uses[falling] == 0))][:limit]
+    place_of = dict(zip(known.numbers[first].tolist(), first.tolist(), strict=True))
+    found = [(one.block, place_of[one.number]) for one in stored_blocks.by_number(store, list(place_of))]
+    ids = [block.id for block, _ in found]
+    useful, links = calibration_log.useful(store, ids), stored_edges.leading_to(store, ids)
+    rows = []
+    for block, place in found:
+        at = falls_below(float(rate[place]), block.last_reinforced_at, threshold)
+        if at is not None:
+            told = int(known.uses[place]), useful.get(block.id, 0), links.get(block.id, 0)
+            rows.append(ForecastRow(block, float(before[place]), float(after[place]), at, *told))
+    rows.sort(key=lambda row: (not row.uses, row.falls_at, row.block.id))
+    return Forecast(
+        as_of=now,
+        days=days,
+        threshold=threshold,
+        rows=tuple(rows),
+        already_below=int((before < threshold).sum()),
+        histogram_now=_histogram(before),
+        histogram_then=_histogram(after),
+        falling=int(falling.size),
+        categories=_by_category(known, before, after, threshold),
+        supposed=supposed,
+        without=_falling(known.decay_lambda, held, then, threshold),
+    )
+
+
+def _falling(
+    rate: NDArray[np.float64], held: NDArray[np.float64], then: NDArray[np.float64], threshold: float
+) -> int:
+    """How many fall under the threshold between two ages (hours since they were last reinforced)."""
+    return int(((np.exp(-rate * held) >= threshold) & (np.exp(-rate * then) < threshold)).sum())
+
+
+def category_curves(
+    store: Store, wanted: BlockFilter, now: datetime, *, days: float, threshold: float
+) -> CategoryCurves:
+    """Mean relevance of each category from `days` ago to `days` ahead.
+
+    Back then a block counts from its creation, with the clock that its reinforcements had set; category and λ are
+    today's.
+    """
+    _check_days(days)
+    known = block_columns.fading(store, wanted)
+    now_us = int(now.timestamp() * 1e6)
+    reach = days * 24 * _HOUR
+    first = max(now_us - reach, float(known.created.min())) if known.created.size else float(now_us)
+    grid = np.unique([*np.linspace(first, now_us, _GRID), *np.linspace(now_us, now_us + reach, _GRID)])
+    numbers, at = reinforcement_log.instants(store)
+    rows = np.searchsorted(known.numbers, numbers)
+    there = rows < known.numbers.size
+    there[there] = known.numbers[rows[there]] == numbers[there]
+    rows, at = rows[there], at[there]
+    kinds = len(known.names)
+    clock = known.created.copy()
+    means = np.full((grid.size, kinds), np.nan)
+    seen = 0
+    for place, instant in enumerate(grid):
+        upto = int(np.searchsorted(at, instant, side="right"))
+        np.maximum.at(clock, rows[seen:upto], at[seen:upto])
+        seen = upto
+        # A clock without an entry in the log counts from the instant it was set to.
+        reset = np.where(known.reinforced <= instant, np.maximum(clock, known.reinforced), clock)
+        born = known.created <= instant
+        faded = np.exp(-known.decay_lambda[born] * (instant - reset[born]) / _HOUR)
+        sums = np.bincount(known.category[born], faded, kinds)
+        counts = np.bincount(known.category[born], minlength=kinds)
+        means[place] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    hours = (grid - now_us) / _HOUR
+    sizes = np.bincount(known.category, minlength=kinds)
+    curves = []
+    for kind in sorted(range(kinds), key=lambda k: (-sizes[k], known.names[k])):
+        drawn = ~np.isnan(means[:, kind])
+        curves.append(
+            CategoryCurve(
+                known.names[kind],
+                int(sizes[kind]),
+                tuple(np.round(hours[drawn], 6).tolist()),
+                tuple(means[drawn, kind].tolist()),
+            )
+        )
+    return CategoryCurves(now, days, threshold, tuple(curves))
+
+
+def _rates(store: Store, known: Fading, supposed: Supposed) -> NDArray[np.float64]:
+    """λ of every block with the supposed one in place; raises UsageError for a category or a block without one."""
+    wanted = check_lambda(supposed.decay_lambda)
+    if supposed.block_id is not None:
+        number = stored_blocks.numbers_of(store, [supposed.block_id]).get(supposed.block_id)
+        return np.where(known.numbers == number, wanted, known.decay_lambda)
+    if supposed.category is not None:
+        if supposed.category not in known.names:
+            raise UsageError(
+                f"No block has the category {supposed.category!r}.",
+                way_out=f"Available: {', '.join(known.names) or 'none yet'}.",
+            )
+        return np.where(known.category == known.names.index(supposed.category), wanted, known.decay_lambda)
+    return np.full_like(known.decay_lambda, wanted)
+
+
+def _by_category(
+    known: Fading, before: NDArray[np.float64], after: NDArray[np.float64], threshold: float
+) -> tuple[CategoryOutlook, ...]:
+    kinds = len(known.names)
+    sizes = np.bincount(known.category, minlength=kinds)
+    alive = [np.bincount(known.category, values >= threshold, kinds) for values in (before, after)]
+    sums = [np.bincount(known.category, values, kinds) for values in (before, after)]
+    return tuple(
+        CategoryOutlook(
+            known.names[k],
+            int(sizes[k]),
+            int(alive[0][k]),
+            int(alive[1][k]),
+            float(sums[0][k] / sizes[k]),
+            float(sums[1][k] / sizes[k]),
+        )
+        for k in sorted(range(kinds), key=lambda k: (-sizes[k], known.names[k]))
+    )
+
+
+def _histogram(values: NDArray[np.float64]) -> tuple[int, ...]:
+    """Counts in ten equal bins of [0, 1]."""
+    counts, _ = np.histogram(values, bins=_BINS, range=(0.0, 1.0))
+    return tuple(int(c) for c in counts)
+
+
+def _check_days(days: float) -> None:
+    if not 0 <= days <= _LONGEST_DAYS:
+        raise UsageError(
+            f"A forecast can look 0 to {_LONGEST_DAYS:g} days ahead, got {days:g}.",
+            way_out="30 days are usual.",
+        )

@@ -1,0 +1,137 @@
+"""Forecasts are logged when a frame is assembled; a verdict gives their outcome (AMGS §7.3, §13.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from amgs.calibration.brier import brier_score
+from amgs.calibration.recalibrate import read_curve
+from amgs.errors import UsageError
+from amgs.log import journal
+from amgs.log.reinforcement import reinforce
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import calibration_log, edge_forecasts
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb.connection import Store
+from amgs.types import Candidate, Frame, Outcome
+
+
+def log(
+    store: Store, frame: Frame, selected: Sequence[Candidate], walked: Sequence[stored_edges.Key] = ()
+) -> None:
+    """The composite score of each selected block, as the probability that it will prove useful.
+
+    After a calibration the score is mapped along the curve that was fitted from scores to outcomes.
+
+    walked: edges by which blocks found through the graph were reached; a verdict on such a block is one on them.
+    """
+    first = calibration_log.next_serial(store)
+    known = calibration_log.curve(store)
+    scores = [c.score for c in selected]
+    predicted = of_scores(store, scores)
+    forecasts = [
+        Outcome(
+            prediction_id=f"p{first + i}",
+            predicted=predicted[i],
+            actual=None,
+            brier=None,
+            at=frame.as_of,
+            block_id=c.block.id,
+            frame=frame.name,
+            category=c.block.category,
+        )
+        for i, c in enumerate(selected)
+    ]
+    calibration_log.insert(store, forecasts, frame.id, first, None if known is None else scores)
+    reached = {c.block.id for c in selected if "graph" in c.layers}
+    edge_forecasts.insert(
+        store,
+        [
+            (f.prediction_id, k)
+            for f in forecasts
+            if f.block_id in reached
+            for k in walked
+            if f.block_id in k[:2]
+        ],
+    )
+
+
+def of_scores(store: Store, scores: Sequence[float]) -> list[float]:
+    """What the memory forecasts for composite scores now: themselves, or what verdicts have made of them."""
+    known = calibration_log.curve(store)
+    mapped: list[float] = [] if known is None else read_curve(known).at(np.array(scores)).tolist()
+    return list(scores) if known is None else mapped
+
+
+KIND = "feedback"
+
+
+def decide(
+    store: Store,
+    block_id: str,
+    *,
+    useful: bool,
+    assembly_id: str | None,
+    now: datetime,
+    prediction_id: str | None = None,
+) -> Outcome:
+    """Give the latest open forecast of a block, or the one named, its outcome, journalled.
+
+    Raises UsageError when none is open.
+    """
+    with store.transaction():
+        outcome = _decided(store, block_id, useful, now, assembly_id, prediction_id)
+        block = stored_blocks.get(store, [block_id])[block_id]
+        verdict = "useful" if useful else "useless"
+        told = f"“{block.title}” {verdict}, forecast {outcome.predicted:.2f}"
+        journal.write(store, KIND, now, told, [journal.verdict_row(outcome)])
+        return outcome
+
+
+def settle(
+    store: Store,
+    verdicts: Mapping[str, bool],
+    *,
+    reinforced: Sequence[str],
+    event_type: str,
+    source: str,
+    now: datetime,
+) -> tuple[Outcome, ...]:
+    """Several verdicts and reinforcements of blocks as one operation. verdicts: whether each block was useful.
+
+    Raises UsageError when a forecast is not open, UnknownBlockError for a block there is not; nothing is written then.
+    """
+    with store.transaction():
+        before = stored_blocks.get(store, reinforced)
+        reinforce(store, reinforced, event_type=event_type, source=source, now=now)
+        rows = [journal.clock_row(before[i], event_type, now, source) for i in dict.fromkeys(reinforced)]
+        outcomes = tuple(_decided(store, block_id, useful, now) for block_id, useful in verdicts.items())
+        if rows or outcomes:
+            told = f"{len(outcomes)} verdicts, {len(rows)} blocks reinforced, by {source}"
+            journal.write(store, KIND, now, told, [*rows, *map(journal.verdict_row, outcomes)])
+        return outcomes
+
+
+def _decided(
+    store: Store,
+    block_id: str,
+    useful: bool,
+    now: datetime,
+    assembly_id: str | None = None,
+    prediction_id: str | None = None,
+) -> Outcome:
+    forecast = calibration_log.open_forecast(store, block_id, assembly_id, prediction_id)
+    if forecast is None:
+        where = f" in assembly {assembly_id}" if assembly_id else ""
+        raise UsageError(
+            f"No forecast of block {block_id[:8]} is open{where}.",
+            way_out="Assemble a frame that selects it; each assembly takes one verdict per block.",
+        )
+    actual = 1.0 if useful else 0.0
+    score = brier_score(forecast.predicted, actual)
+    calibration_log.decide(store, forecast.prediction_id, actual, score, now)
+    return replace(forecast, actual=actual, brier=score, at=now)

@@ -1,0 +1,69 @@
+"""Use keeps memory alive.
+
+The decay clock of what was assembled, and of the edges walked, starts anew (AMGS §8.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from amgs.errors import UnknownBlockError
+from amgs.graph.view import GraphView
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb import edges as stored_edges
+from amgs.storage.duckdb import reinforcement_log
+from amgs.storage.duckdb.connection import Store
+
+
+def reinforce(
+    store: Store,
+    ids: Sequence[str],
+    *,
+    event_type: str,
+    source: str,
+    now: datetime,
+    walked: Sequence[stored_edges.Key] = (),
+) -> None:
+    """One event for each block, however often it is named, and a fresh clock for the edges walked.
+
+    Raises UnknownBlockError when a block does not exist; then nothing is written.
+    """
+    wanted = list(dict.fromkeys(ids))
+    if not wanted:
+        return
+    with store.transaction():
+        known = stored_blocks.existing(store, wanted)
+        missing = [i for i in wanted if i not in known]
+        if missing:
+            raise UnknownBlockError(
+                f"There is no block {missing[0][:12]}.",
+                way_out="Search for the block by its words.",
+            )
+        stored_blocks.reinforce(store, wanted, now)
+        reinforcement_log.append(store, wanted, event_type, now, source)
+        if walked:
+            once = list(dict.fromkeys(walked))
+            stored_edges.reinforce(store, once, now)
+            reinforcement_log.append_walks(store, once, now, source)
+
+
+def walked_edges(
+    view: GraphView, reached: Collection[str], selected: Mapping[str, int]
+) -> tuple[stored_edges.Key, ...]:
+    """Edges by which blocks found through the graph hang on the other selected ones, sorted. selected: the number
+    of each block by id.
+    """
+    ids = {number: block_id for block_id, number in selected.items()}
+    c = view.columns
+    found: set[stored_edges.Key] = set()
+    for block_id in reached:
+        node = view.index_of(selected[block_id])
+        if node is None:
+            continue
+        ties = view.ties
+        for row in ties.edge[int(ties.starts[node]) : int(ties.starts[node + 1])].tolist():
+            begin, end = ids.get(int(c.source[row])), ids.get(int(c.target[row]))
+            if begin is not None and end is not None:
+                found.add((begin, end, str(c.relation[row])))
+    return tuple(sorted(found))

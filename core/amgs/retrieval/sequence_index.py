@@ -1,0 +1,102 @@
+"""How blocks lie to each other: what stood before and after each, and which episode it is part of.
+
+It does not change with the query; it is laid out once for a state of the store and serves every search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.graph.view import GraphView
+from amgs.index.block_features import Traits
+from amgs.index.snapshot_store import Generation, save_arrays
+
+NEXT = "next"
+NOTHING = -1
+_DOUBLINGS = 24
+_COLUMNS = ("numbers", "episode", "name", "length", "asking", "asks")
+FORMAT = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Terrain:
+    """Rows are those of the traits, n of them. before, after: (n,) the row of the piece before and after, or
+    NOTHING. episode: (n,) a number from 0 for each episode; a block of its own is one.
+    """
+
+    traits: Traits
+    before: NDArray[np.int64]
+    after: NDArray[np.int64]
+    episode: NDArray[np.int64]
+
+    @cached_property
+    def episodes(self) -> int:
+        """How many episodes there are."""
+        return int(self.episode.max(initial=-1)) + 1
+
+    def step(self, rows: NDArray[np.int64], way: NDArray[np.int64], count: int = 1) -> NDArray[np.int64]:
+        """The rows `count` steps along a way (`before` or `after`); NOTHING where it ends."""
+        for _ in range(count):
+            rows = np.where(rows == NOTHING, NOTHING, way[rows]) if way.size else rows
+        return rows
+
+
+def write(folder: Path, terrain: Terrain) -> None:
+    """Write a terrain into a folder, all but the names, which `said` gives."""
+    t = terrain.traits
+    save_arrays(folder, {name: getattr(t, name) for name in _COLUMNS})
+    save_arrays(folder, {"before": terrain.before, "after": terrain.after, "episode_number": terrain.episode})
+
+
+def said(terrain: Terrain) -> Mapping[str, Any]:
+    """What is noted beside the arrays."""
+    return {"names": list(terrain.traits.names)}
+
+
+def read(kept: Generation) -> Terrain:
+    """The terrain of a generation."""
+    columns = {name: kept.array(name) for name in _COLUMNS}
+    traits = Traits(**columns, names=tuple(map(str, kept.said["names"])))
+    return Terrain(traits, kept.array("before"), kept.array("after"), kept.array("episode_number"))
+
+
+def lay_out(traits: Traits, view: GraphView) -> Terrain:
+    """The terrain of a store: order from the `next` edges, episodes from the sources, else from the order.
+
+    Order does not decay: whatever an edge's strength, what was said before stays said before. A text that
+    stands at several places keeps its first neighbours.
+    """
+    size = traits.numbers.size
+    before, after = np.full(size, NOTHING, np.int64), np.full(size, NOTHING, np.int64)
+    kept = np.flatnonzero(view.columns.relation == NEXT)[::-1]
+    if kept.size:
+        source = traits.rows(view.nodes[view.source[kept]])
+        target = traits.rows(view.nodes[view.target[kept]])
+        # Reversed above, so that of several writes to one place the first edge is the last to write.
+        after[source], before[target] = target, source
+    return Terrain(traits, before, after, _episodes(traits, before))
+
+
+def _episodes(traits: Traits, before: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) episode numbers: blocks of one source, or of one chain where sources do not tell."""
+    size = before.size
+    if not size:
+        return np.zeros(0, np.int64)
+    first = np.where(before == NOTHING, np.arange(size), before)
+    for _ in range(_DOUBLINGS):  # each round doubles how far back a row looks; chains are shorter than 2^24
+        further = first[first]
+        if np.array_equal(further, first):
+            break
+        first = further
+    # A chain belongs to the source of its first piece; where that is the only one of its source, to itself.
+    _, source, members = np.unique(traits.episode[first], return_inverse=True, return_counts=True)
+    alone = (traits.episode[first] == 0) | (members[source] == 1)
+    _, episode = np.unique(np.where(alone, first + members.size, source), return_inverse=True)
+    return np.asarray(episode, dtype=np.int64)

@@ -1,0 +1,1 @@
+"""Where a memory is stored; each backend is a package."""

@@ -1,0 +1,401 @@
+"""One open store: the connection, its lock, transactions and the change counter.
+
+Writing functions of this package run inside `with store.transaction():`; reading functions run anywhere. A
+read in another thread sees the last committed state, a read inside a transaction sees the transaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from numpy.typing import NDArray
+
+from amgs.clock import as_utc
+from amgs.errors import (
+    AmgsError,
+    StoreCorruptError,
+    StoreError,
+    StoreLockedError,
+    StoreTooNewError,
+    UsageError,
+)
+from amgs.storage.duckdb import files
+from amgs.storage.duckdb.last_commit import LastCommit, Note
+from amgs.storage.duckdb.migrations import LATEST, migrate, schema_version
+
+MEMORY = ":memory:"
+
+_OTHER_PROCESS = re.compile(r"\(PID (\d+)\)")
+_TOO_NEW = re.compile(r"version number|newer version", re.IGNORECASE)
+_NO_ROOM = re.compile(r"no space left|file too large|disk quota|out of disk", re.IGNORECASE)
+_NOT_ALLOWED = re.compile(r"permission denied|read-only file system", re.IGNORECASE)
+_DAMAGED = re.compile(
+    r"corrupt|checksum|not a valid DuckDB|read enough bytes|deserialize|failure while replaying",
+    re.IGNORECASE,
+)
+
+
+class Store:
+    """An open store. Make one with `Store.open`; close it, or use it as a context manager."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, path: str, *, read_only: bool) -> None:
+        self._writer = connection
+        self.path = path
+        self.read_only = read_only
+        self._lock = threading.RLock()
+        self._readers_lock = threading.Lock()
+        self._owner: int | None = None
+        self._dirty = False
+        self._structural = False
+        self._readers: list[duckdb.DuckDBPyConnection] = []
+        self._local = threading.local()
+        self._closed = False
+        self._sound = True
+        self._note = Note(Path(path)) if path != MEMORY else None
+        self.lost = ""
+        """What was missing when the store was opened, where that was accepted; in words."""
+
+    @classmethod
+    def open(
+        cls, path: Path | str, *, read_only: bool = False, create: bool = True, accept_loss: bool = False
+    ) -> Store:
+        """Open or create the store and bring its schema up to date. A store that is refused is left as it was.
+
+        path: a file in a folder that is there, or ":memory:". create: False where a missing store is an error.
+        accept_loss: open a store that has lost its last changes, and go on with what is left.
+        Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
+        """
+        name = str(path)
+        if name != MEMORY:
+            files.check(Path(name), create=create and not read_only)
+            if not accept_loss and Note(Path(name)).finds_damage():
+                raise StoreCorruptError(
+                    f"The write-ahead file of {name} does not match what was committed.",
+                    way_out="Restore a complete backup, or accept the loss and continue with what is left.",
+                    about="loss",
+                )
+        try:
+            connection = duckdb.connect(name, read_only=read_only)
+        except (duckdb.Error, UnicodeError, ValueError) as error:
+            raise _translated(error, name) from error
+        store = cls(connection, name, read_only=read_only)
+        try:
+            # At 16 MB, DuckDB's own limit, every batch of a bulk load rewrote most of the table.
+            connection.execute("SET checkpoint_threshold = '128MB'")
+            version = schema_version(connection)
+            if version > LATEST:
+                raise StoreTooNewError(
+                    f"{name} has schema {version}; this program knows schemas up to {LATEST}.",
+                    way_out="Update the program, or choose another store.",
+                )
+            store._compare_with_note(version, accept_loss=accept_loss)
+            if version < LATEST:
+                if read_only:
+                    raise StoreError(
+                        f"{name} has schema {version} and must be migrated to {LATEST}.",
+                        way_out="Open it once for writing.",
+                    )
+                migrate(connection, version)
+            if not read_only:
+                store._note_commit(store._state())
+        except duckdb.Error as error:
+            store._leave()
+            raise _translated(error, name) from error
+        except BaseException:
+            store._leave()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Close the store; a second call does nothing. One that was found damaged is left as it is on disk."""
+        with self._lock, self._readers_lock:
+            if self._closed:
+                return
+            self._closed = True
+            for reader in self._readers:
+                reader.close()
+            if not self._sound:
+                with contextlib.suppress(duckdb.Error):
+                    self._writer.execute("PRAGMA disable_checkpoint_on_shutdown")
+            self._writer.close()
+            if self._note is not None:
+                self._note.close()
+
+    def _leave(self) -> None:
+        """Close a store that is refused: what lies on disk stays byte for byte."""
+        self._sound = False
+        self.close()
+
+    def _compare_with_note(self, version: int, *, accept_loss: bool) -> None:
+        """Raise StoreCorruptError for a store that lacks what was committed to it; `accept_loss` notes it as it is."""
+        noted = None if self._note is None else self._note.read()
+        if self._note is None or noted is None:
+            return
+        # In a database without a single table, the store that was here is known by its note alone.
+        found = self._state() if version else LastCommit(noted.store, 0, 0)
+        missing = noted.beyond(found)
+        if missing and not accept_loss:
+            raise StoreCorruptError(
+                f"Gone from {self.path}: {missing}. "
+                "The file or its write-ahead file was cut short, or is an older copy.",
+                title="The store has lost changes",
+                way_out="Restore a complete backup, or accept the loss and continue with what is left.",
+                about="loss",
+            )
+        self.lost = missing
+
+    def _note_commit(self, commit: LastCommit) -> None:
+        """Note what is on disk; a store in which nothing was ever changed has nothing to lose."""
+        if self._note is not None and commit.changes:
+            self._note.write(commit)
+
+    def _state(self) -> LastCommit:
+        """Where the store stands, as the writer sees it."""
+        row = self._writer.execute(
+            "SELECT (SELECT value FROM meta WHERE key = 'store_id'), value, "
+            "(SELECT coalesce(max(id), 0) FROM operations) FROM change_counter"
+        ).fetchone()
+        if row is None:
+            raise StoreCorruptError(f"{self.path} has no change counter.", way_out="Restore a backup.")
+        return LastCommit(str(row[0]), int(row[1]), int(row[2]))
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    # --- reading ----------------------------------------------------------------------------------------
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        with self._translate():
+            return self._cursor().execute(sql, list(parameters)).fetchall()
+
+    def columns(self, sql: str, parameters: Sequence[Any] = ()) -> dict[str, NDArray[Any]]:
+        """The query's columns as arrays of length n: the fast way for many rows.
+
+        NULLs come as masked arrays.
+        """
+        with self._translate():
+            return dict(self._cursor().execute(sql, list(parameters)).fetchnumpy())
+
+    def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
+        """The single value of a query, None when it has no row."""
+        found = self.rows(sql, parameters)
+        return found[0][0] if found else None
+
+    @property
+    def change_counter(self) -> int:
+        """Rises by one with every committed writing transaction."""
+        return int(self.value("SELECT value FROM change_counter"))
+
+    @property
+    def structure_counter(self) -> int:
+        """The change counter at the last change that indexes must follow.
+
+        Not reinforcement, logs or caches.
+        """
+        return int(self.value("SELECT structure FROM change_counter"))
+
+    @property
+    def counters(self) -> tuple[int, int]:
+        """The change counter and the structure counter, in one look."""
+        value, structure = self.rows("SELECT value, structure FROM change_counter")[0]
+        return int(value), int(structure)
+
+    @property
+    def schema_version(self) -> int:
+        return schema_version(self._cursor())
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Whatever this thread reads inside is of one committed state, however others go on. One inside another, or
+        inside a transaction of this thread, joins it.
+        """
+        if self._owner == threading.get_ident() or getattr(self._local, "still", False):
+            yield
+            return
+        cursor = self._cursor()
+        with self._translate():
+            cursor.execute("BEGIN TRANSACTION")
+        self._local.still = True
+        try:
+            yield
+        finally:
+            self._local.still = False
+            with suppress(duckdb.Error):  # closed meanwhile, or ended by the error that is on its way
+                cursor.execute("ROLLBACK")
+
+    # --- writing ----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes inside commit together or not at all; one inside another joins it."""
+        with self._lock:
+            if self._owner == threading.get_ident():
+                yield
+                return
+            if self.read_only:
+                raise StoreError(f"{self.path} was opened for reading only.", way_out="Open it for writing.")
+            if self._closed:
+                raise self._gone()
+            with self._translate():
+                self._writer.execute("BEGIN TRANSACTION")
+            self._owner, self._dirty, self._structural = threading.get_ident(), False, False
+            try:
+                yield
+                with self._translate():
+                    if self._structural:
+                        self._writer.execute("UPDATE change_counter SET structure = value + 1")
+                    if self._dirty:
+                        self._writer.execute("UPDATE change_counter SET value = value + 1")
+                    after = self._state() if self._dirty and self._note is not None else None
+                    self._writer.execute("COMMIT")
+                if after is not None:
+                    self._note_commit(after)
+            except BaseException:
+                self._roll_back()
+                raise
+            finally:
+                self._owner = None
+
+    def execute(
+        self, sql: str, parameters: Sequence[Any] = (), *, structural: bool = True, counted: bool = True
+    ) -> None:
+        """Run a writing statement; only inside a transaction.
+
+        structural: whether derived indexes must follow it; logs, clocks and caches are not. counted: whether
+        the change counter rises; what a screen remembers is no change of the memory.
+        """
+        self._in_transaction()
+        self._dirty = self._dirty or counted
+        self._structural = self._structural or (structural and counted)
+        with self._translate():
+            self._writer.execute(sql, list(parameters))
+
+    @contextmanager
+    def arrays(self, name: str, table: Any) -> Iterator[None]:
+        """Offer an Arrow table under `name` to the statements inside; only inside a transaction."""
+        self._in_transaction()
+        self._writer.register(name, table)
+        try:
+            yield
+        finally:
+            self._writer.unregister(name)
+
+    def revision(self) -> int:
+        """What the change counter will be when the running transaction commits.
+
+        The stamp of the rows it writes.
+        """
+        self._in_transaction()
+        return self.change_counter + 1
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _in_transaction(self) -> None:
+        if self._owner != threading.get_ident():
+            raise RuntimeError("a store is written inside `with store.transaction():`")
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        if self._closed:
+            raise self._gone()
+        if self._owner == threading.get_ident():
+            return self._writer
+        reader: duckdb.DuckDBPyConnection | None = getattr(self._local, "reader", None)
+        if reader is None:
+            # Not the writers' lock: who only reads does not wait for a transaction to end.
+            with self._readers_lock:
+                if self._closed:
+                    raise self._gone()
+                reader = self._writer.cursor()
+                self._readers.append(reader)
+            self._local.reader = reader
+        return reader
+
+    def _gone(self) -> StoreError:
+        return StoreError(f"{self.path} is closed.", way_out="Open it again.")
+
+    def _roll_back(self) -> None:
+        try:
+            self._writer.execute("ROLLBACK")
+        except duckdb.Error:
+            # The statement that failed has already ended the transaction; its own error is the one to show.
+            return
+
+    @contextmanager
+    def _translate(self) -> Iterator[None]:
+        try:
+            yield
+        except duckdb.Error as error:
+            told = _translated(error, self.path)
+            self._sound = self._sound and not isinstance(told, StoreCorruptError)
+            raise told from error
+
+
+def _translated(error: Exception, path: str) -> AmgsError:
+    """The engine's error for a DuckDB error."""
+    text = str(error).strip().split("\n", 1)[0]
+    if "lock on file" in text:
+        held = _OTHER_PROCESS.search(text)
+        who = f"process {held[1]}" if held else "another process"
+        stop = f"Close it (or end process {held[1]})" if held else "Close it"
+        return StoreLockedError(
+            f"{path} is in use by {who}, and a store has one writer at a time.",
+            way_out=f"{stop}, or choose another store.",
+        )
+    if _TOO_NEW.search(text):
+        return StoreTooNewError(f"{path}: {text}", way_out="Update the program, or choose another store.")
+    if _DAMAGED.search(text) or isinstance(error, duckdb.FatalException | duckdb.InternalException):
+        return StoreCorruptError(
+            f"{path} cannot be read: {text}",
+            way_out="Restore a backup. The file was not changed.",
+        )
+    if "surrogate" in text:
+        return UsageError(
+            "The text contains half a surrogate pair, which cannot be encoded.",
+            way_out="Remove that character.",
+        )
+    if _NO_ROOM.search(text):
+        return StoreError(
+            f"{path} cannot be extended: {text}",
+            title="The disk is full",
+            way_out="Free some space and try again; the store is unchanged.",
+        )
+    if _NOT_ALLOWED.search(text):
+        return StoreError(
+            f"{path} cannot be opened for writing: {text}",
+            way_out="Check the write permissions of the file and its folder, or choose another store.",
+        )
+    return StoreError(
+        f"{path}: {text}",
+        way_out="Nothing was changed. Verify the store to see whether it is sound.",
+        about="check",
+    )
+
+
+# --- values between Python and the tables -----------------------------------------------------------------
+
+
+def stored(instant: datetime) -> datetime:
+    """An aware instant as the naive UTC TIMESTAMP that the tables hold."""
+    return as_utc(instant).replace(tzinfo=None)
+
+
+def microseconds(instants: Sequence[datetime]) -> list[int]:
+    """Instants as microseconds since 1970, for bulk inserts: (n,)."""
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    return [(as_utc(i) - epoch) // timedelta(microseconds=1) for i in instants]

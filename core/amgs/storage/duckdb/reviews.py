@@ -1,0 +1,70 @@
+"""The table `reviews`: findings that wait for the operator's verdict.
+
+A finding counts while the operation that found it stands, a verdict while its own operation stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amgs.clock import as_utc
+from amgs.storage.duckdb.connection import Store, stored
+from amgs.types import Review
+
+_STANDING = (
+    "SELECT r.id, r.kind, r.older_id, r.newer_id, r.because, r.confidence, r.found_at, "
+    "CASE WHEN v.id IS NULL OR v.undone THEN 'open' ELSE r.verdict END AS state, "
+    "CASE WHEN v.id IS NULL OR v.undone THEN NULL ELSE v.id END "
+    "FROM reviews r JOIN operations f ON f.id = r.found_by AND NOT f.undone "
+    "LEFT JOIN operations v ON v.id = r.operation_id"
+)
+
+
+def add(store: Store, found: Sequence[Review], operation: int) -> None:
+    """Write findings under the numbers that they carry."""
+    for one in found:
+        store.execute(
+            "INSERT INTO reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
+            [
+                one.id,
+                one.kind,
+                one.older_id,
+                one.newer_id,
+                one.because,
+                one.confidence,
+                stored(one.found_at),
+                operation,
+            ],
+            structural=False,
+        )
+
+
+def next_id(store: Store) -> int:
+    """The number that the next finding gets; numbers are not given out twice."""
+    return int(store.value("SELECT coalesce(max(id), 0) + 1 FROM reviews"))
+
+
+def waiting(store: Store) -> int:
+    """How many findings are open."""
+    return int(store.value(f"SELECT count(*) FROM ({_STANDING}) WHERE state = 'open'"))
+
+
+def everything(store: Store) -> tuple[Review, ...]:
+    """The findings that stand, open ones first, the surest first."""
+    found = store.rows(f"{_STANDING} ORDER BY state <> 'open', r.confidence DESC, r.id")
+    return tuple(_review(row) for row in found)
+
+
+def decide(store: Store, review: int, verdict: str, operation: int) -> None:
+    """Note a verdict and the operation that carried it out."""
+    store.execute(
+        "UPDATE reviews SET verdict = ?, operation_id = ? WHERE id = ?",
+        [verdict, operation, review],
+        structural=False,
+    )
+
+
+def _review(row: Sequence[Any]) -> Review:
+    number, kind, older, newer, because, confidence, at, state, operation = row
+    return Review(int(number), kind, older, newer, because, confidence, as_utc(at), state, operation)

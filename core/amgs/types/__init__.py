@@ -1,0 +1,119 @@
+"""The frozen values that travel between the stages of the memory engine and out to the screen.
+
+Nothing here computes more than a check or a total; every instant is aware and in UTC; every score is in [0, 1].
+One file per subject; everybody else imports the names from here.
+"""
+
+from __future__ import annotations
+
+from amgs.types.block import STATUSES, Block, Edge, Status, Vector
+from amgs.types.calibration import CoursePoint, ForecastCase, Outcome, Reliability, ReliabilityBin
+from amgs.types.decay import (
+    CategoryCurve,
+    CategoryCurves,
+    CategoryOutlook,
+    DecayCurve,
+    Forecast,
+    ForecastRow,
+    Supposed,
+)
+from amgs.types.explanation import Fall, LayerVerdict, Verdict, WeightChange
+from amgs.types.frame import (
+    Assembly,
+    BudgetStrategy,
+    ChildFrame,
+    Frame,
+    FrameDefinition,
+    FramePart,
+    Gather,
+    LedgerEntry,
+    Merge,
+    Selection,
+    SelectionRule,
+    Span,
+)
+from amgs.types.graph import Centrality, GraphStats, LiveEdge, Neighbourhood
+from amgs.types.health import Fault, Health, HealthLine, StoreStatus, Verification
+from amgs.types.lifecycle import (
+    BlockChange,
+    ConsolidationItem,
+    ConsolidationPlan,
+    IngestReport,
+    Operation,
+    OperationDetail,
+    Refusal,
+    ReinforcementEvent,
+    Review,
+    Skipped,
+    UndoPlan,
+)
+from amgs.types.progress import Progress
+from amgs.types.retrieval import LAYERS, BlockFilter, Candidate, Fate, LayerReport, Reading, SearchResult
+from amgs.types.score import COMPONENTS, ScoreParts, Weights
+
+__all__ = [
+    "COMPONENTS",
+    "LAYERS",
+    "STATUSES",
+    "Assembly",
+    "Block",
+    "BlockChange",
+    "BlockFilter",
+    "BudgetStrategy",
+    "Candidate",
+    "CategoryCurve",
+    "CategoryCurves",
+    "CategoryOutlook",
+    "Centrality",
+    "ChildFrame",
+    "ConsolidationItem",
+    "ConsolidationPlan",
+    "CoursePoint",
+    "DecayCurve",
+    "Edge",
+    "Fall",
+    "Fate",
+    "Fault",
+    "Forecast",
+    "ForecastCase",
+    "ForecastRow",
+    "Frame",
+    "FrameDefinition",
+    "FramePart",
+    "Gather",
+    "GraphStats",
+    "Health",
+    "HealthLine",
+    "IngestReport",
+    "LayerReport",
+    "LayerVerdict",
+    "LedgerEntry",
+    "LiveEdge",
+    "Merge",
+    "Neighbourhood",
+    "Operation",
+    "OperationDetail",
+    "Outcome",
+    "Progress",
+    "Reading",
+    "Refusal",
+    "ReinforcementEvent",
+    "Reliability",
+    "ReliabilityBin",
+    "Review",
+    "ScoreParts",
+    "SearchResult",
+    "Selection",
+    "SelectionRule",
+    "Skipped",
+    "Span",
+    "Status",
+    "StoreStatus",
+    "Supposed",
+    "UndoPlan",
+    "Vector",
+    "Verdict",
+    "Verification",
+    "WeightChange",
+    "Weights",
+]

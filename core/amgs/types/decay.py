@@ -1,0 +1,104 @@
+"""How relevance falls, and what will have faded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from amgs.types.block import Block
+
+
+@dataclass(frozen=True, slots=True)
+class DecayCurve:
+    """Relevance of a block from its creation to `until`, with the instants at which it was reinforced.
+
+    hours: (n,) relative to now, negative in the past. relevance: (n,) in [0, 1].
+    """
+
+    block: Block
+    hours: tuple[float, ...]
+    relevance: tuple[float, ...]
+    reinforced_hours: tuple[float, ...]
+    falls_below_at: datetime | None
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastRow:
+    """A block that will drop below the threshold, when, and its relevance now and then.
+
+    uses: how often it was reinforced. useful: how often it was judged useful. links: edges that lead to it.
+    """
+
+    block: Block
+    relevance_now: float
+    relevance_then: float
+    falls_at: datetime
+    uses: int = 0
+    useful: int = 0
+    links: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Supposed:
+    """Another decay constant (per hour, 0 pins), supposed of one block, of a category, or of the whole memory."""
+
+    decay_lambda: float
+    block_id: str | None = None
+    category: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryOutlook:
+    """A category now and then: how many of its blocks are at or over the threshold, and their mean relevance."""
+
+    category: str
+    blocks: int
+    alive_now: int
+    alive_then: int
+    mean_now: float
+    mean_then: float
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The memory as it will look at as_of + days, if nothing is used until then.
+
+    rows: what drops below `threshold` on the way, perhaps only the first of `falling`: what was of use comes first,
+    then the rest, the soonest first in each. already_below were under before. categories: the largest first.
+    supposed: what was supposed, and without: how many would drop had it not been.
+    """
+
+    as_of: datetime
+    days: float
+    threshold: float
+    rows: tuple[ForecastRow, ...]
+    already_below: int
+    histogram_now: tuple[int, ...]
+    histogram_then: tuple[int, ...]
+    falling: int = 0
+    categories: tuple[CategoryOutlook, ...] = ()
+    supposed: Supposed | None = None
+    without: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryCurve:
+    """Mean relevance of a category's blocks over time. hours: (n,) relative to now, from where it has a block.
+    relevance: (n,) in [0, 1].
+    """
+
+    category: str
+    blocks: int
+    hours: tuple[float, ...]
+    relevance: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryCurves:
+    """How each category faded and will fade, the largest first."""
+
+    as_of: datetime
+    days: float
+    threshold: float
+    curves: tuple[CategoryCurve, ...]

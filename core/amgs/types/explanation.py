@@ -1,0 +1,66 @@
+"""Why a block was admitted to an answer, or at which layer it fell out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from amgs.types.block import Block
+from amgs.types.retrieval import Candidate
+from amgs.types.score import Weights
+
+Verdict = Literal["passed", "missed", "switched off"]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerVerdict:
+    """What one layer said of a block. value: what the block has there; needed: what the last one in has; None
+    where the layer does not measure.
+    """
+
+    layer: str
+    verdict: Verdict
+    value: float | None
+    needed: float | None
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class WeightChange:
+    """Weights under which a block would be admitted, at which rank, and their L2 distance from those in force."""
+
+    weights: Weights
+    distance: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """Why a block was admitted to an answer, or where it fell out.
+
+    fell_at: the layer, "selection" for a frame's own choice, empty when it was admitted. by: how much it lacked
+    there, in the unit of that layer. rank: where its score stands among `of` candidates, 1 the best; 0 when the
+    pre-filter turned it away. places: how many are admitted. score, needed: its composite and that of the last
+    admitted. change: the smallest change of weights that would admit it; None where it is admitted, or where no
+    weights can.
+    """
+
+    query: str
+    block: Block
+    frame: str
+    fell_at: str
+    because: str
+    by: float
+    rank: int
+    of: int
+    places: int
+    score: float
+    needed: float
+    candidate: Candidate | None
+    layers: tuple[LayerVerdict, ...]
+    weights: Weights
+    change: WeightChange | None = None
+
+    @property
+    def admitted(self) -> bool:
+        return not self.fell_at

@@ -1,0 +1,145 @@
+"""What taking in, consolidating and reviewing report and plan, and the journal they leave (AMGS §8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from amgs.types.block import Block, Edge, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An input that was not taken in, and why."""
+
+    source: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Files of a folder that are no notes. ending: ".png", or "" for names without one."""
+
+    ending: str
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """Ids of the blocks that are new, of those already known, and what was refused.
+
+    skipped: files that are no notes, by the ending of their names. warnings: what of a source could not be read though
+    it was taken in. operation: the journal entry, None where nothing changed.
+    """
+
+    added: tuple[str, ...]
+    known: tuple[str, ...]
+    refused: tuple[Refusal, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    warnings: tuple[Refusal, ...] = ()
+    operation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationItem:
+    """What consolidation will do to one raw block."""
+
+    block: Block
+    category: str
+    category_confidence: float
+    category_because: str
+    entities: tuple[str, ...]
+    decay_lambda: float
+    is_self_component: bool
+    confidence: float
+    edges: tuple[Edge, ...]
+    embedding: Vector = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationPlan:
+    """A proposal, bound to the store's change counter it was made at; nothing has happened yet."""
+
+    items: tuple[ConsolidationItem, ...]
+    made_at: datetime
+    change_counter: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A journal entry: one applied lifecycle change, which can be undone while it is the latest on its blocks."""
+
+    id: int
+    kind: str
+    at: datetime
+    summary: str
+    blocks: int
+    edges: int
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BlockChange:
+    """What an operation did to one block. title: as it is now, empty where the block has left."""
+
+    id: str
+    title: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperationDetail:
+    """What an operation did: the first of its blocks, and how many edges it made, changed and took out.
+
+    later: operations that stand on it and have to be undone first.
+    """
+
+    operation: Operation
+    blocks: tuple[BlockChange, ...]
+    edges_made: int
+    edges_changed: int
+    edges_taken: int
+    later: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UndoPlan:
+    """What undoing an operation would take back; nothing has happened yet.
+
+    corrected: how many corrections made by hand would go with it. later: operations that stand on it and have to be
+    undone first.
+    """
+
+    operation: Operation
+    corrected: int
+    later: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A finding that waits for the operator: the newer block may supersede the older one, contradict it, or say the
+    same, so that both may be merged.
+
+    operation: the journal entry of the verdict; None while it is open.
+    """
+
+    id: int
+    kind: Literal["supersedes", "contradicts", "merges"]
+    older_id: str
+    newer_id: str
+    because: str
+    confidence: float
+    found_at: datetime
+    state: Literal["open", "accepted", "rejected"] = "open"
+    operation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReinforcementEvent:
+    """One entry of the reinforcement log."""
+
+    block_id: str
+    event_type: str
+    at: datetime
+    source: str

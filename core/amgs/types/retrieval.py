@@ -1,0 +1,90 @@
+"""What a search asks and finds (AMGS §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from amgs.types.block import Block, Status
+from amgs.types.score import ScoreParts, Weights
+
+LAYERS = ("prefilter", "keyword", "fuzzy", "vector", "graph", "score")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFilter:
+    """What the pre-filter lets through; None means no condition. since/until bound created_at, half open."""
+
+    statuses: tuple[Status, ...] = ("consolidated",)
+    categories: tuple[str, ...] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    reinforced_since: datetime | None = None
+    self_only: bool = False
+    meta: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerReport:
+    """What one layer of the waterfall did: candidates in and out, how many were new with it, milliseconds."""
+
+    layer: str
+    candidates_in: int
+    candidates_out: int
+    contributed: int
+    milliseconds: float
+    skipped: str = ""
+
+
+Fate = Literal["selected", "over_budget", "duplicate", "below_threshold", "not_in_top_k", "child_dropped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A block under consideration: its parts before weighting, its score, where it came from and what became of it.
+
+    layers: the layers that found it, in waterfall order. because: a few words for the fate ("duplicate of 3f2a…").
+    child: the atomic frame that brought it. lexical, vector, graph: the raw layer scores in [0, 1]. evidence:
+    what each feature adds to the linear score behind the similarity (hits of a search only).
+    """
+
+    block: Block
+    parts: ScoreParts
+    score: float
+    tokens: int = 0
+    layers: tuple[str, ...] = ()
+    fate: Fate = "selected"
+    because: str = ""
+    child: str = ""
+    lexical: float = 0.0
+    vector: float = 0.0
+    graph: float = 0.0
+    evidence: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A word of the query that no block holds, and the stem it was read as; closeness in (0, 1)."""
+
+    written: str
+    read_as: str
+    closeness: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Hits in falling score, and the report of each layer.
+
+    readings: the words that were taken for typos. answerable: the chance that the memory holds an answer at
+    all; None where the layers that ran cannot tell.
+    """
+
+    query: str
+    hits: tuple[Candidate, ...]
+    layers: tuple[LayerReport, ...]
+    milliseconds: float
+    weights: Weights
+    readings: tuple[Reading, ...] = ()
+    answerable: float | None = None

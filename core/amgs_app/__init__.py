@@ -1,0 +1,5 @@
+"""What can be done with both engines, without a screen: operations, rendering, command line, shell and scripts."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"

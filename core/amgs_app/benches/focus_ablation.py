@@ -1,0 +1,185 @@
+"""`bench focus-ablation`: what the parts of the control loop are worth, and whether it stays calm.
+
+One text read with the true tokens forced, refocusing every cadence, by variant: as it is, without the
+cooldown, with three passes, without any action, with noise on the scores, and with a causal lens where one is
+given. NLL beside swap rate, residency and reversals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from amgs.types import Progress
+from amgs_app.benches.focus_texts import Corpus, Stopwatch
+from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
+from amgs_app.benches.ledger import Ledger, Row
+from amgs_focus.evaluation.bootstrap import Interval, resampled
+from amgs_focus.evaluation.budget import focused
+from amgs_focus.evaluation.gist import draw_windows
+from amgs_focus.evaluation.places import lifetime_of
+from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.lens.scoring import FocusScorer, LensView, Scores
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.settings import FocusSettings
+
+GOALS: Mapping[str, tuple[Operator, float]] = {
+    "swap_rate": ("<=", 0.25),
+    "swap_rate_noisy": ("<=", 0.25),
+    "mean_residency": (">=", 3.0),
+    "mean_residency_noisy": (">=", 3.0),
+    "reversals": ("<=", 0.0),
+}
+SETTINGS = FocusSettings(window=256)
+LIFETIME = 2048
+FUTURE = 256
+NOISE = 0.5
+SEED = 0
+PLAIN, NOISY, CAUSAL = "as it is", "noisy scores", "causal lens"
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """A scorer with uniform noise on every score, drawn anew at every look."""
+
+    scorer: FocusScorer
+    rng: np.random.Generator
+
+    @property
+    def name(self) -> str:
+        return f"{self.scorer.name} with noise"
+
+    @property
+    def version(self) -> int:
+        return self.scorer.version
+
+    def score(self, view: LensView) -> Scores:
+        """The scores, off by up to NOISE."""
+        found = self.scorer.score(view)
+        noise = self.rng.uniform(-NOISE, NOISE, len(found.values))
+        return Scores(np.clip(found.values + noise, -1.0, 1.0), {})
+
+
+def run(
+    model: BaseModel,
+    encoder: GistEncoder,
+    scorer: FocusScorer,
+    corpus: Corpus,
+    out: Path,
+    *,
+    causal: FocusScorer | None = None,
+    places: int = 6,
+    lifetime: int = LIFETIME,
+    future: int = FUTURE,
+    settings: FocusSettings = SETTINGS,
+    quick: bool = False,
+    progress: Progress | None = None,
+) -> BenchResult:
+    """Read so many places of a text with every variant. quick: two places.
+
+    Raises TextError when the text is shorter than one lifetime.
+    """
+    places = 2 if quick else places
+    told = {
+        "model": model.card.name,
+        "precision": model.card.precision,
+        "gist": encoder.name,
+        "gist_version": encoder.version,
+        "scorer": scorer.name,
+        "scorer_version": scorer.version,
+        "text": f"{corpus.name} {corpus.mark}",
+        "lifetime": lifetime,
+        "future": future,
+        **settings.model_dump(),
+        "seed": SEED,
+    }
+    ledger = Ledger(out, "focus-ablation", told)
+    drawn = draw_windows([len(d) for d in corpus.documents], lifetime + future, places, SEED)
+    variants: dict[str, tuple[FocusScorer | None, FocusSettings]] = {
+        PLAIN: (scorer, settings),
+        "no cooldown": (scorer, settings.model_copy(update={"cooldown": 0})),
+        "three passes": (scorer, settings.model_copy(update={"refinement_passes": 3})),
+        "no action": (scorer, settings.model_copy(update={"n_diff": 0})),
+        NOISY: (None, settings),
+    }
+    if causal is not None:
+        variants[CAUSAL] = (causal, settings)
+    rows: dict[str, list[Row]] = {name: [] for name in variants}
+    for number, (document, at) in enumerate(drawn):
+        tokens = corpus.documents[document][at : at + lifetime + future]
+        for name, (chosen, told_settings) in variants.items():
+            if progress is not None:
+                progress(number, len(drawn), name)
+            used = chosen or Noisy(scorer, np.random.default_rng(SEED + number))
+            measure = partial(_read, model, encoder, used, tokens, future, told_settings)
+            rows[name].append(ledger.once(f"{document}/{at}/{name}", measure))
+    groups = [document for document, _ in drawn]
+    metrics = _metrics(rows)
+    shown = {**told, "places": len(drawn), "rows": str(ledger.path)}
+    return result(
+        "focus-ablation", settings=shown, metrics=metrics, goals=GOALS, tables=(_table(rows, groups),)
+    )
+
+
+def _read(
+    model: BaseModel,
+    encoder: GistEncoder,
+    scorer: FocusScorer,
+    tokens: Sequence[int],
+    future: int,
+    settings: FocusSettings,
+) -> Row:
+    with closing(lifetime_of(model, encoder, tokens[:-future], settings)) as tree:
+        streamed = focused(tree, scorer, settings, tokens[-future:], Stopwatch())
+    return {
+        "nll": float(np.mean(streamed.nll)),
+        "each": list(streamed.nll),
+        # the first refocus lays out after all that text; stability is what comes after it
+        "swaps": float(np.mean(streamed.swaps[1:])),
+        "residency": streamed.residency[-1],
+        "actions": len(streamed.actions),
+        "reversals": streamed.reversals(settings.cooldown),
+    }
+
+
+def _metrics(rows: Mapping[str, Sequence[Row]]) -> dict[str, float]:
+    metrics: dict[str, float] = {}
+    for name, suffix in ((PLAIN, ""), (NOISY, "_noisy")):
+        metrics[f"swap_rate{suffix}"] = float(np.mean([row["swaps"] for row in rows[name]]))
+        metrics[f"mean_residency{suffix}"] = float(np.mean([row["residency"] for row in rows[name]]))
+        metrics[f"reversals{suffix}"] = float(sum(row["reversals"] for row in rows[name]))
+    for name, found in rows.items():
+        metrics[f"nll_{name.replace(' ', '_')}"] = float(np.mean([row["nll"] for row in found]))
+    return metrics
+
+
+def _table(rows: Mapping[str, Sequence[Row]], groups: Sequence[int]) -> BenchTable:
+    lines = []
+    for name, found in rows.items():
+        difference = _difference(found, rows[PLAIN], groups).said(4) if name != PLAIN else ""
+        lines.append(
+            (
+                name,
+                f"{np.mean([row['nll'] for row in found]):.3f}",
+                difference,
+                f"{np.mean([row['swaps'] for row in found]):.3f}",
+                f"{np.mean([row['residency'] for row in found]):.1f}",
+                f"{sum(row['reversals'] for row in found)} of {sum(row['actions'] for row in found)}",
+            )
+        )
+    columns = ("variant", "NLL", "against as it is", "swaps an entry", "residency", "reversals of actions")
+    return BenchTable("By variant, nats a token", columns, tuple(lines))
+
+
+def _difference(left: Sequence[Row], right: Sequence[Row], groups: Sequence[int]) -> Interval:
+    return resampled(
+        {"left": [row["nll"] for row in left], "right": [row["nll"] for row in right]},
+        lambda means: means["left"] - means["right"],
+        seed=SEED,
+        groups=groups,
+    )

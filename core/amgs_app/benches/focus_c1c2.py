@@ -1,0 +1,226 @@
+"""`bench focus-c1c2`: does the question at the end decide which of two facts deserves detail?
+
+MegaContext, "Why non-causal is essential". Two lifetimes that differ in their last question alone; in each, the margin
+is the score of the fact that the first question asks about less that of the other fact. A pair flips when the margin
+is above 0 under the first question and below 0 under the second. The causal twin cannot know the question: its margins
+must be equal to the last bit.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from amgs.types import Progress
+from amgs_app.benches.focus_texts import Corpus
+from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
+from amgs_app.benches.ledger import Ledger, Row
+from amgs_focus.evaluation.bootstrap import resampled
+from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.lens.lensnet import LensNetScorer
+from amgs_focus.lens.scoring import FocusScorer, LensView, Values, aggregate
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.layout import coarsest
+from amgs_focus.window.working_context import WorkingContext
+
+GOALS: Mapping[str, tuple[Operator, float]] = {"flip_rate": (">=", 0.9)}
+TWIN_GOALS: Mapping[str, tuple[Operator, float]] = {
+    "flip_rate_causal": ("<=", 0.0),
+    "causal_difference": ("<=", 0.0),
+}
+PAIRS, SEED = 200, 0
+BLOCKS, TAIL = 30, 2  # of filler around the facts; whole blocks at the end that hold the question
+TWIN = "causal twin"
+
+# what is said of {a}, with a {v} that the question does not name, and what is asked
+FORMS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...]], ...] = (
+    (
+        "garment",
+        "My {a} is {v} and I wear it whenever it rains.",
+        "What hat would match my {a}?",
+        ("shirt", "coat", "scarf", "jacket", "sweater", "raincoat", "vest", "skirt"),
+        ("teal", "maroon", "beige", "lilac", "navy", "olive", "scarlet", "ivory"),
+    ),
+    (
+        "ship",
+        "Before the storm the {a} took {v} casks of rum on board.",
+        "How much rum does the {a} carry?",
+        ("Albatross", "Meridian", "Northern Star", "Perseverance", "Gannet", "Halcyon", "Resolute", "Tern"),
+        ("eighteen", "forty", "seventy", "ninety", "a dozen", "thirty", "sixty", "fifty"),
+    ),
+    (
+        "dish",
+        "Grandmother always put {v} into her {a}, and never told the guests.",
+        "What is the secret of grandmother's {a}?",
+        ("stew", "pudding", "soup", "pie", "marmalade", "salad", "gravy", "chutney"),
+        ("cinnamon", "mustard", "saffron", "nutmeg", "ginger", "paprika", "anise", "thyme"),
+    ),
+    (
+        "lecture",
+        "Professor {a} lectures about {v} this term.",
+        "What is the subject of Professor {a}?",
+        ("Whitcombe", "Adeyemi", "Castellano", "Lindqvist", "Okafor", "Petrov", "Tanaka", "Villiers"),
+        ("glaciers", "tax law", "beetles", "opera", "comets", "bridges", "poetry", "volcanoes"),
+    ),
+    (
+        "flight",
+        "The plane to {a} will leave from gate {v} tonight.",
+        "From where does one board for {a}?",
+        ("Lisbon", "Oslo", "Nairobi", "Lima", "Prague", "Dublin", "Tunis", "Quito"),
+        ("B12", "A7", "C31", "D4", "E19", "F2", "G8", "H23"),
+    ),
+)
+
+
+def run(
+    model: BaseModel,
+    encoder: GistEncoder,
+    scorers: Sequence[FocusScorer],
+    corpus: Corpus,
+    out: Path,
+    *,
+    pairs: int = PAIRS,
+    quick: bool = False,
+    progress: Progress | None = None,
+) -> BenchResult:
+    """Score `pairs` pairs with each scorer and with the twin of a lens; the first scorer gives `flip_rate`.
+
+    Raises TextError when the text is too short to hold a pair's filler.
+    """
+    pairs = max(4, pairs // 10) if quick else pairs
+    named = {scorer.name: scorer for scorer in scorers}
+    if isinstance(scorers[0], LensNetScorer):
+        named[TWIN] = scorers[0].twin()
+    told = {
+        "model": model.card.name,
+        "precision": model.card.precision,
+        "gist": encoder.name,
+        "gist_version": encoder.version,
+        "scorers": [f"{scorer.name} {scorer.version}" for scorer in named.values()],
+        "text": f"{corpus.name} {corpus.mark}",
+        "blocks": BLOCKS,
+        "seed": SEED,
+    }
+    ledger = Ledger(out, "focus-c1c2", told)
+    rows = []
+    for number in range(pairs):
+        if progress is not None:
+            progress(number, pairs, "pair")
+
+        def measure(number: int = number) -> Row:
+            return _pair(number, model, encoder, named, corpus)
+
+        rows.append(ledger.once(str(number), measure))
+    own = scorers[0].name
+    metrics = {"flip_rate": _flips(rows, own)}
+    goals = dict(GOALS)
+    if TWIN in named:
+        metrics["flip_rate_causal"] = _flips(rows, TWIN)
+        metrics["causal_difference"] = max(abs(row[TWIN][0] - row[TWIN][1]) for row in rows)
+        goals |= TWIN_GOALS
+    metrics |= {f"flip_rate_{name}": _flips(rows, name) for name in named if name not in (own, TWIN)}
+    shown = {**told, "pairs": len(rows), "scorer": own, "rows": str(ledger.path)}
+    return result(
+        "focus-c1c2", settings=shown, metrics=metrics, goals=goals, tables=(_table(rows, list(named)),)
+    )
+
+
+def _pair(
+    number: int, model: BaseModel, encoder: GistEncoder, scorers: Mapping[str, FocusScorer], corpus: Corpus
+) -> Row:
+    """The margins of every scorer under both questions, and what the pair was about."""
+    generator = random.Random(f"{SEED}:{number}")
+    kind, told, asked, abouts, values = FORMS[number % len(FORMS)]
+    while True:  # questions of one length, so that nothing but their words tells them apart
+        first, second = generator.sample(abouts, 2)
+        turns = [model.encode(model.turn(asked.format(a=about))) for about in (first, second)]
+        if len(turns[0]) == len(turns[1]):
+            break
+    facts = [
+        model.encode(f"\n\n{told.format(a=about, v=value)}\n\n")
+        for about, value in zip((first, second), generator.sample(values, 2), strict=True)
+    ]
+    tree = LifetimeTree(model, encoder)
+    spans = _lifetime(generator, tree, facts, corpus)
+    length = tree.length
+    margins: dict[str, list[float]] = {name: [] for name in scorers}
+    for about, turn in zip((first, second), turns, strict=True):
+        tree.append(turn, kind="question")
+        view = LensView(_layout(tree), tree, tuple(model.encode(asked.format(a=about))))
+        for name, scorer in scorers.items():
+            scores = aggregate(view.context, scorer.score(view).values)
+            margins[name].append(
+                _best(view.context, scores, spans[0]) - _best(view.context, scores, spans[1])
+            )
+        tree.truncate(length)
+    return {"kind": kind, **margins}
+
+
+def _lifetime(
+    generator: random.Random, tree: LifetimeTree, facts: Sequence[list[int]], corpus: Corpus
+) -> list[tuple[int, int]]:
+    """Filler with both facts in it, neither near the end; the tokens [start, end) of each."""
+    size = tree.block_size
+    need = BLOCKS * size
+    documents = [document for document in corpus.documents if len(document) >= need] or [
+        sum(corpus.documents, ())
+    ]
+    document = generator.choice(documents)
+    start = generator.randrange(max(1, len(document) - need))
+    filler = document[start : start + need]
+    cuts = sorted(generator.sample(range(size, need - 6 * size, 3 * size), 2))
+    order = [0, 1] if generator.random() < 0.5 else [1, 0]
+    spans = {}
+    tree.append(filler[: cuts[0]])
+    for which, until in zip(order, (cuts[1], need), strict=True):
+        begin = tree.length
+        tree.append(facts[which])
+        spans[which] = (begin, tree.length)
+        tree.append(filler[cuts[0] if until == cuts[1] else cuts[1] : until])
+    return [spans[0], spans[1]]
+
+
+def _layout(tree: LifetimeTree) -> WorkingContext:
+    """Every block before the tail as its gist."""
+    context = coarsest(tree, tree.length, TAIL)
+    while True:
+        place = next((at for at, entry in enumerate(context.entries()) if entry.level > 1), None)
+        if place is None:
+            return context
+        context, _ = context.expand(place)
+
+
+def _best(context: WorkingContext, scores: Values, span: tuple[int, int]) -> float:
+    """The best score of the entries that hold a part of the span."""
+    held = [
+        float(score)
+        for entry, score in zip(context.entries(), scores, strict=True)
+        if entry.start < span[1] and span[0] < entry.end
+    ]
+    return max(held)
+
+
+def _flips(rows: Sequence[Row], name: str) -> float:
+    return float(np.mean([row[name][0] > 0 > row[name][1] for row in rows]))
+
+
+def _table(rows: Sequence[Row], names: Sequence[str]) -> BenchTable:
+    lines = []
+    for name in names:
+        flipped = [float(row[name][0] > 0 > row[name][1]) for row in rows]
+        by_kind = [_share(flipped, [row["kind"] == kind for row in rows]) for kind, *_ in FORMS]
+        said = resampled({"x": [100 * flip for flip in flipped]}, lambda means: means["x"], seed=SEED).said(0)
+        margin = float(np.mean([row[name][0] - row[name][1] for row in rows])) / 2
+        lines.append((name, said, *by_kind, f"{margin:.2f}"))
+    columns = ("scorer", "flips, %", *(kind for kind, *_ in FORMS), "mean margin")
+    return BenchTable("By scorer and kind of fact", columns, tuple(lines))
+
+
+def _share(flipped: Sequence[float], chosen: Sequence[bool]) -> str:
+    """Percent of the chosen that flipped, nothing where none is chosen."""
+    held = [flip for flip, of_kind in zip(flipped, chosen, strict=True) if of_kind]
+    return f"{100 * float(np.mean(held)):.0f}" if held else ""

@@ -1,0 +1,220 @@
+"""`bench focus-passkey`: pass keys planted at every depth of lifetimes of 4k to 1M tokens, then asked for.
+
+Forced choice among eight. "Expanded" says that the key stood in the window as its own tokens when the model
+chose, "answered" that it chose it; the ceiling is the same choice with the key in plain sight in a window of
+the same size. Half of the keys lie across the edge of two blocks.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from amgs.types import Progress
+from amgs_app.benches.focus_lifetimes import Lifetimes
+from amgs_app.benches.focus_texts import Corpus, Stopwatch
+from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
+from amgs_app.benches.ledger import Ledger, Row
+from amgs_focus.evaluation.asking import answers_from, ask, room_for_text
+from amgs_focus.evaluation.bootstrap import resampled
+from amgs_focus.evaluation.needles import CHANCE, Needle, Planted, pass_keys, plant
+from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.settings import FocusSettings
+from amgs_focus.tree.gist_tree import LifetimeTree
+
+SIZES: Mapping[str, int] = {"4k": 4096, "32k": 32_768, "256k": 262_144, "1M": 1_048_576}
+GOALS: Mapping[str, tuple[Operator, float]] = {
+    f"{kind}_{name}": (">=", value)
+    for name in SIZES
+    for kind, value in (("expanded_rate", 90.0), ("answered_of_ceiling", 80.0))
+}
+SETTINGS = FocusSettings()
+SEED = 0
+
+
+def run(
+    model: BaseModel,
+    encoder: GistEncoder,
+    scorer: FocusScorer,
+    corpus: Corpus,
+    out: Path,
+    *,
+    sizes: Mapping[str, int] = SIZES,
+    keys: int = 24,
+    settings: FocusSettings = SETTINGS,
+    quick: bool = False,
+    progress: Progress | None = None,
+) -> BenchResult:
+    """Ask for every key of every lifetime that the texts can fill. Lifetimes are kept in the folder.
+
+    quick: the two smallest lifetimes and a third of the keys.
+    """
+    if quick:
+        sizes, keys = dict(list(sizes.items())[:2]), max(2, keys // 3)
+    text = [token for document in corpus.documents for token in document]
+    told = {
+        "model": model.card.name,
+        "precision": model.card.precision,
+        "gist": encoder.name,
+        "gist_version": encoder.version,
+        "scorer": scorer.name,
+        "scorer_version": getattr(scorer, "version", None),
+        "text": f"{corpus.name} {corpus.mark}",
+        "keys": keys,
+        **settings.model_dump(),
+        "seed": SEED,
+    }
+    ledger = Ledger(out, "focus-passkey", told)
+    ceiling = _ceiling(model, text, keys, settings, ledger, progress)
+    built = Lifetimes(out / "lifetimes", model, encoder, text, corpus.mark, settings.block_size)
+    rows = {
+        name: _lifetime(scorer, built, name, size, keys, settings, ledger, progress)
+        for name, size in sizes.items()
+        if len(text) >= size
+    }
+    metrics = {"ceiling": _percent(ceiling, "answered")}
+    for name, asked in rows.items():
+        expanded, answered = _percent(asked, "expanded"), _percent(asked, "answered")
+        metrics |= {
+            f"expanded_rate_{name}": expanded,
+            f"answered_rate_{name}": answered,
+            f"answered_of_ceiling_{name}": 100 * answered / max(metrics["ceiling"], 1e-9),
+        }
+    shown = {**told, "rows": str(ledger.path), "chance": 100 * CHANCE}
+    shown["left_out"] = [name for name, size in sizes.items() if len(text) < size]
+    goals = {name: goal for name, goal in GOALS.items() if name in metrics}
+    tables = (_table(rows, ceiling), _depths(rows))
+    return result("focus-passkey", settings=shown, metrics=metrics, goals=goals, tables=tables)
+
+
+def _ceiling(
+    model: BaseModel,
+    text: Sequence[int],
+    keys: int,
+    settings: FocusSettings,
+    ledger: Ledger,
+    progress: Progress | None,
+) -> list[Row]:
+    """Each key in a window of raw text, at a depth drawn for it."""
+    rng = random.Random(f"ceiling {SEED}")
+    rows = []
+    for number, needle in enumerate(pass_keys(keys, SEED)):
+        if progress is not None:
+            progress(number, keys, "the key in plain sight")
+        statement = model.encode(needle.statement)
+        room = room_for_text(model, settings.window, needle) - len(statement)
+        start = rng.randrange(max(1, len(text) - room))
+        at = rng.randrange(room + 1)
+        seen = [*text[start : start + at], *statement, *text[start + at : start + room]]
+        measure = partial(_plain, model, seen, needle)
+        rows.append(ledger.once(f"ceiling/{number}", measure))
+    return rows
+
+
+def _plain(model: BaseModel, seen: Sequence[int], needle: Needle) -> Row:
+    return {"answered": answers_from(model, seen, needle)}
+
+
+def _lifetime(
+    scorer: FocusScorer,
+    built: Lifetimes,
+    name: str,
+    size: int,
+    keys: int,
+    settings: FocusSettings,
+    ledger: Ledger,
+    progress: Progress | None,
+) -> list[Row]:
+    """Every key of one lifetime asked for; the lifetime is opened only when one was not asked before."""
+    known = [ledger.get(f"{name}/{number}") for number in range(keys)]
+    if all(row is not None for row in known):
+        return [row for row in known if row is not None]
+    rows = []
+    tokens, planted = plant(built.model, built.text, pass_keys(keys, SEED), size, settings.block_size, SEED)
+    with closing(built.open(f"keys-{keys}-{SEED}-{name}", tokens, progress)) as tree:
+        for number, one in enumerate(planted):
+            if progress is not None:
+                progress(number, keys, f"asking {name}")
+            measure = partial(_ask, tree, scorer, settings, one, number)
+            rows.append(ledger.once(f"{name}/{number}", measure))
+    return rows
+
+
+def _ask(
+    tree: LifetimeTree, scorer: FocusScorer, settings: FocusSettings, planted: Planted, number: int
+) -> Row:
+    clock = Stopwatch()
+    began = clock.perf()
+    depth = planted.start / tree.length
+    asked = ask(tree, scorer, settings, planted, clock)
+    return {
+        "depth": depth,
+        "across": number % 2 == 1,
+        "expanded": asked.expanded,
+        "answered": asked.answered,
+        "applied": asked.applied,
+        "seconds": clock.perf() - began,
+    }
+
+
+def _table(rows: Mapping[str, Sequence[Row]], ceiling: Sequence[Row]) -> BenchTable:
+    columns = (
+        "lifetime",
+        "keys",
+        "expanded %",
+        "answered %",
+        "if expanded",
+        "if not",
+        "across an edge",
+        "inside",
+    )
+    lines: list[tuple[str | float, ...]] = [
+        ("in plain sight", str(len(ceiling)), "", _rate(ceiling), "", "", "", "")
+    ]
+    for name, asked in rows.items():
+        parts = [
+            [row for row in asked if row[field] is value]
+            for field, value in (("expanded", True), ("expanded", False), ("across", True), ("across", False))
+        ]
+        lines.append(
+            (
+                name,
+                str(len(asked)),
+                _rate(asked, "expanded"),
+                _rate(asked),
+                *(_rate(part, interval=False) for part in parts[:2]),
+                *(_rate(part, "expanded", interval=False) for part in parts[2:]),
+            )
+        )
+    return BenchTable("Expanded and answered; the last two columns are of expanded", columns, tuple(lines))
+
+
+def _depths(rows: Mapping[str, Sequence[Row]]) -> BenchTable:
+    """Expanded, then answered, by fifths of the depth."""
+    lines = []
+    for name, asked in rows.items():
+        for field in ("expanded", "answered"):
+            fifths = [[row for row in asked if int(5 * row["depth"]) == fifth] for fifth in range(5)]
+            lines.append((f"{name} {field}", *(_rate(fifth, field, interval=False) for fifth in fifths)))
+    columns = ("percent by depth", "0–20", "20–40", "40–60", "60–80", "80–100")
+    return BenchTable("From the beginning of the lifetime to its end", columns, tuple(lines))
+
+
+def _percent(rows: Sequence[Row], field: str) -> float:
+    return 100 * float(np.mean([row[field] for row in rows]))
+
+
+def _rate(rows: Sequence[Row], field: str = "answered", *, interval: bool = True) -> str:
+    """A rate in percent with its interval by key; nothing where there are no rows."""
+    if not rows:
+        return ""
+    found = resampled({"x": [float(row[field]) for row in rows]}, lambda means: means["x"], seed=SEED)
+    said = f"{100 * found.mean:.0f}"
+    return f"{said} [{100 * found.low:.0f}, {100 * found.high:.0f}]" if interval else said

@@ -1,0 +1,199 @@
+"""`bench focus-policy`: whose choice of detail helps the model most, on measured ΔNLL.
+
+regret = (oracle − policy) / (oracle − recency) of what is open, in measured nats: 0 is the best choice there
+is, 1 no better than opening what is latest. Summed over all places before the division; intervals by place.
+Of single ΔNLLs it is the regret of a sum (the oracle chooses by them); of the NLL after the context that was
+really built it is `regret_built` (the greedy oracle measures after each of its steps).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from amgs.types import Progress
+from amgs_app.benches.focus_texts import Corpus
+from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
+from amgs_app.benches.ledger import Ledger, Row
+from amgs_app.benches.references import Bm25
+from amgs_focus.evaluation.bootstrap import Interval, resampled
+from amgs_focus.evaluation.gist import draw_windows
+from amgs_focus.evaluation.places import snapshot_of
+from amgs_focus.evaluation.policy import (
+    GREEDY,
+    ORACLE,
+    RECENT_TOKENS,
+    STATIC,
+    Attentive,
+    Policy,
+    by_attention,
+    by_chance,
+    by_recency,
+    by_scorer,
+    judge,
+    spearman,
+)
+from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.lens.scoring import FocusScorer, LensView, Values
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.settings import FocusSettings
+from amgs_focus.window.layout import assemble
+
+GOALS: Mapping[str, tuple[Operator, float]] = {"regret": ("<=", 0.6), "spearman": (">=", 0.35)}
+SETTINGS = FocusSettings(window=256, focus_share=0.25, horizon=64)
+LIFETIME = 2048
+SEED = 0
+RECENCY, BM25 = "recency", "BM25 to the tail"
+
+
+def run(
+    model: BaseModel,
+    encoder: GistEncoder,
+    scorers: Sequence[FocusScorer],
+    corpus: Corpus,
+    out: Path,
+    *,
+    places: int = 16,
+    lifetime: int = LIFETIME,
+    settings: FocusSettings = SETTINGS,
+    quick: bool = False,
+    progress: Progress | None = None,
+) -> BenchResult:
+    """Measure every action in so many places of a text; the first scorer gives `regret` and `spearman`.
+
+    Raises TextError when the text is shorter than one lifetime.
+    """
+    places = max(2, places // 4) if quick else places
+    told = {
+        "model": model.card.name,
+        "precision": model.card.precision,
+        "gist": encoder.name,
+        "gist_version": encoder.version,
+        "scorers": [_identity(scorer) for scorer in scorers],
+        "text": f"{corpus.name} {corpus.mark}",
+        "lifetime": lifetime,
+        **settings.model_dump(),
+        "seed": SEED,
+    }
+    ledger = Ledger(out, "focus-policy", told)
+    drawn = draw_windows([len(d) for d in corpus.documents], lifetime + settings.horizon, places, SEED)
+    rows = []
+    for number, (document, at) in enumerate(drawn):
+        if progress is not None:
+            progress(number, len(drawn), "place")
+        tokens = corpus.documents[document][at : at + lifetime + settings.horizon]
+
+        def measure(tokens: Sequence[int] = tokens, number: int = number) -> Row:
+            snapshot = snapshot_of(model, encoder, tokens, settings.horizon, settings)
+            static = assemble(snapshot.tree, settings.window, settings.tail_blocks)
+            policies = _policies(model, scorers, number)
+            judged = judge(snapshot, policies, {STATIC: static})
+            return {
+                "gains": [label.gain for label in judged.labels],
+                "errors": [label.error for label in judged.labels],
+                "predicted": dict(judged.predicted),
+                "worth": dict(judged.worth),
+                "nll": dict(judged.nll),
+                "opened": dict(judged.opened),
+            }
+
+        rows.append(ledger.once(f"{document}/{at}", measure))
+    groups = [document for document, _ in drawn]
+    metrics = _metrics(rows, scorers[0].name, groups)
+    shown = {**told, "places": len(rows), "scorer": scorers[0].name, "rows": str(ledger.path)}
+    shown["actions"] = sum(len(row["gains"]) for row in rows)
+    goals = {**GOALS, "regret_below_bm25": (">=", 0.0)}
+    return result(
+        "focus-policy",
+        settings=shown,
+        metrics=metrics,
+        goals=goals,
+        tables=(_table(rows, groups),),
+    )
+
+
+def by_bm25(view: LensView) -> Values:
+    """Textbook BM25 of each entry's text to the last tokens."""
+    tree = view.tree
+    texts = [tree.text(entry.start, entry.end) for entry in view.context.entries()]
+    return Bm25(texts).scores(tree.text(max(0, tree.length - RECENT_TOKENS), tree.length))
+
+
+def _policies(model: BaseModel, scorers: Sequence[FocusScorer], number: int) -> dict[str, Policy]:
+    policies: dict[str, Policy] = {scorer.name: by_scorer(scorer) for scorer in scorers}
+    policies |= {"random": by_chance(SEED + number), RECENCY: by_recency, BM25: by_bm25}
+    if isinstance(model, Attentive):
+        policies["attention mass"] = by_attention
+    return policies
+
+
+def _identity(scorer: FocusScorer) -> str:
+    """The scorer's name with its weights' version, where it has one."""
+    version = getattr(scorer, "version", None)
+    return scorer.name if version is None else f"{scorer.name} {version}"
+
+
+def _regret(rows: Sequence[Row], name: str, field: str, groups: Sequence[int]) -> Interval:
+    """Of summed worths, or of the NLLs of what was built, where less is better."""
+    sign = 1.0 if field == "worth" else -1.0
+    top = ORACLE if field == "worth" else GREEDY
+    columns = {which: [sign * row[field][which] for row in rows] for which in (name, top, RECENCY)}
+    return resampled(
+        columns,
+        lambda means: (means[top] - means[name]) / (means[top] - means[RECENCY]),
+        seed=SEED,
+        groups=groups,
+    )
+
+
+def _correlation(rows: Sequence[Row], name: str, groups: Sequence[int]) -> Interval:
+    values = [spearman(row["predicted"][name], row["gains"]) for row in rows]
+    return resampled({"x": values}, lambda means: means["x"], seed=SEED, groups=groups)
+
+
+def _metrics(rows: Sequence[Row], name: str, groups: Sequence[int]) -> dict[str, float]:
+    regret, bm25 = (_regret(rows, which, "worth", groups).mean for which in (name, BM25))
+    return {
+        "regret": regret,
+        "regret_bm25": bm25,
+        "spearman": _correlation(rows, name, groups).mean,
+        "regret_below_bm25": bm25 - regret,
+        "regret_built": _regret(rows, name, "nll", groups).mean,
+        "regret_bm25_built": _regret(rows, BM25, "nll", groups).mean,
+        "spearman_bm25": _correlation(rows, BM25, groups).mean,
+    }
+
+
+def _table(rows: Sequence[Row], groups: Sequence[int]) -> BenchTable:
+    names = [*rows[0]["predicted"], STATIC, ORACLE, GREEDY]
+    lines = []
+    for name in names:
+        ranked = name in rows[0]["predicted"]
+        worths = [row["worth"][name] for row in rows]
+        built = resampled(
+            {"x": [row["nll"][name] for row in rows]}, lambda means: means["x"], seed=SEED, groups=groups
+        )
+        lines.append(
+            (
+                name,
+                f"{1000 * float(np.mean(worths)):.1f}",
+                _regret(rows, name, "worth", groups).said(2),
+                f"{built.mean:.3f}",
+                _regret(rows, name, "nll", groups).said(2),
+                _correlation(rows, name, groups).said(2) if ranked else "",
+                f"{float(np.mean([row['opened'][name] for row in rows])):.1f}",
+            )
+        )
+    columns = (
+        "policy",
+        "summed ΔNLL, mnats",
+        "regret",
+        "NLL built",
+        "regret of NLL built",
+        "Spearman",
+        "blocks as tokens",
+    )
+    title = "By policy; regret is 0 for the best choice and 1 for the latest blocks"
+    return BenchTable(title, columns, tuple(lines))

@@ -1,0 +1,79 @@
+"""What the focus benches read: a text of the caller's, and code that no gist was trained on."""
+
+from __future__ import annotations
+
+import sysconfig
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from amgs.errors import InputError, UsageError
+from amgs_focus.model.base_model import BaseModel
+
+HELD_OUT = ("email", "asyncio", "xml")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents as token ids. mark: changes with the text."""
+
+    name: str
+    names: tuple[str, ...]
+    documents: tuple[tuple[int, ...], ...]
+    mark: str
+
+    @property
+    def tokens(self) -> int:
+        return sum(map(len, self.documents))
+
+
+class Stopwatch:
+    """The machine's monotonic clock: a bench measures real time, whatever the session's clock says."""
+
+    def perf(self) -> float:
+        return time.perf_counter()
+
+
+def read_texts(model: BaseModel, files: Sequence[Path] | Path | None, bench: str) -> Corpus:
+    """Text files, each a document. Raises UsageError when none is named, InputError for one that cannot be
+    read.
+    """
+    named = [files] if isinstance(files, Path) else list(files or ())
+    if not named:
+        raise UsageError(
+            "No text given. The bench needs one that the gists were not trained on.",
+            way_out=f"Name a file: `bench {bench} --text FILE`.",
+        )
+    return _corpus(model, " + ".join(file.name for file in named), named)
+
+
+def held_out_code(model: BaseModel) -> Corpus:
+    """The packages of Python's standard library that training leaves out, each module a document."""
+    library = Path(sysconfig.get_paths()["stdlib"])
+    files = sorted(file for package in HELD_OUT for file in (library / package).rglob("*.py"))
+    files = [file for file in files if file.stat().st_size > 0]
+    if not files:
+        raise InputError(
+            f"{library} holds none of {', '.join(HELD_OUT)}.", way_out="Leave the code out: `--no-code`."
+        )
+    return _corpus(model, f"standard library: {', '.join(HELD_OUT)}", files)
+
+
+def _corpus(model: BaseModel, name: str, files: Sequence[Path]) -> Corpus:
+    documents, mark = [], 0
+    for file in files:
+        text = _text(file)
+        mark = zlib.crc32(text.encode(), mark)
+        documents.append(tuple(model.encode(text)))
+    return Corpus(name, tuple(file.name for file in files), tuple(documents), f"{mark:08x}")
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8 (byte {error.start}).", way_out="Save it as UTF-8.") from error
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror}.", way_out="Give a text file.") from error

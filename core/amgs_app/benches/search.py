@@ -1,0 +1,289 @@
+"""`bench search`: how long a search takes in a store of N blocks, beside other ways to do it.
+
+The blocks are made from real books (see large_corpus.py), the questions are sentences of the books, and the
+embedding of a question is part of its time. What is derived from a store (keyword index, vectors, graph) is built
+before the clock starts and said apart; opening a store starts from those files.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.memory import Memory
+from amgs.storage.duckdb import block_columns
+from amgs.storage.duckdb import blocks as stored_blocks
+from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.nearest import nearest
+from amgs.text.embedding import Embedder
+from amgs.text.tokens import CountTokens
+from amgs.types import Progress, SearchResult
+from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
+from amgs_app.benches.large_corpus import NOW, Books
+from amgs_app.benches.large_store import RAW, LargeStore, prepare
+from amgs_app.benches.search_beside import Beside, beside
+from amgs_app.benches.search_peers import Bm25sAndNumpy, recall
+from amgs_app.benches.stores import BenchClock
+
+GOALS_AT = 100_000
+SEED = 7
+OPENINGS = 3
+WARM_UP = 10
+SCANS = 10
+DEPTH = 100
+_BATCH = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is measured: timed questions, timed SESSION frames, paragraphs that are really embedded, blocks that
+    are consolidated while searches go on.
+    """
+
+    questions: int = 200
+    frames: int = 40
+    sample: int = 3000
+    beside: int = 4096
+
+
+@dataclass
+class Measured:
+    """What was noted of one store; milliseconds unless another unit is said."""
+
+    opening: list[float] = field(default_factory=list)
+    searches: list[float] = field(default_factory=list)
+    embeddings: list[float] = field(default_factory=list)
+    sessions: list[float] = field(default_factory=list)
+    peer: list[float] = field(default_factory=list)
+    scans: list[float] = field(default_factory=list)
+    layers: dict[str, list[float]] = field(default_factory=dict)
+    recall: float = float("nan")
+    after_change: float = float("nan")
+    derived: float = 0.0
+    beside: Beside | None = None
+
+
+def run(
+    data: Path,
+    embedder: Embedder,
+    count_tokens: CountTokens,
+    sizes: Sequence[int],
+    work: Path,
+    *,
+    effort: Effort = Effort(),
+    progress: Progress | None = None,
+) -> BenchResult:
+    """Measure stores of these sizes, made from the books in `data` and kept in `work`."""
+    books = Books(data)
+    work.mkdir(parents=True, exist_ok=True)
+    embedder.embed(["The model is loaded before anything is measured."])
+    count_tokens("So is the tokenizer.")
+    stores: list[LargeStore] = []
+    found: dict[int, Measured] = {}
+    for size in sizes:
+        store = prepare(
+            books,
+            size,
+            work,
+            embedder,
+            sample=effort.sample,
+            seed=SEED,
+            clock=perf_counter,
+            progress=progress,
+        )
+        if progress is not None:
+            progress(len(stores), len(sizes), f"measuring a store of {size:,} blocks")
+        stores.append(store)
+        found[size] = _measure(store, books, embedder, count_tokens, effort)
+        gc.collect()
+    return _result(stores, found, embedder, books, effort)
+
+
+# --- one store --------------------------------------------------------------------------------------------
+
+
+def _measure(
+    store: LargeStore, books: Books, embedder: Embedder, count_tokens: CountTokens, effort: Effort
+) -> Measured:
+    measured = Measured()
+    questions = books.queries(effort.questions + WARM_UP + OPENINGS + 1 + effort.frames, SEED + store.blocks)
+    start = perf_counter()
+    with _opened(store, embedder, count_tokens) as memory:
+        memory.search(questions.pop())
+    measured.derived = perf_counter() - start
+    for _ in range(OPENINGS):
+        start = perf_counter()
+        with _opened(store, embedder, count_tokens) as memory:
+            memory.search(questions.pop())
+            measured.opening.append(perf_counter() - start)
+    with _opened(store, embedder, count_tokens) as memory:
+        for _ in range(WARM_UP):
+            memory.search(questions.pop())
+        framed = [questions.pop() for _ in range(min(effort.frames, len(questions)))]
+        for question in questions:
+            measured.searches.append(_timed(lambda q: _noted(memory.search(q), measured), question))
+            measured.embeddings.append(_timed(lambda q: embedder.embed([q]), question))
+        for question in framed:
+            measured.sessions.append(_timed(lambda q: memory.assemble("SESSION", query=q), question))
+        memory.ingest_text(
+            f"A note that came in at {perf_counter()} while {store.blocks} blocks were searched."
+        )
+        measured.after_change = _timed(memory.search, questions[0])
+    if effort.beside and store.blocks >= GOALS_AT:
+        measured.beside = beside(store, books, questions, embedder, count_tokens, blocks=effort.beside)
+    true = _peers(store, questions, embedder, measured)
+    with _opened(store, embedder, count_tokens) as memory:
+        shares = [recall([i for i, _ in memory.nearest(q, DEPTH)], ids) for q, ids in true]
+        measured.recall = float(np.mean(shares))
+    return measured
+
+
+def _opened(store: LargeStore, embedder: Embedder, count_tokens: CountTokens) -> Memory:
+    return Memory.open(store.path, clock=BenchClock(NOW), embedder=embedder, count_tokens=count_tokens)
+
+
+def _noted(found: SearchResult, measured: Measured) -> None:
+    for layer in found.layers:
+        measured.layers.setdefault(layer.layer, []).append(layer.milliseconds)
+
+
+def _peers(
+    store: LargeStore, questions: Sequence[str], embedder: Embedder, measured: Measured
+) -> list[tuple[str, list[str]]]:
+    """The other ways, over the same vectors and texts; gives questions with the ids of what is truly nearest."""
+    with Store.open(store.path, read_only=True) as raw:
+        numbers = block_columns.embedded(raw)
+        matrix = np.zeros((numbers.size, embedder.dimension), dtype=np.float32)
+        for part in block_columns.embedding_batches(raw, batch=_BATCH):
+            matrix[np.searchsorted(numbers, part.numbers)] = part.matrix
+        peer = Bm25sAndNumpy(
+            _texts(raw, numbers),
+            matrix,
+            embedder,
+            store.path.parent / "bm25s",
+        )
+        peer.search(questions[-1], 10)
+        for question in questions:
+            measured.peer.append(_timed(lambda q: peer.search(q, 10), question))
+        true = []
+        for question in questions[:SCANS]:
+            vector = embedder.embed([question])[0]
+            start = perf_counter()
+            found = nearest(raw, vector, DEPTH)
+            measured.scans.append(1000.0 * (perf_counter() - start))
+            true.append((question, _ids(raw, [number for number, _ in found])))
+    return true
+
+
+def _ids(store: Store, numbers: Sequence[int]) -> list[str]:
+    return [one.block.id for one in stored_blocks.by_number(store, numbers)]
+
+
+def _texts(store: Store, numbers: NDArray[np.int64]) -> Iterator[str]:
+    for start in range(0, numbers.size, _BATCH):
+        some = numbers[start : start + _BATCH].tolist()
+        yield from (text for _, text in stored_blocks.texts(store, some))
+
+
+def _timed(act: Callable[[str], object], question: str) -> float:
+    start = perf_counter()
+    act(question)
+    return 1000.0 * (perf_counter() - start)
+
+
+# --- the result -------------------------------------------------------------------------------------------
+
+
+def _result(
+    stores: Sequence[LargeStore],
+    found: Mapping[int, Measured],
+    embedder: Embedder,
+    books: Books,
+    effort: Effort,
+) -> BenchResult:
+    metrics: dict[str, float] = {}
+    for size, m in found.items():
+        metrics |= {
+            f"p50_ms_{size}": _quantile(m.searches, 0.5),
+            f"p95_ms_{size}": _quantile(m.searches, 0.95),
+            f"session_p50_ms_{size}": _quantile(m.sessions, 0.5),
+            f"open_s_{size}": _quantile(m.opening, 0.5),
+            f"peer_bm25s_p50_ms_{size}": _quantile(m.peer, 0.5),
+            f"duckdb_scan_p50_ms_{size}": _quantile(m.scans, 0.5),
+            f"embed_p50_ms_{size}": _quantile(m.embeddings, 0.5),
+            f"recall{DEPTH}_{size}": m.recall,
+            f"after_change_ms_{size}": m.after_change,
+        }
+        if m.beside is not None:
+            metrics |= {
+                f"read_p50_ms_while_consolidating_{size}": _quantile(m.beside.searches, 0.5),
+                f"read_p95_ms_while_consolidating_{size}": _quantile(m.beside.searches, 0.95),
+                f"read_worst_ms_while_consolidating_{size}": max(m.beside.searches, default=float("nan")),
+                f"consolidated_per_s_while_reading_{size}": m.beside.blocks / m.beside.seconds,
+            }
+    goals: dict[str, tuple[Operator, float]] = {}
+    if GOALS_AT in found:
+        goals = {
+            f"p50_ms_{GOALS_AT}": ("<=", 40.0),
+            f"p95_ms_{GOALS_AT}": ("<=", 80.0),
+            f"session_p50_ms_{GOALS_AT}": ("<=", 120.0),
+            f"open_s_{GOALS_AT}": ("<=", 1.0),
+        }
+        if found[GOALS_AT].beside is not None:
+            goals[f"read_p95_ms_while_consolidating_{GOALS_AT}"] = ("<=", 150.0)
+    if GOALS_AT in found and 10 * GOALS_AT in found:
+        growth = metrics[f"p50_ms_{10 * GOALS_AT}"] / metrics[f"p50_ms_{GOALS_AT}"]
+        metrics["growth_100000_to_1000000"] = growth
+        goals["growth_100000_to_1000000"] = ("<=", 3.0)
+    metrics["rss_gib"] = _peak()
+    settings = {
+        "blocks": list(found),
+        "edges": [store.edges for store in stores],
+        "questions": effort.questions,
+        "frames": effort.frames,
+        "seed": SEED,
+        "embedder": embedder.name,
+        "paragraphs": len(books.paragraphs),
+        "raw_blocks": RAW,
+        "text": "the books' paragraphs; beyond them each again with a lent sentence, other names and numbers",
+        "vectors": f"{min(effort.sample, len(books.paragraphs))} paragraphs embedded; between them mixed by "
+        "their place; varied blocks mix their paragraph's and the lender's and add noise",
+        "warm": "files lie in the page cache; each question is asked once",
+    }
+    return result("search", settings=settings, metrics=metrics, goals=goals, tables=_tables(stores, found))
+
+
+def _tables(stores: Sequence[LargeStore], found: Mapping[int, Measured]) -> tuple[BenchTable, ...]:
+    layers = ("keyword", "fuzzy", "vector", "graph", "score")
+    by_layer = BenchTable(
+        "Median milliseconds by layer (the vector layer embeds the question)",
+        ("blocks", *layers),
+        tuple(
+            (f"{size:,}", *(_quantile(m.layers.get(layer, []), 0.5) for layer in layers))
+            for size, m in found.items()
+        ),
+    )
+    building = BenchTable(
+        "Before the clock: seconds, 0 where it was kept from an earlier run",
+        ("blocks", "store filled", "indexes built or opened"),
+        tuple((f"{s.blocks:,}", s.built, found[s.blocks].derived) for s in stores),
+    )
+    return by_layer, building
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    return float(np.quantile(values, share)) if values else float("nan")
+
+
+def _peak() -> float:
+    """The most memory this process ever held, in GiB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**30 if sys.platform == "darwin" else 2**20)

@@ -1,0 +1,506 @@
+"""The `amgs` command: the composition root. It reads the arguments, builds the Session, and hands over;
+everything heavy is imported only once it is needed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+import typer.main
+
+from amgs.clock import parse_instant
+from amgs.errors import AmgsError, UsageError
+from amgs_app import __version__
+from amgs_app.confirmation import DECLINED, agreed
+from amgs_app.last_listing import recall, remember
+from amgs_app.operations.groups import FRONT_ENDS, PANELS, describe
+from amgs_app.operations.registry import Call, Registry, Verb, callback_of, near, standard
+from amgs_app.output import advise, check_format, complain, exit_code_of, intended, progress_on, write
+from amgs_app.printable import printable
+from amgs_app.terminal import has_screen
+
+if TYPE_CHECKING:
+    from amgs_app.session import Options, Session
+
+INTERRUPTED = 130
+_PANEL = "Options of every command"
+_UNKNOWN = re.compile(r"No such command '(.*)'\.?")
+
+
+@dataclass(frozen=True, slots=True)
+class Globals:
+    """The options that hold for every command, as they were typed; None where they were not.
+
+    screen: what draws the workstation, None where none is installed.
+    """
+
+    store: str | None = None
+    corpus: Path | None = None
+    model: str | None = None
+    now: str | None = None
+    seed: int | None = None
+    theme: str | None = None
+    format: str | None = None
+    settings: Path | None = None
+    own: bool | None = None
+    screen: Screen | None = None
+
+    def over(self, given: Mapping[str, Any]) -> Globals:
+        """These options with those that stand later on the line laid over them."""
+        known = {each.name for each in fields(self)}
+        return replace(
+            self, **{name: value for name, value in given.items() if name in known and value is not None}
+        )
+
+    def options(self) -> Options:
+        """What the session is told; raises UsageError for an invalid instant, ModelError for an unknown model."""
+        from amgs_app.session import Options
+
+        try:
+            now = None if self.now is None else parse_instant(self.now)
+        except (ValueError, OverflowError) as error:
+            raise UsageError(
+                f"Invalid --now {self.now!r}.", way_out="Write it as 2026-03-01T09:00:00Z."
+            ) from error
+        if self.model is not None:
+            from amgs_app.models import require_model
+
+            require_model(self.model)
+        return Options(
+            store=self.store,
+            corpus=self.corpus,
+            model=self.model,
+            now=now,
+            seed=self.seed or 0,
+            theme=self.theme,
+            settings=self.settings,
+            own=bool(self.own),
+        )
+
+
+def _option(*flags: str, metavar: str, help: str) -> Any:
+    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=_PANEL)
+
+
+Store = Annotated[
+    str | None,
+    _option(
+        "--store",
+        metavar="PATH",
+        help="The store; by default that of --corpus, else your own memory once you have one, else the sample.",
+    ),
+]
+CorpusFolder = Annotated[
+    Path | None, _option("--corpus", metavar="DIR", help="A folder of notes with its own store.")
+]
+Model = Annotated[
+    str | None,
+    _option(
+        "--model", metavar="ID", help="smollm2 (default), a path, a cached hub id, or tiny for no real model."
+    ),
+]
+Now = Annotated[
+    str | None,
+    _option("--now", metavar="ISO", help="Freeze the clock at this instant, for reproducible runs."),
+]
+Seed = Annotated[int | None, _option("--seed", metavar="N", help="Random seed; 0 by default.")]
+Theme = Annotated[
+    str | None, _option("--theme", metavar="NAME", help="Colour theme of the screen and of snapshots.")
+]
+Form = Annotated[
+    str | None, _option("--format", metavar="table|json|csv", help="Output format; table by default.")
+]
+SettingsFile = Annotated[Path | None, _option("--settings", metavar="FILE", help="A TOML file of settings.")]
+Version = Annotated[bool, typer.Option("--version", help="Show the version and exit.")]
+
+_ANNOTATIONS: Mapping[str, Any] = {
+    "store": Store,
+    "corpus": CorpusFolder,
+    "model": Model,
+    "now": Now,
+    "seed": Seed,
+    "theme": Theme,
+    "format": Form,
+    "settings": SettingsFile,
+}
+EVERYWHERE = tuple(
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    for name, annotation in _ANNOTATIONS.items()
+)
+_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+_HELP = """Watch a memory live: notes arrive, are consolidated, fade, are assembled into frames, and are read
+by a language model.
+
+Without a command, opens the workstation. Every other command can also be typed in the workstation, in `amgs
+shell` and in scripts.
+"""
+
+_EXAMPLES = """Examples:
+
+amgs --corpus ~/notes  ·  open the workstation on a folder of notes
+
+amgs ingest --batch ~/notes && amgs consolidate  ·  build a memory of your own
+
+amgs search "wifi fails in bad weather" --format json  ·  search it
+
+amgs frame assemble SESSION --query "what is left to do?"  ·  assemble a context
+
+amgs run tour.amgs --out pictures --check  ·  compare a script's snapshots in CI
+"""
+
+
+class Screen(Protocol):
+    """What the command line asks of a screen; it draws nothing itself and knows none."""
+
+    def open(self, open_session: Callable[[], Any], **options: Any) -> int:
+        """Show the workstation until the operator leaves; gives the exit code."""
+
+    def serve(self, words: Sequence[str], port: int) -> int:
+        """Serve the workstation to a browser on this machine; gives the exit code."""
+
+
+def run(arguments: Sequence[str], screen: Screen | None = None) -> int:
+    """Carry out a command line and give its exit code.
+
+    screen: None where none is installed. Says errors on stderr, raises only faults of the program.
+    """
+    # Libraries that load models draw their own progress bars on stderr, across the screen; ours is enough.
+    os.environ.setdefault("TQDM_DISABLE", "1")
+    try:
+        command = typer.main.get_command(build())
+        code = command.main(list(arguments), prog_name="amgs", standalone_mode=False, obj=screen)
+        sys.stdout.flush()
+        return int(code or 0)
+    except typer.TyperException as error:
+        return _complain_of_usage(error)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("\nStopped.\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has left; a second flush at exit must not complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if not intended(error):
+            raise
+        return complain(error)
+
+
+def build(registry: Registry | None = None) -> typer.Typer:
+    """The command line: global options, `run`, `shell`, and every verb of the registry."""
+    registry = standard() if registry is None else registry
+    app = typer.Typer(
+        name="amgs",
+        help=_HELP,
+        epilog=_EXAMPLES,
+        suggest_commands=False,
+        invoke_without_command=True,
+        pretty_exceptions_enable=False,
+    )
+    app.callback(invoke_without_command=True)(_root)
+    front_ends: dict[str, Callable[..., int]] = {
+        "run": run_script,
+        "shell": open_shell,
+        "serve-web": serve_web,
+    }
+    for name, command in front_ends.items():
+        app.command(name, help=inspect.getdoc(command), rich_help_panel=FRONT_ENDS)(_with_globals(command))
+    panel_of = {noun: panel for panel, nouns in PANELS.items() for noun in nouns}
+    nouns = sorted(
+        registry.nouns().items(),
+        key=lambda each: list(panel_of).index(each[0]) if each[0] in panel_of else 99,
+    )
+    for noun, verbs in nouns:
+        _add_below(app, verbs, 0, panel_of.get(noun))
+    return app
+
+
+def _add_below(app: typer.Typer, verbs: Sequence[Verb], depth: int, panel: str | None = None) -> None:
+    """The verbs as commands by their words from `depth` on: a word that several share, or that goes on, is a group.
+
+    A verb whose whole name is such a word is what its group does alone.
+    """
+    grouped: dict[str, list[Verb]] = {}
+    for each in verbs:
+        grouped.setdefault(each.words[depth], []).append(each)
+    for word, below in grouped.items():
+        if len(below) == 1 and len(below[0].words) == depth + 1:
+            _add(app, below[0], panel)
+            continue
+        alone = [each for each in below if len(each.words) == depth + 1]
+        longer = [each for each in below if len(each.words) > depth + 1]
+        told = alone[0].help if alone else describe(" ".join(below[0].words[: depth + 1]))
+        group = typer.Typer(
+            help=told, no_args_is_help=False, invoke_without_command=bool(alone), suggest_commands=False
+        )
+        if alone:
+            group.callback(invoke_without_command=True, help=told)(_callback(alone[0], only_alone=True))
+        short = alone[0].summary if alone else told
+        app.add_typer(group, name=word, short_help=short, rich_help_panel=panel)
+        _add_below(group, longer, depth + 1)
+
+
+def _add(app: typer.Typer, each: Verb, panel: str | None = None) -> None:
+    app.command(each.words[-1], help=each.help, short_help=each.summary, rich_help_panel=panel)(
+        _callback(each)
+    )
+
+
+def _callback(each: Verb, *, only_alone: bool = False) -> Callable[..., Any]:
+    """A command that carries the verb out; only_alone: not where another command follows its word."""
+
+    def receive(**given: Any) -> int:
+        context = given.pop("context")
+        if only_alone and context.invoked_subcommand is not None:
+            return 0
+        own = {name: given.pop(name) for name in each.signature.parameters}
+        return one_shot(Call(each, own), _globals(context).over(given))
+
+    return callback_of(each, receive, (_CONTEXT, *EVERYWHERE))
+
+
+def _with_globals(command: Callable[..., int]) -> Callable[..., int]:
+    """The command with the global options added to its own; it is handed them as `options`."""
+    own = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for each in inspect.signature(command, eval_str=True).parameters.values()
+        if each.name != "options"
+    ]
+    names = {each.name for each in own}
+
+    def callback(**given: Any) -> int:
+        mine = {name: value for name, value in given.items() if name in names}
+        rest = {name: value for name, value in given.items() if name not in names}
+        return command(options=_globals(rest.pop("context")).over(rest), **mine)
+
+    parameters = [*own, _CONTEXT, *EVERYWHERE]
+    callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    callback.__annotations__ = {each.name: each.annotation for each in parameters}
+    return callback
+
+
+def _root(
+    context: typer.Context,
+    store: Store = None,
+    corpus: CorpusFolder = None,
+    model: Model = None,
+    now: Now = None,
+    seed: Seed = None,
+    theme: Theme = None,
+    format: Form = None,
+    settings: SettingsFile = None,
+    version: Version = False,
+) -> int:
+    screen: Screen | None = context.obj
+    context.obj = Globals(store, corpus, model, now, seed, theme, format, settings, screen=screen)
+    if version:
+        sys.stdout.write(f"amgs {__version__}\n")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        return open_workstation(context.obj)
+    return 0
+
+
+def _globals(context: typer.Context) -> Globals:
+    """The options typed before the command."""
+    found = context.find_root().obj
+    return found if isinstance(found, Globals) else Globals()
+
+
+# --- the commands -----------------------------------------------------------------------------------------
+
+
+def one_shot(call: Call, options: Globals) -> int:
+    """Carry out one verb, write its result to stdout, and leave."""
+    form = check_format(options.format or ("json" if call.arguments.get("as_json") else "table"))
+    if call.verb.name == "ingest" and any(call.arguments.get(name) for name in ("text", "file", "batch")):
+        options = replace(options, own=True)  # what is the user's own does not go into the sample's store
+    with _session(options) as session:
+        session.creates = call.verb.creates
+        recall(session)
+        if not agreed(session, call):
+            return DECLINED
+        fresh = session.store_is_new
+        try:
+            if call.verb.wants_progress:
+                with progress_on() as progress:
+                    result = standard().run(session, call, progress)
+            else:
+                result = standard().run(session, call)
+        except AmgsError:
+            if fresh:
+                session.discard()
+            raise
+        remember(session)
+        write(result, form)
+        advise(session, result)
+        return exit_code_of(result)
+
+
+def open_workstation(options: Globals) -> int:
+    """Open the screen; raises UsageError where there is no terminal."""
+    if not has_screen():
+        raise UsageError(
+            "The workstation needs a terminal.",
+            title="No terminal",
+            way_out="Use `amgs run SCRIPT --out DIR`, `amgs shell`, or a single command such as `amgs status`.",
+        )
+    screen = _screen_of(options)
+    given = options.options()
+    from amgs_app.session import Session, theme_folders
+
+    session = Session(given)
+    return screen.open(
+        lambda: session,
+        store_name=Path(str(session.store_path)).name,
+        theme=given.theme,
+        theme_folders=theme_folders(),
+    )
+
+
+def open_shell(*, options: Globals) -> int:
+    """Open a prompt for commands, with history and completion.
+
+    Reads a script from standard input if that is not a terminal.
+    """
+    from amgs_app.shell import run_shell
+
+    form = check_format(options.format or "table")
+    with _session(options) as session:
+        return run_shell(session, standard(), form)
+
+
+def serve_web(
+    *,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=1, max=65535, help="Port to listen on.")
+    ] = 8000,
+    options: Globals,
+) -> int:
+    """Serve the workstation to a browser on this machine (http://127.0.0.1:8000).
+
+    Other machines cannot reach it. A store has one writer, so open one page at a time.
+    """
+    _ = options.options()  # what cannot be right is said before anything is served
+    screen = _screen_of(options)
+    words = [(f"--{name}", str(value)) for name in _ANNOTATIONS if (value := getattr(options, name))]
+    return screen.serve([word for pair in words for word in pair], port)
+
+
+def run_script(
+    script: Annotated[
+        Path, typer.Argument(metavar="SCRIPT", help="One command per line; # starts a comment.")
+    ],
+    *,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for snapshots.")] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Compare with the snapshots in --out and print only what differs; exit 1 if anything does.",
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print no results and no progress, only errors and differences.")
+    ] = False,
+    size: Annotated[
+        str, typer.Option("--size", metavar="COLSxLINES", help="Size of the pictures.")
+    ] = "120x40",
+    symbols: Annotated[
+        str, typer.Option("--symbols", metavar="braille|block|ascii", help="Characters used in the pictures.")
+    ] = "braille",
+    options: Globals,
+) -> int:
+    """Run a script headlessly; `snapshot NAME` in it writes NAME.txt, NAME.svg and NAME.json.
+
+    Results go to stdout, progress to stderr. The whole script is checked before its first line runs.
+    """
+    from amgs_app import script as runner
+    from amgs_app.snapshot_target import Target, read_size, read_symbols
+
+    if check and out is None:
+        raise UsageError("--check needs a folder to compare with.", way_out="Add --out DIR.")
+    form = check_format(options.format or "table")
+    target = Target(
+        folder=out or Path(),
+        chosen=out is not None,
+        size=read_size(size),
+        symbols=read_symbols(symbols),
+        check=check,
+    )
+    registry = standard()
+    steps = runner.parse_script(registry, runner.read_script(script), str(script))
+    with _session(options) as session, progress_on() as progress:
+
+        def written(step: runner.Step, result: Any) -> None:
+            step.pipe.write(result, form)
+            advise(session, result)
+
+        session.snapshots = target
+        if target.chosen:
+            _ = session.palette  # also the one that the settings name
+        runner.run_steps(
+            session,
+            registry,
+            steps,
+            str(script),
+            before=None if quiet else lambda step: _say(f"{script.name}:{step.number}  {step.call.line()}"),
+            after=None if quiet or check else written,
+            progress=progress,
+        )
+    if check and not quiet:
+        sys.stdout.write(f"{target.summary()}\n")
+    return 0
+
+
+def _screen_of(options: Globals) -> Screen:
+    if options.screen is None:
+        raise UsageError(
+            "The workstation's screen is not installed.",
+            title="No screen",
+            way_out="Install it: pip install 'amgs-workstation[screen]'.",
+        )
+    return options.screen
+
+
+def _session(options: Globals) -> Session:
+    from amgs_app.session import Session
+
+    session = Session(options.options())
+    if options.theme is not None:
+        _ = session.palette  # a theme that is not there is said before anything is done
+    return session
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(printable(f"{text}\n"))
+    sys.stderr.flush()
+
+
+def _complain_of_usage(error: typer.TyperException) -> int:
+    """An argument that Typer cannot read: what is wrong, and where the help is."""
+    text = " ".join(error.format_message().split()).replace("Value error, ", "")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "amgs"
+    unknown = _UNKNOWN.fullmatch(text)
+    if unknown is not None and context is not None:
+        known = getattr(context.command, "commands", {})
+        deeper = standard() if context.parent is None else ()
+        meant = near(unknown[1], [*known, *(each.name for each in deeper)])
+        if meant:
+            text = (
+                f"There is no command {unknown[1]!r}. Did you mean {' or '.join(repr(one) for one in meant)}?"
+            )
+        else:
+            text = f"There is no command {unknown[1]!r}."
+    sys.stderr.write(printable(f"amgs: {text}\nSee `{path} --help`.\n"))
+    return int(error.exit_code) if error.exit_code != 1 else 2

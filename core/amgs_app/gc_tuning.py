@@ -1,0 +1,50 @@
+"""What would hold the screen's thread while the engines work: long turns of the other thread, full garbage collections.
+
+Measured while the models are loaded: a full collection over all that they import takes 100 to 350 ms at a time.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SWITCH_SECONDS: Final = 0.001
+"""The interpreter's switch interval: the screen gets its turn sooner than by default (5 ms)."""
+FULL_EVERY: Final = 200
+"""Collections of the middle generation between two full ones; 10 by default, which an import passes many times."""
+MANY_MODULES: Final = 50
+"""So many modules that a request imports are a library: it stays, and need not be searched for garbage again."""
+
+
+@contextmanager
+def short_pauses() -> Iterator[None]:
+    """Short turns and rare full collections, until the block ends."""
+    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(thresholds[0], thresholds[1], FULL_EVERY)
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)
+        sys.setswitchinterval(interval)
+
+
+def settling(execute: Callable[P, R]) -> Callable[P, R]:
+    """`execute`; what it has imported is left out of the collections that follow, so that these stay short."""
+
+    def carried_out(*given: P.args, **named: P.kwargs) -> R:
+        before = len(sys.modules)
+        try:
+            return execute(*given, **named)
+        finally:
+            if len(sys.modules) >= before + MANY_MODULES:
+                gc.freeze()
+
+    return carried_out

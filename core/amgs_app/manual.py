@@ -1,0 +1,76 @@
+"""The man page `amgs.1`, written from the registry of commands: `python -m amgs_app.manual > amgs.1`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import get_args
+
+from amgs_app import __version__
+from amgs_app.operations.groups import PANELS
+from amgs_app.operations.registry import Verb, standard
+
+EXIT_CODES = {
+    0: "Success.",
+    1: "An expectation or a snapshot differs.",
+    2: "Invalid command, argument or setting.",
+    3: "An input cannot be read.",
+    4: "The store cannot be used.",
+    5: "A model is missing or does not fit.",
+    130: "Stopped by ctrl-c.",
+}
+
+
+def page() -> str:
+    """The man page in the man macros of roff."""
+    return "".join(f"{line}\n" for line in _lines())
+
+
+def _lines() -> Iterator[str]:
+    from amgs_app.cli import EVERYWHERE
+
+    yield f'.TH AMGS 1 "" "amgs {__version__}" "User Commands"'
+    yield from (".SH NAME", r"amgs \- watch an agent's memory live", ".SH SYNOPSIS")
+    yield from (r".B amgs", r"[\fIOPTION\fR]... [\fICOMMAND\fR [\fIARGUMENT\fR]...]", ".SH DESCRIPTION")
+    yield _text(
+        "Without a command, opens the workstation. Every other command can also be typed in the workstation,"
+    )
+    yield _text("in `amgs shell` and in scripts.")
+    yield ".SH OPTIONS"
+    for parameter in EVERYWHERE:
+        told = get_args(parameter.annotation)[1]
+        yield from (
+            ".TP",
+            rf"\fB{_text('--' + parameter.name)}\fR \fI{_text(told.metavar)}\fR",
+            _text(told.help),
+        )
+    yield ".SH COMMANDS"
+    nouns = standard().nouns()
+    for heading, words in PANELS.items():
+        yield f".SS {_text(heading)}"
+        for word in words:
+            for verb in nouns.get(word, ()):
+                yield from _command(verb)
+    yield from (".SS Ways to work", ".TP", r"\fBrun\fR \fISCRIPT\fR", "Run a script headlessly.")
+    yield from (".TP", r"\fBshell\fR", "Open a prompt for commands.")
+    yield from (".TP", r"\fBserve\-web\fR", "Serve the workstation to a browser on this machine.")
+    yield ".SH EXIT STATUS"
+    for code, meaning in EXIT_CODES.items():
+        yield from (".TP", f".B {code}", _text(meaning))
+
+
+def _command(verb: Verb) -> Iterator[str]:
+    yield from (".TP", rf"\fB{_text(verb.usage())}\fR", _text(verb.summary))
+    for parameter in verb.parameters:
+        if parameter.is_option and parameter.help:
+            yield from (".br", rf"\fI{_text(', '.join(parameter.flags))}\fR: {_text(parameter.help)}")
+
+
+def _text(words: str) -> str:
+    """Text as roff prints it: hyphens stay hyphens, and nothing at the start of a line is a request."""
+    safe = words.replace("\\", r"\e").replace("-", r"\-")
+    return rf"\&{safe}" if safe.startswith((".", "'")) else safe
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

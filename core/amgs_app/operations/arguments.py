@@ -1,0 +1,83 @@
+"""The kinds of arguments that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from amgs.errors import UsageError, WeightsError
+from amgs_app.operations.registry import Takes
+
+if TYPE_CHECKING:
+    from amgs.types import Weights
+    from amgs_app.session import Session
+
+Reference = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="ID",
+        help="A block: the start of its id, @3 of the last list, or its source path; else the selected one.",
+    ),
+    Takes("block"),
+]
+WeightsText = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="R,C,K,S,F",
+        help="Recency, centrality, confidence, similarity, reinforcement: five numbers with sum 1.",
+    ),
+]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Show at most N.")]
+
+
+Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Skip the first N.")]
+
+Profile = Annotated[
+    Literal["ephemeral", "standard", "durable", "core"] | None,
+    typer.Option("--profile", metavar="NAME", help="A decay profile: ephemeral, standard, durable or core."),
+]
+LambdaValue = Annotated[
+    float | None, typer.Option("--lambda", metavar="X", min=0, help="A decay constant per hour; 0 pins.")
+]
+Lifetime = Annotated[
+    Path | None,
+    typer.Option(
+        "--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or continue the one it holds."
+    ),
+    Takes("folder", made=True),
+]
+Pin = Annotated[bool, typer.Option("--pin", help="Never decay.")]
+
+
+def read_lambda(
+    session: Session, profile: str | None, decay_lambda: float | None, *, pin: bool
+) -> float | None:
+    """λ of what was asked for, a profile's as the settings have it, None for nothing; raises UsageError when two
+    were.
+    """
+    if sum((profile is not None, decay_lambda is not None, pin)) > 1:
+        raise UsageError("--profile, --lambda and --pin exclude each other.", way_out="Give one of them.")
+    if profile is not None:
+        return session.settings.memory.decay.profiles.of(profile)
+    return 0.0 if pin else decay_lambda
+
+
+def read_weights(text: str | None) -> Weights | None:
+    """Five numbers parted by commas as Weights; raises WeightsError for anything else."""
+    if text is None:
+        return None
+    from amgs.types import COMPONENTS, Weights
+
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) != len(COMPONENTS):
+        raise WeightsError(
+            f"{text!r} is not five numbers.",
+            way_out=f"Give {', '.join(COMPONENTS)} in this order, such as .2,.2,.2,.2,.2.",
+        )
+    return Weights(*values)

@@ -1,0 +1,190 @@
+"""Measuring: `bench NAME`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs_app.operations.registry import Takes, verb
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.benches.frame import BenchResult
+    from amgs_app.session import Session
+
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object, as with --format json.")]
+
+
+@verb("bench locomo", summary="Measure retrieval on conversations in LoCoMo's format.", long=True)
+def bench_locomo(
+    session: Session,
+    *,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="A folder of conversations.")
+    ] = None,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Run protocol turn-R: one store per conversation, one block per turn, the question as the query.
+
+    Reports recall, nDCG and MRR by category, reference methods, what each layer contributes, latency, and how well
+    questions without an answer are recognised. Does not touch the session's own store.
+    """
+    from amgs.errors import UsageError
+    from amgs_app.benches import locomo
+    from amgs_app.models import text_models
+
+    del as_json  # read by whoever writes the result
+    if data is None:
+        raise UsageError(
+            "No conversations given.",
+            way_out="Give their folder: `bench locomo --data DIR`.",
+        )
+    embedder, _, _ = text_models(session.model_spec, session.settings.model, lambda: None)
+    return locomo.run(data, embedder, progress=progress)
+
+
+@verb("bench search", summary="Measure search time in stores of any size.", long=True)
+def bench_search(
+    session: Session,
+    *,
+    blocks: Annotated[
+        str, typer.Option("--blocks", metavar="N,N", help="Sizes of the stores.")
+    ] = "10000,100000",
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="A folder of books as .txt files.")
+    ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
+        Takes("folder", made=True),
+    ] = None,
+    questions: Annotated[
+        int, typer.Option("--questions", metavar="N", min=1, help="How many are timed.")
+    ] = 200,
+    frames: Annotated[int, typer.Option("--frames", metavar="N", min=2, help="How many are timed.")] = 40,
+    sample: Annotated[
+        int, typer.Option("--sample", metavar="N", min=1, help="How many texts are embedded.")
+    ] = 3000,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Fill stores with paragraphs of the books, varied until there are enough, and query them with sentences of the
+    books. Times search, the SESSION frame and opening, beside bm25s with NumPy and the database's own scan.
+
+    Without --work the stores are deleted afterwards. A million blocks take about 12 GiB of disk and half an hour.
+    """
+    import tempfile
+
+    from amgs.errors import UsageError
+    from amgs_app.benches import search
+    from amgs_app.models import text_models
+
+    del as_json  # read by whoever writes the result
+    if data is None:
+        raise UsageError(
+            "No books given.",
+            way_out="Give their folder: `bench search --data DIR`.",
+        )
+    sizes = [int(size) for size in blocks.replace("_", "").split(",") if size.strip().isdecimal()]
+    if not sizes or min(sizes) < 100:
+        raise UsageError(
+            f"{blocks!r} is not a list of sizes.",
+            way_out="Give numbers of at least 100: `--blocks 10000,100000`.",
+        )
+    embedder, _, count_tokens = text_models(session.model_spec, session.settings.model, lambda: None)
+    effort = search.Effort(questions, frames, sample)
+    with tempfile.TemporaryDirectory() as temporary:
+        kept = work or Path(temporary)
+        return search.run(data, embedder, count_tokens, sizes, kept, effort=effort, progress=progress)
+
+
+@verb("bench metrics", summary="Measure the six success metrics on labelled questions.", long=True)
+def bench_metrics(
+    session: Session,
+    *,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Notes with questions.jsonl; else the sample."),
+    ] = None,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Use a memory for some days with two thirds of the questions and recalibrate it by their labels; the last third
+    is asked only afterwards. Reports precision, recall, coherence, graph stability, Brier score and attention
+    stability.
+    """
+    from amgs_app.benches import metrics
+    from amgs_app.models import text_models
+
+    del as_json  # read by whoever writes the result
+    embedder, _, _ = text_models(session.model_spec, session.settings.model, lambda: None)
+    folder = session.corpus.path if data is None else data
+    return metrics.run(folder, embedder, seed=session.seed, progress=progress)
+
+
+@verb("bench tui", summary="Measure how quickly the screen responds.", long=True)
+def bench_tui(
+    session: Session,
+    *,
+    rows: Annotated[
+        int, typer.Option("--rows", metavar="N", min=1, help="Rows of the long table.")
+    ] = 100_000,
+    acts: Annotated[
+        int, typer.Option("--acts", metavar="N", min=1, help="Actions in the hour of use.")
+    ] = 600,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Run the program in its own terminals and press keys: at start, while models load, while it decodes and a
+    consolidation runs, over a long table, and for an hour of use; also draw the map of a million tokens.
+
+    Uses the session's model (`--model`), and stores in a temporary folder.
+    """
+    from amgs_app.benches import tui
+
+    del as_json  # read by whoever writes the result
+    return tui.run(session.model_spec, rows=rows, acts=acts, progress=progress)
+
+
+@verb("bench ingest", summary="Measure ingesting and consolidating many blocks.", long=True)
+def bench_ingest(
+    session: Session,
+    *,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="A folder of books, as .txt files.")
+    ] = None,
+    blocks: Annotated[int, typer.Option("--blocks", metavar="N", min=1, help="How many blocks.")] = 100_000,
+    sample: Annotated[
+        int, typer.Option("--sample", metavar="N", min=1, help="How many of them use the real models.")
+    ] = 2048,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Ingest paragraphs of the books, update the keyword index, and consolidate: all but a sample with stub models,
+    then the sample with the real models into the same store.
+
+    The real models are loaded throughout; peak memory is that of the whole process.
+    """
+    from amgs.errors import UsageError
+    from amgs_app.benches import ingest
+
+    del as_json
+    if data is None:
+        raise UsageError(
+            "No texts given.",
+            way_out="Give a folder of books: `bench ingest --data DIR`.",
+        )
+    settings = session.settings.model
+    models = {"embedder": settings.embedder, "recogniser": settings.recogniser}
+    return ingest.run(
+        data,
+        blocks=blocks,
+        sample=sample,
+        model=session.model_spec,
+        models=models,
+        seed=session.seed,
+        progress=progress,
+    )

@@ -1,0 +1,380 @@
+"""Measuring the focus engine: `bench focus-NAME`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs_app.operations.bench import AsJson
+from amgs_app.operations.registry import Takes, verb
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.benches.frame import BenchResult
+    from amgs_app.session import Session
+    from amgs_focus.gist.gistnet import GistEncoder
+    from amgs_focus.lens.scoring import FocusScorer
+    from amgs_focus.model.base_model import BaseModel
+
+TextFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--text", metavar="FILE", help="A text that the gists were not trained on; may be repeated."
+    ),
+]
+GistFile = Annotated[
+    Path | None,
+    typer.Option("--gist", metavar="FILE", help="A gist checkpoint; default: the setting model.gists."),
+]
+LensFile = Annotated[
+    Path | None,
+    typer.Option("--lens", metavar="FILE", help="A lens checkpoint; default: the setting focus.lens."),
+]
+OutFolder = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Where to keep the measured rows; default: the data folder."),
+    Takes("folder", made=True),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="A short run on a fraction of the places.")]
+
+
+@verb("bench focus-gist", summary="Measure how well gists stand in for the spans they replace.", long=True)
+def bench_gist(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    code: Annotated[
+        bool, typer.Option("--code/--no-code", help="Also measure held-out packages of the standard library.")
+    ] = True,
+    windows: Annotated[
+        int, typer.Option("--windows", metavar="N", min=2, help="Places measured per condition.")
+    ] = 48,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Replace blocks by their gists and score what follows, compared with full text, nothing, means, pointers and as
+    many raw tokens.
+
+    An interrupted run continues from the rows in the folder.
+    """
+    from amgs_app.benches import focus_gist
+    from amgs_app.benches.focus_texts import held_out_code, read_texts
+
+    del as_json  # read by whoever writes the result
+    model = session.load_model(progress)
+    corpora = [read_texts(model, text, "focus-gist")]
+    if code:
+        corpora.append(held_out_code(model))
+    encoder = encoder_of(session, model, gist)
+    return focus_gist.run(
+        model, encoder, corpora, _folder(session, out), windows=windows, quick=quick, progress=progress
+    )
+
+
+@verb("bench focus-policy", summary="Measure which policy chooses the most useful detail.", long=True)
+def bench_policy(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    places: Annotated[
+        int, typer.Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
+    ] = 16,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Measure the ΔNLL of every expansion, and which ones each policy would have chosen: the scorers, BM25 on the
+    tail, recency, attention mass, chance, a static layout and the oracle.
+
+    An interrupted run continues from the rows in the folder.
+    """
+    from amgs_app.benches import focus_policy
+    from amgs_app.benches.focus_texts import read_texts
+
+    del as_json
+    model = session.load_model(progress)
+    corpus = read_texts(model, text, "focus-policy")
+    encoder = encoder_of(session, model, gist)
+    return focus_policy.run(
+        model,
+        encoder,
+        scorers_of(session, model, lens),
+        corpus,
+        _folder(session, out),
+        places=places,
+        quick=quick,
+        progress=progress,
+    )
+
+
+@verb("bench focus-passkey", summary="Find keys planted in lifetimes of up to a million tokens.", long=True)
+def bench_passkey(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    keys: Annotated[int, typer.Option("--keys", metavar="N", min=2, help="Keys per lifetime.")] = 24,
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option("--size", metavar="NAME", help="Only 4k, 32k, 256k or 1M; may be repeated."),
+    ] = None,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Plant pass keys at every depth and ask for each: was it expanded, and was it answered?
+
+    Lifetimes are built once and kept in the folder; a size that the texts cannot fill is skipped.
+    """
+    from amgs.errors import UsageError
+    from amgs_app.benches import focus_passkey
+    from amgs_app.benches.focus_texts import read_texts
+
+    del as_json
+    known = focus_passkey.SIZES
+    if unknown := [name for name in sizes or () if name not in known]:
+        raise UsageError(f"Unknown size: {unknown[0]}.", way_out=f"Sizes are {', '.join(known)}.")
+    model = session.load_model(progress)
+    corpus = read_texts(model, text, "focus-passkey")
+    encoder = encoder_of(session, model, gist)
+    return focus_passkey.run(
+        model,
+        encoder,
+        scorers_of(session, model, lens)[0],
+        corpus,
+        _folder(session, out),
+        sizes={name: known[name] for name in sizes or known},
+        keys=keys,
+        quick=quick,
+        progress=progress,
+    )
+
+
+@verb("bench focus-budget", summary="Measure the whole system against a window of the same size.", long=True)
+def bench_budget(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    places: Annotated[
+        int, typer.Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
+    ] = 12,
+    windows: Annotated[
+        list[int] | None,
+        typer.Option("--window", metavar="N", help="W_max; may be repeated. Default: 256, 512, 1024."),
+    ] = None,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Score prose and planted facts with the focus, a sliding window and BM25 retrieval, all with the same number of
+    entries; and prose with a window of the same cost.
+    """
+    from amgs_app.benches import focus_budget
+    from amgs_app.benches.focus_texts import read_texts
+
+    del as_json
+    model = session.load_model(progress)
+    corpus = read_texts(model, text, "focus-budget")
+    encoder = encoder_of(session, model, gist)
+    return focus_budget.run(
+        model,
+        encoder,
+        scorers_of(session, model, lens)[0],
+        corpus,
+        _folder(session, out),
+        places=places,
+        windows=windows or focus_budget.WINDOWS,
+        quick=quick,
+        progress=progress,
+    )
+
+
+@verb("bench focus-latency", summary="Measure what decoding a block costs with the focus.", long=True)
+def bench_latency(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    rounds: Annotated[
+        int, typer.Option("--rounds", metavar="N", min=1, help="Rounds; medians are shown.")
+    ] = 3,
+    window: Annotated[int, typer.Option("--window", metavar="N", min=1, help="W_max.")] = 512,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Split the time of a 32-token block into ingest, gist, lens, allocate, prefill and decode, at cadences of 32,
+    128 and 256, beside the frozen model alone at the same window. Run it on an otherwise idle machine.
+    """
+    from amgs_app.benches import focus_latency
+    from amgs_app.benches.focus_texts import read_texts
+
+    del as_json
+    model = session.load_model(progress)
+    corpus = read_texts(model, text, "focus-latency")
+    return focus_latency.run(
+        model,
+        encoder_of(session, model, gist),
+        scorers_of(session, model, lens)[0],
+        corpus,
+        _folder(session, out),
+        rounds=rounds,
+        window=window,
+        quick=quick,
+        progress=progress,
+    )
+
+
+@verb("bench focus-scale", summary="Measure a refocus over lifetimes of up to 100 million tokens.", long=True)
+def bench_scale(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    rounds: Annotated[
+        int, typer.Option("--rounds", metavar="N", min=2, help="Refocuses timed at each size.")
+    ] = 40,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Time assembling, scoring and allocating over 10k, 1M and 100M tokens, count what they read, and time the gists.
+    The lifetimes repeat a real one: they are synthetic.
+    """
+    from amgs_app.benches import focus_scale
+    from amgs_app.benches.focus_texts import read_texts
+
+    del as_json
+    model = session.load_model(progress)
+    corpus = read_texts(model, text, "focus-scale")
+    return focus_scale.run(
+        model,
+        encoder_of(session, model, gist),
+        scorers_of(session, model, lens),
+        corpus,
+        _folder(session, out),
+        rounds=rounds,
+        quick=quick,
+        progress=progress,
+    )
+
+
+@verb("bench focus-ablation", summary="Measure what each part of the control loop contributes.", long=True)
+def bench_ablation(
+    session: Session,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    places: Annotated[
+        int, typer.Option("--places", metavar="N", min=2, help="Places in the text that are read.")
+    ] = 6,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Read prose with the cooldown off, with more passes, with no actions and with noise on the scores; with --lens
+    FILE also with that lens made causal. Shows NLL, swap rate, residency and reversals.
+    """
+    from amgs_app.benches import focus_ablation
+    from amgs_app.benches.focus_texts import read_texts
+    from amgs_focus.lens.checkpoint import load_checkpoint
+
+    del as_json
+    model = session.load_model(progress)
+    corpus = read_texts(model, text, "focus-ablation")
+    return focus_ablation.run(
+        model,
+        encoder_of(session, model, gist),
+        scorers_of(session, model, lens)[0],
+        corpus,
+        _folder(session, out),
+        causal=load_checkpoint(lens, model.card, causal=True) if lens else None,
+        places=places,
+        quick=quick,
+        progress=progress,
+    )
+
+
+@verb("bench focus-longbench", summary="Run the questions of LongBench or InfiniteBench files.", long=True)
+def bench_longbench(
+    session: Session,
+    *,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="The folder of the files, by their own names."),
+    ] = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    cases: Annotated[
+        int, typer.Option("--cases", metavar="N", min=1, help="Questions per file, from its beginning.")
+    ] = 20,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Ask questions about long documents (NarrativeQA, Qasper, long books, pass keys) with the focus and with a
+    sliding window. The files do not come with the program.
+    """
+    from amgs.errors import UsageError
+    from amgs_app.benches import focus_longbench
+
+    del as_json
+    if data is None:
+        raise UsageError(
+            "No folder of LongBench or InfiniteBench files given.",
+            way_out="Name it: `bench focus-longbench --data DIR`.",
+        )
+    model = session.load_model(progress)
+    return focus_longbench.run(
+        model,
+        encoder_of(session, model, gist),
+        scorers_of(session, model, lens)[0],
+        data,
+        _folder(session, out),
+        cases=cases,
+        quick=quick,
+        progress=progress,
+    )
+
+
+def scorers_of(session: Session, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
+    """The session's own first, then the baseline, where that is another."""
+    from amgs_focus.lens.baseline import TailSimilarity
+    from amgs_focus.lens.checkpoint import for_model
+
+    own = for_model(model, str(lens) if lens else session.settings.focus.lens)
+    return [own] if own.name == TailSimilarity.name else [own, TailSimilarity()]
+
+
+def encoder_of(session: Session, model: BaseModel, gist: Path | None) -> GistEncoder:
+    """The checkpoint that was named, else what the settings say; raises CheckpointError."""
+    from amgs_app.models import gist_encoder
+
+    told = session.settings.model
+    return gist_encoder(model, told if gist is None else told.model_copy(update={"gists": str(gist)}))
+
+
+def _folder(session: Session, out: Path | None) -> Path:
+    from amgs_app.session import data_folder
+
+    return data_folder(session.settings.paths) / "bench" if out is None else out

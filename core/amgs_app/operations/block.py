@@ -1,0 +1,112 @@
+"""Looking at blocks and correcting them: `block show`, `block find`, `block set`, `block pin`, `select`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from amgs_app.operations.arguments import LambdaValue, Limit, Profile, Reference, read_lambda
+from amgs_app.operations.registry import verb
+from amgs_app.operations.results import BlockDetail, BlockList, Selected
+
+if TYPE_CHECKING:
+    from amgs_app.session import Session
+
+
+@verb("block show", summary="Show a block: text, source and relevance.")
+def show(session: Session, block: Reference = None) -> BlockDetail:
+    """Show a block with its metadata, its relevance now and the number of its edges.
+
+    Looking at a block does not reinforce it.
+    """
+    from amgs.decay import profile_name, relevance_at
+
+    chosen = session.block(block)
+    edges = session.memory.edges(chosen.id)
+    return BlockDetail(
+        block=chosen,
+        relevance=relevance_at(chosen.decay_lambda, chosen.last_reinforced_at, session.clock.now()),
+        profile=profile_name(chosen.decay_lambda, session.settings.memory.decay.profiles.named()),
+        edges_out=sum(edge.source_id == chosen.id for edge in edges),
+        edges_in=sum(edge.target_id == chosen.id for edge in edges),
+    )
+
+
+@verb("block find", summary="Find blocks by title or text; typos are forgiven.", keys=("slash",))
+def find(
+    session: Session,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Part of a title or of the text.")],
+    *,
+    limit: Limit = 20,
+) -> BlockList:
+    """Find blocks whose title or text resembles TEXT, best first."""
+    blocks = session.memory.find(text, limit)
+    session.listed = tuple(block.id for block in blocks)
+    return BlockList(text, blocks)
+
+
+@verb(
+    "block set",
+    summary="Correct a block's category, confidence, decay, status or place in the self.",
+    writes=True,
+)
+def set_block(
+    session: Session,
+    block: Reference = None,
+    *,
+    category: Annotated[
+        str | None, typer.Option("--category", metavar="NAME", help="What kind of knowledge it is.")
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option("--confidence", metavar="X", min=0, max=1, help="Confidence, 0 to 1.")
+    ] = None,
+    profile: Profile = None,
+    decay_lambda: LambdaValue = None,
+    status: Annotated[
+        Literal["consolidated", "archived", "pruned"] | None,
+        typer.Option("--status", metavar="STATUS", help="consolidated, archived or pruned."),
+    ] = None,
+    own: Annotated[
+        Literal["yes", "no"] | None,
+        typer.Option("--self", metavar="yes|no", help="Whether it is part of the self."),
+    ] = None,
+) -> Selected:
+    """Change only what is given; journalled, so `undo` reverts it. The content never changes.
+
+    Later consolidations learn from a corrected category: they weigh its words and tags, and say so.
+    """
+    chosen = session.block(block)
+    return Selected(
+        session.memory.set_metadata(
+            chosen.id,
+            category=category,
+            confidence=confidence,
+            decay_lambda=read_lambda(session, profile, decay_lambda, pin=False),
+            status=status,
+            is_self_component=None if own is None else own == "yes",
+        )
+    )
+
+
+@verb("block pin", summary="Pin a block so that it never decays, or unpin it.", writes=True)
+def pin(
+    session: Session,
+    block: Reference = None,
+    *,
+    off: Annotated[bool, typer.Option("--off", help="Unpin: restore the decay of its category.")] = False,
+) -> Selected:
+    """Set λ to 0: the block keeps its relevance and is never pruned. `decay preview --pin` shows it first."""
+    from amgs.lifecycle.categories import decay_of
+
+    chosen = session.block(block)
+    wanted = decay_of(chosen.category, session.settings.memory.decay.profiles) if off else 0.0
+    return Selected(session.memory.set_metadata(chosen.id, decay_lambda=wanted))
+
+
+@verb("select", summary="Select a block; every pane follows.")
+def select(session: Session, block: Reference = None) -> Selected:
+    """Select a block. Commands that take an ID use it when none is given."""
+    chosen = session.block(block)
+    session.selection = chosen.id
+    return Selected(chosen)

@@ -1,0 +1,107 @@
+"""Learning from verdicts: `feedback`, `calibration table`, `calibration forecasts`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_app.operations.arguments import Reference
+from amgs_app.operations.registry import verb
+from amgs_app.operations.results import ForecastList
+
+if TYPE_CHECKING:
+    from amgs.types import Outcome, Reliability
+    from amgs_app.session import Session
+
+
+By = Annotated[
+    Literal["frame", "category", "relation"] | None,
+    typer.Option("--by", help="Only forecasts of one frame, category or relation type."),
+]
+Value = Annotated[str | None, typer.Option("--value", metavar="NAME", help="Which one; requires --by.")]
+
+
+@verb(
+    "feedback",
+    summary="Record whether a block of the last frame was useful.",
+    pane="calibration",
+    writes=True,
+)
+def feedback(
+    session: Session,
+    verdict: Annotated[
+        Literal["useful", "useless"], typer.Argument(metavar="useful|useless", help="The verdict.")
+    ],
+    block: Reference = None,
+    *,
+    forecast: Annotated[
+        str | None,
+        typer.Option(
+            "--forecast", metavar="ID", help="This forecast of the block; default: the latest open one."
+        ),
+    ] = None,
+) -> Outcome:
+    """Settle the latest open forecast about a block: its Brier score is (forecast − outcome)²."""
+    return session.memory.feedback(
+        session.block(block).id, useful=verdict == "useful", prediction_id=forecast
+    )
+
+
+@verb("calibration table", summary="Show how well scores forecast usefulness.", pane="calibration")
+def table(
+    session: Session,
+    *,
+    bins: Annotated[int, typer.Option("--bins", metavar="N", min=2, max=50, help="How many bins.")] = 10,
+    by: By = None,
+    value: Value = None,
+) -> Reliability:
+    """Show the reliability table with 95 % intervals, the Brier score and its Murphy decomposition through time."""
+    _both_or_none(by, value)
+    return session.memory.reliability(bins, by=by, value=value)
+
+
+@verb("calibration forecasts", summary="List forecasts with their outcomes.", pane="calibration")
+def forecasts(
+    session: Session,
+    *,
+    bin: Annotated[
+        int | None, typer.Option("--bin", metavar="K", min=1, help="Only the K-th bin of the table.")
+    ] = None,
+    bins: Annotated[
+        int, typer.Option("--bins", metavar="N", min=2, max=50, help="How many bins the table has.")
+    ] = 10,
+    by: By = None,
+    value: Value = None,
+    state: Annotated[
+        Literal["all", "settled", "open"],
+        typer.Option("--state", help="With a verdict, without one, or both."),
+    ] = "all",
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The latest N.")] = 2000,
+) -> ForecastList:
+    """List the forecasts behind the table, the latest first: the block, what asked for it, when, and the verdict.
+
+    `@1` is the block of the first of them in the commands that follow.
+    """
+    _both_or_none(by, value)
+    if bin is not None and bin > bins:
+        raise UsageError(f"There are {bins} bins, not {bin}.", way_out=f"--bin takes 1 to {bins}.")
+    found = session.memory.calibration.cases(
+        settled={"all": None, "settled": True, "open": False}[state],
+        in_bin=None if bin is None else (bin - 1, bins),
+        by=by,
+        value=value,
+        limit=limit,
+    )
+    session.listed = tuple(dict.fromkeys(case.outcome.block_id for case in found))
+    place = None if bin is None else (bin, bins)
+    return ForecastList(found, session.clock.now(), place, f"{by} {value}" if by else "")
+
+
+def _both_or_none(by: str | None, value: str | None) -> None:
+    if (by is None) != (value is None):
+        raise UsageError(
+            "--by and --value must be given together.",
+            way_out="`calibration table --by frame --value SESSION`",
+        )

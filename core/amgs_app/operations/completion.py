@@ -1,0 +1,197 @@
+"""What can come next in a half-written line: verbs, options, and the names of what an argument takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from amgs_app.operations.line import LineError, Word, quote, split
+from amgs_app.operations.registry import PANES, Kind, Parameter, Registry, Verb
+
+if TYPE_CHECKING:
+    from amgs_app.session import Session
+
+MOST = 50
+SHORT_ID = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """text replaces the last `replaces` characters of the line; label and note are shown beside it."""
+
+    text: str
+    replaces: int
+    label: str = ""
+    note: str = ""
+
+
+def complete(registry: Registry, line: str, session: Session | None = None) -> tuple[Suggestion, ...]:
+    """Suggestions for the word at the end of the line, at most 50.
+
+    Without a session, or where its store is not open yet, blocks, frames and operations are not offered:
+    completing opens nothing.
+    """
+    try:
+        words = split(line)
+        typed, open_quote = _last(words, line)
+    except LineError as error:
+        typed, open_quote = line[error.column :], True
+        words = split(line[: error.column - 1])
+    else:
+        words = words[:-1] if typed else words
+    replaces = len(typed) + (1 if open_quote else 0) if open_quote else _width(line, typed)
+    found = _candidates(registry, words, typed, session)
+    made = (Suggestion(quote(text), replaces, label or text, note) for text, label, note in found)
+    return tuple(made)[:MOST]
+
+
+def _last(words: list[Word], line: str) -> tuple[str, bool]:
+    """The word being written, "" when the line ends in a blank."""
+    return ("", False) if not words or line[-1:].isspace() else (str(words[-1]), False)
+
+
+def _width(line: str, typed: str) -> int:
+    """How many characters of the line the unfinished word takes, quotes included."""
+    if not typed:
+        return 0
+    return len(line) - split(line)[-1].column + 1
+
+
+Found = tuple[str, str, str]
+"""(text, label, note)"""
+
+
+def _candidates(
+    registry: Registry, words: list[Word], typed: str, session: Session | None
+) -> Iterable[Found]:
+    chosen, count = registry.find(words)
+    if chosen is None:
+        yield from _verb_words(registry, words, typed)
+        return
+    if words == list(chosen.words[: len(words)]) and chosen.name in registry.nouns():
+        yield from _verb_words(registry, words, typed)
+    rest = words[count:]
+    if typed.startswith("-"):
+        yield from _flags(chosen, rest, typed)
+        return
+    parameter = _current(chosen, rest)
+    if parameter is not None:
+        yield from _values(registry, parameter, typed, session)
+
+
+def _verb_words(registry: Registry, words: list[Word], typed: str) -> Iterable[Found]:
+    """The next word of every verb that opens with the words."""
+    depth = len(words)
+    seen: dict[str, str] = {}
+    for each in registry:
+        if (
+            len(each.words) > depth
+            and list(each.words[:depth]) == words
+            and each.words[depth].startswith(typed)
+        ):
+            whole = len(each.words) == depth + 1
+            seen.setdefault(each.words[depth], each.summary if whole else "…")
+    yield from ((word, word, note) for word, note in seen.items())
+
+
+def _flags(chosen: Verb, rest: list[Word], typed: str) -> Iterable[Found]:
+    for parameter in chosen.parameters:
+        if parameter.is_option and (parameter.many or not set(parameter.flags) & set(rest)):
+            for flag in parameter.flags:
+                if flag.startswith(typed):
+                    yield flag, flag, parameter.help
+
+
+def _current(chosen: Verb, rest: list[Word]) -> Parameter | None:
+    """The parameter that the next word fills."""
+    by_flag = {flag: parameter for parameter in chosen.parameters for flag in parameter.flags}
+    before = by_flag.get(rest[-1]) if rest else None
+    if before is not None and not before.is_switch:
+        return before
+    filled = 0
+    skip = False
+    for word in rest:
+        option = by_flag.get(word)
+        if skip:
+            skip = False
+        elif option is not None:
+            skip = not option.is_switch
+        elif not word.startswith("-"):
+            filled += 1
+    positional = [parameter for parameter in chosen.parameters if not parameter.is_option]
+    if filled < len(positional):
+        return positional[filled]
+    return positional[-1] if positional and positional[-1].many else None
+
+
+def _values(registry: Registry, parameter: Parameter, typed: str, session: Session | None) -> Iterable[Found]:
+    if parameter.choices:
+        yield from ((choice, choice, "") for choice in parameter.choices if choice.startswith(typed))
+    elif parameter.takes == "verb":
+        yield from _verb_words(registry, [], typed)
+    elif parameter.takes in ("file", "folder"):
+        yield from _paths(typed, folders_only=parameter.takes == "folder")
+    elif parameter.takes in _NAMED and session is not None:
+        yield from _NAMED[parameter.takes](session, typed)
+
+
+def _paths(typed: str, *, folders_only: bool) -> Iterable[Found]:
+    folder, _, start = typed.rpartition("/")
+    base = Path(folder or ("/" if typed.startswith("/") else ".")).expanduser()
+    try:
+        entries = sorted(base.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith(start) and (start.startswith(".") or not entry.name.startswith(".")):
+            is_folder = entry.is_dir()
+            if is_folder or not folders_only:
+                shown = (f"{folder}/" if "/" in typed else "") + entry.name + ("/" if is_folder else "")
+                yield shown, entry.name, "folder" if is_folder else ""
+
+
+def _blocks(session: Session, typed: str) -> Iterable[Found]:
+    """Blocks whose id starts with what is typed, else those it finds by title."""
+    if not session.memory_is_open:
+        return
+    if typed:
+        for block in session.memory.find(typed, MOST):
+            yield block.id[:SHORT_ID], block.title, block.id[:SHORT_ID]
+        return
+    for number, block_id in enumerate(session.listed[:9], 1):
+        yield f"@{number}", f"@{number}", session.memory.block(block_id).title
+
+
+def _frames(session: Session, typed: str) -> Iterable[Found]:
+    if session.memory_is_open:
+        for definition in session.memory.frame_definitions():
+            if definition.name.lower().startswith(typed.lower()):
+                yield definition.name, definition.name, definition.purpose
+
+
+def _operations(session: Session, typed: str) -> Iterable[Found]:
+    if session.memory_is_open:
+        for operation in session.memory.operations(20):
+            if str(operation.id).startswith(typed) and not operation.undone:
+                yield str(operation.id), str(operation.id), operation.summary
+
+
+def _themes(session: Session, typed: str) -> Iterable[Found]:
+    del session
+    from amgs_app.session import theme_folders
+    from amgs_app.themes import load_all
+
+    yield from ((name, name, "") for name in load_all(theme_folders())[0] if name.startswith(typed))
+
+
+def _panes(session: Session, typed: str) -> Iterable[Found]:
+    del session
+    yield from ((pane, pane, "") for pane in PANES if pane.startswith(typed))
+
+
+_NAMED: Mapping[Kind, Callable[[Session, str], Iterable[Found]]] = MappingProxyType(
+    {"block": _blocks, "frame": _frames, "operation": _operations, "theme": _themes, "pane": _panes}
+)

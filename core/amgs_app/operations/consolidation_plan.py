@@ -1,0 +1,133 @@
+"""A consolidation in three steps, with corrections in between: `consolidate plan|edit|apply`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_app.operations.arguments import Reference
+from amgs_app.operations.registry import verb
+from amgs_app.operations.results import Consolidated, consolidated
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.plan_editing import Draft
+    from amgs.types import Progress
+    from amgs_app.session import Session
+
+_EDGE = "its number in the plan, or the start of the other block's id; repeat for several."
+
+
+@verb(
+    "consolidate plan",
+    summary="Draft a consolidation to correct before applying it.",
+    pane="inbox",
+    long=True,
+)
+def plan(
+    session: Session,
+    *,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", metavar="N", min=1, help="At most N blocks, oldest arrivals first."),
+    ] = None,
+    anew: Annotated[bool, typer.Option("--anew", help="Discard the corrections made so far.")] = False,
+    progress: Progress | None = None,
+) -> Draft:
+    """Draft what consolidation would make of the inbox: category, entities, edges, decay. Nothing is written.
+
+    `consolidate edit` corrects it, `consolidate apply` applies it. The session keeps one draft: while the same blocks
+    wait it stays as it is, and corrections carry over to a new draft where they still fit.
+    """
+    before = None if anew else session.draft
+    session.draft = session.memory.lifecycle.draft_consolidation(
+        limit=limit, before=before, progress=progress
+    )
+    session.listed = tuple(item.block.id for item in session.draft.proposed.items)
+    return session.draft
+
+
+@verb("consolidate edit", summary="Correct a block of the drafted consolidation.", pane="inbox")
+def edit(
+    session: Session,
+    block: Reference = None,
+    *,
+    category: Annotated[
+        str | None, typer.Option("--category", metavar="NAME", help="What kind of knowledge it is.")
+    ] = None,
+    new: Annotated[bool, typer.Option("--new", help="Allow a category that no block has yet.")] = False,
+    confidence: Annotated[
+        float | None, typer.Option("--confidence", metavar="X", help="Confidence, 0 to 1.")
+    ] = None,
+    take: Annotated[
+        Literal["yes", "no"] | None,
+        typer.Option("--take", metavar="yes|no", help="no leaves the block out; it stays in the inbox."),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option("--drop", metavar="EDGE", help=f"Drop this edge: {_EDGE}")
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="EDGE", help="Keep an edge that was dropped."),
+    ] = None,
+    sure: Annotated[
+        list[str] | None,
+        typer.Option("--sure", metavar="EDGE=X", help="Give an edge this confidence; may be repeated."),
+    ] = None,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Discard the corrections to this block first.")
+    ] = False,
+) -> Draft:
+    """Correct what the draft says about one block; nothing is written until `consolidate apply`.
+
+    A category sets its own decay profile, and later plans learn from it. Repeating a proposed value is not a
+    correction.
+    """
+    from amgs.lifecycle import plan_editing
+
+    draft, chosen = _draft(session), session.block(block).id
+    if reset:
+        draft = plan_editing.reset(draft, chosen)
+    draft = session.memory.lifecycle.edit_draft(
+        draft,
+        chosen,
+        category=category,
+        new=new,
+        confidence=confidence,
+        left_out=None if take is None else take == "no",
+        drop=drop or (),
+        keep=keep or (),
+        sure=dict(_pair(one) for one in sure or ()),
+    )
+    session.draft = draft
+    return draft
+
+
+@verb("consolidate apply", summary="Apply the drafted consolidation.", pane="inbox", writes=True)
+def apply(session: Session) -> Consolidated:
+    """Apply the draft with its corrections, in one transaction that one `undo` reverts.
+
+    Blocks left out stay in the inbox. Refused when one of its blocks is no longer raw.
+    """
+    draft = _draft(session)
+    done = session.memory.lifecycle.apply_draft(draft)
+    session.draft = None
+    return consolidated([(draft.plan, done)])
+
+
+def _draft(session: Session) -> Draft:
+    if session.draft is None:
+        raise UsageError(
+            "No consolidation is drafted.",
+            way_out="`consolidate plan` drafts one. A draft lives in one script, shell or workstation session.",
+        )
+    return session.draft
+
+
+def _pair(text: str) -> tuple[str, float]:
+    edge, _, value = text.partition("=")
+    try:
+        return edge, float(value)
+    except ValueError:
+        raise UsageError(f"{text!r} is not EDGE=X.", way_out="For example --sure 2=.9.") from None

@@ -1,0 +1,97 @@
+"""Forgetting: `decay curve`, `decay categories`, `decay forecast`, `decay preview`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_app.operations.arguments import LambdaValue, Limit, Pin, Profile, Reference, read_lambda
+from amgs_app.operations.registry import Takes, verb
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.decay_preview import DecayPreview
+    from amgs.types import CategoryCurves, DecayCurve, Forecast
+    from amgs_app.session import Session
+
+Days = Annotated[
+    float, typer.Option("--days", metavar="N", min=0.01, max=36500, help="How many days to look ahead.")
+]
+
+
+@verb("decay curve", summary="Show a block's relevance over time.", pane="decay")
+def curve(session: Session, block: Reference = None, *, days: Days = 30) -> DecayCurve:
+    """Show relevance over time, when the block was reinforced, and when it drops below the threshold."""
+    return session.memory.decay_curve(session.block(block).id, days=days)
+
+
+@verb("decay categories", summary="Show the relevance of each category over time.", pane="decay")
+def categories(session: Session, *, days: Days = 30) -> CategoryCurves:
+    """Show the mean relevance of each category from --days ago to --days ahead, with the uses in that time.
+
+    In the past a block counts from its creation on, with the category and decay it has today.
+    """
+    return session.memory.lifecycle.category_curves(days=days)
+
+
+@verb("decay forecast", summary="List the blocks that will drop below the threshold.", pane="decay")
+def forecast(
+    session: Session,
+    *,
+    days: Days = 30,
+    threshold: Annotated[
+        float | None,
+        typer.Option("--threshold", metavar="X", min=0.0001, max=0.9999, help="Relevance; else the setting."),
+    ] = None,
+    limit: Limit = 500,
+    block: Annotated[
+        str | None,
+        typer.Option("--block", metavar="ID", help="Apply the assumption to this block only."),
+        Takes("block"),
+    ] = None,
+    category: Annotated[
+        str | None, typer.Option("--category", metavar="NAME", help="Apply the assumption to this category.")
+    ] = None,
+    profile: Profile = None,
+    decay_lambda: LambdaValue = None,
+    pin: Pin = False,
+) -> Forecast:
+    """Forecast the whole memory --days ahead: each category now and then, and the blocks that drop below the
+    threshold by then: first those that were ever used, then the rest, soonest first in each; --limit of them.
+
+    A block below the threshold ranks lower but can still be found: nothing is removed before `prune`. With --profile,
+    --lambda or --pin it shows the memory as if that were set, for a block, a category, or all: nothing is changed.
+    """
+    wanted = read_lambda(session, profile, decay_lambda, pin=pin)
+    if block is not None and category is not None:
+        raise UsageError("--block and --category exclude each other.", way_out="Give one of them.")
+    if wanted is None and (block is not None or category is not None):
+        raise UsageError("Nothing to assume.", way_out="Give --profile, --lambda or --pin.")
+    supposed = None
+    if wanted is not None:
+        from amgs.types import Supposed
+
+        supposed = Supposed(wanted, None if block is None else session.block(block).id, category)
+    lifecycle = session.memory.lifecycle
+    result = lifecycle.forecast(days=days, threshold=threshold, supposed=supposed, limit=limit)
+    session.listed = tuple(row.block.id for row in result.rows)
+    return result
+
+
+@verb("decay preview", summary="Preview another decay rate, or a pin, for a block.", pane="decay")
+def preview(
+    session: Session,
+    block: Reference = None,
+    *,
+    profile: Profile = None,
+    decay_lambda: LambdaValue = None,
+    pin: Pin = False,
+    days: Days = 30,
+) -> DecayPreview:
+    """Compare relevance after --days as it is and as it would be; changes nothing. `block set` applies it."""
+    chosen = session.block(block)
+    wanted = read_lambda(session, profile, decay_lambda, pin=pin)
+    if wanted is None:
+        raise UsageError("Nothing to preview.", way_out="Give --profile, --lambda or --pin.")
+    return session.memory.lifecycle.preview_decay(chosen.id, wanted, days=days)

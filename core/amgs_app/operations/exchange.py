@@ -1,0 +1,46 @@
+"""The whole memory as a file, and back: `export`, `import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from amgs_app.operations.registry import Takes, verb
+
+if TYPE_CHECKING:
+    from amgs.api.exchange import Exported, Imported
+    from amgs.types import Progress
+    from amgs_app.session import Session
+
+
+@verb("export", summary="Write the whole memory to a JSON or GraphML file.")
+def export(
+    session: Session,
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="The file to write."), Takes("file", made=True)
+    ],
+    *,
+    format: Annotated[
+        Literal["json", "graphml"], typer.Option("--format", help="JSON, or GraphML for graph programs.")
+    ] = "json",
+) -> Exported:
+    """Write every table, in full or not at all. `import` reads both formats back without loss."""
+    return session.memory.exchange.export(path, format)
+
+
+@verb(
+    "import", summary="Import an exported memory into an empty store.", long=True, writes=True, creates=True
+)
+def load(
+    session: Session,
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file that `export` wrote."), Takes("file")],
+    *,
+    progress: Progress | None = None,
+) -> Imported:
+    """Read a JSON or GraphML export into this store, which must not hold any blocks yet.
+
+    Every value is checked before the first row is written: either the whole file is imported, or nothing.
+    """
+    return session.memory.exchange.load(path, progress)

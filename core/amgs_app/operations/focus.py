@@ -1,0 +1,152 @@
+"""The working context: `focus open`, `step`, `refocus`, `back`, `why`, `view`, `tokens`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_app.operations.arguments import Lifetime
+from amgs_app.operations.focus_control import Node, node_of
+from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.results import Moved, Opened, Stepped
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.session import Session
+    from amgs_focus.records import EntryExplanation, FocusView, Refocus, TokenSpan
+
+Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many tokens."), Takes("number")]
+
+
+@verb(
+    "focus open",
+    summary="Open files, or all consolidated blocks, as the lifetime context.",
+    pane="focus",
+    long=True,
+    writes=True,
+)
+def open_context(
+    session: Session,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Text files; default: the consolidated blocks."),
+        Takes("file"),
+    ] = None,
+    *,
+    question: Annotated[
+        str, typer.Option("--question", metavar="TEXT", help="The question for the model.")
+    ] = "",
+    lifetime: Lifetime = None,
+    progress: Progress | None = None,
+) -> Opened:
+    """Open text files, or every consolidated block by age, as the lifetime context.
+
+    --lifetime keeps it in a folder, created if needed: files are appended to what the folder holds, and without files
+    it is opened as it is. `frame open` opens the last frame instead.
+    """
+    from amgs_app.models import segments_of_blocks, segments_of_files
+
+    if lifetime is not None and not files and (lifetime / "spans.jsonl").exists():
+        runtime = session.open_focus((), question, progress, folder=lifetime)
+        return Opened(str(lifetime), question, 0, runtime.snapshot())
+    if files:
+        segments = segments_of_files(files)
+        source = ", ".join(file.name for file in files)
+    else:
+        from amgs.types import BlockFilter
+
+        segments = segments_of_blocks(reversed(session.memory.blocks(BlockFilter())))
+        source = "all consolidated blocks"
+    if not segments:
+        raise UsageError("There is nothing to open.", way_out="`consolidate` the inbox first, or name files.")
+    runtime = session.open_focus(segments, question, progress, folder=lifetime)
+    return Opened(source, question, len(segments), runtime.snapshot())
+
+
+@verb(
+    "focus step",
+    summary="Decode tokens, refocusing when due.",
+    pane="focus",
+    long=True,
+    writes=True,
+    keys=("full_stop",),
+)
+def step(session: Session, count: Count = 1, *, progress: Progress | None = None) -> Stepped:
+    """Decode N tokens. Every `cadence` tokens the working context is refocused first: spans expand or
+    collapse.
+
+    Stops early when the answer ends.
+    """
+    runtime = session.focus
+    records = runtime.decode(count, progress)
+    return Stepped(records, runtime.snapshot())
+
+
+@verb(
+    "focus refocus",
+    summary="Refocus now, without decoding.",
+    pane="focus",
+    long=True,
+    writes=True,
+    keys=("greater_than_sign",),
+)
+def refocus(session: Session) -> Stepped:
+    """Score every entry, and expand and collapse spans now, without waiting for the cadence."""
+    runtime = session.focus
+    made: Refocus = runtime.refocus()
+    return Stepped((), runtime.snapshot(), made)
+
+
+@verb(
+    "focus back",
+    summary="Undo decoded tokens exactly.",
+    pane="focus",
+    long=True,
+    writes=True,
+    keys=("comma",),
+)
+def back(session: Session, count: Count = 1) -> Moved:
+    """Go back N tokens: lifetime, working context and scores are exactly what they were. `focus step` repeats them."""
+    return Moved("back", count, session.focus.back(count))
+
+
+@verb(
+    "focus why",
+    summary="Explain a span: its score, the decision and the reason.",
+    pane="focus",
+    keys=("enter",),
+)
+def why(
+    session: Session,
+    entry: Node,
+) -> EntryExplanation:
+    """Explain a span of the working context: its source, each part of its score, the decision, and what
+    would change it.
+    """
+    runtime = session.focus
+    return runtime.why(node_of(runtime, entry))
+
+
+@verb("focus view", summary="Show the level-of-detail map.", pane="focus")
+def view(session: Session) -> FocusView:
+    """Show the working context: which spans of the lifetime are tokens and which are gists, and at what
+    level.
+    """
+    return session.focus.snapshot()
+
+
+@verb("focus tokens", summary="Show tokens of the lifetime, one by one.", pane="focus", keys=("plus",))
+def tokens(
+    session: Session,
+    start: Annotated[
+        int, typer.Argument(metavar="START", min=0, help="The first position in the lifetime, from 0.")
+    ],
+    count: Annotated[
+        int, typer.Argument(metavar="N", min=1, max=4096, help="How many tokens."), Takes("number")
+    ] = 32,
+) -> TokenSpan:
+    """Show N tokens of the lifetime from START on, each with its text, as the map does at its deepest zoom."""
+    return session.focus.tokens(start, start + count)

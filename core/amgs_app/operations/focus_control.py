@@ -1,0 +1,140 @@
+"""What the operator tells the working context: `focus pin`, `forbid`, `force`, `measure`, `set`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.results import Measured, SettingChanged, Steered
+
+if TYPE_CHECKING:
+    from amgs_app.session import Session
+    from amgs_focus.records import NodeRef, Override
+    from amgs_focus.runtime.runtime import FocusRuntime
+
+Node = Annotated[
+    str,
+    typer.Argument(
+        metavar="NODE", help="A span's number in the working context, or its name, such as L1#20."
+    ),
+]
+Release = Annotated[bool, typer.Option("--release", help="Release it.")]
+
+_NAMED = re.compile(r"[lL](\d+)#(\d+)")
+
+
+@verb("focus pin", summary="Pin a span: never collapse it.", pane="focus", writes=True)
+def pin(session: Session, node: Node, *, release: Release = False) -> Steered:
+    """Keep the span at least this fine until it is released. Only a completely full window overrides a pin.
+
+    Takes effect at the next refocus. After `focus back` it begins a branch.
+    """
+    runtime = session.focus
+    return _steer(runtime, node_of(runtime, node), "pin", release)
+
+
+@verb("focus forbid", summary="Forbid a span: never expand it.", pane="focus", writes=True)
+def forbid(session: Session, node: Node, *, release: Release = False) -> Steered:
+    """Keep the span as coarse as it is until it is released.
+
+    Takes effect at the next refocus. After `focus back` it begins a branch.
+    """
+    runtime = session.focus
+    return _steer(runtime, node_of(runtime, node), "forbid", release)
+
+
+@verb("focus force", summary="Expand or collapse a span at the next refocus.", pane="focus", writes=True)
+def force(
+    session: Session,
+    node: Node,
+    action: Annotated[
+        Literal["expand", "collapse"], typer.Argument(metavar="ACTION", help="expand or collapse.")
+    ],
+    *,
+    release: Release = False,
+) -> Steered:
+    """Request one action regardless of the scores; the budget, the tail and the levels still apply.
+
+    A span collapses together with its siblings into the gist above them; a gist that is not in the window can be
+    named directly. Takes effect once, at the next refocus. After `focus back` it begins a branch.
+    """
+    from amgs_focus.window.geometry import parent_of
+
+    runtime = session.focus
+    named = node_of(runtime, node)
+    if action == "collapse" and runtime.context.position(named) is not None:
+        named = parent_of(named, runtime.settings.block_size)
+    return _steer(runtime, named, action, release)
+
+
+@verb(
+    "focus measure",
+    summary="Measure what a span's detail is worth, by ΔNLL.",
+    pane="focus",
+    long=True,
+    writes=True,
+)
+def measure(
+    session: Session,
+    entry: Annotated[
+        int,
+        typer.Argument(metavar="POSITION", min=0, help="The span's number in the working context, from 0."),
+        Takes("number"),
+    ],
+) -> Measured:
+    """Compute the context with the span coarse and with it fine, and compare the NLL of what follows.
+
+    Exact, over the last `horizon` tokens; positive means the detail helps. The trace keeps it as a label.
+    """
+    runtime = session.focus
+    found = runtime.measure(entry)
+    return Measured(found, runtime.snapshot())
+
+
+@verb("focus set", summary="Change a focus setting from here on.", pane="focus", writes=True)
+def change(
+    session: Session,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="tau_expand, n_diff, window, cadence, policy, …")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="The new value.")],
+) -> SettingChanged:
+    """Change τ, N_diff, W_max, the cadence, the policy and others for this lifetime, from this step on.
+
+    An unknown key lists the valid ones. Stepping back restores the old value. After `focus back` it begins a branch.
+    """
+    runtime = session.focus
+    before = getattr(runtime.settings, key, "")
+    view = runtime.configure(key, value)
+    return SettingChanged(key, str(before), str(getattr(runtime.settings, key)), view)
+
+
+def node_of(runtime: FocusRuntime, text: str) -> NodeRef:
+    """The node that a word names; raises UsageError, or FocusError, when there is none."""
+    from amgs_focus.records import NodeRef
+
+    if text.isdigit():
+        return runtime.context.entries()[runtime.place(int(text))].node
+    named = _NAMED.fullmatch(text)
+    if named is None:
+        raise UsageError(
+            f"Invalid node: {text!r}.", way_out="Give an entry's number, or a level and index such as L1#20."
+        )
+    node = NodeRef(int(named[1]), int(named[2]))
+    if not runtime.tree.exists(node):
+        raise UsageError(f"There is no {node} in this lifetime.", way_out="`focus view` shows what there is.")
+    return node
+
+
+def _steer(runtime: FocusRuntime, node: NodeRef, word: Override, release: bool) -> Steered:
+    said = runtime.state.allocator.overrides.get(node)
+    if release and said != word:
+        raise UsageError(
+            f"{node} has no {word!r} to release.",
+            way_out=f"It has {said!r}." if said else "It is neither pinned nor forbidden.",
+        )
+    view = runtime.override(node, None if release else word)
+    in_tail = runtime.tree.span(node)[1] > runtime.context.tail_start
+    return Steered(str(node), word, release, view, in_tail)

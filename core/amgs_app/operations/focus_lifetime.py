@@ -1,0 +1,361 @@
+"""Looking after a lifetime: `focus forget`, `restore`, `forgotten`, `purge`, `tag`, `spans`, `describe`, `rebuild`,
+`check`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_app.operations.arguments import Limit, Offset
+from amgs_app.operations.focus_control import Node, Release, node_of
+from amgs_app.operations.maintenance import DryRun
+from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.results_of_lifetime import (
+    ActRow,
+    Brought,
+    Described,
+    Forgotten,
+    ForgottenList,
+    Purged,
+    Rebuilt,
+    SpanList,
+    SpanRow,
+    Tagged,
+)
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.session import Session
+    from amgs_focus.records import NodeRef
+    from amgs_focus.runtime.runtime import FocusRuntime
+    from amgs_focus.tree.check import LifetimeCheck
+    from amgs_focus.tree.retention import Situation
+    from amgs_focus.tree.span_metadata import Act, SpanAbout
+
+OPERATOR = "operator"
+
+ActId = Annotated[
+    int | None,
+    typer.Argument(metavar="ACT", help="The number that `focus forgotten` shows."),
+    Takes("number"),
+]
+Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason, for the record.")]
+SpanNumber = Annotated[
+    int, typer.Argument(metavar="SPAN", min=0, help="The number that `focus spans` shows."), Takes("number")
+]
+
+
+@verb("focus forget", summary="Forget detail that is not used.", pane="focus", long=True, writes=True)
+def forget(
+    session: Session,
+    nodes: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NODE", help="Gists whose detail to forget, such as L1#20; default: what the rules find."
+        ),
+    ] = None,
+    *,
+    dry_run: DryRun = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="At most N gists, the weakest first.")
+    ] = None,
+    why: Why = "",
+    progress: Progress | None = None,
+) -> Forgotten:
+    """Hide what lies below gists that have not been opened for long: tokens first, later the gists over them.
+
+    The gist itself stays. Tagged and pinned spans, the last tokens, what the window holds and what proved its worth
+    are kept; naming a gist overrides all but tags, pins and the tail. `focus restore` brings it back until `focus
+    purge`.
+    """
+    from amgs_focus.tree.retention import act_of, by_hand, plan
+
+    runtime = session.focus
+    tree, now = runtime.tree, _situation(runtime)
+    if nodes:
+        found = by_hand(tree, [_gist(runtime, text) for text in nodes], now)
+    else:
+        found = plan(tree, session.settings.forgetting, now, limit=limit, progress=progress)
+    if dry_run or found.is_empty:
+        return Forgotten(found, None, runtime.snapshot())
+    said = why or ("named by hand" if nodes else "weak by the rules")
+    act = act_of(tree, "forget", found.nodes, found.record, at=_now(session), by=OPERATOR, why=said)
+    return Forgotten(found, act, runtime.act(act))
+
+
+@verb("focus restore", summary="Bring forgotten detail back.", pane="focus", writes=True)
+def restore(
+    session: Session,
+    act: ActId = None,
+    *,
+    wanted: Annotated[
+        int | None,
+        typer.Option(
+            "--wanted",
+            metavar="N",
+            min=1,
+            help="Everything asked for at least N times since it was forgotten.",
+        ),
+    ] = None,
+    why: Why = "",
+) -> Brought:
+    """Make gists expandable again: those forgotten in one act (by default the latest), or with --wanted those that
+    the scores asked for that often. What was purged stays gone.
+    """
+    from amgs_focus.tree.node_set import NodeSet
+    from amgs_focus.tree.retention import act_of
+
+    runtime = session.focus
+    tree, upkeep = runtime.tree, runtime.tree.catalogue.upkeep
+    if wanted is not None:
+        usage = tree.catalogue.usage
+        chosen = NodeSet.of(node for node in upkeep.sealed - upkeep.purged if usage.of(node).wanted >= wanted)
+        said = why or f"asked for {wanted} times"
+    else:
+        chosen = (_act(runtime, act).nodes & upkeep.sealed) - upkeep.purged
+        said = why or "asked for by the operator"
+    made = act_of(tree, "restore", chosen, at=_now(session), by=OPERATOR, why=said)
+    return Brought(made, len(chosen), runtime.act(made))
+
+
+@verb("focus forgotten", summary="List what was forgotten, restored and purged.")
+def forgotten(session: Session) -> ForgottenList:
+    """Show the lifetime's record of forgetting: who forgot what, when and why, with checksums, and what was asked for
+    since.
+    """
+    from amgs_focus.tree.node_set import NOTHING
+
+    catalogue = session.focus.tree.catalogue
+    upkeep = catalogue.upkeep
+    rows = []
+    for act in upkeep.acts:
+        held = act.nodes & upkeep.sealed if act.kind == "forget" else NOTHING
+        rows.append(ActRow(act, len(held), sum(catalogue.usage.of(node).wanted > 0 for node in held)))
+    return ForgottenList(tuple(rows), len(upkeep.sealed), len(upkeep.purged))
+
+
+@verb("focus purge", summary="Delete forgotten detail permanently.", pane="focus", long=True, writes=True)
+def purge(
+    session: Session,
+    act: ActId = None,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Required: a purge cannot be undone.")] = False,
+    dry_run: DryRun = False,
+    why: Why = "",
+) -> Purged:
+    """Overwrite the tokens and gists below what an act forgot, and free their disk space.
+
+    The gist over them and the record stay. Steps decoded before the purge can no longer be undone.
+    """
+    from amgs_focus.tree.retention import act_of, freed
+
+    runtime = session.focus
+    tree, upkeep = runtime.tree, runtime.tree.catalogue.upkeep
+    chosen = (_act(runtime, act).nodes & upkeep.sealed) - upkeep.purged
+    tokens = sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1)
+    size = freed(tree, chosen)
+    if dry_run:
+        return Purged(len(chosen), tokens, size, None, runtime.snapshot())
+    if not yes:
+        raise UsageError(
+            f"This would permanently delete {tokens:,} tokens ({size:,} bytes) below {len(chosen)} gists.",
+            title="A purge needs --yes",
+            way_out="Add --yes, or preview with `focus purge --dry-run`.",
+        )
+    said = why or "asked for by the operator"
+    made = act_of(tree, "purge", chosen, at=_now(session), by=OPERATOR, why=said)
+    return Purged(len(chosen), tokens, size, made, runtime.act(made))
+
+
+@verb("focus tag", summary="Tag a span so that it is never forgotten.", writes=True)
+def tag(
+    session: Session,
+    node: Node,
+    word: Annotated[str, typer.Argument(metavar="WORD", help="bugfix, incident, keep, …")] = "keep",
+    *,
+    release: Release = False,
+) -> Tagged:
+    """Tag the tokens that an entry or a node covers. Tagged spans are never forgotten, by rule or by hand.
+
+    --release removes every tag of that word that touches them.
+    """
+    from amgs_focus.tree.span_metadata import Tag
+
+    runtime = session.focus
+    catalogue = runtime.tree.catalogue
+    start, end = runtime.tree.span(node_of(runtime, node))
+    made = Tag(start, end, word.strip(), _now(session), OPERATOR)
+    if not made.word:
+        raise UsageError("A tag must be a word.", way_out="Give one, such as incident.")
+    if release:
+        gone = [one for one in catalogue.upkeep.tags_on(start, end) if one.word == made.word]
+        if not gone:
+            raise UsageError(f"That span has no tag {made.word!r}.", way_out="`focus spans` shows the tags.")
+        catalogue.untag(gone)
+    else:
+        catalogue.tag(made)
+    return Tagged(made, release, catalogue.upkeep.tags)
+
+
+@verb("focus spans", summary="List the spans of the lifetime: source and metadata.")
+def spans(
+    session: Session,
+    find: Annotated[
+        str, typer.Argument(metavar="TEXT", help="Only spans with this in their name, path or domain.")
+    ] = "",
+    *,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> SpanList:
+    """List spans in order: source, domain, path, language, time, trust, tags, use, and what of each was forgotten."""
+    tree = session.focus.tree
+    numbered = [
+        (number, span)
+        for number, span in enumerate(tree.spans())
+        if find.lower() in _words(tree.catalogue.about(span.start), span.label, span.source or "")
+    ]
+    shown = numbered[offset : offset + limit]
+    return SpanList(tuple(_row(session.focus, number) for number, _ in shown), len(numbered), tree.length)
+
+
+@verb("focus describe", summary="Set a span's metadata.", writes=True)
+def describe(
+    session: Session,
+    span: SpanNumber,
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="domain, path, section, language, time, trust or version.")
+    ],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="The new value; empty removes it.")],
+) -> Described:
+    """Set one piece of a span's metadata.
+
+    The domain chooses the half-life, trust lengthens it, and of several versions of one path only the latest keeps
+    its detail.
+    """
+    from amgs_focus.tree.span_metadata import SpanAbout
+
+    tree = session.focus.tree
+    held = tree.spans()
+    if span >= len(held):
+        raise UsageError(f"There is no span {span}.", way_out=f"They are numbered 0 to {len(held) - 1}.")
+    if key not in ("domain", "path", "section", "language", "time", "trust", "version"):
+        raise UsageError(
+            f"A span has no key {key!r}.",
+            way_out="Keys: domain, path, section, language, time, trust, version.",
+        )
+    before = tree.catalogue.about(held[span].start)
+    try:
+        after = SpanAbout.of({**before.plain(), key: value})
+    except ValueError as error:
+        raise UsageError(
+            f"{key} = {value!r}: {error}.", way_out="Trust must be a number from 0 to 1."
+        ) from error
+    tree.catalogue.describe({held[span].start: after})
+    return Described(span, before, after)
+
+
+@verb("focus rebuild", summary="Re-encode stale gists.", pane="focus", long=True, writes=True)
+def rebuild(session: Session, *, progress: Progress | None = None) -> Rebuilt:
+    """Encode every gist of the lifetime again with the gist net that the settings name.
+
+    For a lifetime that was encoded with another one; what was purged stays as it is. It can be stopped and resumed.
+    """
+    runtime = session.focus
+    tree = runtime.tree
+    kept = sum(high - low for level in range(1, tree.depth + 1) for low, high in tree.catalogue.gone(level))
+    total = sum(tree.count(level) for level in range(1, tree.depth + 1))
+    tree.rebuild(progress)
+    return Rebuilt(total - kept, kept, tree.gist.name, tree.gist.version, runtime.snapshot())
+
+
+@verb("focus check", summary="Check the files of a stored lifetime.", long=True)
+def check(
+    session: Session,
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="The folder of a closed lifetime."),
+        Takes("folder"),
+    ],
+    *,
+    mend: Annotated[
+        bool, typer.Option("--mend", help="Truncate damaged files to their last complete block.")
+    ] = False,
+    progress: Progress | None = None,
+) -> LifetimeCheck:
+    """Check the header, length and model of every .ctx file, and the journal; exit code 4 when there is a fault.
+
+    Loads no model. Gists that are missing after --mend are encoded again when the lifetime is opened.
+    """
+    from amgs_focus.tree.check import check as look
+
+    del session
+    return look(folder, mend=mend, progress=progress)
+
+
+def _now(session: Session) -> str:
+    return session.clock.now().isoformat()
+
+
+def _situation(runtime: FocusRuntime) -> Situation:
+    """What a plan spares because of how the window stands."""
+    from amgs_focus.tree.retention import Situation
+
+    said = runtime.state.allocator.overrides
+    pinned = tuple(node for node, word in said.items() if word == "pin")
+    return Situation(runtime.context.tail_start, runtime.context.standing(), pinned)
+
+
+def _gist(runtime: FocusRuntime, text: str) -> NodeRef:
+    """The gist that a word names; of a block of tokens the gist above it."""
+    from amgs_focus.window.geometry import parent_of
+
+    node = node_of(runtime, text)
+    return node if node.level else parent_of(node, runtime.tree.block_size)
+
+
+def _act(runtime: FocusRuntime, number: int | None) -> Act:
+    """The forgetting of this number, else the latest that still stands."""
+    upkeep = runtime.tree.catalogue.upkeep
+    held = [act for act in upkeep.acts if act.kind == "forget"]
+    if number is None:
+        held = [act for act in held if ((act.nodes & upkeep.sealed) - upkeep.purged).runs]
+    found = held[-1:] if number is None else [act for act in held if act.id == number]
+    if not found:
+        raise UsageError(
+            "Nothing is forgotten." if number is None else f"Act {number} did not forget anything.",
+            way_out="`focus forgotten` lists what was.",
+        )
+    return found[0]
+
+
+def _row(runtime: FocusRuntime, number: int) -> SpanRow:
+    """One span with the sums over its blocks."""
+    from amgs_focus.tree.provenance import KeptSpan, spread_of
+
+    tree = runtime.tree
+    span = tree.spans()[number]
+    first, last = span.start // tree.block_size, -(-span.end // tree.block_size)
+    used = tree.catalogue.usage.table(1).rows(first, last)
+    hidden = sum(
+        max(0, min(span.end, run.stop * width) - max(span.start, run.first * width))
+        for run in tree.catalogue.sealed.runs
+        if run.level == 1
+        for width in (tree.block_size,)
+    )
+    return SpanRow(
+        number=number,
+        kept=KeptSpan(span, tree.catalogue.about(span.start), tree.length - span.end),
+        tags=tree.catalogue.upkeep.tags_on(span.start, span.end),
+        opened=int(used["opened"].sum()),
+        dwell=int(used["dwell"].sum()),
+        forgotten=hidden / (span.end - span.start),
+        spread=spread_of(tree, span.start, span.end),
+    )
+
+
+def _words(about: SpanAbout, *more: str) -> str:
+    return " ".join((about.domain, about.path, about.section, about.language, *more)).lower()

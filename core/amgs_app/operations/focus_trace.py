@@ -1,0 +1,193 @@
+"""Branches and traces of the working context: `focus branch`, `branches`, `switch`, `diff`, `trace`, `replay`,
+`telemetry`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import InputError, UsageError
+from amgs_app.operations.paths import lies_there
+from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.results import BranchList, LastRun, Moved, Replayed, Resumed
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.session import Session
+    from amgs_focus.trace.lineage import Line, TraceDiff, TraceSummary
+    from amgs_focus.trace.telemetry import Telemetry
+    from amgs_focus.trace.trace import Trace
+
+TracePath = Annotated[Path, typer.Argument(metavar="PATH", help="A trace."), Takes("file")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace.")]
+
+
+@verb("focus branch", summary="Start a branch of this run.", pane="focus", long=True, writes=True)
+def branch(
+    session: Session,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Name of the branch; default: branch-1, …")
+    ] = None,
+    *,
+    at: Annotated[
+        int | None,
+        typer.Option("--at", metavar="STEP", min=0, help="The step at which it begins; default: here."),
+    ] = None,
+) -> Moved:
+    """Leave the current branch at a step and continue beside it; the current one keeps everything it decoded.
+
+    Any change after `focus back` (a pin, a question, a setting) begins a branch by itself.
+    """
+    return Moved("branch", 0, session.focus.branch(name, at=at))
+
+
+@verb("focus branches", summary="List the branches of this run.", pane="focus")
+def branches(session: Session) -> BranchList:
+    """List every branch: where it leaves its parent, how many steps it has, and what was decoded on it."""
+    runtime = session.focus
+    return BranchList(runtime.branches(), runtime.snapshot())
+
+
+@verb("focus switch", summary="Go to the end of a branch.", pane="focus", long=True, writes=True)
+def switch(
+    session: Session, name: Annotated[str, typer.Argument(metavar="NAME", help="A branch of this run.")]
+) -> Moved:
+    """Go to another branch, exactly as it was left: lifetime, working context, scores and cooldowns."""
+    return Moved("switch", 0, session.focus.switch(name))
+
+
+@verb("focus diff", summary="Compare two branches or traces up to the first difference.")
+def difference(session: Session, ours: Run, theirs: Run) -> TraceDiff:
+    """Show the first action that differs, the first decision that differs, and both texts from there.
+
+    Compares branches of this run, or of traces on disk, which needs no model.
+    """
+    from amgs_focus.trace.lineage import diff
+
+    (one, our_line), (two, their_line) = _run(session, ours), _run(session, theirs)
+    headers = None if one.header == two.header else (one.header, two.header)
+    return diff(_line(one, our_line), _line(two, their_line), headers, (ours, theirs))
+
+
+@verb("focus trace", summary="Show what a trace contains.")
+def trace(session: Session, path: TracePath) -> TraceSummary:
+    """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
+
+    A truncated trace is read as far as it goes; an edited one is refused, with the line.
+    """
+    from amgs_focus.trace.lineage import summary
+    from amgs_focus.trace.trace import read
+
+    del session
+    return summary(read(path, allow_incomplete=True), str(path))
+
+
+@verb("focus replay", summary="Replay a trace and compare state by state.", long=True)
+def replay(session: Session, path: TracePath, *, progress: Progress | None = None) -> Replayed:
+    """Run the trace on a fresh engine with the settings in its header, and compare state by state.
+
+    Names the first line that differs. What is open stays as it is; `focus resume` continues the last run instead.
+    """
+    from amgs_app.models import focus_runtime, gist_encoder
+    from amgs_focus.settings import FocusSettings
+    from amgs_focus.trace.replay import replay as again
+    from amgs_focus.trace.trace import read
+
+    told = read(path, allow_incomplete=True)
+    settings = FocusSettings.model_validate(dict(told.header.settings))
+    model = session.load_model(progress)
+    gist = gist_encoder(model, session.settings.model)
+    runtime, _ = focus_runtime(model, settings, settings.seed, session.clock, gist=gist)
+    steps = again(told, runtime, progress)
+    return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)
+
+
+@verb("focus last", summary="Show the last session's working context.", pane="focus")
+def last_run(session: Session) -> LastRun:
+    """Read the trace of the working context that was open last: its question, its length, its branches."""
+    return session.last_run()
+
+
+@verb(
+    "focus resume",
+    summary="Continue the working context of the last session.",
+    pane="focus",
+    long=True,
+    writes=True,
+)
+def resume(session: Session, *, progress: Progress | None = None) -> Resumed:
+    """Replay the trace that the last session left, and continue it: question, tokens, branches, pins and settings.
+
+    Every state is compared on the way. A lifetime kept in a folder is opened as the folder holds it, without
+    branches.
+    """
+    path, steps = session.resume_focus(progress)
+    return Resumed(path, steps, session.focus.snapshot())
+
+
+@verb("focus telemetry", summary="Loss, swaps, residency, latency and utilization of this run.")
+def telemetry(
+    session: Session,
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace; this run's branch."),
+    ] = None,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Also write one JSON object per iteration."),
+        Takes("file", made=True),
+    ] = None,
+    wandb: Annotated[
+        str,
+        typer.Option(
+            "--wandb", metavar="PROJECT", help="Also send them to Weights & Biases, where installed."
+        ),
+    ] = "",
+) -> Telemetry:
+    """Show loss_at_h, swap_rate, mean_residency, latency_ms and token_budget_utilization, and any alarms.
+
+    Reads the trace only: of this run, or of a trace on disk, which needs no model.
+    """
+    from amgs_focus.trace.telemetry import telemetry as measured
+    from amgs_focus.trace.telemetry import to_jsonl
+
+    told, name = (session.focus_trace(), "") if run is None else _run(session, run)
+    found = measured(told, _line(told, name))
+    if out is not None:
+        try:
+            out.write_text(to_jsonl(found), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{out}: {error.strerror}.", way_out="Choose another path.") from error
+    if wandb:
+        from amgs_focus.training.weights_and_biases import send
+
+        send(found, wandb, f"{told.header.model.name}-{found.branch}-{told.header.settings['seed']}")
+    return found
+
+
+def _line(told: Trace, name: str) -> Line:
+    """A branch of a trace, the active one for ""."""
+    from amgs_focus.trace.lineage import lineage
+
+    return lineage(told).line(name)
+
+
+def _run(session: Session, text: str) -> tuple[Trace, str]:
+    """The trace and the branch that a word names: a branch of this run, else a file."""
+    from amgs_focus.trace.trace import read
+
+    if session.focus_is_open and text in {one.name for one in session.focus.branches()}:
+        return session.focus_trace(), text
+    path, _, name = text.rpartition(":")
+    if path and not lies_there(Path(text)) and lies_there(Path(path)):
+        return read(Path(path), allow_incomplete=True), name
+    if lies_there(Path(text)):
+        return read(Path(text), allow_incomplete=True), ""
+    raise UsageError(
+        f"{text!r} is neither a branch of this run nor a trace.",
+        way_out="`focus branches` lists the branches; a trace is named by its path.",
+    )

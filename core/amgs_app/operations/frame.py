@@ -1,0 +1,127 @@
+"""Frames: `frame list`, `frame assemble`, `frame last`, `frame open`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_app.operations.arguments import Lifetime, WeightsText, read_weights
+from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.results import FrameList, LastFrame, Opened
+from amgs_app.row_fields import listed
+
+if TYPE_CHECKING:
+    from amgs.types import Frame, Progress
+    from amgs_app.session import Session
+
+Question = Annotated[
+    str | None,
+    typer.Option(
+        "--question", metavar="TEXT", help="The question for the model; default: the frame's query."
+    ),
+]
+
+
+@verb("frame list", summary="List every frame that can be assembled.", pane="frame")
+def frames(session: Session) -> FrameList:
+    """List the registered frame definitions with purpose, weights, budget and children, and where each comes from."""
+    memory = session.memory
+    return FrameList(memory.frame_definitions(), memory.frames.origins())
+
+
+@verb(
+    "frame assemble", summary="Assemble a context frame within its token budget.", pane="frame", writes=True
+)
+def assemble(
+    session: Session,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="INBOX, ATTENTION, SELF, SESSION, …"), Takes("frame")
+    ],
+    *,
+    query: Annotated[str, typer.Option("--query", metavar="TEXT", help="What the frame is for.")] = "",
+    budget: Annotated[
+        int | None,
+        typer.Option("--budget", metavar="N", min=1, help="Token budget; default: the frame's own."),
+    ] = None,
+    weights: WeightsText = None,
+    composite: Annotated[
+        bool, typer.Option("--composite", help="Require a frame that is made of others.")
+    ] = False,
+    look: Annotated[
+        bool, typer.Option("--look", help="Leave no trace: nothing is reinforced or forecast.")
+    ] = False,
+    progress: Progress | None = None,
+) -> Frame:
+    """Assemble a frame: which blocks got in, which did not and why, and the text with the source block of every
+    passage.
+
+    Selected blocks are reinforced once, and each composite score is logged as a forecast that `feedback` settles.
+    """
+    if composite:
+        wanted = name.strip().upper()
+        atomic = any(
+            one.name == wanted and not one.is_composite for one in session.memory.frame_definitions()
+        )
+        if atomic:
+            raise UsageError(f"{wanted} is not a composite frame.", way_out="Leave --composite out.")
+    if query:
+        session.memory.load(progress)
+    frame = session.memory.assemble(
+        name, query=query, budget=budget, weights=read_weights(weights), reinforce=not look
+    )
+    session.last_frame = frame
+    session.listed = tuple(candidate.block.id for candidate in listed(frame))
+    if not look:
+        session.memory.frames.remember(frame)
+    return frame
+
+
+@verb(
+    "frame last",
+    summary="Show the last assembled frame, from this session or the previous one.",
+    pane="frame",
+)
+def last(session: Session) -> LastFrame:
+    """Show the frame assembled last, as it was then; it is kept in the store for the next session.
+
+    Nothing is assembled, reinforced or forecast. `frame open` opens it.
+    """
+    if session.last_frame is None:
+        session.last_frame = session.memory.frames.last()
+    frame = session.last_frame
+    if frame is None:
+        return LastFrame(None)
+    session.listed = tuple(candidate.block.id for candidate in listed(frame))
+    return LastFrame(frame, session.memory.calibration.verdicts(frame.name, frame.query))
+
+
+@verb(
+    "frame open",
+    summary="Open the last frame as the model's lifetime context.",
+    pane="focus",
+    long=True,
+    writes=True,
+)
+def open_frame(
+    session: Session,
+    *,
+    question: Question = None,
+    lifetime: Lifetime = None,
+    progress: Progress | None = None,
+) -> Opened:
+    """Open the frame assembled last, in this session or before it, as the lifetime context of the language model.
+
+    Every token keeps a reference to its block. With --lifetime it is appended to what that folder holds. The model is
+    loaded on first use.
+    """
+    frame = session.last_frame = session.last_frame or session.memory.frames.last()
+    if frame is None:
+        raise UsageError("No frame has been assembled yet.", way_out="`frame assemble SESSION` first.")
+    from amgs_app.models import segments_of_frame
+
+    segments = segments_of_frame(frame)
+    asked = frame.query if question is None else question
+    runtime = session.open_focus(segments, asked, progress, folder=lifetime)
+    return Opened(f"frame {frame.name}", asked, len(segments), runtime.snapshot())

@@ -1,0 +1,38 @@
+"""What to do next where a result is empty, or lacks what still waits in the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from amgs.types import Frame, SearchResult
+from amgs_app.operations.results import Overview
+
+if TYPE_CHECKING:
+    from amgs_app.session import Session
+
+EMPTY = "The memory is empty: `amgs ingest FOLDER`, then `amgs consolidate`."
+
+
+def hint(session: Session, result: Any) -> str:
+    """One sentence about what the result of a command lacks; empty where nothing is to be said."""
+    if not isinstance(result, SearchResult | Frame | Overview):
+        return ""
+    return _lacking(result, session.memory.counts(), EMPTY, "`amgs consolidate`")
+
+
+def hint_by_keys(result: Any, counts: Mapping[str, int]) -> str:
+    """The same about a frame or a search on the screen, in keys. counts: the blocks of each status."""
+    if not isinstance(result, SearchResult | Frame):
+        return ""
+    return _lacking(result, counts, "The memory is empty: 1 i ingests a folder.", "1 c")
+
+
+def _lacking(result: Any, counts: Mapping[str, int], empty: str, consolidate: str) -> str:
+    if not any(counts.values()):
+        return empty
+    waiting = counts.get("raw", 0)
+    if not waiting or (isinstance(result, Frame) and result.name == "INBOX"):
+        return ""
+    said = "1 block waits" if waiting == 1 else f"{waiting:,} blocks wait"
+    return f"{said} in the inbox: {consolidate} makes {'it' if waiting == 1 else 'them'} searchable."

@@ -1,0 +1,187 @@
+"""Teaching the lens: `focus label`, `focus train lensnet`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs_app.operations.registry import Takes, verb
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.session import Session
+    from amgs_focus.model.base_model import BaseModel
+    from amgs_focus.training.lens_runs import LensText
+    from amgs_focus.training.records import Labelled, TrainedRun
+
+Texts = Annotated[
+    list[Path],
+    typer.Argument(metavar="TEXT", help="Text files, or folders of them (.txt, .md, .py)."),
+    Takes("file"),
+]
+SUFFIXES = (".txt", ".md", ".py")
+
+
+@verb("focus label", summary="Measure what detail was worth, for training a lens.", long=True)
+def label(
+    session: Session,
+    texts: Texts,
+    *,
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Where to keep the labels."),
+        Takes("folder", made=True),
+    ],
+    snapshots: Annotated[
+        int,
+        typer.Option("--snapshots", metavar="N", min=1, help="How many snapshots the folder should hold."),
+    ] = 50,
+    exact: Annotated[
+        int, typer.Option("--exact", metavar="N", min=1, help="Candidates measured per snapshot.")
+    ] = 12,
+    together: Annotated[
+        int,
+        typer.Option(
+            "--together", metavar="N", min=0, help="Sets of blocks measured as a whole per snapshot."
+        ),
+    ] = 6,
+    horizon: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--horizon", metavar="H", min=1, help="Tokens ahead; if repeated, one is drawn each time."
+        ),
+    ] = None,
+    blocks: Annotated[
+        int, typer.Option("--blocks", metavar="N", min=2, help="At most N blocks per lifetime.")
+    ] = 90,
+    facts: Annotated[
+        float, typer.Option("--facts", min=0, max=1, help="Share of made-up facts with a question.")
+    ] = 0.3,
+    screened: Annotated[
+        bool,
+        typer.Option(
+            "--screen/--no-screen", help="Measure the best of a gated pass instead of a random choice."
+        ),
+    ] = False,
+    progress: Progress | None = None,
+) -> Labelled:
+    """Draw runs over the texts, stop each at a snapshot, and measure by exact recomputation what candidates for
+    expansion and collapse are worth to the next tokens.
+
+    Writes one Parquet file per snapshot; an interrupted run adds those that are missing. With the same seed, snapshot
+    N is always the same.
+    """
+    from amgs_app.models import gist_encoder
+    from amgs_focus.lens.checkpoint import for_model as lens_for
+    from amgs_focus.training.lens_labels import label_runs
+    from amgs_focus.training.lens_runs import LensRuns
+
+    model = session.load_model(progress)
+    runs = LensRuns(
+        seed=session.seed,
+        blocks=(min(30, blocks), blocks),
+        horizons=tuple(horizon or (32, 64)),
+        facts=facts,
+    )
+    return label_runs(
+        out,
+        _read(model, texts),
+        runs,
+        model,
+        gist_encoder(model, session.settings.model),
+        lens_for(model, session.settings.focus.lens),
+        snapshots=snapshots,
+        exact=exact,
+        together=together,
+        screened=screened,
+        progress=progress,
+    )
+
+
+@verb("focus train lensnet", summary="Train a lens on measured labels.", long=True)
+def train_lensnet(
+    session: Session,
+    texts: Texts,
+    *,
+    labels: Annotated[
+        list[Path],
+        typer.Option("--labels", metavar="DIR", help="A folder written by `focus label`; may be repeated."),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="The run's folder."), Takes("folder", made=True)
+    ],
+    name: Annotated[str, typer.Option("--name", help="Name of the checkpoint.")] = "lensnet",
+    held_out: Annotated[
+        list[str] | None,
+        typer.Option("--held-out", metavar="TEXT", help="Name of a text used for validation only."),
+    ] = None,
+    warm: Annotated[
+        int, typer.Option("--warm", metavar="N", min=0, help="Lifetimes for the warm start; 0 for none.")
+    ] = 100,
+    warm_steps: Annotated[
+        int, typer.Option("--warm-steps", metavar="N", min=0, help="Steps of the warm start.")
+    ] = 400,
+    steps: Annotated[
+        int,
+        typer.Option("--steps", metavar="N", min=1, help="Steps on measured labels after the warm start."),
+    ] = 100,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Resume the run in the folder, if there is one.")
+    ] = False,
+    progress: Progress | None = None,
+) -> TrainedRun:
+    """Train first on labels guessed from the texts, then on measured ones, validating on the held-out texts on the
+    way.
+
+    Writes the checkpoint and its card into the folder; `[focus] lens = "PATH"` in the settings uses it. Stopping
+    keeps the last saved step.
+    """
+    from amgs_app.models import gist_encoder
+    from amgs_focus.lens.lensnet import LensShape
+    from amgs_focus.training.lens_run import LensJob, train_lensnet
+    from amgs_focus.training.lens_runs import LensRuns
+    from amgs_focus.training.lensnet import LensTraining
+
+    model = session.load_model(progress)
+    guessed = warm_steps if warm else 0
+    settings = LensTraining(
+        LensShape(model.card.width), warm_steps=guessed, steps=guessed + steps, seed=session.seed
+    )
+    job = LensJob(
+        name=name,
+        out=out,
+        labels=tuple(labels),
+        texts=tuple(_read(model, texts)),
+        held_out=frozenset(held_out or ()),
+        warm=warm,
+        runs=LensRuns(seed=session.seed, blocks=(30, 90)),
+    )
+    gist = gist_encoder(model, session.settings.model)
+    return train_lensnet(job, settings, model, gist, clock=session.clock, progress=progress, resume=resume)
+
+
+def _read(model: BaseModel, named: list[Path]) -> list[LensText]:
+    """Text files as token ids. A file is its own group; those of a folder are one group, under its name.
+
+    Raises InputError for what cannot be read.
+    """
+    from amgs.errors import InputError
+    from amgs_app.models import text_of
+    from amgs_focus.training.lens_runs import LensText
+
+    found = []
+    for path in named:
+        files = [path]
+        if path.is_dir():
+            files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)
+        if not files:
+            raise InputError(
+                f"{path} contains no text files.", way_out=f"Texts end in {', '.join(SUFFIXES)}."
+            )
+        for file in files:
+            group = path.stem
+            told = str(file.relative_to(path)) if path.is_dir() else file.stem
+            found.append(LensText(told, group, tuple(model.encode(text_of(file)))))
+    return found

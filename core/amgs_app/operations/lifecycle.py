@@ -1,0 +1,253 @@
+"""A memory's life: `ingest`, `inbox list`, `consolidate`, `operations`, `undo`, `redo`, `verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_app.operations.arguments import Limit, Offset
+from amgs_app.operations.paths import lies_there
+from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.results import Consolidated, Inbox, OperationList, Redone, Untouched, consolidated
+from amgs_app.row_fields import of_raw, shown
+from amgs_app.row_filter import Sift
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.schedule import Due
+    from amgs.types import (
+        ConsolidationPlan,
+        IngestReport,
+        Operation,
+        OperationDetail,
+        Progress,
+        UndoPlan,
+        Verification,
+    )
+    from amgs_app.session import Session
+
+
+@verb(
+    "ingest",
+    summary="Add a text, a file or a folder to the inbox.",
+    pane="inbox",
+    long=True,
+    writes=True,
+    creates=True,
+)
+def ingest(
+    session: Session,
+    text: Annotated[
+        str | None,
+        typer.Argument(metavar="TEXT", help="The text of one new block, or the path of a folder or a file."),
+        Takes("file"),
+    ] = None,
+    *,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", metavar="FILE", help="A file: .md, .markdown, .rst, .org or .txt."),
+        Takes("file"),
+    ] = None,
+    batch: Annotated[
+        Path | None,
+        typer.Option("--batch", metavar="DIR", help="A folder: every such file in and below it."),
+        Takes("folder"),
+    ] = None,
+    progress: Progress | None = None,
+) -> IngestReport:
+    """Add raw blocks to the inbox: they are hashed, dated and stored; `consolidate` does the rest.
+
+    TEXT may be the path of an existing file or folder. Without TEXT, --file or --batch, the session's corpus is
+    ingested. A block that the memory already holds is not added again; `undo` reverts the whole ingest.
+    """
+    if batch is not None and file is None and text is not None and Path(text).is_dir():
+        raise UsageError("--batch takes one folder at a time.", way_out="Ingest one folder after the other.")
+    if sum(given is not None for given in (text, file, batch)) > 1:
+        raise UsageError("TEXT, --file and --batch exclude each other.", way_out="Give one of them.")
+    if text is not None:
+        path = _path_of(text)
+        if path is None:
+            return session.memory.ingest_text(text)
+        file, batch = (None, path) if path.is_dir() else (path, None)
+    if file is not None:
+        return session.memory.ingest_file(file)
+    if batch is not None:
+        return session.memory.ingest_folder(batch, progress)
+    if session.is_own:
+        raise UsageError(
+            "There is nothing to ingest.", way_out="Give a text, `--file FILE` or `--batch FOLDER`."
+        )
+    memory = session.memory
+    session.enter_corpus()
+    return memory.ingest_folder(session.corpus.path, progress)
+
+
+def _path_of(text: str) -> Path | None:
+    """The folder or the file that a text names: one that is there, written as a path."""
+    if "\n" in text or not ("/" in text or text.endswith(".md")):
+        return None
+    path = Path(text.strip())
+    return path.expanduser() if lies_there(path) else None
+
+
+@verb("inbox list", summary="List blocks waiting to be consolidated.", pane="inbox")
+def inbox(
+    session: Session,
+    *,
+    limit: Limit = 200,
+    offset: Offset = 0,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="TERM",
+            help="word, source:notes, words>100 or !word; if repeated, all must match.",
+        ),
+    ] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by", metavar="FIELD", help="Sort by title, source, words or days; default: newest first."
+        ),
+    ] = "",
+    reverse: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
+) -> Inbox:
+    """List raw blocks, newest first, or filtered by --only and sorted by --by."""
+    from amgs.types import BlockFilter
+
+    raw = BlockFilter(statuses=("raw",))
+    waiting = session.memory.count(raw)
+    last = session.memory.blocks(raw, limit=1, offset=waiting - 1) if waiting else ()
+    now = session.clock.now()
+    sift = Sift(tuple(only or ()), by, reverse)
+    if sift:
+        every = session.memory.blocks(raw)
+        places = shown("inbox", of_raw(every, now), sift)
+        blocks, total = tuple(every[place] for place in places[offset : offset + limit]), len(places)
+    else:
+        blocks, total = session.memory.blocks(raw, limit=limit, offset=offset), waiting
+    session.listed = tuple(block.id for block in blocks)
+    return Inbox(blocks, total, now, offset, last[0].created_at if last else None, waiting)
+
+
+@verb("inbox due", summary="Check whether the inbox should be consolidated now, and why.")
+def inbox_due(session: Session) -> Due:
+    """Check the size of the inbox and the time since the last consolidation against the limits in the settings."""
+    return session.memory.lifecycle.due()
+
+
+@verb(
+    "consolidate",
+    summary="Turn the inbox into linked, embedded, decaying memory.",
+    pane="inbox",
+    long=True,
+    writes=True,
+)
+def consolidate(
+    session: Session,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="At most N blocks.")
+    ] = None,
+    if_due: Annotated[
+        bool, typer.Option("--if-due", help="Only when the inbox is full or old enough; see `inbox due`.")
+    ] = False,
+    progress: Progress | None = None,
+) -> ConsolidationPlan | Consolidated | Untouched:
+    """Plan categories, embeddings, entities and edges for the inbox, and apply the plan.
+
+    --dry-run shows the plan and changes nothing; `consolidate plan` drafts one that can be corrected first. A large
+    inbox is processed in batches, each in one transaction: stopping keeps the finished batches, and one `undo`
+    reverts all of them.
+    """
+    if if_due:
+        due = session.memory.lifecycle.due()
+        if not due.due:
+            return Untouched(due)
+    if dry_run:
+        return session.memory.plan_consolidation(limit=limit, progress=progress)
+    return consolidated(session.memory.consolidate_in_batches(limit=limit, progress=progress))
+
+
+@verb("operations", summary="List the journal of changes, newest first.", pane="overview")
+def operations(session: Session, *, limit: Limit = 20) -> OperationList:
+    """List the changes made to the memory, newest first: ingests, consolidations, edits, verdicts and the rest.
+
+    A change can be undone unless a later one changed the same blocks.
+    """
+    return OperationList(session.memory.operations(limit))
+
+
+@verb("operation", summary="Show what a change in the journal did.", pane="overview")
+def operation(
+    session: Session,
+    operation: Annotated[
+        int, typer.Argument(metavar="ID", help="The number of the operation."), Takes("operation")
+    ],
+    *,
+    limit: Limit = 200,
+) -> OperationDetail:
+    """Show what an operation did to each of its blocks (the first --limit of them), how many edges it changed, and
+    which later operations must be undone before it.
+    """
+    found = session.memory.lifecycle.operation(operation, limit)
+    session.listed = tuple(each.id for each in found.blocks)
+    return found
+
+
+_Operation = Annotated[
+    int | None,
+    typer.Argument(metavar="ID", help="The number of the operation; default: the latest."),
+    Takes("operation"),
+]
+
+
+@verb("undo", summary="Undo a change in the journal.", pane="overview", writes=True, asks=True)
+def undo(
+    session: Session,
+    operation: _Operation = None,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be undone and change nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+) -> Operation | UndoPlan:
+    """Undo an operation, by default the latest one not yet undone: blocks, edges and verdicts return to what they
+    were.
+
+    In the workstation and at a terminal it shows what it will undo and asks first; --yes skips the question, and
+    scripts are never asked. `redo` restores the operation.
+    """
+    del yes  # for whoever asks; see amgs_app/confirmation.py
+    plan = session.memory.lifecycle.plan_undo(operation)
+    return plan if dry_run else session.memory.undo(plan.operation.id)
+
+
+@verb("redo", summary="Redo a change that was undone.", pane="overview", writes=True)
+def redo(session: Session, operation: _Operation = None) -> Redone:
+    """Restore an undone operation exactly as it was, by default the one undone last.
+
+    Refused when its blocks have changed since: undo that change first.
+    """
+    return Redone(session.memory.redo(operation))
+
+
+@verb("verify", summary="Check the whole store and list every fault.", long=True)
+def verify(
+    session: Session,
+    *,
+    accept_loss: Annotated[
+        bool,
+        typer.Option(
+            "--accept-loss",
+            help="Open a store that has lost its last changes, and continue with what is left.",
+        ),
+    ] = False,
+    progress: Progress | None = None,
+) -> Verification:
+    """Hash every block again, and check edges, indexes and the journal; exit code 4 when there is a fault."""
+    session.accept_loss = accept_loss
+    return session.memory.verify(progress)

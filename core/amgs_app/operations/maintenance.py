@@ -1,0 +1,192 @@
+"""Keeping a memory in shape: `enhance`, `prune`, and the review queue."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_app.operations.arguments import Limit
+from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.results import Enhanced, ReviewList
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.proposals import EnhancementPlan
+    from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
+    from amgs.lifecycle.supersede import ReviewPlan
+    from amgs.types import Operation, Progress
+    from amgs_app.session import Session
+
+
+class Concern(StrEnum):
+    """What enhancement can propose."""
+
+    DUPLICATE = "duplicate"
+    MERGE = "merge"
+    OVERLAP = "overlap"
+    SPLIT = "split"
+    WEAK_EDGE = "weak_edge"
+    STRENGTHEN = "strengthen"
+    WEAKEN = "weaken"
+    CONFIDENCE = "confidence"
+
+
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="ID", help="Only this proposal; may be repeated."),
+]
+Concerns = Annotated[
+    list[Concern] | None,
+    typer.Option("--kind", metavar="KIND", help="Only proposals of this kind; may be repeated."),
+]
+MostOfAKind = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=1, help="At most N proposals per kind.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")]
+ReviewId = Annotated[int, typer.Argument(metavar="ID", help="The number that `review list` shows.")]
+
+
+@verb("enhance", summary="Repair the graph: duplicates, splits, edges, confidences.", long=True, writes=True)
+def enhance(
+    session: Session,
+    *,
+    only: Only = None,
+    kind: Concerns = None,
+    limit: MostOfAKind = None,
+    dry_run: DryRun = False,
+    progress: Progress | None = None,
+) -> EnhancementPlan | Enhanced:
+    """Propose merges of duplicates, links between accounts of one event, splits, and changes of edges and
+    confidences.
+
+    --dry-run shows the proposals with their ids, reasons and effects; --only applies those it names. A merge or a
+    split makes new blocks and archives the old ones. `undo` reverts all of it.
+    """
+    lifecycle = session.memory.lifecycle
+    plan = lifecycle.plan_enhancement(
+        kinds=[each.value for each in kind] if kind else (), limit=limit, progress=progress
+    )
+    chosen = lifecycle.choose(plan, only or ())
+    if dry_run:
+        from dataclasses import replace
+
+        return replace(plan, proposals=chosen)
+    return Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()))
+
+
+@verb("prune", summary="Archive blocks that are faded, peripheral, unused and low-confidence.", writes=True)
+def prune(
+    session: Session,
+    *,
+    dry_run: DryRun = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="At most N blocks.")
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold", metavar="X", min=0, max=1, help="Relevance under which a block is faded."
+        ),
+    ] = None,
+    lowest: Annotated[
+        float | None,
+        typer.Option(
+            "--lowest",
+            metavar="P",
+            min=0,
+            max=1,
+            help="This share of the memory counts as peripheral and low-confidence.",
+        ),
+    ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option("--explain", metavar="ID", help="Explain what keeps one block; nothing is pruned."),
+        Takes("block"),
+    ] = None,
+    hard: Annotated[bool, typer.Option("--hard", help="Delete blocks that are already pruned.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Required for --hard.")] = False,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger", metavar="FILE", help="Where to write deleted blocks; default: beside the store."
+        ),
+        Takes("file", made=True),
+    ] = None,
+) -> PrunePlan | Pruned | Standing:
+    """Mark blocks as pruned and drop their edges, if they are under all four limits at once.
+
+    With --explain nothing is pruned: each of a block's four signs is compared with its limit. With --hard, blocks
+    that are already pruned are deleted from the store, after they were written to a ledger. Both can be undone.
+    """
+    lifecycle = session.memory.lifecycle
+    if explain is not None:
+        wanted = session.block(explain).id
+        return lifecycle.explain_pruning(wanted, threshold=threshold, lowest=lowest)
+    plan = lifecycle.plan_pruning(hard=hard, limit=limit, threshold=threshold, lowest=lowest)
+    session.listed = tuple(each.block.id for each in plan.candidates)
+    if dry_run:
+        return plan
+    if hard and not yes:
+        raise UsageError(
+            f"--hard would delete {len(plan.candidates)} blocks.",
+            way_out="Add --yes, or preview with --dry-run.",
+        )
+    return lifecycle.apply_pruning(plan, ledger=ledger)
+
+
+@verb(
+    "review scan",
+    summary="Look for blocks that may be superseded, contradicted or merged.",
+    pane="inbox",
+    long=True,
+    writes=True,
+)
+def scan(
+    session: Session, *, dry_run: DryRun = False, progress: Progress | None = None
+) -> ReviewPlan | ReviewList:
+    """Compare blocks on the same subject and queue what conflicts.
+
+    Nothing is changed yet: `review accept` and `review reject` decide.
+    """
+    lifecycle = session.memory.lifecycle
+    plan = lifecycle.plan_review(progress=progress)
+    if dry_run:
+        return plan
+    lifecycle.apply_review(plan)
+    return ReviewList(lifecycle.reviews(limit=50))
+
+
+@verb("review list", summary="List findings waiting for a verdict.", pane="inbox")
+def queue(
+    session: Session,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Include decided findings.")] = False,
+    limit: Limit = 50,
+) -> ReviewList:
+    """List findings, most certain first, with both blocks and the words that conflict."""
+    found = session.memory.lifecycle.reviews(every=every, limit=limit)
+    session.listed = tuple(i for each in found for i in (each.older.id, each.newer.id))
+    return ReviewList(found)
+
+
+@verb(
+    "review accept",
+    summary="Accept a finding: mark what is superseded, link what contradicts, merge copies.",
+    writes=True,
+)
+def accept(session: Session, review: ReviewId) -> Operation:
+    """Apply a finding.
+
+    A superseded block stays, marked with its successor and the time; a contradiction becomes an edge; two blocks that
+    say the same are merged into one, and both are archived.
+    """
+    return session.memory.lifecycle.accept(review)
+
+
+@verb("review reject", summary="Reject a finding: it is not proposed again.", writes=True)
+def reject(session: Session, review: ReviewId) -> Operation:
+    """Dismiss a finding. `undo` reopens it."""
+    return session.memory.lifecycle.reject(review)

@@ -1,0 +1,194 @@
+"""Futures by simulation: `montecarlo enhance|prune|evolve|insert|stability`. None of them changes anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs_app.operations.maintenance import Concerns, Only
+from amgs_app.operations.registry import Takes, verb
+
+if TYPE_CHECKING:
+    from amgs.simulation.enhance import Simulation
+    from amgs.simulation.evolve import Evolution
+    from amgs.simulation.insert import Insertion
+    from amgs.simulation.prune import PruningFutures
+    from amgs.simulation.stability import Stability
+    from amgs.types import Progress
+    from amgs_app.session import Session
+
+Days = Annotated[
+    float, typer.Option("--days", metavar="N", min=0, max=36500, help="How many days to look ahead.")
+]
+Draws = Annotated[int, typer.Option("--draws", metavar="N", min=1, max=10000, help="How many simulations.")]
+Rate = Annotated[
+    float | None,
+    typer.Option("--rate", metavar="N", min=0, help="Accesses per day; default: as in the last thirty days."),
+]
+
+
+@verb("montecarlo enhance", summary="Simulate what `enhance` would change.", long=True)
+def enhance(
+    session: Session,
+    *,
+    only: Only = None,
+    kind: Concerns = None,
+    days: Days = 30,
+    draws: Draws = 64,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Simulate the graph with and without the proposals of `enhance`, under uncertain confidences and decay.
+
+    Shows the strength of edges, the components, how stable the most central blocks are, and which blocks move. The
+    session's seed decides the draws.
+    """
+    lifecycle = session.memory.lifecycle
+    plan = lifecycle.plan_enhancement(kinds=[each.value for each in kind] if kind else (), progress=progress)
+    chosen = lifecycle.choose(plan, only or ())
+    return session.memory.montecarlo.enhance(
+        chosen, days=days, draws=draws, seed=session.seed, progress=progress
+    )
+
+
+@verb("montecarlo prune", summary="Compare pruning strategies by simulation.", long=True)
+def prune(
+    session: Session,
+    *,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--threshold",
+            metavar="X",
+            min=0.0001,
+            max=1,
+            help="A relevance threshold to try; may be repeated.",
+        ),
+    ] = None,
+    days: Days = 180,
+    cycle: Annotated[
+        float, typer.Option("--cycle", metavar="N", min=0.01, max=36500, help="Days between prunings.")
+    ] = 30,
+    rate: Rate = None,
+    lowest: Annotated[
+        float | None,
+        typer.Option("--lowest", metavar="P", min=0, max=1, help="As in `prune`."),
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            "--questions", metavar="FILE", help="Labelled questions, to measure the recall@10 that is left."
+        ),
+        Takes("file"),
+    ] = None,
+    draws: Draws = 32,
+    progress: Progress | None = None,
+) -> PruningFutures:
+    """Run every pruning strategy on the same simulated accesses, and count the accesses that then find nothing.
+
+    A strategy is a relevance threshold, and how many of the other three signs (centrality, reinforcement, confidence)
+    must be low too. The marked strategies are those that no other beats on both counts.
+    """
+    from amgs.calibration.questions import load
+
+    return session.memory.montecarlo.prune(
+        thresholds=tuple(threshold or ()),
+        days=days,
+        cycle=cycle,
+        draws=draws,
+        seed=session.seed,
+        rate=rate,
+        lowest=lowest,
+        questions=() if questions is None else load(questions),
+        progress=progress,
+    )
+
+
+@verb("montecarlo evolve", summary="Simulate how the memory decays and is used over time.", long=True)
+def evolve(
+    session: Session,
+    *,
+    days: Days = 90,
+    steps: Annotated[int, typer.Option("--steps", metavar="N", min=1, max=100, help="Checkpoints.")] = 6,
+    rate: Rate = None,
+    draws: Draws = 64,
+    progress: Progress | None = None,
+) -> Evolution:
+    """Draw accesses at the rate the memory has had so far, and show which blocks and edges survive to each
+    checkpoint.
+
+    An access finds a block, walks each of its edges with a chance equal to the edge's strength, and reinforces what
+    it reaches. Lists the blocks whose survival is least certain.
+    """
+    found = session.memory.montecarlo.evolve(
+        days=days, draws=draws, seed=session.seed, steps=steps, rate=rate, progress=progress
+    )
+    session.listed = tuple(each.block_id for each in found.open)
+    return found
+
+
+@verb("montecarlo insert", summary="Simulate where a new text would attach to the graph.", long=True)
+def insert(
+    session: Session,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to insert."), Takes("text")],
+    *,
+    days: Days = 30,
+    draws: Draws = 64,
+    progress: Progress | None = None,
+) -> Insertion:
+    """Show the links that consolidation would make, which of them last, and which blocks each brings within reach.
+
+    The best insertion point comes first. Nothing is ingested.
+    """
+    found = session.memory.montecarlo.insert(
+        text, days=days, draws=draws, seed=session.seed, progress=progress
+    )
+    session.listed = tuple(each.other_id for each in found.links)
+    return found
+
+
+@verb(
+    "montecarlo stability", summary="Test how stable the graph is when edges are lost at random.", long=True
+)
+def stability(
+    session: Session,
+    *,
+    noise: Annotated[
+        float,
+        typer.Option(
+            "--noise", metavar="SIGMA", min=0, max=5, help="Noise on the logarithm of each strength."
+        ),
+    ] = 0.3,
+    loss: Annotated[
+        float, typer.Option("--loss", metavar="P", min=0, max=1, help="Share of edges lost at random.")
+    ] = 0.1,
+    days: Days = 30,
+    pace: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--pace",
+            metavar="X",
+            min=0,
+            max=1000,
+            help="A multiple of the decay rate; may be repeated. Default: ½, 1, 2, 4.",
+        ),
+    ] = None,
+    draws: Draws = 32,
+    progress: Progress | None = None,
+) -> Stability:
+    """Disturb every edge, today and after --days at each decay rate, and compare centrality with that of today.
+
+    Lists the central blocks whose rank is least stable.
+    """
+    found = session.memory.montecarlo.stability(
+        noise=noise,
+        loss=loss,
+        days=days,
+        paces=tuple(pace) if pace else (0.5, 1.0, 2.0, 4.0),
+        draws=draws,
+        seed=session.seed,
+        progress=progress,
+    )
+    session.listed = tuple(each.block_id for each in found.least)
+    return found

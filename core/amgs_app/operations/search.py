@@ -1,0 +1,130 @@
+"""Retrieval: `search`, `why`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs_app.operations.arguments import Reference, WeightsText, read_weights
+from amgs_app.operations.registry import verb
+
+if TYPE_CHECKING:
+    from amgs.types import Fall, Progress, SearchResult
+    from amgs_app.session import Session
+
+
+class Layer(StrEnum):
+    """The layers that bring candidates."""
+
+    KEYWORD = "keyword"
+    FUZZY = "fuzzy"
+    VECTOR = "vector"
+    GRAPH = "graph"
+
+
+@verb("search", summary="Search the memory: keyword, fuzzy, vector and graph.", pane="frame")
+def search(
+    session: Session,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, names, a question.")],
+    *,
+    layer: Annotated[
+        list[Layer] | None,
+        typer.Option("--layer", metavar="LAYER", help="Only this layer; may be repeated."),
+    ] = None,
+    top_k: Annotated[int, typer.Option("--top-k", metavar="N", min=1, help="How many hits.")] = 10,
+    category: Annotated[
+        list[str] | None, typer.Option("--category", metavar="NAME", help="Only blocks of this category.")
+    ] = None,
+    since: Annotated[
+        datetime | None, typer.Option("--since", metavar="DATE", help="Created at or after.")
+    ] = None,
+    until: Annotated[datetime | None, typer.Option("--until", metavar="DATE", help="Created before.")] = None,
+    self_only: Annotated[bool, typer.Option("--self", help="Only blocks that belong to the self.")] = False,
+    weights: WeightsText = None,
+    progress: Progress | None = None,
+) -> SearchResult:
+    """Search: pre-filter, keyword, fuzzy, vector, one hop of the graph, composite score.
+
+    Hits come best first, each with the parts of its score and the layers that found it. Searching does not reinforce.
+    """
+    from amgs.clock import as_utc
+    from amgs.types import BlockFilter
+
+    chosen = BlockFilter(
+        categories=tuple(category) if category else None,
+        since=None if since is None else as_utc(since),
+        until=None if until is None else as_utc(until),
+        self_only=self_only,
+    )
+    if not layer or {Layer.VECTOR, Layer.GRAPH} & {*layer}:
+        session.memory.load(progress)
+    result = session.memory.search(
+        query,
+        top_k=top_k,
+        layers=[each.value for each in layer] if layer else None,
+        filter=chosen,
+        weights=read_weights(weights),
+    )
+    session.last_search = result
+    session.listed = tuple(hit.block.id for hit in result.hits)
+    return result
+
+
+@verb("why", summary="Explain why a block is or is not a hit, and what would change that.")
+def why(
+    session: Session,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The question.")],
+    block: Reference = None,
+    *,
+    frame: Annotated[
+        str | None,
+        typer.Option("--frame", metavar="NAME", help="Explain it for this frame instead of a search."),
+    ] = None,
+    top_k: Annotated[int, typer.Option("--top-k", metavar="N", min=1, help="How many hits.")] = 10,
+    budget: Annotated[
+        int | None,
+        typer.Option("--budget", metavar="TOKENS", help="Token budget of the frame; default: its own."),
+    ] = None,
+    weights: WeightsText = None,
+    child: Annotated[
+        str | None,
+        typer.Option("--child", metavar="NAME", help="Explain it for this child of a composite frame."),
+    ] = None,
+    last: Annotated[
+        bool,
+        typer.Option(
+            "--last", help="Explain the frame assembled last, as it was, if it is this frame for this query."
+        ),
+    ] = False,
+) -> Fall:
+    """Follow one block through the layers: where it dropped out, by how much, and which rank it has.
+
+    A frame is assembled again for this, and may have changed since through reinforcement; --last explains the frame
+    assembled last. Where the score decided, shows the smallest change of weights that would admit the block. Leaves
+    no trace.
+    """
+    chosen = session.block(block).id
+    if frame is not None and last:
+        made = session.last_frame or session.memory.frames.last()
+        if made is not None and (made.name, made.query) == (frame.strip().upper(), query):
+            return session.memory.frames.why(
+                frame,
+                query,
+                chosen,
+                budget=made.budget,
+                weights=read_weights(weights),
+                child=child,
+                made=made,
+            )
+    return session.memory.why(
+        query,
+        chosen,
+        frame=frame,
+        top_k=top_k,
+        budget=budget,
+        weights=read_weights(weights),
+        child=child,
+    )

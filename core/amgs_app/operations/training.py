@@ -1,0 +1,114 @@
+"""Training on one's own texts: `focus stage`, `focus train …`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs_app.operations.registry import Takes, verb
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.session import Session
+    from amgs_focus.training.records import Staged, TrainedRun
+    from amgs_focus.training.run_config import RunConfig
+
+Config = Annotated[
+    Path, typer.Argument(metavar="CONFIG", help="The run's TOML file; see docs/training.md."), Takes("file")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume the run in the folder, if there is one.")]
+Steps = Annotated[
+    int | None, typer.Option("--steps", metavar="N", min=1, help="Stop after N steps; --resume continues.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="The run's folder; default: `out` in the file."),
+    Takes("folder", made=True),
+]
+
+
+@verb("focus stage", summary="Tokenise the texts of a training run into Arrow shards.", long=True)
+def stage_texts(session: Session, config: Config, *, progress: Progress | None = None) -> Staged:
+    """Tokenise the texts that the file's `data.texts` names into block-aligned Arrow files that record their source.
+
+    Unchanged texts are kept. Training does this by itself.
+    """
+    from amgs_focus.training.gist_run import base_model
+    from amgs_focus.training.staging import stage
+
+    told = _read(session, config, None)
+    return stage(told.data, base_model(told, progress), progress)
+
+
+@verb("focus train gistnet", summary="Train gists on your own texts.", long=True)
+def train_gistnet(
+    session: Session,
+    config: Config,
+    *,
+    resume: Resume = False,
+    steps: Steps = None,
+    out: Out = None,
+    progress: Progress | None = None,
+) -> TrainedRun:
+    """Train the net for tokens, then the net for gists above it, and write both as one checkpoint with its card.
+
+    Stopping keeps the state: the same command with --resume continues from that step as if it had never stopped.
+    """
+    from amgs_focus.training import gist_run
+
+    told = _read(session, config, out)
+    return gist_run.train_gistnet(told, clock=session.clock, progress=progress, resume=resume, steps=steps)
+
+
+@verb("focus train lora", summary="Train a LoRA adapter for working contexts (phase B3).", long=True)
+def train_lora(
+    session: Session,
+    config: Config,
+    *,
+    resume: Resume = False,
+    steps: Steps = None,
+    out: Out = None,
+    progress: Progress | None = None,
+) -> TrainedRun:
+    """Train a small adapter on the frozen base so that it reads a mix of gists and tokens, and report its effect.
+
+    It is compared with the base model without it on held-out texts; an adapter without effect is not kept.
+    """
+    from amgs_focus.training import joint_run
+
+    told = _read(session, config, out)
+    return joint_run.train_lora(told, clock=session.clock, progress=progress, resume=resume, steps=steps)
+
+
+@verb("focus train joint", summary="Train gists, lens and LoRA in turns.", long=True)
+def train_joint(
+    session: Session,
+    config: Config,
+    *,
+    resume: Resume = False,
+    steps: Steps = None,
+    out: Out = None,
+    progress: Progress | None = None,
+) -> TrainedRun:
+    """Run cycles of B1 (gists), B2 (lens) and B3 (LoRA); each phase trains one of them while the others stay frozen.
+
+    A phase that does not beat its own frozen ablation on held-out texts is reported as without effect and reverted.
+    """
+    from amgs_focus.training import joint_run
+
+    told = _read(session, config, out)
+    return joint_run.train_joint(told, clock=session.clock, progress=progress, resume=resume, steps=steps)
+
+
+def _read(session: Session, file: Path, out: Path | None) -> RunConfig:
+    """The run's configuration; where it names no cache for unpacked models, the workstation's own is used."""
+    from amgs_app.session import model_cache
+    from amgs_focus.training.run_config import read_config
+
+    told = read_config(file)
+    if told.model.cache is None:
+        cache = model_cache(session.settings.paths)
+        told = told.model_copy(update={"model": told.model.model_copy(update={"cache": cache})})
+    return told if out is None else told.model_copy(update={"out": out})

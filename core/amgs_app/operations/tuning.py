@@ -1,0 +1,185 @@
+"""Learning from outcomes: `calibrate`, `calibration groups`, `metrics`, `monitor`, `tune`, `frame ab`, `simulate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from amgs_app.operations.arguments import read_weights
+from amgs_app.operations.registry import Takes, verb
+
+if TYPE_CHECKING:
+    from amgs.calibration.results import (
+        Calibrated,
+        CalibrationPlan,
+        Metrics,
+        Monitored,
+        OutcomeGroups,
+        Simulation,
+        Tuning,
+        WeightTest,
+    )
+    from amgs.types import Progress
+    from amgs_app.session import Session
+
+
+@verb(
+    "calibration groups",
+    summary="Show forecasts and outcomes by frame, category and relation type.",
+    pane="calibration",
+)
+def groups(session: Session) -> OutcomeGroups:
+    """Show forecasts, outcomes, mean forecast, how often it came true, and Brier score of each group."""
+    return session.memory.calibration.groups()
+
+
+@verb(
+    "calibrate",
+    summary="Recalibrate confidences from the outcomes of forecasts.",
+    pane="calibration",
+    writes=True,
+    keys=("c",),
+)
+def calibrate(
+    session: Session,
+    *,
+    method: Annotated[
+        Literal["isotonic", "platt"], typer.Option("--method", help="The curve to fit.")
+    ] = "isotonic",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")] = False,
+) -> CalibrationPlan | Calibrated:
+    """Fit a curve from confidence to outcome for each category, and move the blocks' confidences along it.
+
+    A curve is used only where it lowers the Brier score on outcomes it was not fitted on. Edges that led to a block
+    judged useless lose confidence. The change is journalled: `undo` reverts it.
+    """
+    plan = session.memory.calibration.plan(method)
+    return plan if dry_run else session.memory.calibration.apply(plan)
+
+
+@verb("metrics", summary="Compute the six success metrics of the memory.", long=True)
+def metrics(
+    session: Session,
+    *,
+    questions: Annotated[
+        Path | None,
+        typer.Option("--questions", metavar="FILE", help="Labelled questions, for precision and recall."),
+        Takes("file"),
+    ] = None,
+) -> Metrics:
+    """Show precision, recall, coherence, graph stability, Brier score and attention stability, each with its target.
+
+    Precision and recall are given for all questions and for the held-out third separately. Nothing is reinforced.
+    """
+    from amgs.calibration.questions import load
+
+    return session.memory.calibration.metrics(() if questions is None else load(questions), seed=session.seed)
+
+
+@verb("monitor", summary="Check for drift in centrality, entropy and attention.", writes=True)
+def monitor(
+    session: Session,
+    *,
+    record: Annotated[
+        bool, typer.Option("--record", help="Record the values for the next comparison.")
+    ] = False,
+) -> Monitored:
+    """Show centrality drift since the last record, and entropy and stability of each frame, beside earlier records."""
+    return session.memory.calibration.monitor(record=record)
+
+
+@verb("tune", summary="Tune a frame's weights on labelled questions.", long=True, writes=True)
+def tune(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="FRAME", help="An atomic frame."), Takes("frame")],
+    *,
+    questions: Annotated[
+        Path,
+        typer.Option("--questions", metavar="FILE", help="Labelled questions, one JSON object per line."),
+        Takes("file"),
+    ],
+    method: Annotated[Literal["grid", "bayes"], typer.Option("--method", help="Search method.")] = "grid",
+    trials: Annotated[
+        int, typer.Option("--trials", metavar="N", min=1, max=20_000, help="Try at most N weight sets.")
+    ] = 126,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Apply the proposed weights if they are better.")
+    ] = False,
+    progress: Progress | None = None,
+) -> Tuning:
+    """Try weights on two thirds of the questions and report recall on the third that no trial saw.
+
+    The split is made by a hash of each question's id and the seed. The proposal is applied only with --apply, and only
+    when it is better on the held-out third.
+    """
+    from dataclasses import replace
+
+    from amgs.calibration.questions import load
+
+    found = session.memory.calibration.tune(
+        name, load(questions), method=method, trials=trials, seed=session.seed, progress=progress
+    )
+    if apply and found.better:
+        session.memory.define_frame(found.definition)
+        found = replace(found, applied=True)
+    return found
+
+
+@verb("frame ab", summary="Compare two weight sets of a frame on the same questions.", long=True)
+def ab(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="FRAME", help="An atomic frame."), Takes("frame")],
+    *,
+    questions: Annotated[
+        Path,
+        typer.Option("--questions", metavar="FILE", help="Labelled questions, one JSON object per line."),
+        Takes("file"),
+    ],
+    weights_a: Annotated[
+        str | None,
+        typer.Option("--weights-a", metavar="R,C,K,S,F", help="Weights A; default: the frame's own."),
+    ] = None,
+    weights_b: Annotated[
+        str | None,
+        typer.Option("--weights-b", metavar="R,C,K,S,F", help="Weights B; default: the frame's own."),
+    ] = None,
+    progress: Progress | None = None,
+) -> WeightTest:
+    """Compare recall under two weight sets, with a 95 % interval of the difference from a paired bootstrap."""
+    from amgs.calibration.questions import load
+
+    return session.memory.calibration.compare_weights(
+        name,
+        load(questions),
+        read_weights(weights_a),
+        read_weights(weights_b),
+        seed=session.seed,
+        progress=progress,
+    )
+
+
+@verb("simulate", summary="Simulate a year of use in a separate store.", long=True)
+def simulate(
+    session: Session,
+    *,
+    days: Annotated[int, typer.Option("--days", metavar="N", min=1, help="How many days to simulate.")] = 365,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", metavar="N", help="Random seed of the simulation; default: the session's."),
+    ] = None,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Simulate blocks that arrive, are consolidated, asked for, judged and fade, month by month. No store is touched.
+
+    The simulation writes the blocks and asks the questions, so every verdict is known; one in twenty is wrong.
+    """
+    from amgs.synthetic_year import simulate as live
+
+    return live(
+        days=days,
+        seed=session.seed if seed is None else seed,
+        settings=session.settings.memory,
+        progress=progress,
+    )

@@ -1,0 +1,81 @@
+"""From the focus engine back to memory: `focus feedback`. Here alone the two engines' words meet, by block id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_app.operations.maintenance import DryRun
+from amgs_app.operations.registry import verb
+from amgs_app.operations.results import FocusFeedback, WorthRow
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.session import Session
+    from amgs_focus.records import BlockWorth
+
+RESIDENT = 0.5
+"""A block is reinforced when at least this share of it stood as tokens."""
+
+
+@verb(
+    "focus feedback",
+    summary="Report to memory how much each block helped the answer.",
+    long=True,
+    writes=True,
+)
+def feedback(
+    session: Session,
+    *,
+    dry_run: DryRun = False,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure/--no-measure", help="Measure ΔNLL over the answer; without it, residency only."
+        ),
+    ] = True,
+    progress: Progress | None = None,
+) -> FocusFeedback:
+    """Report residency and measured ΔNLL back to memory: blocks that were held as tokens are reinforced, and open
+    forecasts get their outcome where the measurement is further from zero than its own error.
+
+    Once per lifetime context. With --dry-run nothing is written.
+    """
+    from amgs_focus.utility.block_utility import worths
+
+    runtime = session.focus
+    if session.fed_back is runtime and not dry_run:
+        raise UsageError(
+            "This lifetime context was already reported to memory.",
+            title="Already reported",
+            way_out="Assemble and open another frame; `focus feedback --dry-run` shows the values again.",
+        )
+    memory = session.memory
+    found = worths(runtime.state, runtime.tree, measure=measure, progress=progress)
+    if not found:
+        raise UsageError(
+            "The lifetime context contains no block of the memory.",
+            way_out="Open a frame (`frame open`), or all of memory (`focus open`).",
+        )
+    waiting = {one.block_id for one in memory.outcomes(limit=10_000) if one.actual is None}
+    rows = tuple(_row(worth, worth.source in waiting) for worth in found)
+    plan = FocusFeedback(rows, (), applied=False)
+    if dry_run:
+        return plan
+    told = memory.calibration.settle(
+        {row.worth.source: row.useful for row in rows if row.useful is not None and row.open_forecast},
+        reinforced=plan.reinforced,
+        event_type="resident",
+        source="focus",
+    )
+    session.fed_back = runtime
+    return FocusFeedback(rows, told, applied=True)
+
+
+def _row(worth: BlockWorth, waits: bool) -> WorthRow:
+    """What memory is told of one block."""
+    clear = worth.gain is not None and abs(worth.gain) > worth.error
+    useful = worth.gain > 0 if clear and worth.gain is not None else None
+    return WorthRow(worth, worth.residency >= RESIDENT, useful, waits)

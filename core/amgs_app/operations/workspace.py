@@ -1,0 +1,233 @@
+"""What the operator arranges around the memory: `bookmark`, `bookmarks`, `layout …`, `filter`, `sort`.
+
+It is remembered in the store, beside the memory: another session finds it again, an export does not carry it.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from amgs.errors import UsageError
+from amgs_app.operations.registry import PANES, Pane, Takes, verb
+from amgs_app.operations.results import Bookmark, BookmarkList, Layout, LayoutList, Sifted
+from amgs_app.row_fields import LISTINGS
+from amgs_app.row_filter import Listing, Sift, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from amgs_app.session import Session
+
+BOOKMARK, LAYOUT = "bookmark:", "layout:"
+LAST = "(last)"
+"""The layout that a session left behind; the next one begins with it."""
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A word of your own.")]
+
+
+@verb("bookmark", summary="Bookmark a block, or remove its bookmark.", keys=("asterisk",))
+def bookmark(
+    session: Session,
+    block: Annotated[
+        str | None, typer.Argument(metavar="ID", help="The block; default: the selected one."), Takes("block")
+    ] = None,
+    *,
+    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
+) -> Bookmark:
+    """Bookmark a block; if it is bookmarked already and no note is given, remove the bookmark."""
+    found = session.block(block)
+    name = BOOKMARK + found.id
+    here = bool(session.memory.kept(name))
+    keep = bool(note) or not here
+    session.memory.keep(name, note if keep else None)
+    return Bookmark(found.id, found.title, note, keep)
+
+
+@verb("bookmarks", summary="List bookmarked blocks.", keys=("apostrophe",))
+def bookmarks(session: Session) -> BookmarkList:
+    """List bookmarked blocks by title; `@1` is the first of them in the commands that follow."""
+    kept = session.memory.kept(BOOKMARK)
+    found = [(session.memory.block(name.removeprefix(BOOKMARK)), note) for name, note in kept.items()]
+    rows = sorted((Bookmark(block.id, block.title, note) for block, note in found), key=lambda row: row.title)
+    session.listed = tuple(row.block for row in rows)
+    return BookmarkList(tuple(rows))
+
+
+@verb("layout set", summary="Arrange the panes: one large, the others beside it.")
+def layout_set(
+    session: Session,
+    pane: Annotated[Pane, typer.Argument(metavar="PANE", help="The large pane."), Takes("pane")],
+    *,
+    beside: Annotated[
+        str,
+        typer.Option(
+            "--beside", metavar="A,B,C", help="Up to three smaller panes shown with it where there is room."
+        ),
+    ] = "",
+    large: Annotated[bool, typer.Option("--large", help="Show it full-screen.")] = False,
+    theme: Annotated[
+        str,
+        typer.Option("--theme", metavar="NAME", help="The colour theme to remember with it."),
+        Takes("theme"),
+    ] = "",
+) -> Layout:
+    """Arrange the panes. Unless others are named, each large pane has its own companions."""
+    names = tuple(name.strip() for name in beside.split(",") if name.strip())
+    wrong = [name for name in names if name not in PANES or name == pane]
+    if wrong or len(names) > 3 or len(set(names)) < len(names):
+        raise UsageError(
+            f"{beside!r} is not a list of up to three other panes.", way_out=f"Available: {', '.join(PANES)}."
+        )
+    colours = theme or session.layout.theme
+    session.layout = replace(session.layout, pane=pane, beside=names, large=large, theme=colours)
+    session.memory.keep(LAYOUT + LAST, _written(session.layout))
+    return session.layout
+
+
+LONGEST_NAME = 60
+
+
+@verb("layout save", summary="Save the current arrangement of the panes under a name.")
+def layout_save(session: Session, name: Name) -> Layout:
+    """Save the current arrangement of the panes under a name, in this store."""
+    if not name.strip() or name == LAST or len(name) > LONGEST_NAME or not name.isprintable():
+        raise UsageError(
+            f"A layout needs a name of at most {LONGEST_NAME} letters on one line.",
+            way_out="For example `layout save night`.",
+        )
+    session.memory.keep(LAYOUT + name, _written(session.layout))
+    return session.layout
+
+
+@verb("layout use", summary="Restore a saved arrangement of the panes.")
+def layout_use(
+    session: Session,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="A saved name; default: the arrangement of the last session."),
+    ] = LAST,
+) -> Layout:
+    """Arrange the panes as `layout save NAME` saved them."""
+    kept = session.memory.kept(LAYOUT)
+    text = kept.get(LAYOUT + name)
+    if text is None and name != LAST:
+        known = [each.removeprefix(LAYOUT) for each in kept if each != LAYOUT + LAST]
+        raise UsageError(
+            f"There is no layout {name!r}.",
+            way_out=f"Available: {', '.join(known)}." if known else "`layout save NAME` makes one.",
+        )
+    session.layout = Layout() if text is None else _read(text)
+    if name != LAST and session.layout.theme:
+        session.theme_name = session.layout.theme
+    return session.layout
+
+
+@verb("layout list", summary="List saved arrangements.")
+def layout_list(session: Session) -> LayoutList:
+    """List the arrangements saved in this store."""
+    kept = session.memory.kept(LAYOUT).items()
+    return LayoutList(tuple((name.removeprefix(LAYOUT), _read(text)) for name, text in kept))
+
+
+# --- lists ------------------------------------------------------------------------------------------------
+
+ListPane = Annotated[Pane, typer.Argument(metavar="PANE", help="The pane with the list."), Takes("pane")]
+
+
+@verb("filter", summary="Filter the rows of a pane's list.", keys=("F",))
+def filter_rows(
+    session: Session,
+    pane: ListPane,
+    terms: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TERM", help="word, field:word, field>0.5 or !term; all must match. Default: every row."
+        ),
+    ] = None,
+) -> Sifted:
+    """Show only the rows of a pane's list that match every TERM; without TERM, all of them.
+
+    A word matches any text of the row, `reason:budget` matches one field; `score>0.5` compares; `!` negates a term.
+    The fields are listed in the pane's help. The filter is saved with the layout.
+    """
+    return _sifted(session, pane, terms=tuple(terms or ()))
+
+
+@verb("sort", summary="Sort the rows of a pane's list.", keys=("O",))
+def sort_rows(
+    session: Session,
+    pane: ListPane,
+    field: Annotated[
+        str,
+        typer.Argument(
+            metavar="FIELD", help="Numbers descending, texts ascending; default: the original order."
+        ),
+    ] = "",
+    *,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Numbers ascending, texts descending.")] = False,
+) -> Sifted:
+    """Sort the rows of a pane's list by FIELD; without it, restore their own order."""
+    return _sifted(session, pane, order=field, reverse=reverse)
+
+
+def _sifted(session: Session, pane: Pane, **changes: Any) -> Sifted:
+    made = replace(session.layout.sifts.get(pane, Sift()), **changes)
+    check(made, _listing(pane))
+    others = {name: sift for name, sift in session.layout.sifts.items() if name != pane}
+    session.layout = replace(session.layout, sifts=others | ({pane: made} if made else {}))
+    session.memory.keep(LAYOUT + LAST, _written(session.layout))
+    return Sifted(pane, made)
+
+
+def _listing(pane: Pane) -> Listing:
+    found = LISTINGS.get(pane)
+    if found is None:
+        raise UsageError(
+            f"The {pane} pane has no list.", way_out=f"Panes with a list: {', '.join(LISTINGS)}."
+        )
+    return found
+
+
+def _written(layout: Layout) -> str:
+    sifts = {
+        pane: {"terms": list(sift.terms), "order": sift.order, "reverse": sift.reverse}
+        for pane, sift in layout.sifts.items()
+    }
+    return json.dumps(
+        {
+            "pane": layout.pane,
+            "beside": list(layout.beside),
+            "large": layout.large,
+            "sifts": sifts,
+            "theme": layout.theme,
+        }
+    )
+
+
+def _read(text: str) -> Layout:
+    """A kept arrangement; one that another version wrote otherwise counts as the first arrangement."""
+    try:
+        given = json.loads(text)
+        pane, beside = given["pane"], tuple(str(name) for name in given["beside"])
+        known = pane in PANES and all(name in PANES for name in beside)
+        sifts = dict(_read_sifts(given.get("sifts", {})))
+        theme = str(given.get("theme", ""))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Layout()
+    return Layout(pane, beside, bool(given.get("large")), sifts, theme) if known else Layout()
+
+
+def _read_sifts(given: Mapping[str, Any]) -> Iterator[tuple[Pane, Sift]]:
+    """Kept filters and orders; one that this version's lists cannot answer is left out."""
+    for pane, each in given.items():
+        sift = Sift(tuple(each["terms"]), each["order"], bool(each["reverse"]))
+        listing = LISTINGS.get(pane)  # type: ignore[call-overload]  # any word may stand in a file
+        if listing is not None:
+            with suppress(UsageError):
+                check(sift, listing)
+                yield pane, sift  # type: ignore[misc]

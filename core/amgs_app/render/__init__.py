@@ -1,0 +1,1 @@
+"""How results are shown: tables, sentences and figures, the same on the screen and without one."""

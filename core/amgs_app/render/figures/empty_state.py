@@ -1,0 +1,39 @@
+"""What a pane shows when it has nothing to show: what it is for, and the verb that fills it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from amgs_app.render.figures.canvas import Canvas, Region, Sheet, cut, ink, width_of
+from amgs_app.render.figures.glyphs import wrap
+
+
+def notice(canvas: Canvas, title: str, verbs: Sequence[str], sentence: str) -> Text:
+    """A title, a sentence, and the verbs to try, in the middle of the canvas."""
+    sheet = Sheet(canvas)
+    notice_in(sheet, title, verbs, sentence)
+    return sheet.render()
+
+
+def notice_in(region: Region, title: str, verbs: Sequence[str], sentence: str) -> None:
+    """The same inside a part of a picture."""
+    palette = region.palette
+    width = min(64, region.width - 2)
+    lines = wrap(sentence, max(8, width), max(1, region.height - 3 - len(verbs)))
+    tall = region.height >= len(lines) + len(verbs) + 4
+    high = 1 + len(lines) + len(verbs) + (2 if tall else 0)
+    y = max(0, (region.height - high) // 2)
+    region.put(0, y, title, ink(palette.accent, bold=True), width=region.width, align="centre")
+    y += 2 if tall else 1
+    for line in lines:
+        region.put(0, y, line, ink(palette.muted), width=region.width, align="centre")
+        y += 1
+    y += 1 if tall else 0
+    widest = max((width_of(verb) for verb in verbs), default=0) + 2
+    x = max(0, (region.width - widest) // 2)
+    for verb in verbs:
+        region.put(x, y, "›", ink(palette.accent))
+        region.put(x + 2, y, cut(verb, region.width - x - 2), ink(palette.text, bold=True))
+        y += 1

@@ -1,0 +1,85 @@
+"""A list of forecasts: of which block, asked by what, how likely it was called, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from amgs.types import ForecastCase
+from amgs_app.render.figures.canvas import Piece, Region, clean, ink, width_of
+from amgs_app.render.figures.format import age, optional, share, short_id
+from amgs_app.render.figures.glyphs import scroll_note, verdict_sign, window_of
+from amgs_app.row_fields import verdict_of
+
+
+def draw_forecasts(
+    region: Region,
+    cases: Sequence[ForecastCase],
+    *,
+    now: datetime,
+    cursor: int | None,
+    title: str,
+    empty: str = "No forecast is here.",
+) -> None:
+    """The forecasts under a rule with a title, so that the one under the cursor is in view."""
+    rows = region.height - 1
+    first = window_of(len(cases), rows, cursor, 0) if rows > 0 else 0
+    shown = cases[first : first + max(0, rows)]
+    region.rule(0, title, scroll_note(first, len(shown), len(cases)))
+    if not cases:
+        region.put(1, 1, empty, ink(region.palette.muted), width=region.width - 2)
+    wide = _columns(region.width, shown)
+    for row, case in enumerate(shown, start=1):
+        region.lists(row, first + row - 1)
+        _row(region.part(0, row, None, 1), case, now, wide, chosen=first + row - 1 == cursor)
+
+
+def _columns(width: int, cases: Sequence[ForecastCase]) -> dict[str, int]:
+    """Cells of the columns that fit beside title and figures, the most telling first."""
+    room = width - (44 if width >= 90 else 36)
+    found: dict[str, int] = {}
+    for name, least, texts in (
+        ("frame", 0, [case.outcome.frame for case in cases]),
+        ("asked", 24, [f"“{case.asked}”" for case in cases]),
+        ("category", 0, [case.outcome.category for case in cases]),
+        ("relations", 0, [" ".join(case.relations) for case in cases]),
+    ):
+        wants = max((width_of(clean(text)) for text in texts), default=0)
+        takes = min(wants, max(least, 14) if name != "asked" else max(least, room // 2))
+        if wants and takes + 2 <= room:
+            found[name] = takes
+            room -= takes + 2
+    return found
+
+
+def _row(region: Region, case: ForecastCase, now: datetime, columns: dict[str, int], *, chosen: bool) -> None:
+    palette = region.palette
+    muted = ink(palette.muted)
+    outcome = case.outcome
+    sign, style = verdict_sign(outcome.actual, palette)
+    word = verdict_of(outcome.actual) if region.width >= 90 else ""
+    tail: list[Piece] = [
+        (share(outcome.predicted), ink(palette.text, bold=True)),
+        (" → ", muted),
+        (sign, style),
+        (f" {word:<7}" if word else "", style),
+        (f"{optional(outcome.brier):>5}", muted),
+    ]
+    tail_w = sum(width_of(text) for text, _ in tail)
+    x = region.width - tail_w
+    for name in reversed(columns):
+        told = {
+            "frame": outcome.frame,
+            "asked": f"“{case.asked}”" if case.asked else "",
+            "category": outcome.category,
+            "relations": " ".join(case.relations),
+        }[name]
+        x -= columns[name] + 2
+        region.put(x, 0, clean(told), muted, width=columns[name])
+    region.put(0, 0, "▸" if chosen else " ", ink(palette.accent, bold=True))
+    start = region.put(1, 0, age(outcome.at, now), muted, width=6, align="right") + 1
+    title = clean(case.title) or short_id(outcome.block_id)
+    region.put(start, 0, title, ink(palette.text, bold=chosen), width=x - start - 1)
+    region.pieces(region.width - tail_w, 0, tail)
+    if chosen:
+        region.shade(0, palette.selection)

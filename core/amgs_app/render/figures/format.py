@@ -1,0 +1,170 @@
+"""How the workstation says small things: ages, instants, counts, numbers, short ids. Pure text, no clock."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amgs.types import IngestReport, Operation, UndoPlan
+
+SHORT_ID = 8
+"""Digits of a block id that the screen shows; the verbs take any unambiguous prefix."""
+
+
+def short_id(block_id: str) -> str:
+    """The first digits of a block's id."""
+    return block_id[:SHORT_ID]
+
+
+def age(then: datetime, now: datetime) -> str:
+    """How long ago, in the largest unit that fits: `12 s`, `4 min`, `7 h`, `3 d`, `5 mo`, `2 y`; `now`
+    below a second.
+    """
+    return span((now - then).total_seconds())
+
+
+def ago(then: datetime, now: datetime) -> str:
+    """`3 d ago`, `just now`."""
+    told = age(then, now)
+    return "just now" if told == "now" else f"{told} ago"
+
+
+def span(seconds: float) -> str:
+    """A duration in its largest unit; negative durations carry a sign."""
+    size = abs(seconds)
+    sign = "−" if seconds < 0 else ""
+    if size < 1:
+        return "now"
+    for limit, unit, length in (
+        (60, "s", 1),
+        (3600, "min", 60),
+        (86400, "h", 3600),
+        (60 * 86400, "d", 86400),
+        (730 * 86400, "mo", 30.44 * 86400),
+    ):
+        if size < limit:
+            return f"{sign}{int(size / length)} {unit}"
+    return f"{sign}{int(size / (365.25 * 86400))} y"
+
+
+def days_told(days: float) -> str:
+    """`30 days`, `1 day`, `0.5 days`."""
+    return "1 day" if days == 1 else f"{days:g} days"
+
+
+def half_life(decay_lambda: float) -> str:
+    """The time in which relevance halves: `2.9 d`, `9.5 mo`; `never` for a pin (λ = 0)."""
+    if decay_lambda <= 0:
+        return "never"
+    hours = math.log(2) / decay_lambda
+    for limit, unit, length in ((48, "h", 1.0), (60 * 24, "d", 24.0), (24 * 30.44 * 24, "mo", 24 * 30.44)):
+        if hours < limit:
+            return f"{hours / length:.1f} {unit}"
+    return f"{hours / (24 * 365.25):.1f} y"
+
+
+def day(instant: datetime) -> str:
+    """`2026-03-01`."""
+    return instant.strftime("%Y-%m-%d")
+
+
+def minute(instant: datetime) -> str:
+    """`2026-03-01 09:00`."""
+    return instant.strftime("%Y-%m-%d %H:%M")
+
+
+def count(number: int) -> str:
+    """An integer with thousands separated: `806,252`."""
+    return f"{number:,}"
+
+
+def short_count(number: float) -> str:
+    """A count in at most five characters: `412`, `18.7k`, `1.2M`."""
+    if number < 10_000:
+        return f"{number:.0f}"
+    for scale, unit in ((1e3, "k"), (1e6, "M"), (1e9, "G")):
+        if number < scale * 1000:
+            value = number / scale
+            return f"{value:.0f}{unit}" if value >= 100 else f"{value:.1f}{unit}"
+    return f"{number / 1e12:.1f}T"
+
+
+def plural(number: int, noun: str, many: str = "") -> str:
+    """`1 block`, `37 blocks`."""
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def share(value: float, digits: int = 2) -> str:
+    """A number in [-1, 1] without its leading zero: `.41`, `−.07`, `1.00`."""
+    text = f"{abs(value):.{digits}f}"
+    sign = "−" if value < 0 and float(text) > 0 else ""
+    return sign + (text[1:] if text.startswith("0.") else text)
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """Like share, with a plus sign too: `+.41`, `−.07`, `·00` never."""
+    text = share(value, digits)
+    return text if text.startswith("−") else f"+{text}"
+
+
+def optional(value: float | None, digits: int = 2) -> str:
+    """A share, or `·` where there is none."""
+    return "·" if value is None or math.isnan(value) else share(value, digits)
+
+
+def milliseconds(value: float) -> str:
+    """`0.8 ms`, `93 ms`, `1.9 s`; `·` for 0, which is what a fixed clock measures."""
+    if value <= 0:
+        return "·"
+    if value < 9.95:
+        return f"{value:.1f} ms"
+    return f"{value:.0f} ms" if value < 995 else f"{value / 1000:.1f} s"
+
+
+def named(operation: Operation) -> str:
+    """An operation as a sentence names it: `#2: consolidate 12 blocks (7 fact, 5 person)`."""
+    summary = operation.summary
+    told = summary if not summary or summary.startswith(operation.kind) else f"{operation.kind} {summary}"
+    return f"#{operation.id}: {told or operation.kind}"
+
+
+def undoing(plan: UndoPlan, now: datetime) -> str:
+    """What an undo will do, before it is done."""
+    done = plan.operation
+    said = [f"{named(done)}, {ago(done.at, now)}."]
+    blocks = plural(done.blocks, "block")
+    if done.kind == "ingest":
+        said.append(
+            f"{blocks} will be removed from the memory, or lose the source that this ingest gave them."
+        )
+    elif done.kind == "feedback":
+        said.append("The verdict will be removed and its forecast reopened.")
+    else:
+        said.append(f"{blocks} and {plural(done.edges, 'edge')} become what they were.")
+    if plan.corrected:
+        said.append(f"{plural(plan.corrected, 'correction')} made by hand will be lost.")
+    if plan.later:
+        said.append(f"Undo first: {', '.join(map(str, reversed(plan.later)))}.")
+    return " ".join([*said, "`redo` restores it."])
+
+
+_ENDINGS_TOLD = 4
+
+
+def ingested(report: IngestReport) -> str:
+    """`683 new, 0 duplicates, 0 rejected, 8 files skipped (.rst)`."""
+    told = [
+        f"{len(report.added):,} new",
+        plural(len(report.known), "duplicate"),
+        f"{len(report.refused):,} rejected",
+    ]
+    if report.warnings:
+        told.append(plural(len(report.warnings), "warning"))
+    if report.skipped:
+        most = sorted(report.skipped, key=lambda each: (-each.files, each.ending))
+        named = [each.ending or "no ending" for each in most[:_ENDINGS_TOLD]]
+        named += ["…"] if len(most) > _ENDINGS_TOLD else []
+        told.append(f"{plural(sum(each.files for each in most), 'file')} skipped ({', '.join(named)})")
+    return ", ".join(told)

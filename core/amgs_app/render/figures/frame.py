@@ -1,0 +1,380 @@
+"""Where the candidates of a frame or a search came from, what each score is made of, and what became of
+each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal
+
+from rich.text import Text
+
+from amgs.types import Candidate, Frame, LayerReport, LedgerEntry, SearchResult, Weights
+from amgs_app.render.figures.candidates import Listed, draw_candidate, draw_table
+from amgs_app.render.figures.canvas import Canvas, Piece, Region, Sheet, clean, cut, ink, width_of
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.figures.format import count, milliseconds, plural
+from amgs_app.render.figures.glyphs import Fact, facts_line, gauge_pieces, scroll_note, wrap
+from amgs_app.row_fields import listed
+
+Show = Literal["both", "candidates", "text"]
+
+_NONE = "No block qualified."
+_FILTERED = "No row matches the filter. F changes it; a blank one clears it."
+_LAYER_WORDS = {"prefilter": "pre-filter"}
+
+
+def frame(
+    result: Frame | None,
+    canvas: Canvas,
+    *,
+    selected: str | None = None,
+    cursor: int | None = None,
+    offset: int = 0,
+    show: Show = "both",
+    text_offset: int = 0,
+    shown: Sequence[int] | None = None,
+    verdicts: Mapping[str, float] = MappingProxyType({}),
+) -> Text:
+    """An assembled frame: waterfall, budget, candidates with scores and fates, the text with its blocks.
+
+    The candidates stand as `listed` has them. shown: places of those that the table has, in its order; None for all.
+    cursor: the marked one's place in the table; else the first that is the block `selected`. show: the table, the text,
+    or both as far as there is room. text_offset: first text line. verdicts: by block id, 1 useful, 0 useless.
+    """
+    if result is None:
+        return notice(
+            canvas,
+            "No frame yet",
+            ("frame assemble SESSION --query “…”",),
+            "A frame is the text that a "
+            "question gets: what the memory holds on it, chosen by score within a budget of tokens.",
+        )
+    marked = selected if cursor is None else cursor
+    return _frame(result, canvas, marked, offset, show, text_offset, shown, verdicts).render()
+
+
+def rows_of_frame(
+    result: Frame,
+    canvas: Canvas,
+    *,
+    cursor: int | None = None,
+    show: Show = "both",
+    shown: Sequence[int] | None = None,
+) -> Mapping[int, int]:
+    """Which row of the table each line of the picture shows."""
+    return _frame(result, canvas, cursor, 0, show, 0, shown, MappingProxyType({})).rows
+
+
+def _frame(
+    result: Frame,
+    canvas: Canvas,
+    marked: int | str | None,
+    offset: int,
+    show: Show,
+    text_offset: int,
+    shown: Sequence[int] | None,
+    verdicts: Mapping[str, float],
+) -> Sheet:
+    sheet = Sheet(canvas)
+    _head(sheet, result)
+    y = 1 + _waterfall(sheet, 1, result.layers)
+    y += _ledger(sheet, y, result.ledger)
+    if result.remarks and sheet.height - y >= 20:
+        words = clean("; ".join(result.remarks))
+        sheet.put(1, y, words, ink(sheet.palette.muted), width=sheet.width - 2)
+        y += 1
+    every = listed(result)
+    rows = tuple(range(len(every))) if shown is None else tuple(shown)
+    items = [every[place] for place in rows]
+    cursor = _place(items, marked)
+    several = len({item.child for item in every}) > 1
+    table_of = Listed(
+        items,
+        [place + 1 for place in rows],
+        _weights_of(result),
+        cursor,
+        several and list(rows) == sorted(rows),
+        verdicts,
+    )
+    table, detail, text = _split(sheet.part(0, y), len(table_of.lines), show)
+    if table is not None:
+        chosen = len(result.selected)
+        title = f"{chosen} in, {len(every) - chosen} out"
+        if canvas.width >= 72:
+            title = f"{plural(len(every), 'candidate')}: {title}"
+        title = _of_all(title, rows, len(every))
+        draw_table(table, table_of, title, offset=offset, empty=_FILTERED if every else _NONE)
+    if detail is not None and items:
+        item = items[cursor or 0]
+        draw_candidate(detail, item, table_of.weights(item))
+    if text is not None:
+        numbers: dict[str, int] = {}
+        for place, hit in enumerate(every, start=1):
+            # A composite may list a block once a part: the text came from the one that was selected.
+            if hit.fate == "selected" or hit.block.id not in numbers:
+                numbers[hit.block.id] = place
+        block = items[cursor].block.id if cursor is not None else None
+        _text(text, result, numbers, block, text_offset)
+    return sheet
+
+
+def _place(items: Sequence[Candidate], marked: int | str | None) -> int | None:
+    """The place of the marked candidate: given, or of the first that is this block."""
+    if isinstance(marked, int):
+        return marked if marked < len(items) else None
+    return next((at for at, item in enumerate(items) if item.block.id == marked), None)
+
+
+def _weights_of(result: Frame) -> Callable[[Candidate], Weights]:
+    """What each candidate was scored with."""
+    parts = {part.name: part.weights for part in result.parts}
+    return lambda item: parts.get(item.child, result.weights)
+
+
+def _of_all(title: str, rows: Sequence[int], every: int) -> str:
+    """A table's title; how many of the rows are shown when it is not all."""
+    return title if len(rows) == every else f"{count(len(rows))} shown of {title}"
+
+
+def search(
+    result: SearchResult | None,
+    canvas: Canvas,
+    *,
+    selected: str | None = None,
+    cursor: int | None = None,
+    offset: int = 0,
+    shown: Sequence[int] | None = None,
+) -> Text:
+    """The hits of a search in falling score, with the work of each layer above and the chosen hit's content
+    below. shown, cursor: as for a frame.
+    """
+    if result is None:
+        return notice(
+            canvas,
+            "No search yet",
+            ("search “dome stall in May”",),
+            "A search uses every layer: words, misspelt words, meaning, and the neighbours of what was found.",
+        )
+    return _search(result, canvas, selected if cursor is None else cursor, offset, shown).render()
+
+
+def rows_of_search(
+    result: SearchResult, canvas: Canvas, *, cursor: int | None = None, shown: Sequence[int] | None = None
+) -> Mapping[int, int]:
+    """Which row of the table each line of the picture shows."""
+    return _search(result, canvas, cursor, 0, shown).rows
+
+
+def _search(
+    result: SearchResult,
+    canvas: Canvas,
+    marked: int | str | None,
+    offset: int,
+    shown: Sequence[int] | None,
+) -> Sheet:
+    sheet = Sheet(canvas)
+    palette = sheet.palette
+    facts = [
+        Fact(0, ((f"“{clean(result.query)}”", ink(palette.accent, bold=True)),)),
+        Fact(1, ((plural(len(result.hits), "hit"), ink(palette.text)),)),
+        Fact(2, ((milliseconds(result.milliseconds), ink(palette.muted)),)),
+    ]
+    facts_line(sheet, 0, facts)
+    y = 1 + _waterfall(sheet, 1, result.layers)
+    if not result.hits:
+        sheet.put(
+            1,
+            y + 1,
+            "Nothing was found. Fewer or other words may; archived and raw blocks are not searched.",
+            ink(palette.muted),
+            width=sheet.width - 2,
+        )
+        return sheet
+    rest = sheet.part(0, y)
+    rows = tuple(range(len(result.hits))) if shown is None else tuple(shown)
+    hits = [result.hits[place] for place in rows]
+    cursor = _place(hits, marked)
+    each = 2 if rest.height >= 2 * len(hits) + 9 else 1
+    below = max(min(rest.height - each * len(hits) - 1, rest.height * 2 // 3), rest.height // 3)
+    below = below if rest.height >= 12 else 0
+    table = Listed(hits, [place + 1 for place in rows], lambda _: result.weights, cursor)
+    title = _of_all(plural(len(result.hits), "hit"), rows, len(result.hits))
+    draw_table(rest.part(0, 0, None, rest.height - below), table, title, offset=offset, empty=_FILTERED)
+    if below >= 4 and hits:
+        draw_candidate(rest.part(0, rest.height - below), hits[cursor or 0], result.weights)
+    return sheet
+
+
+def candidate(item: Candidate, weights: Weights, canvas: Canvas) -> Text:
+    """Why one candidate has its score and its fate: each part, its weight, and what they contribute."""
+    sheet = Sheet(canvas)
+    draw_candidate(sheet, item, weights)
+    return sheet.render()
+
+
+# --- head -------------------------------------------------------------------------------------------------
+
+
+def _head(sheet: Sheet, result: Frame) -> None:
+    palette = sheet.palette
+    full = result.tokens / result.budget if result.budget else 0.0
+    colour = palette.bad if full > 1 else palette.accent
+    gauge = gauge_pieces(full, 10, sheet.symbols, ink(colour), ink(palette.faint))
+    query = clean(result.query)
+    facts = [
+        Fact(0, ((clean(result.name), ink(palette.accent, bold=True)),)),
+        Fact(
+            2, ((f"“{cut(query, max(12, sheet.width // 3))}”" if query else "no query", ink(palette.text)),)
+        ),
+        Fact(
+            1,
+            (
+                (f"{count(result.tokens)}/{count(result.budget)} tok ", ink(palette.text)),
+                *gauge,
+                (f" {full:.0%}", ink(palette.muted)),
+            ),
+        ),
+        Fact(3, (("entropy ", ink(palette.muted)), (f"{result.entropy_bits:.1f} bit", ink(palette.text)))),
+        Fact(4, ((milliseconds(result.milliseconds), ink(palette.muted)),)),
+        Fact(5, ((result.as_of.strftime("%Y-%m-%d %H:%M"), ink(palette.muted)),)),
+    ]
+    facts_line(sheet, 0, facts)
+
+
+def _waterfall(sheet: Sheet, y: int, layers: Sequence[LayerReport]) -> int:
+    """The layers from left to right; returns the lines used. Two lines with milliseconds where there is
+    room.
+    """
+    if not layers:
+        return 0
+    palette = sheet.palette
+    tall = sheet.height >= 22
+    step = sheet.width // len(layers)
+    for place, layer in enumerate(layers):
+        x = place * step
+        name = _LAYER_WORDS.get(layer.layer, layer.layer)
+        off = bool(layer.skipped)
+        numbers = "skipped" if off else f"{layer.candidates_in}→{layer.candidates_out}"
+        name_ink, number_ink = ink(palette.muted), ink(palette.muted if off else palette.text, bold=not off)
+        room = step - 2
+        if tall:
+            new = f" +{layer.contributed}" if layer.contributed and not off else ""
+            pieces: list[Piece] = [(numbers, number_ink), (new, ink(palette.good))]
+            time = milliseconds(layer.milliseconds)
+            first: list[Piece] = [(name, name_ink)]
+            if width_of(name) + width_of(time) + 1 <= room:
+                first.append((f" {time}", ink(palette.muted)))
+            sheet.pieces(x + 1, y, first, width=room)
+            sheet.pieces(x + 1, y + 1, pieces, width=room)
+        else:
+            out = "–" if off else str(layer.candidates_out)
+            choices = ((name, numbers), (name[:3], numbers), (name, out), (name[:3], out))
+            short, numbers = next((c for c in choices if len(c[0]) + len(c[1]) + 1 <= room), choices[-1])
+            sheet.pieces(x + 1, y, [(f"{short} ", name_ink), (numbers, number_ink)], width=room)
+        if place:
+            for row in range(2 if tall else 1):
+                sheet.put(x - 1, y + row, "▸" if not row else " ", ink(palette.faint))
+    return 2 if tall else 1
+
+
+def _ledger(sheet: Sheet, y: int, ledger: Sequence[LedgerEntry]) -> int:
+    """What each child was given and used; nothing for an atomic frame."""
+    if len(ledger) < 2:
+        return 0
+    palette = sheet.palette
+    step = sheet.width // len(ledger)
+    names = [cut(clean(entry.child), 12) for entry in ledger]
+    tails = [f" {count(e.used)}/{count(e.budget)}" if e.budget else " nothing to offer" for e in ledger]
+    blocks = [f" {plural(entry.blocks, 'block')}" for entry in ledger]
+    room = min(step - 3 - width_of(name) - width_of(tail) for name, tail in zip(names, tails, strict=True))
+    told = room - max(width_of(text) for text in blocks) >= 8
+    cells = min(20, room - max(width_of(text) for text in blocks) if told else room)
+    for place, entry in enumerate(ledger):
+        full = entry.used / entry.budget if entry.budget else 0.0
+        pieces: list[Piece] = [(f"{names[place]} ", ink(palette.text, bold=True))]
+        if cells >= 3:
+            colour = palette.bad if full > 1 else palette.accent
+            pieces += gauge_pieces(full, cells, sheet.symbols, ink(colour), ink(palette.faint))
+        pieces.append((tails[place], ink(palette.text)))
+        if told:
+            pieces.append((blocks[place], ink(palette.muted)))
+        sheet.pieces(place * step + 1, y, pieces, width=step - 2)
+    return 1
+
+
+def _split(rest: Region, rows: int, show: Show) -> tuple[Region | None, Region | None, Region | None]:
+    """Where the table, the chosen candidate and the text go: side by side when very wide, else one under
+    another.
+    """
+    if show == "text":
+        return None, None, rest
+    beside = show == "both" and rest.width >= 170
+    left = rest.part(0, 0, rest.width * 11 // 20 - 1) if beside else rest
+    right = rest.part(left.width + 2, 0) if beside else None
+    below = show == "both" and not beside and rest.height >= 10
+    table = (
+        min(max(rows, 1) + 1, max(5, left.height * (3 if below else 4) // 5))
+        if below or left.height >= 16
+        else left.height
+    )
+    spare = left.height - table
+    if below and spare < 26:
+        return left.part(0, 0, None, table), None, left.part(0, table)
+    detail = min(spare, 14)
+    if detail < 4:
+        return left, None, right
+    if below:
+        return left.part(0, 0, None, table), left.part(0, table, None, 9), left.part(0, table + 9)
+    return left.part(0, 0, None, table), left.part(0, table, None, detail), right
+
+
+# --- text -------------------------------------------------------------------------------------------------
+
+
+def _text(
+    region: Region, result: Frame, numbers: Mapping[str, int], selected: str | None, offset: int
+) -> None:
+    """The assembled text; the gutter holds the number of the candidate each line came from."""
+    palette = region.palette
+    lines = text_lines(result, region.width - 6)
+    rows = region.height - 1
+    first = min(max(0, offset), max(0, len(lines) - rows))
+    if selected is not None and not offset:
+        at = next((place for place, (_, block) in enumerate(lines) if block == selected), None)
+        if at is not None and at >= first + rows:
+            first = min(at, max(0, len(lines) - rows))
+    shown = lines[first : first + rows]
+    region.rule(0, f"assembled text, {count(result.tokens)} tok", scroll_note(first, len(shown), len(lines)))
+    before: str | None = lines[first - 1][1] if 0 < first <= len(lines) else None
+    for row, (line, block) in enumerate(shown, start=1):
+        if block is None:
+            region.put(5, row, line, ink(palette.muted))
+        else:
+            number = numbers.get(block, 0)
+            colour = palette.accent if block == selected or number % 2 else palette.part_centrality
+            if block != before or row == 1:
+                region.put(
+                    0, row, str(number) if number else "?", ink(colour, bold=True), width=3, align="right"
+                )
+            region.put(3, row, "▌", ink(colour))
+            region.put(5, row, line, ink(palette.text))
+            if block == selected:
+                region.shade(row, palette.selection)
+        before = block
+
+
+def text_lines(result: Frame, width: int) -> list[tuple[str, str | None]]:
+    """The frame's text broken to a width, each line with the block it came from (None for the template's
+    words).
+
+    Blank lines are dropped: the gutter already separates the blocks.
+    """
+    lines: list[tuple[str, str | None]] = []
+    for span in result.spans:
+        piece = result.text[span.start : span.end].strip("\n")
+        if not piece.strip():
+            continue
+        lines += [(line, span.block_id) for line in wrap(piece, max(8, width), 10_000) if line.strip()]
+    return lines

@@ -1,0 +1,418 @@
+"""The neighbourhood of a block: what it is linked to, by which type of edge, how strongly, and what has faded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from rich.text import Text
+
+from amgs.decay import relevance_at
+from amgs.types import Block, Centrality, GraphStats, LiveEdge, Neighbourhood
+from amgs_app.render.figures.braille_canvas import Strokes
+from amgs_app.render.figures.canvas import Canvas, Piece, Region, Sheet, clean, cut, ink, width_of
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.figures.format import count, plural, share, short_id
+from amgs_app.render.figures.glyphs import Fact, bar, facts_line, gauge, scroll_note, window_of
+from amgs_app.render.figures.graph_layout import Node, Spot, parents, place
+
+STRONG, FADING = 0.3, 0.1
+"""Edge strengths from which a line is solid, and below which it is dotted."""
+_DOTS = {1: "●", 2: "○", 3: "·"}
+
+
+def neighbourhood(
+    result: Neighbourhood | None,
+    canvas: Canvas,
+    *,
+    selected: str | None = None,
+    offset: int = 0,
+    now: datetime | None = None,
+    shown: Sequence[str] | None = None,
+) -> Text:
+    """The blocks around the centre in rings, beside them the edges as a table.
+
+    selected: the id of a block of the picture, drawn in the selection's colour. offset: first row of the
+    table. now: fades the names of blocks whose relevance has gone. shown: ids of the neighbours that are
+    shown, numbered in this order; None for all, near before far and strong before weak.
+    """
+    if result is None:
+        return notice(
+            canvas,
+            "No block is selected",
+            ("block find dome", "graph neighbours ID --hops 2"),
+            "Choose a block to see what it is linked to.",
+        )
+    sheet = Sheet(canvas)
+    _head(sheet, result, selected)
+    every = len(result.edges)
+    if shown is not None:
+        result = _only(result, shown)
+    letters = relation_letters(result.edges)
+    y = 1
+    if result.edges and sheet.height >= 12:
+        _legend(sheet, 1, result.edges, letters)
+        y = 2
+    body = sheet.part(0, y)
+    if not result.edges:
+        lines = (
+            (
+                "It has no edges yet.",
+                "Consolidation links a block to what it mentions, resembles and follows.",
+            )
+            if not every
+            else ("No neighbour matches the filter.", "F changes the filter; a blank one clears it.")
+        )
+        for row, line in enumerate(lines, start=body.height // 2 + 2):
+            body.put(0, row, line, ink(sheet.palette.muted), width=body.width, align="centre")
+        _rings(body, result, letters, {}, selected, now)
+        return sheet.render()
+    ids = [block.id for block in _ranked(result)][1:] if shown is None else shown
+    numbers = {each: at for at, each in enumerate(ids, start=1)}
+    drawing, table = _split(body, len(result.edges))
+    _rings(drawing, result, letters, numbers, selected, now)
+    if table is not None:
+        spare = table.height - len(result.edges) - 2
+        below = min(spare, len(result.blocks) + 2) if result.centrality and spare >= 6 else 0
+        _table(table.part(0, 0, None, table.height - below), result, letters, numbers, selected, offset)
+        if below:
+            _centralities(table.part(0, table.height - below), result, numbers, selected)
+    return sheet.render()
+
+
+def stats(result: GraphStats, canvas: Canvas) -> Text:
+    """Counts and shape of the whole graph, the relations by number."""
+    sheet = Sheet(canvas)
+    palette = sheet.palette
+    plain, muted = ink(palette.text, bold=True), ink(palette.muted)
+    facts_line(
+        sheet,
+        0,
+        [
+            Fact(0, ((count(result.nodes), plain), (" blocks", muted))),
+            Fact(1, ((count(result.edges), plain), (" edges", muted))),
+            Fact(2, ((plural(result.components, "island"), muted),)),
+            Fact(3, (("density ", muted), (f"{result.density:.4f}", plain))),
+        ],
+        x=1,
+    )
+    ranked = sorted(result.by_relation.items(), key=lambda one: (-one[1], one[0]))
+    most = max((number for _, number in ranked), default=1)
+    name_w = max((width_of(clean(name)) for name, _ in ranked), default=0)
+    for row, (name, number) in enumerate(ranked[: sheet.height - 2], start=2):
+        colour = ink(palette.relation(name))
+        x = sheet.put(1, row, clean(name), colour, width=min(name_w, 24)) + 1
+        x = sheet.put(x, row, count(number), ink(palette.text), width=8, align="right") + 1
+        sheet.put(x, row, bar(number / most, sheet.width - x - 1, sheet.symbols), colour)
+    if (row := 3 + len(ranked)) < sheet.height:
+        hint = "Find a block with /: its neighbourhood is drawn here."
+        sheet.put(1, row, hint, muted, width=sheet.width - 2)
+    return sheet.render()
+
+
+def relation_letters(edges: Sequence[LiveEdge]) -> dict[str, str]:
+    """One letter a relation, the same whatever the order of the edges: the first of its own letters still
+    free.
+    """
+    letters: dict[str, str] = {}
+    for name in sorted({live.edge.relation_type for live in edges}):
+        options = [sign for sign in name.lower() if sign.isascii() and sign.isalpha()] + list("0123456789")
+        letters[name] = next((sign for sign in options if sign not in letters.values()), "?")
+    return letters
+
+
+def _head(sheet: Sheet, result: Neighbourhood, selected: str | None) -> None:
+    palette = sheet.palette
+    plain, muted = ink(palette.text), ink(palette.muted)
+    shown = next((block for block in result.blocks if block.id == selected), result.center)
+    facts = [
+        Fact(
+            0, ((cut(clean(result.center.title), max(12, sheet.width // 3)), ink(palette.accent, bold=True)),)
+        ),
+        Fact(
+            1,
+            (
+                (plural(max(0, len(result.blocks) - 1), "neighbour"), plain),
+                (f" in {plural(result.hops, 'hop')}", muted),
+            ),
+        ),
+        Fact(2, ((plural(len(result.edges), "edge"), plain),)),
+    ]
+    central = result.centrality.get(shown.id)
+    if central is not None:
+        whose = "" if shown.id == result.center.id else f"{cut(clean(shown.title), 16)}: "
+        facts.append(
+            Fact(
+                3,
+                (
+                    (f"{whose}degree ", muted),
+                    (share(central.degree), plain),
+                    (" pagerank ", muted),
+                    (share(central.pagerank), plain),
+                ),
+            )
+        )
+        facts.append(
+            Fact(
+                4,
+                (
+                    ("eigen ", muted),
+                    (share(central.eigenvector), plain),
+                    (" between ", muted),
+                    (share(central.betweenness), plain),
+                ),
+            )
+        )
+    facts_line(sheet, 0, facts, x=1)
+
+
+def _legend(sheet: Sheet, y: int, edges: Sequence[LiveEdge], letters: Mapping[str, str]) -> None:
+    palette = sheet.palette
+    pieces: list[Fact] = []
+    for at, (name, letter) in enumerate(sorted(letters.items())):
+        number = sum(live.edge.relation_type == name for live in edges)
+        colour = palette.relation(name)
+        pieces.append(
+            Fact(at, ((letter, ink(colour, bold=True)), (f" {clean(name)} {number}", ink(palette.muted))))
+        )
+    lines = "━ firm  ╌ fading  · faint" if sheet.symbols != "ascii" else "- firm  - - fading  . faint"
+    pieces.append(Fact(99, ((lines, ink(palette.muted)),)))
+    facts_line(sheet, y, pieces, gap=2, x=1)
+
+
+def _split(body: Region, edges: int) -> tuple[Region, Region | None]:
+    """The drawing, and where the table of edges goes: beside it when wide, below it when there are lines to
+    spare.
+    """
+    if body.width >= 100:
+        table = min(72, max(44, body.width * 2 // 5))
+        return body.part(0, 0, body.width - table - 1), body.part(body.width - table, 0)
+    if body.height >= 12:
+        table = min(edges + 1, max(3, body.height * 2 // 5))
+        return body.part(0, 0, None, body.height - table), body.part(0, body.height - table)
+    return body, None
+
+
+def _strengths(result: Neighbourhood) -> dict[str, float]:
+    """The strongest edge of each block."""
+    best: dict[str, float] = {}
+    for live in result.edges:
+        for end in (live.edge.source_id, live.edge.target_id):
+            best[end] = max(best.get(end, 0.0), live.strength)
+    return best
+
+
+def _only(result: Neighbourhood, ids: Sequence[str]) -> Neighbourhood:
+    """The neighbourhood with these neighbours alone, and the edges among them and the centre."""
+    kept = {result.center.id, *ids}
+    return replace(
+        result,
+        blocks=tuple(block for block in result.blocks if block.id in kept),
+        edges=tuple(
+            live for live in result.edges if live.edge.source_id in kept and live.edge.target_id in kept
+        ),
+    )
+
+
+def _ranked(result: Neighbourhood) -> list[Block]:
+    """The centre, then by distance and by the strength of the strongest edge."""
+    best = _strengths(result)
+    return sorted(
+        result.blocks,
+        key=lambda block: (result.distances.get(block.id, 9), -best.get(block.id, 0.0), block.id),
+    )
+
+
+def _rings(
+    region: Region,
+    result: Neighbourhood,
+    letters: Mapping[str, str],
+    numbers: Mapping[str, int],
+    selected: str | None,
+    now: datetime | None,
+) -> None:
+    palette = region.palette
+    ranked = _ranked(result)
+    up = parents(result.distances, [(e.edge.source_id, e.edge.target_id, e.strength) for e in result.edges])
+    rings = max([result.distances.get(block.id, 1) for block in ranked[1:]], default=1)
+    room = min(26, max(6, region.width // (4 if rings == 1 else 5 if rings == 2 else 7)))
+    labels = {
+        block.id: cut(f"{numbers.get(block.id, '')} {clean(block.title)}".strip(), room) for block in ranked
+    }
+    center = cut(clean(result.center.title), min(30, max(8, region.width // 3)))
+    nodes = [
+        Node(
+            block.id,
+            max(1, result.distances.get(block.id, 1)),
+            up.get(block.id, result.center.id),
+            width_of(labels[block.id]),
+        )
+        for block in ranked
+        if block.id != result.center.id
+    ]
+    # More than this many labels would cover each other's lines; the rest is in the table.
+    spots, (cx, cy) = place(
+        nodes[: max(6, region.height * 7 // 5)], region.width, region.height, width_of(center) + 4
+    )
+    middle = Spot(int(cx), int(cy), int(cx), int(cx) + 1)
+    _lines(region, result, {**spots, result.center.id: middle}, letters)
+    for block in ranked:
+        spot = spots.get(block.id)
+        if spot is None:
+            continue
+        fresh = 1.0 if now is None else relevance_at(block.decay_lambda, block.last_reinforced_at, now)
+        chosen = block.id == selected
+        colour = palette.accent if chosen else palette.fade(palette.text, 0.35 + fresh * 0.65)
+        dot = "◆" if block.is_self_component else _DOTS[min(3, max(1, result.distances.get(block.id, 1)))]
+        outward = spot.start == spot.x
+        # A blank on either side keeps the lines off the words.
+        label = f"{'▸' if chosen else ' '}{labels[block.id]} "
+        x = spot.start + 1 if outward else spot.start - 1
+        region.put(x, spot.y, label, ink(colour, bold=chosen or fresh > 0.5))
+        region.put(spot.x, spot.y, dot, ink(colour, bold=True))
+        if chosen:
+            region.shade(spot.y, palette.selection, x=spot.start, width=spot.end - spot.start)
+    title = f" ◉ {center} "
+    x = int(cx) - width_of(title) // 2
+    chosen = selected in (None, result.center.id)
+    region.put(x, int(cy), title, ink(palette.on(palette.accent), on=palette.accent, bold=chosen))
+    if region.palette.monochrome or region.symbols == "ascii":
+        region.put(x, int(cy), "[")
+        region.put(x + width_of(title) - 1, int(cy), "]")
+    hidden = len(nodes) - len(spots)
+    if hidden:
+        region.put(
+            0,
+            region.height - 1,
+            f"+{hidden} in the table",
+            ink(palette.muted),
+            width=region.width,
+            align="right",
+        )
+
+
+def _lines(
+    region: Region, result: Neighbourhood, spots: Mapping[str, Spot], letters: Mapping[str, str]
+) -> None:
+    """The edges as lines, the weakest underneath, each with its letter near the middle."""
+    palette = region.palette
+    strokes = Strokes(region)
+    marks: list[tuple[int, int, str, str]] = []
+    for live in sorted(result.edges, key=lambda one: (one.strength, one.edge.source_id, one.edge.target_id)):
+        a, b = spots.get(live.edge.source_id), spots.get(live.edge.target_id)
+        if a is None or b is None:
+            continue
+        colour = palette.relation(live.edge.relation_type)
+        gap = 0 if live.strength >= STRONG else 1 if live.strength >= FADING else 3
+        faded = palette.fade(colour, 0.25 + min(1.0, live.strength * 1.5) * 0.75)
+        strokes.line(a.x + 0.5, a.y + 0.5, b.x + 0.5, b.y + 0.5, ink(faded), gap=gap)
+        marks.append(((a.x + b.x) // 2, (a.y + b.y) // 2, letters[live.edge.relation_type], colour))
+    strokes.draw()
+    for x, y, letter, colour in marks:
+        region.put(x, y, letter, ink(colour, bold=True))
+
+
+def _table(
+    region: Region,
+    result: Neighbourhood,
+    letters: Mapping[str, str],
+    numbers: Mapping[str, int],
+    selected: str | None,
+    offset: int,
+) -> None:
+    palette = region.palette
+    titles = {block.id: clean(block.title) for block in result.blocks}
+    center = result.center.id
+
+    def rank(live: LiveEdge) -> tuple[bool, float, str, str]:
+        ends = (live.edge.source_id, live.edge.target_id)
+        return center not in ends, -live.strength, *ends
+
+    edges = sorted(result.edges, key=rank)
+    rows = region.height - 1
+    at = next((p for p, e in enumerate(edges) if selected in (e.edge.source_id, e.edge.target_id)), None)
+    first = window_of(len(edges), rows, at if selected != center else None, offset)
+    shown = edges[first : first + rows]
+    note = scroll_note(first, len(shown), len(edges))
+    region.rule(0, f"edges {note}" if note else "edges")
+    kind_w = max(width_of(clean(name)) for name in letters) if region.width >= 56 else 1
+    numbers_w = len(str(len(numbers)))
+    bar_w = 8 if region.width >= 60 else 4
+    tail_w = 4 + 4 + bar_w + 5
+    central = region.width >= 52 and bool(result.centrality)
+    right = region.width - tail_w - (5 if central else 0)
+    inner = any(center not in (live.edge.source_id, live.edge.target_id) for live in edges)
+    muted = ink(palette.muted)
+    heads = [("wgt", 4), ("cnf", 4), ("strength", bar_w + 5), ("rank", 5 if central else 0)]
+    x = right
+    for name, wide in heads:  # on the rule: the heads stay wherever the table has room for one row
+        if wide:
+            region.put(x, 0, f" {name}".rjust(wide), muted)
+            x += wide
+    for row, live in enumerate(shown, start=1):
+        edge = live.edge
+        outward = edge.source_id == center or (center not in (edge.source_id, edge.target_id))
+        near, far = (edge.source_id, edge.target_id) if outward else (edge.target_id, edge.source_id)
+        colour = palette.relation(edge.relation_type)
+        kind = clean(edge.relation_type).ljust(kind_w) if kind_w > 1 else letters[edge.relation_type]
+        other = "" if near == center else str(numbers.get(near, "?"))
+        marked = selected in (near, far) and selected != center
+        line: list[Piece] = [
+            ("▸" if marked else " ", ink(palette.accent, bold=True)),
+            (f"{other} ".rjust(numbers_w + 1) if inner else "", muted),
+            (f"{kind} ", ink(colour, bold=kind_w == 1)),
+            ("▸ " if outward else "◂ ", muted),
+            (f"{numbers.get(far, '')} ".rjust(numbers_w + 1), muted),
+            (titles.get(far, short_id(far)), ink(palette.fade(palette.text, 0.4 + live.strength))),
+        ]
+        region.pieces(0, row, line, width=right - 1)
+        x = region.put(right, row, share(edge.weight), muted, width=4, align="right")
+        x = region.put(x, row, share(edge.confidence), muted, width=4, align="right")
+        x = region.put(x, row, share(live.strength), ink(palette.text, bold=True), width=4, align="right") + 1
+        gauge(region, x, row, bar_w, live.strength, ink(colour))
+        if central:
+            value = result.centrality.get(far, Centrality()).pagerank
+            region.put(region.width - 5, row, share(value), muted, width=5, align="right")
+        if marked:
+            region.shade(row, palette.selection)
+
+
+def _centralities(
+    region: Region, result: Neighbourhood, numbers: Mapping[str, int], selected: str | None
+) -> None:
+    """The blocks by PageRank, with the four measures."""
+    palette = region.palette
+    muted = ink(palette.muted)
+    region.rule(0, "centrality")
+    right = region.width - 5 * 6
+    for at, name in enumerate(("hop", "degr", "eigen", "rank", "betw")):
+        region.put(right + at * 6, 1, name, muted, width=6, align="right")
+    empty = Centrality()
+    ranked = sorted(
+        result.blocks, key=lambda block: (-result.centrality.get(block.id, empty).pagerank, block.id)
+    )
+    for row, block in enumerate(ranked[: region.height - 2], start=2):
+        central = result.centrality.get(block.id, empty)
+        number = str(numbers.get(block.id, ""))
+        region.pieces(
+            0, row, [(f"{number:>3} ", muted), (clean(block.title), ink(palette.text))], width=right - 1
+        )
+        told = (
+            str(result.distances.get(block.id, "")),
+            share(central.degree),
+            share(central.eigenvector),
+            share(central.pagerank),
+            share(central.betweenness),
+        )
+        for at, text in enumerate(told):
+            region.put(
+                right + at * 6,
+                row,
+                text,
+                ink(palette.text, bold=True) if at == 3 else muted,
+                width=6,
+                align="right",
+            )
+        if block.id == selected:
+            region.shade(row, palette.selection)

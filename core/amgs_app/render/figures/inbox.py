@@ -1,0 +1,143 @@
+"""What waits in the inbox: raw blocks, one a line, and the chosen one in full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from rich.text import Text
+
+from amgs.types import Block
+from amgs_app.render.figures.block import content_lines
+from amgs_app.render.figures.canvas import Canvas, Region, Sheet, clean, cut_middle, ink, width_of
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.figures.format import age, ago, count, minute, plural, short_id
+from amgs_app.render.figures.glyphs import Fact, facts_line, scroll_note, window_of
+
+
+def inbox(
+    blocks: Sequence[Block],
+    canvas: Canvas,
+    *,
+    now: datetime,
+    selected: str | None = None,
+    offset: int = 0,
+    tokens: Callable[[str], int] | None = None,
+    total: int | None = None,
+    before: int = 0,
+    oldest: datetime | None = None,
+) -> Text:
+    """The raw blocks, one a line, and the chosen one below in full where there is room.
+
+    tokens: counts the tokens of a text; without it the column is not drawn. total: how many wait, when
+    `blocks` is a part of them; before: how many of them come before it; oldest: when the oldest was made.
+    """
+    if not blocks:
+        return notice(
+            canvas,
+            "The inbox is empty",
+            ("ingest --batch DIR", "ingest “a thought to keep”"),
+            "Notes arrive here raw. Consolidation gives them a category, entities and edges; then they can "
+            "be found.",
+        )
+    sheet = Sheet(canvas)
+    palette = sheet.palette
+    since = oldest or min(block.created_at for block in blocks)
+    costs = [tokens(block.content) for block in blocks] if tokens else []
+    facts = [
+        Fact(0, ((plural(total or len(blocks), "raw block"), ink(palette.accent, bold=True)),)),
+        Fact(1, (("oldest ", ink(palette.muted)), (age(since, now), ink(palette.text)))),
+        Fact(
+            2, (("consolidate", ink(palette.text, bold=True)), (" makes them findable", ink(palette.muted)))
+        ),
+    ]
+    if costs:
+        facts.insert(1, Fact(3, ((f"{count(sum(costs))} tok", ink(palette.text)),)))
+    facts_line(sheet, 0, facts, x=1)
+    rows = sheet.height - 2
+    detail = 0
+    if sheet.height >= 16:
+        detail = max(min(rows - len(blocks) - 1, rows * 2 // 3), min(9, rows // 3))
+    rows -= detail
+    place = next((at for at, block in enumerate(blocks) if block.id == selected), None)
+    # Pages are counted from the first block of all, wherever the part that is here begins.
+    at = None if place is None else before + place
+    first = max(0, window_of(total or len(blocks), rows, at, before + offset) - before)
+    shown = blocks[first : first + rows]
+    _list(sheet.part(0, 1), shown, now, selected, costs[first : first + rows])
+    note = scroll_note(before + first, len(shown), total or len(blocks))
+    if note and sheet.width >= 70:
+        sheet.put(sheet.width - width_of(note) - 1, 0, note, ink(palette.muted))
+    if detail >= 3:
+        chosen = blocks[place] if place is not None else shown[0]
+        _detail(sheet.part(0, 2 + rows), chosen, now)
+    return sheet.render()
+
+
+def _list(
+    region: Region, blocks: Sequence[Block], now: datetime, selected: str | None, costs: Sequence[int]
+) -> None:
+    palette = region.palette
+    titles = [clean(block.title) for block in blocks]
+    sources = [clean(str(block.meta.get("source", ""))) for block in blocks]
+    cost_w = 6 if costs else 0
+    free = region.width - 1 - 7 - cost_w
+    title_w = max(
+        8, min(max(map(width_of, titles), default=0), free * 2 // 5 if region.width >= 70 else free)
+    )
+    source_w = (
+        min(max(map(width_of, sources), default=0), max(0, (free - title_w) * 2 // 5))
+        if region.width >= 70
+        else 0
+    )
+    source_w = source_w if source_w >= 8 else 0
+    preview_x = 8 + title_w + 2 + (source_w + 2 if source_w else 0)
+    preview_w = region.width - cost_w - preview_x
+    head = ink(palette.muted)
+    region.put(1, 0, "age", head, width=5, align="right")
+    region.put(8, 0, "title", head)
+    if source_w:
+        region.put(10 + title_w, 0, "source", head)
+    if preview_w >= 12:
+        region.put(preview_x, 0, "content", head)
+    if costs:
+        region.put(region.width - cost_w, 0, "tok", head, width=cost_w, align="right")
+    for row, block in enumerate(blocks, start=1):
+        chosen = block.id == selected
+        region.put(0, row, "▸" if chosen else " ", ink(palette.accent, bold=True))
+        region.put(1, row, age(block.created_at, now), ink(palette.muted), width=5, align="right")
+        region.put(8, row, titles[row - 1], ink(palette.text, bold=chosen), width=title_w)
+        if source_w:
+            region.put(10 + title_w, row, cut_middle(sources[row - 1], source_w), ink(palette.muted))
+        if preview_w >= 12:
+            region.put(preview_x, row, _preview(block), ink(palette.muted), width=preview_w)
+        if costs:
+            region.put(
+                region.width - cost_w,
+                row,
+                str(costs[row - 1]),
+                ink(palette.text),
+                width=cost_w,
+                align="right",
+            )
+        if chosen:
+            region.shade(row, palette.selection)
+
+
+def _preview(block: Block) -> str:
+    """The content on one line, without a first line that repeats the title."""
+    first, _, rest = block.content.strip().partition("\n")
+    repeats = first.lstrip("#>*- ").strip() == block.title and rest.strip()
+    return clean(rest if repeats else block.content)
+
+
+def _detail(region: Region, block: Block, now: datetime) -> None:
+    palette = region.palette
+    source = clean(str(block.meta.get("source", "")))
+    region.rule(0, clean(block.title), short_id(block.id), strong=True)
+    told = f"{minute(block.created_at)}, {ago(block.created_at, now)}"
+    if source:
+        told += f"   {cut_middle(source, max(8, region.width - 4 - width_of(told)))}"
+    region.put(1, 1, told, ink(palette.muted), width=region.width - 2)
+    for row, line in enumerate(content_lines(block.content, region.width - 2, region.height - 2), start=2):
+        region.put(1, row, line, ink(palette.text))

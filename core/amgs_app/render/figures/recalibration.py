@@ -1,0 +1,125 @@
+"""A recalibration before it happens: which curves help, and which confidences they would move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.text import Text
+
+from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
+from amgs_app.render.figures.canvas import Canvas, Piece, Region, Sheet, clean, ink, width_of
+from amgs_app.render.figures.format import count, plural, share, short_id
+from amgs_app.render.figures.glyphs import Fact, facts_line, scroll_note, window_of
+
+
+def changes_of(plan: CalibrationPlan) -> list[ConfidenceChange | EdgeChange]:
+    """The rows of a plan: blocks, then edges."""
+    return [*plan.blocks, *plan.edges]
+
+
+def plan(result: CalibrationPlan, canvas: Canvas, *, cursor: int = 0, operation: int | None = None) -> Text:
+    """The curves with the Brier score before and after, then every confidence that moves.
+
+    operation: the journal entry that applied it; None while it is a preview.
+    """
+    return _plan(result, canvas, cursor, operation).render()
+
+
+def rows_of_plan(result: CalibrationPlan, canvas: Canvas, *, cursor: int = 0) -> Mapping[int, int]:
+    """Which row of the plan each line of the picture shows."""
+    return _plan(result, canvas, cursor, None).rows
+
+
+def _plan(result: CalibrationPlan, canvas: Canvas, cursor: int, operation: int | None) -> Sheet:
+    sheet = Sheet(canvas)
+    palette = sheet.palette
+    done = operation is not None
+    facts_line(
+        sheet,
+        0,
+        [
+            Fact(0, ((plural(len(result.blocks), "block"), ink(palette.accent, bold=True)),)),
+            Fact(1, ((plural(len(result.edges), "edge"), ink(palette.text)),)),
+            Fact(2, ((f"{result.method} on {count(result.outcomes)} outcomes", ink(palette.muted)),)),
+        ],
+        x=1,
+    )
+    fits = (result.forecast, *result.fits)
+    high = min(len(fits) + 1, max(2, sheet.height * 2 // 5))
+    _fits(sheet.part(0, 1, None, high), fits)
+    title = f"applied as operation {operation}" if done else "preview: nothing has changed yet"
+    _changes(sheet.part(0, 1 + high), changes_of(result), cursor, title)
+    return sheet
+
+
+def _fits(region: Region, fits: Sequence[Fit]) -> None:
+    palette = region.palette
+    muted = ink(palette.muted)
+    region.rule(0, "curves", "Brier before → after, on outcomes they were not fitted on")
+    name_w = min(24, max(width_of(_name(one)) for one in fits))
+    for row, one in enumerate(fits[: region.height - 1], start=1):
+        colour = palette.good if one.used else palette.muted
+        line: list[Piece] = [
+            ("✓ " if one.used else "· ", ink(colour, bold=True)),
+            (_name(one).ljust(name_w)[:name_w], ink(palette.text)),
+            (f" {count(one.outcomes):>6} outcomes  ", muted),
+            (f"{share(one.before, 3)} → {share(one.after, 3)}", ink(colour, bold=True)),
+            ("  used" if one.used else "  not used: it does not help", muted),
+        ]
+        region.pieces(1, row, line, width=region.width - 2)
+
+
+def _name(one: Fit) -> str:
+    return clean(one.category) or "all others"
+
+
+def _changes(
+    region: Region, changes: Sequence[ConfidenceChange | EdgeChange], cursor: int, title: str
+) -> None:
+    palette = region.palette
+    muted = ink(palette.muted)
+    rows = region.height - 1
+    if rows < 1:
+        return
+    first = window_of(len(changes), rows, cursor, 0)
+    shown = changes[first : first + rows]
+    region.rule(0, title, scroll_note(first, len(shown), len(changes)))
+    if not changes:
+        region.put(1, 1, "No confidence would move.", muted, width=region.width - 2)
+    cells = min(24, max(0, region.width - 60))
+    for row, one in enumerate(shown, start=1):
+        block = isinstance(one, ConfidenceChange)
+        before = one.before if isinstance(one, ConfidenceChange) else one.edge.confidence
+        what = one.title if isinstance(one, ConfidenceChange) else _edge(one)
+        kind = one.category if isinstance(one, ConfidenceChange) else one.edge.relation_type
+        tail_w = 14 + (cells + 2 if cells else 0)
+        chosen = first + row - 1 == cursor
+        region.lists(row, first + row - 1)
+        region.put(0, row, "▸" if chosen else " ", ink(palette.accent, bold=True))
+        region.put(2, row, "■" if block else "─", muted)
+        x = region.put(4, row, clean(kind), muted, width=14) + 1
+        region.put(x, row, clean(what), ink(palette.text), width=region.width - x - tail_w - 1)
+        rises = one.after > before
+        colour = ink(palette.heat_high if rises else palette.heat_low, bold=True)
+        x = region.put(region.width - tail_w, row, f"{share(before)} → ", muted, width=8, align="right")
+        x = region.put(x, row, f"{share(one.after)} {'▲' if rises else '▼'}", colour) + 1
+        if cells:
+            _move(region.part(x, row, cells, 1), before, one.after)
+        if chosen:
+            region.shade(row, palette.selection)
+
+
+def _move(region: Region, before: float, after: float) -> None:
+    """From 0 to 1: where a confidence stands and where it would."""
+    palette = region.palette
+    region.fill(0, 0, region.width, "·", ink(palette.faint))
+    last = region.width - 1
+    a, b = round(before * last), round(after * last)
+    region.fill(min(a, b), 0, abs(a - b), "─", ink(palette.muted))
+    region.put(a, 0, "○", ink(palette.muted))
+    region.put(b, 0, "●", ink(palette.accent, bold=True))
+
+
+def _edge(one: EdgeChange) -> str:
+    ends = f"{short_id(one.edge.source_id)} → {short_id(one.edge.target_id)}"
+    return f"{ends}: {one.hits:g} of {plural(one.count, 'verdict')} useful"

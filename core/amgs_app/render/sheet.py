@@ -1,0 +1,194 @@
+"""A result as a table: columns, rows, and a few words above and below.
+
+Drawn for people, or written as CSV.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.text import Text
+
+from amgs_app.printable import printable, printable_line
+from amgs_app.render.encode import plain
+
+Kind = Literal["text", "id", "number", "score", "milliseconds", "instant"]
+
+SHORT_ID = 12
+GAP = "  "
+_LEAST_WIDE = 12
+_RIGHT: frozenset[Kind] = frozenset({"number", "score", "milliseconds"})
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. wide: where the table does not fit, this one is cut with …. detail: there it is left out first."""
+
+    name: str
+    kind: Kind = "text"
+    wide: bool = False
+    detail: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table. rows hold raw values, one a column; title and notes around it are no part of the CSV.
+
+    digest: the rows that people are shown instead of all; None shows all.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    notes: tuple[str, ...] = ()
+    digest: tuple[tuple[Any, ...], ...] | None = None
+
+
+def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()) -> Sheet:
+    """A sheet whose columns are written in one line: `id:id title* score:score part:score?` (name, kind after `:`,
+    `*` is wide, `?` is a detail).
+    """
+    return Sheet(
+        title,
+        tuple(_column(word) for word in columns.split()),
+        tuple(tuple(row) for row in rows),
+        tuple(note for note in notes if note),
+    )
+
+
+def facts(title: str, pairs: Iterable[tuple[str, Any]], notes: Iterable[str] = ()) -> Sheet:
+    """A sheet of names and values, one a line."""
+    return sheet(title, "what value*", pairs, notes)
+
+
+def to_csv(given: Sheet) -> str:
+    """RFC 4180 with a header line; values in full, as in the JSON."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.name for column in given.columns])
+    writer.writerows([["" if cell is None else plain(cell) for cell in row] for row in given.rows])
+    return printable(out.getvalue())
+
+
+def to_lines(given: Sheet, width: int) -> list[Text]:
+    """The sheet as lines of at most `width` cells.
+
+    Notes may be longer and are folded by whoever prints them.
+    """
+    lines = [Text(printable(given.title), style="bold")] if given.title else []
+    if given.rows:
+        shown = given.rows if given.digest is None else given.digest
+        cells = [
+            [_shown(cell, column.kind) for cell, column in zip(row, given.columns, strict=True)]
+            for row in shown
+        ]
+        heads = [column.name for column in given.columns]
+        places = _places(given.columns, [heads, *cells], width)
+        columns = [given.columns[place] for place in places]
+        heads, *cells = [[row[place] for place in places] for row in [heads, *cells]]
+        widths = _widths(columns, [heads, *cells], width)
+        lines.append(Text(_line(heads, columns, widths), style="dim"))
+        lines.extend(Text(_line(row, columns, widths)) for row in cells)
+        if len(given.rows) > len(shown):
+            lines.append(Text(f"… and {len(given.rows) - len(shown):,} more", style="dim"))
+    return [*lines, *(Text(printable(note), style="dim") for note in given.notes)]
+
+
+def to_table(given: Sheet) -> RenderableType:
+    """The sheet as something Rich and Textual draw, as wide as they have room."""
+    return _Drawn(given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    sheet: Sheet
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        del console
+        yield from to_lines(self.sheet, options.max_width)
+
+
+def _places(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """The columns that are shown: all of them, or all but the details where the wide ones would be cut for them."""
+    every = list(range(len(columns)))
+    needed = sum(max(cell_len(row[place]) for row in rows) for place in every) + len(GAP) * (len(every) - 1)
+    return every if needed <= width else [place for place in every if not columns[place].detail]
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Cells for each column: what it needs, the wide ones cut evenly where that is too much."""
+    needed = [max(cell_len(row[place]) for row in rows) for place in range(len(columns))]
+    over = sum(needed) + len(GAP) * (len(columns) - 1) - width
+    # First the wide columns give way, then, in a very narrow place, whichever is widest.
+    for least, places in (
+        (_LEAST_WIDE, [n for n, column in enumerate(columns) if column.wide]),
+        (1, range(len(columns))),
+    ):
+        while over > 0:
+            widest = max(places, key=lambda place: needed[place], default=None)
+            if widest is None or needed[widest] <= least:
+                break
+            needed[widest] -= 1
+            over -= 1
+    return needed
+
+
+def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    placed = [
+        cut(cell, width).rjust(width - cell_len(cell) + len(cell))
+        if column.kind in _RIGHT
+        else _fill(cell, width)
+        for cell, column, width in zip(cells, columns, widths, strict=True)
+    ]
+    return GAP.join(placed).rstrip()
+
+
+def _fill(cell: str, width: int) -> str:
+    return set_cell_size(cut(cell, width), width)
+
+
+def cut(text: str, width: int) -> str:
+    """The text in at most `width` cells, with … where something was dropped."""
+    return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)).rstrip() + "…"
+
+
+def _column(word: str) -> Column:
+    name, _, kind = word.rstrip("*?").partition(":")
+    kinds: dict[str, Kind] = {
+        "": "text",
+        "id": "id",
+        "n": "number",
+        "score": "score",
+        "ms": "milliseconds",
+        "at": "instant",
+    }
+    return Column(name.replace("_", " "), kinds[kind], word.endswith("*"), word.endswith("?"))
+
+
+def _shown(value: Any, kind: Kind) -> str:
+    """A cell for people, on one line."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M")
+    if isinstance(value, float):
+        return (
+            f"{value:.3f}"
+            if kind == "score"
+            else f"{value:,.1f}"
+            if kind == "milliseconds"
+            else f"{value:.4g}"
+        )
+    if isinstance(value, int):
+        return f"{value:,}"
+    text = printable_line(str(value))
+    return text[:SHORT_ID] if kind == "id" else text

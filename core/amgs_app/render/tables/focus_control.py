@@ -1,0 +1,203 @@
+"""The tables of the operator's word, of branches and of traces."""
+
+from __future__ import annotations
+
+from amgs_app.operations import results
+from amgs_app.render.sentences_of_focus import said
+from amgs_app.render.sheet import Sheet, facts, sheet
+from amgs_app.render.tables.memory import table_of
+from amgs_focus.trace.lineage import TraceDiff, TraceSummary
+from amgs_focus.trace.telemetry import Telemetry
+
+_TEXT = 240
+"""Characters of decoded text that a table shows."""
+
+
+@table_of.register
+def _(result: results.Steered) -> Sheet:
+    heard = "from the next refocus on"
+    if result.word in ("expand", "collapse"):
+        heard = (
+            "none while it is in the tail"
+            if result.in_tail and not result.released
+            else "at the next refocus"
+        )
+    return facts(
+        said(result) or "",
+        [
+            ("node", result.node),
+            ("effect", heard),
+            ("branch", result.view.branch),
+            ("step", result.view.step),
+        ],
+    )
+
+
+@table_of.register
+def _(result: results.Moved) -> Sheet:
+    view = result.view
+    pairs = [
+        ("branch", view.branch),
+        ("step", f"{view.position} of {view.head}"),
+        ("lifetime tokens", view.lifetime),
+    ]
+    return facts(said(result) or "", pairs, (f"“{_short(view.text)}”" if view.text else "",))
+
+
+@table_of.register
+def _(result: results.Resumed) -> Sheet:
+    view = result.view
+    pairs = [("trace", result.path), ("question", view.question or None), ("branches", len(view.branches))]
+    return facts(said(result) or "", pairs, (f"“{_short(view.text)}”" if view.text else "",))
+
+
+@table_of.register
+def _(result: results.LastRun) -> Sheet:
+    if result.trace is None:
+        return facts("No earlier working context", [("trace", result.path or None)])
+    told = result.trace
+    pairs = [
+        ("question", told.question or None),
+        ("tokens", max((one.steps for one in told.branches), default=0)),
+        ("branches", len(told.branches)),
+        ("lifetime tokens", told.lifetime),
+        ("folder", result.kept or None),
+        ("trace", result.path),
+    ]
+    return facts("The last working context", pairs, ("`focus resume` continues it.",))
+
+
+@table_of.register
+def _(result: results.Measured) -> Sheet:
+    found = result.measurement
+    return facts(
+        said(result) or "",
+        [
+            ("gain", f"{found.gain:+.4f} ± {found.error:.4f} nats a token"),
+            ("NLL fine / coarse", f"{found.nll_fine:.4f} / {found.nll_coarse:.4f}"),
+            ("over", f"{found.horizon} tokens"),
+            ("step", found.step),
+        ],
+    )
+
+
+@table_of.register
+def _(result: results.SettingChanged) -> Sheet:
+    return facts(
+        said(result) or "",
+        [("before", result.before), ("branch", result.view.branch), ("from step", result.view.step)],
+    )
+
+
+@table_of.register
+def _(result: results.BranchList) -> Sheet:
+    rows = [
+        ("●" if one.active else "", one.name, one.parent, one.at, one.steps, one.text, one.state_hash)
+        for one in result.branches
+    ]
+    return sheet(
+        f"{len(rows)} branches, {result.view.branch} is shown at step {result.view.step}",
+        "now name from at:n steps:n text* state",
+        rows,
+    )
+
+
+@table_of.register
+def _(result: results.Replayed) -> Sheet:
+    return facts(
+        said(result) or "",
+        [
+            ("trace", result.path),
+            ("steps", result.steps),
+            ("branches", result.branches),
+            ("state", result.state_hash),
+            ("end mark", "yes" if result.complete else "no: it was cut off, or is still being written"),
+        ],
+    )
+
+
+@table_of.register
+def _(result: TraceSummary) -> Sheet:
+    header = result.header
+    pairs = [
+        ("made by", f"{header.model.name} {header.model.precision}, {header.gist}, {header.scorer}"),
+        ("at", header.created or None),
+        ("seed / window", f"{header.settings['seed']} / {header.settings['window']}"),
+        ("lifetime tokens", result.lifetime),
+        *((f"  {name}", count) for name, count in result.events),
+        ("seconds", f"{result.milliseconds / 1000:.1f}"),
+        ("question", result.question or None),
+        ("state", result.state_hash or None),
+        ("end mark", "yes" if result.complete else "no: it was cut off, or is still being written"),
+    ]
+    notes = [
+        f"{'●' if one.active else '○'} {one.name}: {one.steps} steps, {one.refocuses} refocuses, "
+        f"{one.actions} actions" + (f", from {one.parent} at step {one.at}" if one.parent else "")
+        for one in result.branches
+    ]
+    if result.text:
+        notes.append(f"“{_short(result.text)}”")
+    return facts(result.path, pairs, notes)
+
+
+@table_of.register
+def _(result: TraceDiff) -> Sheet:
+    rows = [
+        (str(one.node), one.kind, one.ours or "", one.ours_score, one.theirs or "", one.theirs_score)
+        for one in result.changed
+    ]
+    if result.same:
+        title = f"{result.ours} and {result.theirs} do the same, {result.shared} steps"
+    else:
+        title = f"{result.ours} and {result.theirs} share {result.shared} steps"
+    notes = [f"{name}: {ours} against {theirs}" for name, ours, theirs in result.headers]
+    if result.what != "nothing":
+        notes.append(f"then {result.ours} {result.ours_did}, {result.theirs} {result.theirs_did}")
+    if result.changed:
+        notes.append(
+            f"the decisions above are of the first refocus that differs, at step {result.refocus_step}"
+        )
+    for name, text in ((result.ours, result.ours_text), (result.theirs, result.theirs_text)):
+        if text and not result.same:
+            notes.append(f"{name}: “{_short(text)}”")
+    return sheet(title, "node action ours* score:score theirs* score:score", rows, notes)
+
+
+@table_of.register
+def _(result: Telemetry) -> Sheet:
+    rows = [
+        (
+            one.refocus,
+            one.step,
+            one.loss_at_h,
+            one.actions,
+            one.swap_rate,
+            one.mean_residency,
+            one.latency_ms,
+            one.token_budget_utilization,
+            one.dirty,
+            one.taken,
+            one.given_back,
+        )
+        for one in result.iterations
+    ]
+    loss = "–" if result.loss_at_h is None else f"{result.loss_at_h:.3f}"
+    stays = ", ".join(f"{count} of {length}" for length, count in result.histogram[:12])
+    notes = [
+        f"loss at {result.horizon}: {loss} nats · swap rate {result.swap_rate:.3f} · mean residency "
+        f"{result.mean_residency:.1f} ({result.ended_residency:.1f} of those that ended) · latency "
+        f"{result.latency_ms:.0f} ms, p95 {result.latency_p95_ms:.0f} · utilization "
+        f"{result.token_budget_utilization:.2f}",
+        f"stays that ended, in refocuses: {stays}" if stays else "",
+        *(
+            f"! {alarm.kind.replace('_', ' ')} at step {alarm.step}: {alarm.message}"
+            for alarm in result.alarms
+        ),
+    ]
+    columns = "refocus:n step:n loss:score actions:n swap:score residency:score time:ms used:score dirty:n"
+    columns += " taken:n back:n"
+    return sheet(f"Branch {result.branch}, {len(rows)} refocuses", columns, rows, notes)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _TEXT else f"{text[:_TEXT]}…"

@@ -1,0 +1,50 @@
+"""The tables of training runs and their data."""
+
+from __future__ import annotations
+
+from amgs_app.render.sheet import Sheet, sheet
+from amgs_app.render.tables.memory import table_of
+from amgs_focus.training import records
+
+
+@table_of.register
+def _(result: records.Staged) -> Sheet:
+    rows = [
+        (s.name, s.split, s.tokens, s.digest[:12], "written" if s.fresh else "kept") for s in result.shards
+    ]
+    return sheet(f"Shards in {result.folder}", "text* split tokens:n digest was", rows)
+
+
+@table_of.register
+def _(result: records.TrainedRun) -> Sheet:
+    rows: list[tuple[object, ...]] = []
+    for part in result.parts:
+        rows.append((part.part, "step", f"{part.step:,} of {part.steps:,}"))
+        rows.append((part.part, "time", f"{part.seconds:,.0f} s"))
+        rows += [(part.part, name, f"{value:.4f}") for name, value in part.losses.items()]
+        rows += [(part.part, name, f"{value:.4f}") for name, value in part.validation.items()]
+    for one in result.effects:
+        rows.append((one.phase, "loss before, after", f"{one.before:.4f}, {one.after:.4f}"))
+        rows.append((one.phase, "change", _interval(one.change)))
+        rows.append((one.phase, "beyond raw tokens", _interval(one.beyond_plain)))
+        rows.append((one.phase, "verdict", one.verdict))
+    notes = [f"Checkpoint: {result.checkpoint or 'none, no phase had an effect'}", f"Card: {result.card}"]
+    if not result.complete:
+        notes = [f"Not complete: --resume continues the run in {result.folder}."]
+    return sheet(f"Run {result.name}", "part what* value", rows, notes)
+
+
+def _interval(found: tuple[float, float, float]) -> str:
+    return f"{found[0]:+.4f} [{found[1]:+.4f}, {found[2]:+.4f}]"
+
+
+@table_of.register
+def _(result: records.Labelled) -> Sheet:
+    rows: list[tuple[object, ...]] = [
+        ("snapshots measured now", result.done),
+        ("snapshots in the folder", result.snapshots),
+        ("labels in the folder", result.labels),
+    ]
+    if result.screen == result.screen:  # not NaN: something was screened
+        rows.append(("rank correlation of screen and measurement", f"{result.screen:.2f}"))
+    return sheet(f"Labels in {result.folder}", "what* value:n", rows)

@@ -1,0 +1,666 @@
+"""Session: one memory, one focus engine, the clock, the seed, and what the operator is looking at.
+
+Everything heavy opens late: the store with the first verb that asks for it, the language model with the first
+frame that becomes a lifetime context. One thread works with a session, a second may read beside it; frozen results
+are all that leaves it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock, parse_instant
+from amgs.errors import AmgsError, StoreError, UsageError
+from amgs_app.corpus import Corpus, open_corpus, sample_corpus, shipped
+from amgs_app.operations.paths import check_place
+from amgs_app.operations.registry import Pane
+from amgs_app.operations.results import Layout, PaneState
+from amgs_app.snapshot_target import Target
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.plan_editing import Draft
+    from amgs.memory import Memory
+    from amgs.types import Block, Frame, Progress, SearchResult
+    from amgs_app.operations.registry import Call
+    from amgs_app.operations.results import LastRun
+    from amgs_app.settings import PathSettings, WorkstationSettings
+    from amgs_app.themes import Palette
+    from amgs_focus.gist.gistnet import GistEncoder
+    from amgs_focus.model.base_model import BaseModel
+    from amgs_focus.records import FocusView
+    from amgs_focus.runtime.runtime import FocusRuntime
+    from amgs_focus.settings import FocusSettings
+    from amgs_focus.trace.trace import Trace, TraceWriter
+    from amgs_focus.tree.gist_tree import LifetimeTree
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says of a session; None everywhere it says nothing.
+
+    store: a path, or ":memory:". own: without a store or a corpus, the user's own memory even where it is not there
+    yet. model: an id, a path, or "tiny" for no real model at all. now: the instant
+    the whole run stands at. settings: a TOML file.
+    """
+
+    store: str | None = None
+    corpus: Path | None = None
+    model: str | None = None
+    now: datetime | None = None
+    seed: int = 0
+    theme: str | None = None
+    settings: Path | None = None
+    own: bool = False
+
+
+OWN_STORE = "memory.duckdb"
+"""The user's own memory in the data folder: what commands work on that name neither a store nor a corpus."""
+_CLOCK = "clock"
+"""The name under which a store keeps the instant that its corpus's year has reached."""
+_WORTH_KEEPING = timedelta(minutes=1)
+
+
+class CorpusClock:
+    """The machine's clock until a corpus that lives in its own year comes into play.
+
+    From then on that year's.
+    """
+
+    def __init__(self, base: Clock | None = None) -> None:
+        self._base = base or SystemClock()
+        self._clock: Clock = self._base
+
+    def start_at(self, instant: datetime) -> None:
+        """Stand at the instant now, and run on at the machine's pace."""
+        self._clock = ShiftedClock(instant, base=self._base)
+
+    @property
+    def shifted(self) -> bool:
+        return self._clock is not self._base
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def perf(self) -> float:
+        return self._base.perf()
+
+
+class Session:
+    """What a verb works on.
+
+    selection: the id of the block every pane shows. listed: ids of the last list of blocks, which `@2` refers
+    to. last_search, last_frame: what later verbs go on from. fed_back:
+    the lifetime context whose worth memory was told, which happens once. panes: what each pane shows now. pane: the one
+    shown last. history: the calls carried out, oldest first; recorded_from: how many came before the recording, None
+    while nothing is recorded. layout: how the panes are arranged.
+    creates: whether a store that is missing is created. accept_loss: whether one that has lost changes is opened.
+    snapshots: where `snapshot` writes: the current folder until a run says otherwise.
+    """
+
+    def __init__(self, options: Options = Options()) -> None:
+        self.options = options
+        self.corpus: Corpus = sample_corpus() if options.corpus is None else open_corpus(options.corpus)
+        self.seed = options.seed
+        self.clock: Clock = CorpusClock() if options.now is None else FixedClock(options.now)
+        self._store_path: Path | str | None = None
+        self.selection: str | None = None
+        self._listed: tuple[str, ...] = ()
+        self._own = threading.local()
+        self.last_search: SearchResult | None = None
+        self.last_frame: Frame | None = None
+        self.fed_back: FocusRuntime | None = None
+        self.draft: Draft | None = None
+        self.pane: Pane = "overview"
+        self.panes: dict[Pane, PaneState] = {}
+        self.history: list[Call] = []
+        self._looked: Call | None = None
+        self.recorded_from: int | None = None
+        self.layout = Layout()
+        self.snapshots = Target()
+        self.creates = True
+        self.accept_loss = False
+        self._lock = threading.RLock()
+        self._model_lock = threading.RLock()
+        self._at_work = threading.RLock()
+        self._view: FocusView | None = None
+        self._settings: WorkstationSettings | None = None
+        self._memory: Memory | None = None
+        self._model: BaseModel | None = None
+        self._focus: FocusRuntime | None = None
+        self._trace: TraceWriter | None = None
+        self._kept: Path | None = None
+        self._theme = options.theme
+
+    # --- what it was told -----------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> WorkstationSettings:
+        """The settings, read on first use; raises UsageError for a file or a variable that cannot be used."""
+        if self._settings is None:
+            from amgs_app.settings import load_settings
+
+            self._settings = load_settings(self.options.settings)
+        return self._settings
+
+    @property
+    def model_spec(self) -> str:
+        return self.options.model or self.settings.model.base
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether the session works without any real model."""
+        from amgs_app.models import TINY
+
+        return self.model_spec == TINY
+
+    @property
+    def store_path(self) -> Path | str:
+        """Where the store lies: --store, else in the user's data folder: that of --corpus, else the user's own
+        memory once there is one, else the sample's.
+        """
+        if self._store_path is None:
+            self._store_path = self._place_of_store()
+        return self._store_path
+
+    def _place_of_store(self) -> Path | str:
+        if self.options.store is not None:
+            if self.options.store == ":memory:":
+                return self.options.store
+            check_place(Path(self.options.store), example="notes")
+            return Path(self.options.store)
+        folder = data_folder(self.settings.paths)
+        own = folder / OWN_STORE
+        if self.options.corpus is None and (self.options.own or own.exists()):
+            return own
+        return folder / self.corpus.store_name
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this is the user's own memory, which no corpus belongs to."""
+        path = self.store_path
+        return isinstance(path, Path) and path.name == OWN_STORE and self.options.store is None
+
+    @property
+    def trace_path(self) -> Path | None:
+        """Where the steps of the present lifetime context are written: beside the store."""
+        path = self.store_path
+        if not isinstance(path, Path):
+            return None
+        self._make_data_folder()
+        if not path.parent.is_dir():
+            raise StoreError(
+                f"The folder {path.parent} does not exist.", way_out="Check the path of the store."
+            )
+        return path.with_name(f"{path.name}.trace")
+
+    @property
+    def theme_name(self) -> str | None:
+        """The palette asked for, else the one remembered with the layout, else that of the settings; None for the first
+        that ships with the program.
+        """
+        return self._theme or self.layout.theme or self.settings.screen.theme or None
+
+    @theme_name.setter
+    def theme_name(self, name: str | None) -> None:
+        self._theme = name
+
+    @property
+    def palette(self) -> Palette:
+        """The palette in use.
+
+        Raises UsageError, which names the files that were skipped, for one there is not.
+        """
+        from amgs_app.themes import explain, load_all
+
+        palettes, problems = load_all(theme_folders())
+        name = self.theme_name
+        if name is None:
+            return next(iter(palettes.values()))
+        if name not in palettes:
+            skipped = f"\n{explain(problems)}" if problems else ""
+            raise UsageError(
+                f"There is no theme {name!r}.", way_out=f"Available: {', '.join(palettes)}.{skipped}"
+            )
+        return palettes[name]
+
+    # --- the engines ----------------------------------------------------------------------------------
+
+    @property
+    def memory(self) -> Memory:
+        """The open memory; raises StoreError when it cannot be opened."""
+        with self._lock:
+            if self._memory is None:
+                self._memory = self._open_memory()
+            return self._memory
+
+    @property
+    def memory_is_open(self) -> bool:
+        return self._memory is not None
+
+    @property
+    def focus(self) -> FocusRuntime:
+        """The focus engine with a lifetime context in it; raises UsageError when nothing was opened yet."""
+        if self._focus is None:
+            raise self._nothing_open()
+        return self._focus
+
+    @property
+    def focus_is_open(self) -> bool:
+        return self._focus is not None
+
+    @property
+    def focus_view(self) -> FocusView | None:
+        """A snapshot of the focus engine, None while nothing is open. Loads nothing. While another thread works with
+        it, the last one that was taken.
+        """
+        if self._focus is None:
+            return None
+        if self._at_work.acquire(blocking=False):
+            try:
+                self._view = self._focus.snapshot()
+            finally:
+                self._at_work.release()
+        return self._view
+
+    @property
+    def model_is_loaded(self) -> bool:
+        return self._model is not None
+
+    def load_model(self, progress: Progress | None = None) -> BaseModel:
+        """The base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
+        with self._model_lock:
+            if self._model is None:
+                from amgs_app.models import load_base_model
+
+                if progress is not None:
+                    progress(0, 1, f"loading {self.model_spec}")
+                told, cache = self.settings.model, model_cache(self.settings.paths)
+                self._model = load_base_model(
+                    self.model_spec, told.precision, cache, device=told.device, adapter=told.adapter
+                )
+                if progress is not None:
+                    progress(1, 1, f"loaded {self._model.card.name}")
+            return self._model
+
+    def open_focus(
+        self,
+        segments: Sequence[Any],
+        question: str = "",
+        progress: Progress | None = None,
+        *,
+        folder: Path | None = None,
+    ) -> FocusRuntime:
+        """A new focus engine whose lifetime context is the segments; replaces the one before.
+
+        folder: where the lifetime is kept; what it holds already comes before the segments. Raises FocusError
+        (CtxError) for one that is damaged, in use, or was made with another model.
+        """
+        from amgs_app.models import gist_encoder
+        from amgs_focus.tree.gist_tree import LifetimeTree
+
+        model = self.load_model(progress)
+        gist = gist_encoder(model, self.settings.model)
+        tree = None
+        if folder is not None:
+            if self._kept == folder.resolve() and self._focus is not None:
+                self._let_go()  # it holds the folder that is opened anew
+                self._focus = None
+            tree = LifetimeTree.open(folder, model, gist, block_size=self.settings.focus.block_size)
+
+        def fill(runtime: FocusRuntime) -> None:
+            if segments:
+                runtime.ingest(segments, progress)
+            if question:
+                runtime.question(question, progress)
+
+        return self._begin_focus(self.settings.focus, self.seed, fill, gist, tree, folder)
+
+    def last_run(self) -> LastRun:
+        """What a session before this one left in the trace; nothing while a context is open, which has the trace."""
+        from amgs_app.operations.results import LastRun
+        from amgs_focus.trace.lineage import summary
+
+        told = None if self._focus is not None else self._left()
+        if told is None:
+            return LastRun(str(self.trace_path or ""), None)
+        return LastRun(str(self.trace_path), summary(told, str(self.trace_path)), told.header.kept)
+
+    def resume_focus(self, progress: Progress | None = None) -> tuple[str, int]:
+        """Go on with what a session before left: the trace's path, and the steps that were done again.
+
+        Raises UsageError where nothing was left or something is open already, TraceError where the model, the gists
+        or the lens are others now.
+        """
+        from amgs_app.models import gist_encoder
+        from amgs_focus.settings import FocusSettings
+        from amgs_focus.trace.replay import replay
+
+        if self._focus is not None:
+            raise UsageError(
+                "A working context is open already.",
+                way_out="Resume in a new session, before opening anything.",
+            )
+        told = self._left()
+        if told is None:
+            raise UsageError(
+                "There is no earlier working context to resume.",
+                title="Nothing to resume",
+                way_out="Open one: `frame assemble SESSION`, then `frame open`; or `focus open FILE`.",
+            )
+        path = str(self.trace_path)
+        if told.header.kept:
+            return path, self.open_focus((), "", progress, folder=Path(told.header.kept)).state.step
+        settings = FocusSettings.model_validate(dict(told.header.settings))
+        gist = gist_encoder(self.load_model(progress), self.settings.model)
+        steps = 0
+
+        def fill(runtime: FocusRuntime) -> None:
+            nonlocal steps
+            steps = replay(told, runtime, progress)
+
+        self._begin_focus(settings, settings.seed, fill, gist, None, None)
+        return path, steps
+
+    def _left(self) -> Trace | None:
+        """The trace beside the store, if it holds anything that can be gone on with."""
+        from amgs_focus.errors import FocusError
+        from amgs_focus.trace.trace import read
+
+        path = self.trace_path
+        if path is None or not path.is_file():
+            return None
+        try:
+            told = read(path, allow_incomplete=True)
+        except FocusError:
+            return None
+        return told if told.events or told.header.kept else None
+
+    def _begin_focus(
+        self,
+        settings: FocusSettings,
+        seed: int,
+        fill: Callable[[FocusRuntime], None],
+        gist: GistEncoder,
+        tree: LifetimeTree | None,
+        folder: Path | None,
+    ) -> FocusRuntime:
+        """A new focus engine in the place of the one before, once `fill` has put its lifetime into it."""
+        from amgs_app.models import focus_runtime
+
+        path = self.trace_path
+        # Under another name until the new context stands: a cancelled opening leaves the old trace alone.
+        fresh = None if path is None else path.with_name(f"{path.name}.new")
+        writer = None
+        try:
+            runtime, writer = focus_runtime(
+                self.load_model(), settings, seed, self.clock, fresh, gist=gist, tree=tree, kept=folder
+            )
+            fill(runtime)
+        except BaseException:
+            if writer is not None:
+                writer.close()
+            if tree is not None:
+                tree.close()
+            if fresh is not None:
+                fresh.unlink(missing_ok=True)
+            raise
+        self._let_go()
+        if path is not None and fresh is not None:
+            fresh.replace(path)
+            writer.moved(path)
+        self._focus, self._trace, self._view = runtime, writer, runtime.snapshot()
+        self._kept = folder.resolve() if folder is not None else None
+        return runtime
+
+    def focus_trace(self) -> Trace:
+        """What the present lifetime context's trace holds so far; raises UsageError when nothing is open."""
+        from amgs_focus.trace.trace import read
+
+        if self._trace is None:
+            raise self._nothing_open()
+        return read(self._trace.raw(), allow_incomplete=True)
+
+    def close(self) -> None:
+        """Close the store and the trace; the session can still say what it showed."""
+        with self._lock:
+            self._let_go()
+            if self._memory is not None:
+                self._keep_clock(self._memory)
+                self._memory.close()
+                self._memory = None
+
+    @property
+    def store_is_new(self) -> bool:
+        """Whether nothing lies yet where the store will be."""
+        from amgs.storage.duckdb import files
+
+        return isinstance(self.store_path, Path) and files.is_new(self.store_path)
+
+    def discard(self) -> None:
+        """Close the store, and remove one that holds nothing: what was to go into a new one was refused."""
+        with self._lock:
+            self._let_go()
+            if self._memory is not None:
+                self._memory.discard()
+                self._memory = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- what the operator looks at ---------------------------------------------------------------------
+
+    def block(self, reference: str | None = None) -> Block:
+        """The block that a word names: an id or its start, `@3` (third block of the last list), a source
+        path.
+
+        None is the selected block. Raises UsageError, UnknownBlockError or AmbiguousIdError.
+        """
+        if reference is None:
+            if self.selection is None:
+                raise UsageError("No block is selected.", way_out="Give one, or `select` it first.")
+            return self.memory.block(self.selection)
+        if reference.startswith("@"):
+            return self._nth_listed(reference)
+        if reference.endswith(".md") or "#" in reference or "/" in reference:
+            found = self.memory.resolve_source(reference)
+            if found:
+                return self.memory.block(found[0])
+        return self.memory.block(reference)
+
+    def note(self, call: Call, result: Any, explicit: Call | None = None) -> None:
+        """Remember what was done and which pane shows it; the registry calls this after every verb.
+
+        explicit: the call as it goes into a recording.
+        """
+        self.history.append(explicit or call)
+        self._looked = None
+        if call.verb.pane is not None:
+            self.pane = call.verb.pane
+            self.panes[self.pane] = PaneState(call.line(), result)
+
+    def look(self, call: Call, carry_out: Callable[[], Any]) -> Any:
+        """Carry out a look of the screen. It leaves no trace in what the operator did or listed last, unless later
+        commands go on from what it made: another frame, search or draft. Then it belongs into a recording.
+        """
+        made = (self.last_frame, self.last_search, self.draft)
+        with self.looking():
+            result = carry_out()
+        now = (self.last_frame, self.last_search, self.draft)
+        given = (result, getattr(result, "frame", None))  # what changed otherwise, another thread did
+        changed = [each for before, each in zip(made, now, strict=True) if each is not before]
+        if any(each is one for each in changed for one in given):
+            if self._looked is not None and self._looked.verb.name == call.verb.name:
+                self.history.pop()  # a look replaces the one before it
+            self._looked = call.explicit(self)
+            self.history.append(self._looked)
+        return result
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """Ids of the last list of blocks."""
+        own: tuple[str, ...] | None = getattr(self._own, "listed", None)
+        return self._listed if own is None else own
+
+    @listed.setter
+    def listed(self, ids: tuple[str, ...]) -> None:
+        if getattr(self._own, "listed", None) is None:
+            self._listed = ids
+        else:
+            self._own.listed = ids
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """What is listed inside is forgotten afterwards: a look of the screen leaves what `@1` names alone."""
+        self._own.listed = self._listed
+        try:
+            yield
+        finally:
+            self._own.listed = None
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Held by what may move the working context; who only reads the memory does not wait for it."""
+        with self._at_work:
+            yield
+
+    def enter_corpus(self) -> None:
+        """Move to the year of the corpus, if it lives in its own; a run with --now stays where it is."""
+        if isinstance(self.clock, CorpusClock) and not self.clock.shifted and self.corpus.now is not None:
+            latest = None if self._memory is None else _latest_event(self._memory)
+            self.clock.start_at(self.corpus.now if latest is None else max(self.corpus.now, latest))
+
+    @property
+    def sample_time(self) -> bool:
+        """Whether the clock shows the year of a corpus instead of the real one."""
+        return isinstance(self.clock, CorpusClock) and self.clock.shifted
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _keep_clock(self, memory: Memory) -> None:
+        """Have the store remember how far its corpus's year has come, so that the next session goes on there."""
+        if self.sample_time:
+            now, latest = self.clock.now(), _latest_event(memory)
+            if latest is None or now - latest >= _WORTH_KEEPING:
+                with suppress(AmgsError):  # a full disk must not keep anyone from leaving
+                    memory.keep(_CLOCK, now.isoformat())
+
+    def _nth_listed(self, reference: str) -> Block:
+        number = reference[1:]
+        if not number.isdigit() or not 1 <= int(number) <= len(self.listed):
+            count = "1 block" if len(self.listed) == 1 else f"{len(self.listed)} blocks"
+            raise UsageError(
+                f"{reference} is not among the {count} of the last list.",
+                way_out="Search, find or assemble first; @1 is the first block of the last list.",
+            )
+        return self.memory.block(self.listed[int(number) - 1])
+
+    def _nothing_open(self) -> UsageError:
+        left = self._left() is not None
+        return UsageError(
+            "No working context is open in this session.",
+            title="Nothing is open",
+            way_out=("`focus resume` continues the last one. " if left else "")
+            + "Open one with `frame open` or `focus open FILE`. "
+            "Single commands on the command line keep none open: use `amgs shell`, "
+            "a script (`amgs run FILE`), or a folder (`focus open --lifetime DIR`).",
+        )
+
+    def _let_go(self) -> None:
+        """Close the trace of the lifetime context that ends here, and its files where it has any; what it was can
+        still be seen.
+        """
+        if self._trace is not None:
+            self._trace.close()
+            self._trace = None
+        if self._kept is not None and self._focus is not None:
+            self._focus.close()
+            self._kept = None
+
+    def _open_memory(self) -> Memory:
+        from amgs.memory import Memory
+        from amgs_app.models import text_models
+
+        if self.creates:
+            self._make_data_folder()
+        embedder, recogniser, count_tokens = text_models(
+            self.model_spec, self.settings.model, lambda: self._model
+        )
+        memory = Memory.open(
+            self.store_path,
+            clock=self.clock,
+            settings=self.settings.memory,
+            embedder=embedder,
+            count_tokens=count_tokens,
+            recogniser=recogniser,
+            create=self.creates,
+            accept_loss=self.accept_loss,
+        )
+        self._memory = memory
+        if self._holds_corpus(memory):
+            self.enter_corpus()
+        return memory
+
+    def _make_data_folder(self) -> None:
+        """Make the folder of the stores that no option names; any other one is the operator's to make."""
+        if self.options.store is None:
+            data_folder(self.settings.paths).mkdir(parents=True, exist_ok=True)
+
+    @property
+    def corpus_name(self) -> str:
+        """The corpus that the open store belongs to; "" for a memory of the user's own."""
+        return self.corpus.name if not self.is_own and self._holds_corpus(self.memory) else ""
+
+    def _holds_corpus(self, memory: Memory) -> bool:
+        """Whether the store is this corpus's own, or an explicit store that has taken the corpus in."""
+        if self.options.corpus is not None or (self.options.store is None and not self.is_own):
+            return True
+        known = self.corpus.landmarks() if self.corpus.now is not None else ()
+        return any(memory.resolve_source(source) for source in known)
+
+
+def data_folder(paths: PathSettings) -> Path:
+    """Where stores and the shell's history live: the folder in the settings, else the user's data folder."""
+    import platformdirs
+
+    if paths.data:
+        return Path(paths.data).expanduser()
+    return Path(platformdirs.user_data_dir("amgs", appauthor=False))
+
+
+def model_cache(paths: PathSettings) -> Path | None:
+    """Where unpacked models are kept; None where the settings switch that off."""
+    import platformdirs
+
+    if paths.cache.lower() == "off":
+        return None
+    if paths.cache:
+        return Path(paths.cache).expanduser()
+    return Path(platformdirs.user_cache_dir("amgs", appauthor=False)) / "models"
+
+
+def theme_folders() -> tuple[Path, ...]:
+    """Where themes are looked for: what ships with the program, then the user's own."""
+    import platformdirs
+
+    return shipped("themes"), Path(platformdirs.user_config_dir("amgs", appauthor=False)) / "themes"
+
+
+def _latest_event(memory: Memory) -> datetime | None:
+    """The last instant at which something was done: time must not run backwards between two sessions.
+
+    Not the dates of blocks: a file that is taken in may be younger than the corpus's year.
+    """
+    known = [operation.at for operation in memory.operations(1)]
+    known += [outcome.at for outcome in memory.outcomes(1)]
+    known += [assembly.as_of for assembly in memory.frames.history(limit=1).assemblies]
+    known += [parse_instant(kept) for name, kept in memory.kept(_CLOCK).items() if name == _CLOCK]
+    return max(known, default=None)

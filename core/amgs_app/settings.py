@@ -1,0 +1,262 @@
+"""The workstation's settings: one TOML file and AMGS_… environment variables, each field with its sentence.
+
+`AMGS_MEMORY__DECAY__THRESHOLD=0.1` sets `[memory.decay] threshold`; the environment wins over the file. `AMGS_DATA`
+and `AMGS_CACHE` are short for the two folders in `[paths]`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+
+from amgs.errors import UsageError
+from amgs.settings import Section, Settings
+from amgs_focus.settings import FocusSettings, ForgetRules
+
+_PREFIX, _DELIMITER = "AMGS_", "__"
+_SHORT = MappingProxyType({"AMGS_DATA": "data", "AMGS_CACHE": "cache"})
+"""Variables that are short for a field of `[paths]`."""
+
+
+class ModelSettings(Section):
+    base: str = Field(
+        default="smollm2",
+        min_length=1,
+        description="The language model: a path, a cached hub id, smollm2 for the packaged copy, or tiny.",
+    )
+    precision: Literal["auto", "bf16", "fp16", "fp32"] = Field(
+        default="auto", description="Number format of the language model; auto: bf16 where it is fast."
+    )
+    device: str = Field(
+        default="cpu",
+        pattern=r"^(cpu|cuda(:\d+)?)$",
+        description="Where the language model runs: cpu, or cuda if available.",
+    )
+    adapter: str = Field(
+        default="", description="A LoRA adapter written by `focus train lora`; empty for none."
+    )
+    gists: str = Field(
+        default="",
+        description="A gist checkpoint written by `focus train gistnet`; empty for the one shipped for the model.",
+    )
+    slots: Literal[1, 2, 4, 8] = Field(
+        default=1,
+        description="Gists per block; where only one was trained, "
+        "the block's last tokens take the place of the others.",
+    )
+    embedder: str = Field(
+        default="",
+        description="A folder or cached hub id of a sentence encoder; empty for the packaged MiniLM, else the hub's.",
+    )
+    recogniser: str = Field(
+        default="",
+        description="A folder or package of a spaCy pipeline; empty for the packaged small English model.",
+    )
+
+
+class PathSettings(Section):
+    data: str = Field(
+        default="",
+        description="Folder of stores, traces and the shell's history; empty for the user's data folder.",
+    )
+    cache: str = Field(
+        default="",
+        description="Folder of the unpacked language model (540 MB in fp32, 270 MB in bf16); empty for the user's "
+        "cache folder, off to unpack it at every start.",
+    )
+
+
+class ScreenSettings(Section):
+    theme: str = Field(default="", description="The colour theme; empty for the first shipped one.")
+    symbols: Literal["auto", "braille", "block", "ascii"] = Field(
+        default="auto", description="Characters of the pictures; auto detects what the terminal can show."
+    )
+    keys: dict[str, str] = Field(
+        default_factory=dict,
+        description='Other keys, by the id of their action: "focus.step" = "x". F1 shows the ids.',
+    )
+
+
+class WorkstationSettings(BaseSettings):
+    """All settings of the program."""
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        env_prefix=_PREFIX,
+        env_nested_delimiter=_DELIMITER,
+        nested_model_default_partial_update=True,
+    )
+
+    memory: Settings = Settings()
+    focus: FocusSettings = FocusSettings()
+    forgetting: ForgetRules = ForgetRules()
+    model: ModelSettings = ModelSettings()
+    paths: PathSettings = PathSettings()
+    screen: ScreenSettings = ScreenSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the library's signature
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment, its short names, then the TOML file, which comes in through the arguments."""
+        return (env_settings, _short_names, init_settings)  # type: ignore[return-value]
+
+
+def load_settings(file: Path | None = None) -> WorkstationSettings:
+    """The settings of this run.
+
+    file: a TOML file that must exist; None for the one in the user's configuration folder, if there is one.
+    Raises UsageError that names the key, and the file or the variable it stands in, for what is unknown or out of
+    range.
+    """
+    path = file if file is not None else default_file()
+    _refuse_unknown_variables()
+    given = _read(path) if file is not None or path.is_file() else {}
+    try:
+        return WorkstationSettings(**given)
+    except ValidationError as error:
+        told = [_fault(fault, path) for fault in error.errors()]
+        raise UsageError(
+            "; ".join(f"{sentence} ({place})" for sentence, place in told) + ".",
+            title="Invalid setting",
+            way_out="Correct " + " and ".join(dict.fromkeys(place for _, place in told)) + ".",
+        ) from error
+    except SettingsError as error:
+        raise UsageError(
+            f"{error}.",
+            title="Invalid setting",
+            way_out=f"Give a single value, as in {_PREFIX}MEMORY{_DELIMITER}DECAY{_DELIMITER}THRESHOLD=0.1.",
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key of the settings. key: its way through the sections, `memory.decay.threshold`. place: the file or the
+    variable that sets it, empty where the default holds.
+    """
+
+    key: str
+    value: Any
+    default: Any
+    description: str
+    place: str = ""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable of that name."""
+        return _PREFIX + self.key.upper().replace(".", _DELIMITER)
+
+
+def every_setting(file: Path | None = None) -> tuple[Setting, ...]:
+    """Every key with its value in this run and where that comes from; raises what `load_settings` raises."""
+    path = file if file is not None else default_file()
+    given = _read(path) if file is not None or path.is_file() else {}
+    found = load_settings(file)
+    return tuple(
+        Setting(key, value, default, told, _place(key.split("."), path, given))
+        for key, value, default, told in _walk("", found, WorkstationSettings.model_construct())
+    )
+
+
+def _walk(prefix: str, section: BaseModel, plain: BaseModel) -> Iterator[tuple[str, Any, Any, str]]:
+    """Key, value, default and sentence of each field below a section."""
+    for name, field in type(section).model_fields.items():
+        value, default = getattr(section, name), getattr(plain, name)
+        if isinstance(value, BaseModel):
+            yield from _walk(f"{prefix}{name}.", value, default)
+        else:
+            yield f"{prefix}{name}", value, default, field.description or ""
+
+
+def _place(steps: list[str], file: Path, given: Any) -> str:
+    """The variable that sets a key, else the file in which it stands, else nothing."""
+    variable = _PREFIX + _DELIMITER.join(steps).upper()
+    short = next((s for s, field in _SHORT.items() if ["paths", field] == steps), "")
+    for name in (variable, short):
+        for one in os.environ:
+            if name and one.upper() == name:
+                return one
+    for step in steps:
+        given = given.get(step) if isinstance(given, dict) else None
+    return "" if given is None else str(file)
+
+
+def default_file() -> Path:
+    """Where the settings are looked for when none are named."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("amgs", appauthor=False)) / "settings.toml"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{path} cannot be read: {error}.",
+            title="The settings cannot be read",
+            way_out="Give a TOML file.",
+        ) from error
+
+
+def _short_names() -> dict[str, Any]:
+    """What AMGS_DATA and AMGS_CACHE say, as the settings they are short for."""
+    paths = {field: os.environ[name] for name, field in _SHORT.items() if name in os.environ}
+    return {"paths": paths} if paths else {}
+
+
+def _refuse_unknown_variables() -> None:
+    """A variable with a typing error in it must not be passed over in silence."""
+    known = {field.upper() for field in WorkstationSettings.model_fields}
+    for name in sorted(os.environ):
+        upper = name.upper()
+        if upper.startswith(_PREFIX) and upper not in _SHORT:
+            section = upper.removeprefix(_PREFIX).split(_DELIMITER)[0]
+            if section not in known:
+                raise UsageError(
+                    f"The environment variable {name} is not a setting.",
+                    title="Invalid setting",
+                    way_out=f"Start its name with AMGS_ and one of {', '.join(sorted(known))}; or unset it.",
+                )
+
+
+def _fault(fault: Any, file: Path) -> tuple[str, str]:
+    """What is wrong with which key, and where the key stands."""
+    steps = [str(step) for step in fault["loc"]]
+    key, place = ".".join(steps), _place(steps, file, {}) or str(file)
+    return _unknown(key) if fault["type"] == "extra_forbidden" else f"{key}: {fault['msg']}", place
+
+
+def _unknown(key: str) -> str:
+    """That there is no such setting, and which of the same section, or of the same name elsewhere, is like it."""
+    from amgs_app.operations.registry import near
+
+    *section, name = key.split(".")
+    plain = WorkstationSettings.model_construct()
+    keys = [each.split(".") for each, *_ in _walk("", plain, plain)]
+    beside = {
+        each[len(section)] for each in keys if each[: len(section)] == section and len(each) > len(section)
+    }
+    meant = [".".join([*section, one]) for one in near(name, sorted(beside))]
+    meant = meant or [".".join(each) for each in keys if each[-1] == name]
+    return f"no such setting: {key}" + (f", did you mean {' or '.join(meant[:3])}?" if meant else "")

@@ -1,0 +1,113 @@
+"""`amgs shell`: the verbs at a prompt, with history and completion.
+
+A plain reader where there is no terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from typing import IO, TYPE_CHECKING
+
+from amgs_app.confirmation import agreed
+from amgs_app.operations.registry import Registry
+from amgs_app.output import Format, advise, complain, intended, progress_on
+from amgs_app.printable import printable_line
+from amgs_app.script import parse_step, run_step
+
+if TYPE_CHECKING:
+    from prompt_toolkit.completion import CompleteEvent, Completion
+    from prompt_toolkit.document import Document
+
+    from amgs_app.session import Session
+
+LEAVE = frozenset({"exit", "quit"})
+_WELCOME = (
+    "`help` lists the commands; tab completes; ` | json`, ` | csv` or ` | less` after a line says how to see it;"
+    " ctrl-d leaves."
+)
+
+
+def run_shell(session: Session, registry: Registry, form: Format = "table") -> int:
+    """Read lines until the end of the input; gives the exit code.
+
+    Where standard input is no terminal the lines are a script: the first error ends it with that error's exit
+    code.
+    """
+    if not sys.stdin.isatty():
+        return _run_piped(session, registry, sys.stdin, form)
+    sys.stderr.write(_WELCOME + "\n")
+    for line in _prompted(session, registry):
+        if line.strip() in LEAVE:
+            break
+        _run_line(session, registry, line, form)
+    return 0
+
+
+def _run_piped(session: Session, registry: Registry, lines: IO[str], form: Format) -> int:
+    for number, raw in enumerate(lines, 1):
+        line = raw.rstrip("\n")
+        if line.strip() in LEAVE:
+            break
+        try:
+            _carry_out(session, registry, line, form, "<stdin>", number)
+        except Exception as error:
+            if not intended(error):
+                raise
+            return complain(error)
+    return 0
+
+
+def _run_line(session: Session, registry: Registry, line: str, form: Format) -> None:
+    """One line at the prompt: an error is said and the shell goes on."""
+    try:
+        _carry_out(session, registry, line, form, "amgs", 1)
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped.\n")
+    except Exception as error:
+        if not intended(error):
+            raise
+        complain(error)
+
+
+def _carry_out(session: Session, registry: Registry, line: str, form: Format, name: str, number: int) -> None:
+    step = parse_step(registry, line, name, number)
+    if step is None or not agreed(session, step.call):
+        return
+    with progress_on() if step.call.verb.wants_progress else nullcontext() as progress:
+        result = run_step(session, registry, step, name, progress)
+    step.pipe.write(result, form)
+    advise(session, result)
+
+
+def _prompted(session: Session, registry: Registry) -> Iterator[str]:
+    """Lines from the terminal, with history in the user's data folder; ctrl-c clears the line."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import Completer, Completion
+    from prompt_toolkit.history import FileHistory
+
+    from amgs_app.operations.completion import complete
+    from amgs_app.session import data_folder
+
+    class VerbCompleter(Completer):
+        """The registry's suggestions as prompt_toolkit wants them."""
+
+        def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+            del complete_event
+            for found in complete(registry, document.text_before_cursor, session):
+                label, note = printable_line(found.label), printable_line(found.note)
+                yield Completion(found.text, -found.replaces, display=label, display_meta=note)
+
+    folder = data_folder(session.settings.paths)
+    folder.mkdir(parents=True, exist_ok=True)
+    prompt: PromptSession[str] = PromptSession(
+        history=FileHistory(str(folder / "history")), completer=VerbCompleter(), complete_while_typing=False
+    )
+    while True:
+        try:
+            yield prompt.prompt("amgs> ")
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return

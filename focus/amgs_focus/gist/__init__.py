@@ -1,0 +1,1 @@
+"""From 32 entries to one: the pointer gist and GistNet."""

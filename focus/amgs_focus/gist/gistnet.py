@@ -1,0 +1,397 @@
+"""From 32 entries to one: the pointer gist copies a real token, and GistNet adds what it learned.
+
+A gist stands in the working context where its block stood. It is a real entry's embedding plus a learned
+delta that starts at zero, so that an untrained net is exactly the pointer and never the mean, which a frozen
+model cannot read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import nn
+from torch.nn import functional
+
+from amgs_focus.errors import CheckpointError
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.model.embedding_match import reads
+
+BLOCK = 32
+SLOTS = (1, 2, 4, 8)
+FORMAT = "amgs-gistnet-1"
+SHIPPED = Path(__file__).parents[1] / "checkpoints"
+
+
+class GistEncoder(Protocol):
+    """Turns blocks into gists. B: blocks, d: embedding width, slots: gists a block."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> int:
+        """Changes whenever the same block would get another gist."""
+        ...
+
+    @property
+    def slots(self) -> int: ...
+
+    def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """(B, 32, d) rows and (B, 32) ids of raw tokens -> (B, slots, d)."""
+        ...
+
+    def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
+        """(B, n <= 32 * slots, d) gists of one level -> (B, slots, d) of the next."""
+        ...
+
+
+def pointer_positions(length: int, slots: int) -> list[int]:
+    """The entries that the slots of a block copy: the last of each of `slots` equal parts."""
+    return [max(0, round((slot + 1) * length / slots) - 1) for slot in range(slots)]
+
+
+def pointer_gist(embeddings: torch.Tensor, slots: int = 1) -> torch.Tensor:
+    """(B, n, d) -> (B, slots, d): the embedding of a real entry, the last of each part of the block."""
+    return embeddings[:, pointer_positions(embeddings.shape[1], slots)]
+
+
+def mean_gist(embeddings: torch.Tensor, slots: int = 1) -> torch.Tensor:
+    """(B, n, d) -> (B, slots, d): the mean of each part. A control: frozen models read it badly."""
+    bounds = [-1, *pointer_positions(embeddings.shape[1], slots)]
+    parts = [
+        embeddings[:, min(start + 1, end) : end + 1].mean(dim=1) for start, end in itertools.pairwise(bounds)
+    ]
+    return torch.stack(parts, dim=1)
+
+
+class PointerEncoder:
+    """The baseline without a checkpoint: every gist is a real token's embedding."""
+
+    name = "pointer"
+    version = 0
+
+    def __init__(self, slots: int = 1) -> None:
+        self.slots = slots
+
+    def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """(B, 32, d), (B, 32) -> (B, slots, d)."""
+        del tokens
+        return pointer_gist(embeddings, self.slots)
+
+    def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
+        """(B, n, d) -> (B, slots, d)."""
+        return pointer_gist(gists, self.slots)
+
+
+@dataclass(frozen=True, slots=True)
+class GistShape:
+    """Everything that fixes a net's weights: two nets of one shape can exchange them."""
+
+    width: int
+    hidden: int = 512
+    heads: int = 8
+    slots: int = 1
+    token_ratio: int = 2
+    slot_ratio: int = 3
+
+
+class Attention(nn.Module):
+    """Multi-head attention; what comes from the block is rotated by its place in it, slots are not."""
+
+    def __init__(self, hidden: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(hidden, hidden, bias=False)
+        self.key_value = nn.Linear(hidden, 2 * hidden, bias=False)
+        self.output = nn.Linear(hidden, hidden, bias=False)
+
+    def forward(
+        self, queries: torch.Tensor, keys: torch.Tensor, *, rotate_queries: bool, rotate_keys: bool
+    ) -> torch.Tensor:
+        """(B, m, h), (B, n, h) -> (B, m, h)."""
+        batch, count, hidden = queries.shape
+        q = self.query(queries).view(batch, count, self.heads, -1).transpose(1, 2)
+        k, v = self.key_value(keys).view(batch, keys.shape[1], 2, self.heads, -1).permute(2, 0, 3, 1, 4)
+        if rotate_queries:
+            q = _rotate(q)
+        if rotate_keys:
+            k = _rotate(k)
+        mixed = functional.scaled_dot_product_attention(q, k, v)
+        attended: torch.Tensor = self.output(mixed.transpose(1, 2).reshape(batch, count, hidden))
+        return attended
+
+
+class FeedForward(nn.Sequential):
+    """Two linear layers with GELU between them."""
+
+    def __init__(self, hidden: int, ratio: int) -> None:
+        super().__init__(nn.Linear(hidden, ratio * hidden), nn.GELU(), nn.Linear(ratio * hidden, hidden))
+
+
+class TokenLayer(nn.Module):
+    """Self-attention over the block and a feed-forward layer, both with the norm in front."""
+
+    def __init__(self, shape: GistShape) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(shape.hidden)
+        self.attention = Attention(shape.hidden, shape.heads)
+        self.feed_norm = nn.LayerNorm(shape.hidden)
+        self.feed = FeedForward(shape.hidden, shape.token_ratio)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """(B, n, h) -> (B, n, h)."""
+        normed = self.attention_norm(tokens)
+        tokens = tokens + self.attention(normed, normed, rotate_queries=True, rotate_keys=True)
+        return tokens + self.feed(self.feed_norm(tokens))  # type: ignore[no-any-return]
+
+
+class SlotLayer(nn.Module):
+    """Slots read from the block: 32 -> slots."""
+
+    def __init__(self, shape: GistShape) -> None:
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(shape.slots, shape.hidden) * 0.02)
+        self.slot_norm = nn.LayerNorm(shape.hidden)
+        self.token_norm = nn.LayerNorm(shape.hidden)
+        self.attention = Attention(shape.hidden, shape.heads)
+        self.feed_norm = nn.LayerNorm(shape.hidden)
+        self.feed = FeedForward(shape.hidden, shape.slot_ratio)
+
+    def forward(self, slots: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """(B, slots, h), (B, n, h) -> (B, slots, h)."""
+        slots = slots + self.query
+        slots = slots + self.attention(
+            self.slot_norm(slots), self.token_norm(tokens), rotate_queries=False, rotate_keys=True
+        )
+        return slots + self.feed(self.feed_norm(slots))  # type: ignore[no-any-return]
+
+
+class ExpandLayer(nn.Module):
+    """The block reads back from its slots, or from a learned nothing: slots -> 32."""
+
+    def __init__(self, shape: GistShape) -> None:
+        super().__init__()
+        self.nothing = nn.Parameter(torch.randn(1, shape.hidden) * 0.02)
+        self.slot_norm = nn.LayerNorm(shape.hidden)
+        self.token_norm = nn.LayerNorm(shape.hidden)
+        self.attention = Attention(shape.hidden, shape.heads)
+
+    def forward(self, tokens: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
+        """(B, n, h), (B, slots, h) -> (B, n, h)."""
+        source = torch.cat([self.nothing.expand(slots.shape[0], 1, -1), slots], dim=1)
+        return tokens + self.attention(  # type: ignore[no-any-return]
+            self.token_norm(tokens), self.slot_norm(source), rotate_queries=False, rotate_keys=False
+        )
+
+
+class GistNet(nn.Module):
+    """32 -> slots -> 32 -> slots, then a zero-initialised delta on the pointer. MegaContext, "GistNet"."""
+
+    def __init__(self, shape: GistShape) -> None:
+        super().__init__()
+        if shape.slots not in SLOTS:
+            raise CheckpointError(
+                f"{shape.slots} slots per block are not supported.", way_out=f"Use one of {SLOTS}."
+            )
+        self.shape = shape
+        self.read_norm = nn.LayerNorm(shape.width)
+        self.read = nn.Linear(shape.width, shape.hidden)
+        self.first = TokenLayer(shape)
+        self.compress = SlotLayer(shape)
+        self.expand = ExpandLayer(shape)
+        self.second = TokenLayer(shape)
+        self.refine = SlotLayer(shape)
+        self.write_norm = nn.LayerNorm(shape.hidden)
+        self.write = nn.Linear(shape.hidden, shape.width)
+        nn.init.zeros_(self.write.weight)
+        nn.init.zeros_(self.write.bias)
+
+    def forward(self, entries: torch.Tensor) -> torch.Tensor:
+        """(B, n, d) embeddings or gists -> (B, slots, d)."""
+        pointer = pointer_gist(entries, self.shape.slots)
+        tokens = self.first(self.read(self.read_norm(entries)))
+        slots = self.compress(self.read(self.read_norm(pointer)), tokens)
+        tokens = self.second(self.expand(tokens, slots))
+        slots = self.refine(slots, tokens)
+        return pointer + self.write(self.write_norm(slots))  # type: ignore[no-any-return]
+
+
+class GistNetEncoder:
+    """A trained pair of nets, one for tokens and one for gists, as a GistEncoder.
+
+    slots: gists a block, where that is more than the one that the nets were trained for. The last `slots` − 1
+    entries then stand as they are, behind the gist of those before them; of what lies below a higher level, only
+    the gists are entries.
+    """
+
+    def __init__(
+        self, tokens: GistNet, gists: GistNet, *, name: str, version: int, slots: int | None = None
+    ) -> None:
+        self.token_net = tokens.eval()
+        self.gist_net = gists.eval()
+        self.name = name
+        self.slots = slots or tokens.shape.slots
+        self._trained = version
+
+    @property
+    def trained_slots(self) -> int:
+        """Gists a block that the nets make themselves."""
+        return self.token_net.shape.slots
+
+    @property
+    def version(self) -> int:
+        """The checkpoint's own, and another one for every way of reading it."""
+        if self.slots == self.trained_slots:
+            return self._trained
+        return zlib.crc32(f"{self.slots} slots".encode(), self._trained) or 1
+
+    def with_slots(self, slots: int) -> GistNetEncoder:
+        """The same nets with so many gists a block. Raises CheckpointError for nets that make several."""
+        if slots not in (self.trained_slots, *(SLOTS if self.trained_slots == 1 else ())):
+            raise CheckpointError(
+                f"{self.name} was trained for {self.trained_slots} gists per block, not {slots}.",
+                way_out=f"Set model.slots to {self.trained_slots}, or use gists that were trained for one per block.",
+            )
+        return GistNetEncoder(
+            self.token_net, self.gist_net, name=self.name, version=self._trained, slots=slots
+        )
+
+    def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """(B, 32, d), (B, 32) -> (B, slots, d), in the embeddings' precision."""
+        del tokens
+        return self._read(self.token_net, embeddings)
+
+    def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
+        """(B, n, d) -> (B, slots, d), in the gists' precision."""
+        made_alone = self.slots == self.trained_slots
+        return self._read(self.gist_net, gists if made_alone else gists[:, :: self.slots])
+
+    def _read(self, net: GistNet, entries: torch.Tensor) -> torch.Tensor:
+        """(B, n, d) -> (B, slots, d): what the net makes of the first entries, and behind it the others."""
+        kept, length = self.slots - self.trained_slots, entries.shape[1]
+        cut = max(1, length - kept)
+        places = torch.arange(length - kept, length).clamp(min=min(cut, length - 1))
+        return torch.cat([_apply(net, entries[:, :cut]), entries[:, places]], dim=1)
+
+
+def save_checkpoint(path: Path, tokens: GistNet, gists: GistNet, *, model: str, note: str = "") -> None:
+    """Writes both nets in half precision, with their shapes and the base model's name, in one rename."""
+    tensors = {
+        f"{part}.{name}": value.detach().to("cpu", torch.float16).contiguous()
+        for part, net in (("tokens", tokens), ("gists", gists))
+        for name, value in net.state_dict().items()
+    }
+    metadata = {
+        "format": FORMAT,
+        "model": model,
+        "note": note,
+        "tokens": json.dumps(asdict(tokens.shape)),
+        "gists": json.dumps(asdict(gists.shape)),
+    }
+    partial = path.with_suffix(".partial")
+    save_file(tensors, partial, metadata=metadata)
+    partial.replace(path)
+
+
+def load_checkpoint(path: Path, *, width: int) -> GistNetEncoder:
+    """Reads what `save_checkpoint` wrote, for a model of this embedding width.
+
+    The version is the CRC-32 of the weights. Raises CheckpointError when the file is missing, damaged, or
+    made for another width.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            stored = {name: file.get_tensor(name) for name in sorted(file.keys())}
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(
+            f"The gist checkpoint {path.name} cannot be read ({error}).",
+            way_out="Restore the file, or continue with pointer gists.",
+        ) from error
+    try:
+        if metadata["format"] != FORMAT:
+            raise CheckpointError(
+                f"{path.name} has the format {metadata['format']!r}, not {FORMAT!r}.",
+                way_out="Use a checkpoint written by this version.",
+            )
+        shapes = {part: GistShape(**json.loads(metadata[part])) for part in ("tokens", "gists")}
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"{path.name} is not a gist checkpoint.", way_out="Choose a file written by the gist training."
+        ) from error
+    for shape in shapes.values():
+        if shape.width != width:
+            raise CheckpointError(
+                f"{path.name} was trained for embeddings of width {shape.width}; this model has {width}.",
+                way_out="Choose a checkpoint for this model, train one, or continue with pointer gists.",
+            )
+    nets = {part: _filled(path, shape, part, stored) for part, shape in shapes.items()}
+    return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=_fingerprint(stored))
+
+
+def for_model(model: BaseModel, slots: int = 1) -> GistEncoder:
+    """The encoder that ships for this model, by its name or its embeddings, with so many gists a block; pointer gists
+    when there is none.
+    """
+    card = model.card
+    for path in sorted(SHIPPED.glob("*.safetensors")):
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+        if metadata.get("format") != FORMAT or not reads(model, metadata.get("model", "")):
+            continue
+        shape = json.loads(metadata["tokens"])
+        if shape["width"] == card.width and shape["slots"] in (1, slots):
+            return load_checkpoint(path, width=card.width).with_slots(slots)
+    return PointerEncoder(slots)
+
+
+def _filled(path: Path, shape: GistShape, part: str, stored: Mapping[str, torch.Tensor]) -> GistNet:
+    net = GistNet(shape)
+    own = {
+        name.removeprefix(f"{part}."): value.float()
+        for name, value in stored.items()
+        if name.startswith(f"{part}.")
+    }
+    try:
+        net.load_state_dict(own)
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"The weights in {path.name} do not fit the shape it declares.",
+            way_out="Restore the file, or continue with pointer gists.",
+        ) from error
+    return net.requires_grad_(False)
+
+
+def _fingerprint(stored: Mapping[str, torch.Tensor]) -> int:
+    """CRC-32 of all weights in name order; never 0, which is the pointer's version."""
+    code = 0
+    for name in sorted(stored):
+        code = zlib.crc32(stored[name].contiguous().view(torch.uint8).numpy().tobytes(), code)
+    return code or 1
+
+
+def _apply(net: GistNet, entries: torch.Tensor) -> torch.Tensor:
+    weight = net.read.weight
+    with torch.no_grad():
+        return net(entries.to(weight)).to(entries)  # type: ignore[no-any-return]
+
+
+def _rotate(heads: torch.Tensor) -> torch.Tensor:
+    """(B, heads, n, e) -> the same, each pair of channels turned by its place."""
+    count, width = heads.shape[-2:]
+    half = width // 2
+    rates = torch.exp(torch.arange(half, device=heads.device) * (-math.log(1000.0) / half))
+    angles = torch.arange(count, device=heads.device)[:, None] * rates
+    cos, sin = angles.cos().to(heads), angles.sin().to(heads)
+    left, right = heads[..., :half], heads[..., half : 2 * half]
+    return torch.cat([left * cos - right * sin, left * sin + right * cos], dim=-1)

@@ -1,0 +1,1 @@
+"""Signed focus scores: the baseline without training, and LensNet."""

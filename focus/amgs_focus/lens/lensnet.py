@@ -1,0 +1,274 @@
+"""LensNet: what each entry's detail is worth to what comes next, read from the working context and its end.
+
+MegaContext, "LensNet". Dual cross-attention: the end of the lifetime (tail gists, the last tokens, the question) reads
+the entries, then every entry reads the end. It is not causal: the question at the end decides about what stood long
+before it. A causal twin exists as a control for tests only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.nn import functional
+
+from amgs_focus.lens.features import AHEAD, NAMES, LensFeatures
+from amgs_focus.lens.scoring import LensView, Scores, Values, signed
+from amgs_focus.records import NodeRef
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.working_context import WorkingContext
+
+RECENT = 32  # last tokens that the end is made of, beside the tail gists
+ASKED = 48  # last tokens of the question
+KINDS = 3  # of rows of the end: tail gist, recent token, token of the question
+
+
+@dataclass(frozen=True, slots=True)
+class LensShape:
+    """Everything that fixes a net's weights. width: of the embeddings; hidden: d_lens; features: by name."""
+
+    width: int
+    hidden: int = 128
+    heads: int = 4
+    stacks: int = 2
+    features: tuple[str, ...] = NAMES
+
+
+@dataclass(frozen=True, slots=True)
+class LensInput:
+    """What a net reads. N: entries, K: rows of the end.
+
+    rows (N, d): each entry's gist, for an open block that of the block; features (N, F); end (K, d); kinds (K,).
+    """
+
+    rows: torch.Tensor
+    features: torch.Tensor
+    end: torch.Tensor
+    kinds: torch.Tensor
+
+
+class CrossAttention(nn.Module):
+    """Multi-head attention of some rows to others, with norms in front and what was read added on."""
+
+    def __init__(self, hidden: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query_norm, self.key_norm = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
+        self.query = nn.Linear(hidden, hidden, bias=False)
+        self.key_value = nn.Linear(hidden, 2 * hidden, bias=False)
+        self.output = nn.Linear(hidden, hidden, bias=False)
+
+    def forward(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        """(m, h), (n, h) -> (m, h)."""
+        count, width = queries.shape
+        q = self.query(self.query_norm(queries)).view(count, self.heads, -1).transpose(0, 1)
+        k, v = self.key_value(self.key_norm(keys)).view(len(keys), 2, self.heads, -1).permute(1, 2, 0, 3)
+        mixed = functional.scaled_dot_product_attention(q, k, v)  # (heads, m, h / heads)
+        read: torch.Tensor = self.output(mixed.transpose(0, 1).reshape(count, width))
+        return queries + read
+
+
+class DualAttention(nn.Module):
+    """One stack: the end reads the entries, the entries read the end."""
+
+    def __init__(self, shape: LensShape) -> None:
+        super().__init__()
+        self.gather = CrossAttention(shape.hidden, shape.heads)
+        self.spread = CrossAttention(shape.hidden, shape.heads)
+        self.norm = nn.LayerNorm(shape.hidden)
+        self.feed = nn.Sequential(
+            nn.Linear(shape.hidden, 2 * shape.hidden), nn.GELU(), nn.Linear(2 * shape.hidden, shape.hidden)
+        )
+
+    def forward(self, entries: torch.Tensor, end: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(N, h), (K, h) -> the same; an end of no rows is neither read nor written."""
+        if len(end):
+            end = self.gather(end, entries)
+            entries = self.spread(entries, end)
+        return entries + self.feed(self.norm(entries)), end
+
+
+class LensNet(nn.Module):
+    """Predicts an entry's worth: a sum of one number for each feature and one for what attention found."""
+
+    def __init__(self, shape: LensShape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.row_norm = nn.LayerNorm(shape.width)
+        self.read_rows = nn.Linear(shape.width, shape.hidden)
+        self.read_end = nn.Linear(shape.width, shape.hidden)
+        self.read_features = nn.Linear(len(shape.features), shape.hidden)
+        self.kind = nn.Embedding(KINDS, shape.hidden)
+        self.stacks = nn.ModuleList(DualAttention(shape) for _ in range(shape.stacks))
+        self.head_norm = nn.LayerNorm(shape.hidden)
+        self.head = nn.Linear(shape.hidden, 1)
+        self.weights = nn.Parameter(torch.zeros(len(shape.features)))
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+
+    def forward(self, given: LensInput, *, causal: bool = False) -> torch.Tensor:
+        """-> (N, 1 + F): what attention adds to each entry's worth, then what each feature adds.
+
+        causal: without the end, which stands behind every entry that is scored, and without the features that
+        know what comes after an entry.
+        """
+        features, tail = given.features, given.end
+        if causal:
+            known = torch.tensor([name not in AHEAD for name in self.shape.features])
+            features, tail = torch.where(known, features, torch.zeros_like(features)), tail[:0]
+        entries = self.read_rows(self.row_norm(given.rows)) + self.read_features(features)
+        end = self.read_end(self.row_norm(tail)) + self.kind(given.kinds[: len(tail)])
+        for stack in self.stacks:
+            entries, end = stack(entries, end)
+        found = self.head(self.head_norm(entries))  # (N, 1)
+        return torch.cat([found, features * self.weights], dim=1)
+
+
+class TailGistCache:
+    """The gists that condition LensNet: the latest node of the highest level, then the last L1 gists."""
+
+    def __init__(self, window: int = 5) -> None:
+        self._window = window
+        self._key: tuple[Any, ...] = ()
+        self._gists = torch.zeros(0, 0)
+
+    def fetch(self, tree: LifetimeTree) -> torch.Tensor:
+        """(k, d), k <= slots * (1 + window): root first, then oldest to newest; (0, d) while there is no
+        gist.
+        """
+        key = (id(tree), tree.count(1), len(tree.truncations), tree.generation)
+        if key != self._key:
+            last, depth = tree.count(1), tree.depth
+            pieces = [torch.zeros(0, tree.model.card.width)]
+            if depth > 1:
+                pieces.append(tree.gists(depth, tree.count(depth) - 1, tree.count(depth)).flatten(0, 1))
+            if last:
+                pieces.append(tree.gists(1, max(0, last - self._window), last).flatten(0, 1))
+            self._key, self._gists = key, torch.cat(pieces)
+        return self._gists
+
+
+class LensReader:
+    """Makes a net's input of a view; keeps what one lifetime's views share."""
+
+    def __init__(self) -> None:
+        self._features: LensFeatures | None = None
+        self._tail = TailGistCache()
+        self.question_words: Values | None = None  # (entries,) of the view read last
+
+    def read(self, view: LensView) -> LensInput:
+        """The input of a view with at least one entry."""
+        context, tree = view.context, view.tree
+        if self._features is None or self._features.tree is not tree:
+            self._features = LensFeatures(tree)
+        features = torch.from_numpy(self._features.of(view)).float()
+        self.question_words = features[:, NAMES.index("question_words")].numpy().astype(np.float64)
+        gists = self._tail.fetch(tree)
+        recent = tree.tokens(max(0, tree.length - RECENT), tree.length).astype(np.int64)
+        asked = np.asarray(view.question[-ASKED:], np.int64)
+        with torch.no_grad():
+            tokens = tree.model.embed(torch.from_numpy(np.concatenate([recent, asked])))
+        end = torch.cat([gists, tokens.to(gists)])
+        kinds = torch.tensor([0] * len(gists) + [1] * len(recent) + [2] * len(asked))
+        return LensInput(_rows(context, tree), features, end, kinds)
+
+
+class LensNetScorer:
+    """A trained net as a FocusScorer. version: CRC-32 of its weights, as GistNet's.
+
+    causal: nothing that stands behind an entry reaches its score, the control of the C1/C2 tests.
+    """
+
+    floor = 0.7  # spread of worths that is not taken for more than it is, so that on prose nothing passes a threshold
+    asked_floor = 0.05  # the same with a question, which wants something whatever the scale of its words
+
+    def __init__(
+        self,
+        net: LensNet,
+        *,
+        name: str,
+        version: int,
+        causal: bool = False,
+    ) -> None:
+        self.net = net.eval().requires_grad_(False)
+        self.name = name
+        self.version = version
+        self._causal = causal
+        self._reader = LensReader()
+
+    def twin(self) -> LensNetScorer:
+        """The causal control with the same weights."""
+        return LensNetScorer(self.net, name=f"{self.name} causal", version=self.version, causal=True)
+
+    def worth(self, view: LensView) -> Mapping[NodeRef, float]:
+        """What each entry's detail is predicted to be worth, in the units of the training's targets.
+
+        For a gist: that it is opened; for a block of tokens: that it stays open. Comparable over snapshots.
+        """
+        summands = self._summands(view)
+        return dict(
+            zip((entry.node for entry in view.context.entries()), summands.sum(axis=1).tolist(), strict=True)
+        )
+
+    def score(self, view: LensView) -> Scores:
+        """Worths less the middle one's, squashed to (-1, 1): zero-sum, so that detail is moved and not asked for
+        without end. The tail is no matter of focus and gets 0.
+        """
+        context = view.context
+        entries = context.entries()
+        settled = np.array([entry.end <= context.tail_start for entry in entries], bool)
+        summands = self._summands(view)
+        named = {name: summands[:, at] for at, name in enumerate(("attention", *self.net.shape.features))}
+        parts = signed(named, settled, self.asked_floor if view.question else self.floor)
+        costs = [entry.cost for entry in entries]
+        spread = {name: np.repeat(np.where(settled, part, 0.0), costs) for name, part in parts.items()}
+        total: Values = np.sum(list(spread.values()), axis=0) if entries else np.zeros(0)
+        return Scores(np.clip(total, -1.0, 1.0), spread, self._share_asked(view, settled))
+
+    def _share_asked(self, view: LensView, settled: NDArray[np.bool_]) -> float | None:
+        """How much of the question the best block before the tail holds."""
+        words = self._reader.question_words
+        if not view.question or words is None or len(words) != len(settled):
+            return None
+        return float(words[settled].max(initial=0.0))
+
+    def _summands(self, view: LensView) -> Values:
+        """(entries, 1 + F)."""
+        if not view.context.entries():
+            return np.zeros((0, 1 + len(self.net.shape.features)))
+        given = self._reader.read(view)
+        with torch.no_grad():
+            if not self._causal:
+                found: Values = self.net(given).double().numpy()
+                return found
+            # one by one: that an entry's score knows nothing of the others should hold to the last bit
+            alone = [
+                self.net(replace(given, rows=given.rows[[at]], features=given.features[[at]]), causal=True)
+                for at in range(len(given.rows))
+            ]
+        return torch.cat(alone).double().numpy()
+
+
+def _rows(context: WorkingContext, tree: LifetimeTree) -> torch.Tensor:
+    """(N, d): the first slot of each entry's gist; a block's own at level 0, and 0 for the open one."""
+    rows = torch.zeros(len(context.entries()), tree.model.card.width)
+    by_level: dict[int, list[tuple[int, int]]] = {}
+    for place, entry in enumerate(context.entries()):
+        level = max(1, entry.level)
+        if entry.index < tree.count(level):
+            by_level.setdefault(level, []).append((place, entry.index))
+    for level, found in by_level.items():
+        first = min(index for _, index in found)
+        last = max(index for _, index in found)
+        if last - first < 4 * len(found):  # neighbours, mostly: one read
+            gists = tree.gists(level, first, last + 1)[:, 0]
+            rows[[place for place, _ in found]] = gists[[index - first for _, index in found]]
+        else:
+            for place, index in found:
+                rows[place] = tree.gists(level, index, index + 1)[0, 0]
+    return rows

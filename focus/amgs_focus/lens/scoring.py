@@ -1,0 +1,116 @@
+"""Signed focus scores: which entries deserve more detail, which less, and what each score is made of.
+
+MegaContext, "LensNet". What a scorer sees and what it gives; `LensNetScorer` and the baselines are interchangeable
+behind `FocusScorer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs_focus.records import Legality
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.geometry import span_id
+from amgs_focus.window.working_context import WorkingContext
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LensView:
+    """What a scorer may look at. question: token ids of the question alone, () when there is none."""
+
+    context: WorkingContext
+    tree: LifetimeTree
+    question: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Signed utilities in [-1, 1], one a position without the sinks (N = W − 4), as `WorkingContext.pack`
+    lays out.
+
+    Positive asks for more detail, negative for less. parts: named summands, each (N,). question_share: share of the
+    question's words in the block before the tail that holds most of them; None where no words were looked for.
+    """
+
+    values: Values
+    parts: Mapping[str, Values]
+    question_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FocusScore:
+    """One entry's score as the specification draws it."""
+
+    node_id: int
+    level: str
+    score: float
+    legality: Legality
+
+
+class FocusScorer(Protocol):
+    """Gives signed focus scores; LensNet and the baselines are interchangeable behind it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> int:
+        """Changes whenever the same view would get other scores; 0 where there are no weights."""
+        ...
+
+    def score(self, view: LensView) -> Scores: ...
+
+
+def aggregate(context: WorkingContext, values: Values) -> Values:
+    """(N,) scores a position -> (entries,): the mean over each entry's positions."""
+    costs = np.array([entry.cost for entry in context.entries()], dtype=np.int64)
+    if not len(costs):
+        return np.zeros(0)
+    starts = np.concatenate([[0], np.cumsum(costs)[:-1]])
+    means: Values = np.add.reduceat(np.asarray(values, np.float64), starts) / costs
+    return means
+
+
+def focus_scores(context: WorkingContext, scores: Scores, depth: int) -> tuple[FocusScore, ...]:
+    """The scores as the specification draws them; an illegal direction is masked to 0."""
+    rows = []
+    for entry, value in zip(context.entries(), aggregate(context, scores.values), strict=True):
+        expandable, collapsible = entry.level > 0, entry.level < depth and entry.end <= context.tail_start
+        legality: Legality = "static"
+        if expandable and collapsible:
+            legality = "both"
+        elif expandable or collapsible:
+            legality = "expandable" if expandable else "collapsible"
+        masked = 0.0 if (value > 0 and not expandable) or (value < 0 and not collapsible) else float(value)
+        rows.append(FocusScore(span_id(entry.node), f"L{entry.level}", masked, legality))
+    return tuple(rows)
+
+
+def signed(parts: dict[str, Values], settled: NDArray[np.bool_], floor: float) -> dict[str, Values]:
+    """Named summands, each (entries,), as parts of a score in (-1, 1).
+
+    The sum is centred on the settled entries' median, scaled on each side by that side's own spread (at least
+    `floor`, so that noise asks for nothing) and squashed; the parts keep their shares. About half of the entries
+    then ask for less detail and half for more, with like force: the specification's re-balance.
+    """
+    if not settled.any():
+        return {name: np.zeros_like(part) for name, part in parts.items()}
+    total = np.sum(list(parts.values()), axis=0)
+    centre = float(np.median(total[settled]))
+    middle = np.abs(total - centre) <= np.median(np.abs(total[settled] - centre)) + 1e-12
+    middle &= settled
+    means = {name: float(part[middle].mean()) for name, part in parts.items()}
+    shifted = total - sum(means.values())
+    above, below = shifted[settled & (shifted > 0)], shifted[settled & (shifted < 0)]
+    up = max(floor, float(np.sqrt(np.mean(above**2)))) if len(above) else floor
+    down = max(floor, float(np.sqrt(np.mean(below**2)))) if len(below) else floor
+    squashed = np.tanh(np.where(shifted > 0, shifted / up, shifted / down) / 2)
+    share = np.divide(squashed, shifted, out=np.zeros_like(shifted), where=np.abs(shifted) > 1e-9)
+    return {name: (part - means[name]) * share for name, part in parts.items()}

@@ -1,0 +1,262 @@
+"""Token statistics of every span of a lifetime, kept up as it grows: words by block, idf, embedding sums.
+
+A pure function of the tokens: stepping back and forward again gives the same numbers. What is kept in memory
+does not grow with the lifetime, but for one row per 32^3 tokens and for the places of rare words: sums of
+blocks and of level-2 gists are made when they are asked for. Their idf weights are those of the first 2^k
+blocks, with the greatest 2^k that the lifetime holds, and everything is weighed anew when it doubles; from
+2^15 blocks (a million tokens) on they stay as they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from amgs_focus.lens.postings import Numbers, Postings
+from amgs_focus.records import NodeRef
+from amgs_focus.tree.files import MemoryRows
+from amgs_focus.tree.gist_tree import LifetimeTree
+
+CHUNK = 2048  # blocks read at a time
+STORED = 3  # level from which sums are kept
+CACHED = 4096  # sums of finer nodes that are remembered
+LONGEST_EPOCH = 1 << 15
+LOOKED_AT = 32  # best blocks of a search whose edges are looked at
+ACROSS = 0.95  # what words beside an edge count for the block on the other side
+
+Vectors = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Weighted words, weighted pairs of words that stand beside each other, the total of both, and a centred
+    mean embedding (d,).
+
+    A name is several tokens as a rule, each of them common: only side by side they are the name.
+    """
+
+    words: dict[int, float]
+    pairs: dict[tuple[int, int], float]
+    total: float
+    centre: Vectors
+
+
+class SpanIndex:
+    """Similarity of a query to any node of the tree. Words are tokens without their case and their spaces."""
+
+    def __init__(self, tree: LifetimeTree) -> None:
+        self.tree = tree
+        self._seen_cuts = len(tree.truncations)
+        self._epoch = 0
+        self._postings = Postings(tree.model)
+        self._begin()
+
+    @property
+    def visited(self) -> int:
+        """Places of words that searches have looked at since the beginning."""
+        return self._postings.visited
+
+    def sync(self) -> None:
+        """Catch up with the tree: forget what was cut, add what came."""
+        cuts = self.tree.truncations
+        if len(cuts) > self._seen_cuts:
+            self._forget(min(cuts[self._seen_cuts :]) // self.tree.block_size)
+            self._seen_cuts = len(cuts)
+        total = self.tree.count(0)
+        epoch = min(LONGEST_EPOCH, 1 << (total.bit_length() - 1)) if total else 0
+        if epoch > self._epoch:
+            self._add(epoch)
+            self._epoch = epoch
+            self._weigh()
+        self._add(total)
+        self._extend_sums()
+
+    def query(self, tokens: Sequence[int], weights: Sequence[float]) -> Query:
+        """Weigh a query's tokens; of a word that occurs twice the greater weight counts."""
+        numbers = self._postings.words_of(np.asarray(tokens, np.int64))
+        idf = self._postings.idf(numbers)
+        words: dict[int, float] = {}
+        for word, weight in zip(numbers.tolist(), (np.asarray(weights) * idf).tolist(), strict=True):
+            if weight > 0:
+                words[word] = max(weight, words.get(word, 0.0))
+        pairs: dict[tuple[int, int], float] = {}
+        for pair in itertools.pairwise(numbers.tolist()):
+            if all(word in words for word in pair):
+                pairs[pair] = sum(words[word] for word in pair) / 2
+        ids = np.asarray(tokens, np.int64)
+        summed = self._summed(ids, np.asarray(weights) * self._weights(ids))
+        total = math.fsum(words.values()) + math.fsum(pairs.values())
+        return Query(words, pairs, total, self._centred(summed[None])[0])
+
+    def similarity(self, query: Query, nodes: Sequence[NodeRef]) -> Vectors:
+        """(nodes,) cosine in [-1, 1] between the query's and each node's mean embedding; else 0."""
+        if not nodes:
+            return np.zeros(0)
+        means = self._centred(np.stack([self._sum(node) for node in nodes]))
+        lengths = np.linalg.norm(means, axis=1) * np.linalg.norm(query.centre)
+        cosines: Vectors = np.divide(
+            means @ query.centre, lengths, out=np.zeros(len(nodes)), where=lengths > 1e-9
+        )
+        return cosines
+
+    def lexical(self, query: Query, nodes: Sequence[NodeRef]) -> Vectors:
+        """(nodes,) in [0, 1]: the share of the query's words and pairs, by idf, in the best block of each node.
+
+        Pairs are looked for in the blocks that hold most words. What is said does not end with a block: the
+        blocks beside those have nearly what stands in the half block on each side of their common edge.
+        """
+        if not query.total:
+            return np.zeros(len(nodes))
+        blocks, found = self._postings.search(query.words)
+        looked, held = self._closely(query, blocks, found)
+        blocks, found = np.concatenate([blocks, looked]), np.concatenate([found, held])
+        order = np.argsort(blocks, kind="stable")
+        blocks, found = blocks[order], found[order]
+        ranges = np.array([self._block_range(node) for node in nodes], np.int64).reshape(-1, 2)
+        cuts = np.searchsorted(blocks, ranges)
+        best = [found[low:high].max(initial=0.0) for low, high in cuts]
+        return np.array(best) / query.total
+
+    def _closely(self, query: Query, blocks: Numbers, found: Vectors) -> tuple[Numbers, Vectors]:
+        """(m,) blocks that hold most and those beside them, (m,) what the query finds in them word by word."""
+        size, total = self.tree.block_size, self._postings.blocks
+        best = np.sort(blocks[np.lexsort((-blocks, -found))[:LOOKED_AT]])
+        looked, held = [], []
+        for block in best.tolist():
+            looked.append(block)
+            held.append(self._held(query, block * size, (block + 1) * size))
+        for edge in np.unique(np.concatenate([best, best + 1])).tolist():
+            if 0 < edge < total:
+                around = self._held(query, edge * size - size // 2, edge * size + size // 2)
+                looked += [edge - 1, edge]
+                held += [ACROSS * around] * 2
+        return np.array(looked, np.int64), np.array(held, np.float64)
+
+    def _held(self, query: Query, start: int, end: int) -> float:
+        """The weight of the query's words and pairs in tokens [start, end)."""
+        numbers = self._postings.words_of(np.asarray(self.tree.tokens(start, end), np.int64)).tolist()
+        # exact sums, because word numbers, and so their order, depend on what came first
+        words = math.fsum(query.words.get(word, 0.0) for word in set(numbers))
+        return words + math.fsum(query.pairs.get(pair, 0.0) for pair in set(itertools.pairwise(numbers)))
+
+    def _begin(self) -> None:
+        """Nothing known yet; words keep their numbers, which others may hold."""
+        width = self.tree.model.card.width + 1
+        self._postings.clear()
+        self._epoch = 0
+        self._counts: Numbers = np.zeros(0, np.int64)
+        self._sums: list[MemoryRows] = []
+        self._fine: dict[tuple[int, int], Vectors] = {}
+        self._whole: Vectors = np.zeros(width)
+
+    def _forget(self, blocks: int) -> None:
+        """Keep the first blocks only; where the weights came from blocks that are no more, begin anew."""
+        if blocks >= self._postings.blocks:
+            return
+        if blocks < self._epoch or not self._postings.forget(blocks):
+            self._begin()
+            return
+        size = self.tree.block_size
+        for level, sums in enumerate(self._sums, start=STORED):
+            sums.truncate(blocks // size ** (level - 1))
+        self._fine = {
+            (level, index): row
+            for (level, index), row in self._fine.items()
+            if (index + 1) * size ** (level - 1) <= blocks
+        }
+
+    def _add(self, total: int) -> None:
+        """Take in the words of blocks up to a total."""
+        for first in range(self._postings.blocks, total, CHUNK):
+            ids = self._tokens(first, min(total, first + CHUNK))
+            self._postings.add(ids.reshape(-1, self.tree.block_size), total)
+
+    def _weigh(self) -> None:
+        """Weights of a new epoch, and with them every sum anew."""
+        self._counts = self._postings.counts()
+        self._sums, self._fine = [], {}
+        self._whole = np.zeros_like(self._whole)
+        for first in range(0, self._epoch, CHUNK):
+            self._whole += self._bag(self._tokens(first, min(self._epoch, first + CHUNK)))
+
+    def _weights(self, ids: Numbers) -> Vectors:
+        """The epoch's idf of each token; 0 for mere space."""
+        words = self._postings.words_of(ids)
+        known = np.zeros(len(ids), np.int64)
+        inside = words < len(self._counts)
+        known[inside] = self._counts[words[inside]]
+        weights: Vectors = np.where(words > 0, np.log((self._epoch + 1) / (known + 1)), 0.0)
+        return weights
+
+    def _extend_sums(self) -> None:
+        """Sums of new nodes, from the lowest level that is kept."""
+        size = self.tree.block_size
+        width = size ** (STORED - 1)  # blocks
+        while (done := len(self._level(STORED))) < self._postings.blocks // width:
+            row = np.zeros_like(self._whole)
+            for first in range(done * width, (done + 1) * width, CHUNK):
+                row += self._bag(self._tokens(first, min((done + 1) * width, first + CHUNK)))
+            self._level(STORED).append(row[None])
+        level = STORED
+        while (complete := len(self._level(level)) // size) > 0:
+            done = len(self._level(level + 1))
+            below = self._level(level).rows(done * size, complete * size)
+            self._level(level + 1).append(below.reshape(complete - done, size, len(self._whole)).sum(axis=1))
+            level += 1
+
+    def _level(self, level: int) -> MemoryRows:
+        """Kept sums of the nodes of a tree level."""
+        while len(self._sums) <= level - STORED:
+            self._sums.append(MemoryRows(len(self._whole), np.float64))
+        return self._sums[level - STORED]
+
+    def _sum(self, node: NodeRef) -> Vectors:
+        """(d + 1,) of a node; the open block has none yet."""
+        level, size = max(1, node.level), self.tree.block_size
+        if (node.index + 1) * size ** (level - 1) > self._postings.blocks:
+            return np.zeros_like(self._whole)
+        if level >= STORED:
+            row: Vectors = self._level(level).rows(node.index, node.index + 1)[0]
+            return row
+        key = (level, node.index)
+        if key not in self._fine:
+            if len(self._fine) >= CACHED:
+                self._fine.clear()
+            width = size ** (level - 1)
+            self._fine[key] = self._bag(self._tokens(node.index * width, (node.index + 1) * width))
+        return self._fine[key]
+
+    def _bag(self, ids: Numbers) -> Vectors:
+        """(n,) tokens -> (d + 1,) their weighted sum; equal tokens are looked up once."""
+        kinds, counts = np.unique(ids, return_counts=True)
+        return self._summed(kinds, counts * self._weights(kinds))
+
+    def _summed(self, ids: Numbers, scale: Vectors) -> Vectors:
+        """(n,), (n,) -> (d + 1,): the weighted sum of embeddings, and in the last column of the weights."""
+        with torch.no_grad():
+            rows = self.tree.model.embed(torch.from_numpy(ids)).to("cpu", torch.float64).numpy()
+        return np.append(scale @ rows, scale.sum())
+
+    def _tokens(self, first: int, last: int) -> Numbers:
+        """Tokens of blocks [first, last)."""
+        size = self.tree.block_size
+        return self.tree.tokens(first * size, last * size).astype(np.int64)
+
+    def _centred(self, sums: Vectors) -> Vectors:
+        """(n, d + 1) sums -> (n, d) means less the mean of the whole lifetime; 0 where there is no weight."""
+        means = [
+            np.divide(rows[:, :-1], rows[:, -1:], out=np.zeros_like(rows[:, :-1]), where=rows[:, -1:] > 1e-9)
+            for rows in (sums, self._whole[None])
+        ]
+        centred: Vectors = np.where(sums[:, -1:] > 1e-9, means[0] - means[1], 0.0)
+        return centred
+
+    def _block_range(self, node: NodeRef) -> tuple[int, int]:
+        width = self.tree.block_size ** max(0, node.level - 1)
+        return node.index * width, (node.index + 1) * width

@@ -1,0 +1,194 @@
+"""A small LoRA adapter on a frozen base: it can be attached, switched off for a moment, saved and loaded.
+
+MegaContext, "Phase B3". The base model's own weights never change; without the adapter it answers exactly as before.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import nn
+
+from amgs_focus.errors import CheckpointError, ModelMismatchError
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.model.pretrained import PretrainedModel
+
+FORMAT = "amgs-lora-1"
+_NAME = "focus"
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterShape:
+    """What fixes an adapter's weights. targets: names of the layers it is added to; empty for the query and value
+    projections of the architecture, as peft knows them.
+    """
+
+    rank: int = 8
+    alpha: int = 16
+    targets: tuple[str, ...] = ()
+
+
+class Adapter:
+    """An adapter that is attached to a model. It trains in float32 whatever the base computes in."""
+
+    def __init__(self, model: PretrainedModel, shape: AdapterShape, seed: int = 0) -> None:
+        """Attaches a fresh adapter, which changes nothing until it is trained.
+
+        Raises ModelMismatchError when the model has no layers of these names or has an adapter already.
+        """
+        from peft import LoraConfig, inject_adapter_in_model
+
+        if model.card.adapter:
+            raise ModelMismatchError(
+                f"{model.card.name} has the adapter {model.card.adapter} already.",
+                way_out="Reload the model.",
+            )
+        settings = LoraConfig(
+            r=shape.rank,
+            lora_alpha=shape.alpha,
+            target_modules=list(shape.targets) or None,
+            task_type="CAUSAL_LM",
+        )
+        try:
+            with torch.random.fork_rng():
+                torch.manual_seed(seed)
+                inject_adapter_in_model(settings, model.module, adapter_name=_NAME)
+        except ValueError as error:
+            raise ModelMismatchError(
+                f"No adapter fits {model.card.name}: {str(error).splitlines()[0]}",
+                way_out="Name the layers it is to be added to (lora.targets).",
+            ) from error
+        self.shape = shape
+        self._model = model
+        for parameter in self.parameters():
+            parameter.data = parameter.data.float()
+        self.name = ""
+        self.rename("lora")
+
+    def parameters(self) -> list[nn.Parameter]:
+        """The adapter's own weights, in the order of the layers."""
+        return [value for name, value in self._model.module.named_parameters() if f".{_NAME}." in name]
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """Its weights by layer, as peft names them."""
+        from peft import get_peft_model_state_dict
+
+        found: dict[str, Any] = get_peft_model_state_dict(self._model.module, adapter_name=_NAME)
+        return {name: value.detach().cpu().float().contiguous() for name, value in sorted(found.items())}
+
+    def load_weights(self, weights: dict[str, torch.Tensor]) -> None:
+        """Takes weights that `weights` gave. Raises CheckpointError when they do not fit."""
+        from peft import set_peft_model_state_dict
+
+        own = self.weights()
+        if {name: value.shape for name, value in own.items()} != {n: v.shape for n, v in weights.items()}:
+            raise CheckpointError(
+                "The adapter's weights do not fit the layers of this model.",
+                way_out="Use an adapter that was trained on this model.",
+            )
+        set_peft_model_state_dict(self._model.module, weights, adapter_name=_NAME)
+        self.rename(self.name)
+
+    @property
+    def version(self) -> int:
+        """CRC-32 of the weights in the order of their names."""
+        code = 0
+        for value in self.weights().values():
+            code = zlib.crc32(value.numpy().tobytes(), code)
+        return code
+
+    def rename(self, name: str) -> None:
+        """Says in the model's card which adapter is on it: the name and the version of the weights now."""
+        self.name = name
+        self._model.carries(f"{name}@{self.version:08x}")
+
+    @contextmanager
+    def disabled(self) -> Iterator[None]:
+        """The base alone, as if there were no adapter."""
+        self._switch(False)
+        try:
+            yield
+        finally:
+            self._switch(True)
+
+    def save(self, path: Path) -> None:
+        """Writes the adapter and the name of its base in one rename."""
+        self.rename(path.stem)
+        metadata = {"format": FORMAT, "model": self._model.card.name, "shape": json.dumps(asdict(self.shape))}
+        partial = path.with_suffix(".partial")
+        save_file(self.weights(), partial, metadata=metadata)
+        partial.replace(path)
+
+    def _switch(self, on: bool) -> None:
+        from peft.tuners.tuners_utils import BaseTunerLayer
+
+        for layer in self._model.module.modules():
+            if isinstance(layer, BaseTunerLayer) and isinstance(layer, nn.Module):
+                trained = [parameter for parameter in layer.parameters() if parameter.requires_grad]
+                layer.enable_adapters(on)
+                for parameter in trained:  # the library freezes what it switches off
+                    parameter.requires_grad_(True)
+
+
+def attach(model: BaseModel, shape: AdapterShape, seed: int = 0) -> Adapter:
+    """A fresh adapter on a model. Raises ModelMismatchError for a model that cannot carry one."""
+    if not isinstance(model, PretrainedModel):
+        raise ModelMismatchError(
+            f"{model.card.name} does not support adapters.",
+            way_out="Choose a model that transformers can load.",
+        )
+    return Adapter(model, shape, seed)
+
+
+def load_adapter(model: BaseModel, path: Path) -> Adapter:
+    """A saved adapter on its model, frozen. Raises CheckpointError for a file that is none or of another model."""
+    metadata, weights = read_adapter(path)
+    if metadata["model"].casefold() != model.card.name.casefold():
+        raise CheckpointError(
+            f"{path.name} was trained on {metadata['model']}; this is {model.card.name}.",
+            way_out="Use that model, or continue without the adapter.",
+        )
+    adapter = attach(model, _shape(metadata))
+    adapter.load_weights(weights)
+    adapter.rename(path.stem)
+    for parameter in adapter.parameters():
+        parameter.requires_grad_(False)
+    return adapter
+
+
+def read_adapter(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
+    """What a file that `Adapter.save` wrote says of itself, and its weights. Raises CheckpointError."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            weights = {name: file.get_tensor(name) for name in sorted(file.keys())}
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(
+            f"The adapter {path.name} cannot be read ({error}).",
+            way_out="Restore the file, or continue without it.",
+        ) from error
+    try:
+        _shape(metadata)
+        if metadata["format"] != FORMAT or not metadata["model"]:
+            raise KeyError("format")
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"{path.name} is not an adapter.",
+            way_out="Choose a file that holds a trained adapter.",
+            about="adapter",
+        ) from error
+    return metadata, weights
+
+
+def _shape(metadata: dict[str, str]) -> AdapterShape:
+    told = json.loads(metadata["shape"])
+    return AdapterShape(told["rank"], told["alpha"], tuple(told["targets"]))

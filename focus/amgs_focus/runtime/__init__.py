@@ -1,0 +1,1 @@
+"""The loop: ingest, assemble, refocus, decode; every step can be undone."""

@@ -1,0 +1,129 @@
+"""One refocus: passes of scoring and allocating over the present state, and one record of all that was
+decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from amgs_focus.errors import FocusError
+from amgs_focus.lens.scoring import FocusScorer, LensView, Scores, aggregate
+from amgs_focus.records import Action, Decision, NodeRef, Refocus, ScoreRow
+from amgs_focus.runtime.prefix import PerfClock, PrefixReader
+from amgs_focus.runtime.state import FocusState, Parts, mean_residency
+from amgs_focus.settings import FocusSettings
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.allocator import allocate
+from amgs_focus.window.working_context import SINKS, WorkingContext
+
+
+def refocus(
+    state: FocusState,
+    tree: LifetimeTree,
+    scorer: FocusScorer,
+    settings: FocusSettings,
+    reader: PrefixReader,
+    clock: PerfClock,
+    *,
+    forced: bool = False,
+) -> tuple[FocusState, Refocus]:
+    """The state after a refocus and its record; nothing else changes.
+
+    After new text there are `question_passes` passes of at most `question_n_diff` actions, else
+    `refinement_passes` of at most `n_diff`; they end early when one applies nothing. Raises FocusError for
+    scores that are none, BudgetError as `allocate` does.
+    """
+    began = clock.perf()
+    number = state.allocator.refocus + 1
+    allocator = replace(state.allocator, refocus=number, headroom=settings.cadence)
+    context, prices, edits, done = state.context, reader.prices(state.context), 0, 0
+    decisions: dict[tuple[NodeRef, Action], Decision] = {}
+    scores: Mapping[NodeRef, float] = {}
+    parts: dict[NodeRef, Parts] = {}
+    share = None
+    passes = settings.refinement_passes
+    if state.fresh:
+        passes = settings.question_passes
+        settings = settings.model_copy(update={"n_diff": settings.question_n_diff})
+    for done in range(1, passes + 1):
+        found = scorer.score(LensView(context, tree, state.question_tokens))
+        _require_scores(found, context, scorer)
+        parts |= _parts(found, context)
+        share = found.question_share
+        allocation = allocate(context, found, tree, settings, allocator, prices)
+        context, allocator, scores = allocation.context, allocation.state, allocation.scores
+        prices = allocation.prices
+        edits += len(allocation.edits)
+        # of two passes the later one's answer counts; what was applied is not asked about again
+        decisions |= {(one.node, one.kind): replace(one, refinement=done) for one in allocation.actions}
+        if not allocation.edits:
+            break
+    parts = {entry.node: parts[entry.node] for entry in context.entries() if entry.node in parts}
+    residency = {entry.node: state.residency.get(entry.node, number) for entry in context.entries()}
+    outside = sum(entry.end <= context.tail_start for entry in context.entries())
+    swap_rate = edits / outside if outside else 0.0
+    allocator = replace(
+        allocator,
+        thresholds=allocator.thresholds.adapted(
+            settings,
+            utilization=context.used / max(1, context.window - settings.cadence),
+            swap_rate=swap_rate,
+        ),
+    )
+    dirty = reader.dirty(context)
+    record = Refocus(
+        number=number,
+        step=state.step,
+        lifetime=context.lifetime,
+        scores=tuple(
+            ScoreRow(entry.node, entry.start, entry.end, scores[entry.node], parts.get(entry.node, ()))
+            for entry in context.entries()
+        ),
+        decisions=tuple(sorted(decisions.values(), key=lambda one: (one.start, one.level, one.kind))),
+        bands=context.bands(),
+        used_before=state.context.used,
+        used=context.used,
+        window=context.window,
+        passes=done,
+        swap_rate=swap_rate,
+        mean_residency=mean_residency(context, residency, number),
+        dirty=dirty,
+        predicted_ms=prices.milliseconds(dirty),
+        milliseconds=(clock.perf() - began) * 1000,
+        forced=forced,
+    )
+    after = replace(
+        state,
+        context=context,
+        allocator=allocator,
+        since=0,
+        fresh=False,
+        residency=residency,
+        scores=scores,
+        parts=parts,
+        last=record,
+        history=(*state.history, record.bands)[-settings.history :],
+        swaps=(*state.swaps, record.swap_rate)[-settings.history :],
+        question_share=share,
+    )
+    return after, record
+
+
+def _parts(found: Scores, context: WorkingContext) -> dict[NodeRef, Parts]:
+    """Each entry's named summands."""
+    named = {name: aggregate(context, part) for name, part in found.parts.items()}
+    return {
+        entry.node: tuple((name, float(part[place])) for name, part in named.items())
+        for place, entry in enumerate(context.entries())
+    }
+
+
+def _require_scores(found: Scores, context: WorkingContext, scorer: FocusScorer) -> None:
+    """NaN fails the comparison too."""
+    values = found.values
+    if len(values) != context.used - SINKS or not bool(((values >= -1) & (values <= 1)).all()):
+        raise FocusError(
+            f"The scorer {scorer.name!r} did not give one score in [-1, 1] for each position.",
+            way_out="Use another checkpoint, or the similarity baseline.",
+        )

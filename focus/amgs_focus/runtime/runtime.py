@@ -1,0 +1,439 @@
+"""The loop: ingest and summarise, assemble, refocus, decode. One record a step, and every step can be undone.
+
+MegaContext, "Runtime lifecycle". The runtime owns one lifetime, its working context and the base model's
+cache. All its state between two steps is one immutable value, so that stepping back is taking the value of
+before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import torch
+
+from amgs_focus.errors import BudgetError, FocusError
+from amgs_focus.gist.gistnet import GistEncoder, for_model
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.records import (
+    Action,
+    BranchView,
+    EntryExplanation,
+    FocusView,
+    Measurement,
+    NodeRef,
+    Override,
+    Refocus,
+    StepRecord,
+    TokenSpan,
+)
+from amgs_focus.runtime import view
+from amgs_focus.runtime.decoding import decode_token
+from amgs_focus.runtime.prefix import PerfClock, PrefixReader
+from amgs_focus.runtime.refocusing import refocus
+from amgs_focus.runtime.state import FocusState
+from amgs_focus.runtime.timeline import Move, Timeline
+from amgs_focus.settings import FocusSettings
+from amgs_focus.trace.sink import TraceSink
+from amgs_focus.tree.gist_tree import LifetimeTree, Progress, Segment
+from amgs_focus.tree.retention import require_in_reach
+from amgs_focus.tree.span_metadata import Act
+from amgs_focus.utility.counterfactual import measure
+from amgs_focus.window.allocator import make_room
+from amgs_focus.window.layout import lay_out
+from amgs_focus.window.working_context import WorkingContext, tail_start
+
+KEYFRAMES = 64  # steps between two keyframes of the trace
+
+
+class FocusRuntime:
+    """One lifetime under one frozen model. Not for two threads at once; `snapshot` gives values that are."""
+
+    def __init__(
+        self,
+        model: BaseModel,
+        gist: GistEncoder | None = None,
+        scorer: FocusScorer | None = None,
+        settings: FocusSettings | None = None,
+        trace: TraceSink | None = None,
+        *,
+        clock: PerfClock,
+        tree: LifetimeTree | None = None,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        """An empty lifetime, or the given tree's with the encoder that it has.
+
+        The gist defaults to the encoder shipped for the model, or else to the pointer gist; the scorer to the
+        similarity baseline. Raises BudgetError when the window cannot hold what the tree holds already.
+        """
+        self._model = model
+        self._scorer = scorer or TailSimilarity()
+        settings = settings or FocusSettings()
+        self._trace = trace
+        self._clock = clock
+        if tree is None:
+            tree = LifetimeTree(model, gist or for_model(model), block_size=settings.block_size)
+        self._tree = tree
+        if self._tree.block_size != settings.block_size:
+            raise FocusError(
+                f"The lifetime has blocks of {self._tree.block_size}, not {settings.block_size}."
+            )
+        positions = model.card.positions
+        if positions and settings.window > positions:
+            raise BudgetError(
+                f"{model.card.name} has {positions} positions, and the window is {settings.window}.",
+                title="The window is too large",
+                way_out=f"Set the window to {positions} or less, or choose another model.",
+            )
+        require_in_reach(tree, tail_start(tree.length, tree.block_size, settings.tail_blocks))
+        self._reader = PrefixReader(model, clock)
+        self._generator = generator or torch.Generator().manual_seed(settings.seed)
+        self._measured: dict[NodeRef, Measurement] = {}
+        begun = FocusState(lay_out(self._tree, settings), settings, random=self._random_state(settings))
+        self._state = replace(begun, sealed=tree.catalogue.sealed)
+        self._timeline = Timeline(self._tree, self._reader, self._state)
+
+    @property
+    def settings(self) -> FocusSettings:
+        """As they are now: the operator may have changed them since."""
+        return self._state.settings
+
+    @property
+    def tree(self) -> LifetimeTree:
+        return self._tree
+
+    @property
+    def model(self) -> BaseModel:
+        return self._model
+
+    @property
+    def scorer(self) -> FocusScorer:
+        return self._scorer
+
+    @property
+    def reader(self) -> PrefixReader:
+        return self._reader
+
+    @property
+    def state(self) -> FocusState:
+        return self._state
+
+    @property
+    def context(self) -> WorkingContext:
+        return self._state.context
+
+    @property
+    def measurements(self) -> Mapping[NodeRef, Measurement]:
+        """The latest counterfactual of each node that was measured."""
+        return self._measured
+
+    @property
+    def steps_known(self) -> int:
+        """Steps decoded on this branch, those stepped back over included."""
+        return self._timeline.steps_known
+
+    @property
+    def branch_name(self) -> str:
+        return self._timeline.name
+
+    def ingest(self, segments: Iterable[Segment], progress: Progress | None = None) -> FocusView:
+        """Append segments to the lifetime and lay the working context out anew.
+
+        Raises BudgetError when the window cannot hold it, and whatever `progress` raises to cancel; the
+        lifetime is then as it was.
+        """
+        taken = tuple(segments)
+        self._text_came(taken, "", progress)
+        if self._trace is not None:
+            self._trace.ingested(taken, self.state_hash())
+            self._trace.keyframed(self._state.keyframe(self._tree.digest()))
+        return self.snapshot()
+
+    def question(self, text: str, progress: Progress | None = None) -> FocusView:
+        """Append a question as the model expects a user's turn; the next step refocuses on it first.
+
+        Raises BudgetError like `ingest`.
+        """
+        turn = self._model.turn(text)
+        if self._state.answering:  # nothing stands between the user's mark and the question
+            turn = turn.lstrip("\n")
+        self._text_came((Segment(turn, kind="question"),), text, progress)
+        if self._trace is not None:
+            self._trace.asked(text, self.state_hash())
+            self._trace.keyframed(self._state.keyframe(self._tree.digest()))
+        return self.snapshot()
+
+    def refocus(self) -> Refocus:
+        """Score and allocate now, whether or not it is due."""
+        state, record = self._refocused(self._state, forced=True)
+        self._take(Move(state))
+        if self._trace is not None:
+            self._trace.refocused(record)
+        return record
+
+    def step(self, progress: Progress | None = None) -> StepRecord:
+        """Refocus when it is due, then decode one token. A step that was taken back is repeated as it was.
+
+        Raises FocusError when the answer has ended or the model fails, and whatever `progress` raises to
+        cancel; nothing has then changed.
+        """
+        if self._state.finished:
+            raise FocusError(
+                "The answer is finished.", title="Nothing to decode", way_out="Ask again, or step back."
+            )
+        ahead = self._timeline.ahead()
+        if ahead is not None and ahead.record is not None:
+            record = ahead.record
+            self._timeline.forward()
+            self._restore()
+        else:
+            record, after = self._decode(progress)
+            self._take(Move(after, record))
+        if self._trace is not None:
+            self._trace.stepped(record)
+            if record.step % KEYFRAMES == 0:
+                self._trace.keyframed(self._state.keyframe(self._tree.digest()))
+        return record
+
+    def decode(
+        self,
+        n: int,
+        progress: Progress | None = None,
+        on_record: Callable[[StepRecord], None] | None = None,
+    ) -> tuple[StepRecord, ...]:
+        """Up to n steps, fewer when the answer ends. Raising from `progress` stops between two tokens."""
+        records: list[StepRecord] = []
+        for done in range(n):
+            if self._state.finished:
+                break
+            if progress is not None:
+                progress(done, n, "decoding")
+            record = self.step(progress)
+            records.append(record)
+            if on_record is not None:
+                on_record(record)
+        return tuple(records)
+
+    def back(self, n: int = 1) -> FocusView:
+        """Undo the last n decoded tokens, and all that came between, exactly.
+
+        Raises FocusError when fewer were decoded.
+        """
+        self._timeline.back_steps(n)
+        self._restore()
+        if self._trace is not None:
+            self._trace.stepped_back(n, self.state_hash())
+        return self.snapshot()
+
+    def branch(self, name: str | None = None, *, at: int | None = None) -> FocusView:
+        """Begin a branch at a step of the present one (here, where None) and go on it.
+
+        What is done in the past begins one by itself. Raises FocusError for a name that is taken or a step
+        that is not there.
+        """
+        here = self._state.step
+        try:
+            self._timeline.seek(here if at is None else at)
+            made = self._timeline.fork(name)
+        except BaseException:
+            self._timeline.seek(here)
+            raise
+        self._restore()
+        if self._trace is not None:
+            self._trace.branched(made, True, self.state_hash())
+        return self.snapshot()
+
+    def branches(self) -> tuple[BranchView, ...]:
+        """All branches of this run, in the order in which they were begun."""
+        return self._timeline.views()
+
+    def switch(self, name: str) -> FocusView:
+        """Go to the end of a branch. Raises FocusError when there is none of this name."""
+        shared = self._timeline.switch(name)
+        self._restore(shared)
+        if self._trace is not None:
+            self._trace.switched(name, self.state_hash())
+        return self.snapshot()
+
+    def override(self, node: NodeRef, word: Override | None) -> FocusView:
+        """The operator's word on a node, heard at the next refocus; None takes it back."""
+        overrides = {ref: said for ref, said in self._state.allocator.overrides.items() if ref != node}
+        if word is not None:
+            overrides[node] = word
+        allocator = replace(self._state.allocator, overrides=overrides)
+        self._take(Move(replace(self._state, allocator=allocator)))
+        if self._trace is not None:
+            self._trace.overridden(node, word)
+        return self.snapshot()
+
+    def configure(self, key: str, value: str) -> FocusView:
+        """Change a setting from here on. Raises SettingError when it cannot be, BudgetError for a window
+        that is too small; nothing has then changed.
+        """
+        settings = self._state.settings.changed(key, value)
+        state = replace(self._state, settings=settings)
+        context = replace(state.context, window=settings.window)
+        if context.free < 0:
+            allocator = replace(state.allocator, headroom=0)
+            context = make_room(context, state.scores, self._tree, settings, allocator).context
+        self._take(Move(replace(state, context=context, random=self._random_state(settings))))
+        if self._trace is not None:
+            self._trace.configured(key, value, self.state_hash())
+        return self.snapshot()
+
+    def act(self, act: Act) -> FocusView:
+        """Forget what lies below some gists, restore it, or purge it for good; the window then shows no more of it.
+
+        Stepping back takes a forgetting or a restoring back too; before a purge nothing can be stepped back to.
+        Raises FocusError for an act that changes nothing.
+        """
+        self._tree.act(act)
+        self._take(Move(self._state.without(self._tree.catalogue.sealed)))
+        if act.kind == "purge":
+            self._timeline = Timeline(self._tree, self._reader, self._state)
+        if self._trace is not None:
+            self._trace.acted(act, self.state_hash())
+        return self.snapshot()
+
+    def measure(self, entry: int | NodeRef, kind: Action | None = None) -> Measurement:
+        """Counterfactual ΔNLL of expanding, or else collapsing, an entry over the lifetime's last H tokens.
+
+        Raises FocusError when neither is possible or nothing follows the entry.
+        """
+        place = self.place(entry)
+        found = measure(self._state.context, self._tree, place, self.settings.horizon, self._clock, kind)
+        found = replace(found, step=self._state.step)
+        self._measured[self._state.context.entries()[place].node] = found
+        self._tree.catalogue.usage.measured(found.node, found.gain)
+        if self._trace is not None:
+            self._trace.measured(found)
+        return found
+
+    def why(self, entry: int | NodeRef) -> EntryExplanation:
+        """Everything behind one entry, named by its place or its node.
+
+        Raises FocusError when it is not in the working context.
+        """
+        return view.explain(self, self.place(entry))
+
+    def tokens(self, start: int, end: int) -> TokenSpan:
+        """The lifetime's tokens [start, end) with their texts, as far as there are any."""
+        return view.tokens(self, start, end)
+
+    def snapshot(self) -> FocusView:
+        """All that a screen draws, as one frozen value."""
+        return view.snapshot(self)
+
+    def place(self, entry: int | NodeRef) -> int:
+        """The place of an entry in the working context. Raises FocusError when there is none such."""
+        entries = self._state.context.entries()
+        place = entry if isinstance(entry, int) else self._state.context.position(entry)
+        if place is None or not 0 <= place < len(entries):
+            raise FocusError(
+                f"{entry} is not an entry of the working context.",
+                title="No such entry",
+                way_out=f"Entries are numbered 0 to {len(entries) - 1}." if entries else "Open a text first.",
+            )
+        return place
+
+    def state_hash(self) -> str:
+        """16 hex digits of everything that decides what comes next: tokens, entries, cooldowns, step."""
+        return self._state.digest(self._tree.digest())
+
+    def close(self) -> None:
+        """Give back the lifetime's files, where it has any."""
+        self._tree.close()
+
+    def _due(self) -> bool:
+        return self._state.fresh or self._state.since >= self.settings.cadence
+
+    def _grown(self) -> WorkingContext:
+        """The layout after text came in: anew when it is the first or much of it, else the old one made to
+        fit.
+        """
+        state, settings = self._state, self.settings
+        known = state.context.lifetime
+        if known == 0 or self._tree.length - known > settings.window:
+            return lay_out(self._tree, settings, state.allocator.overrides)
+        allocator = replace(state.allocator, headroom=0)
+        grown = state.context.extended(self._tree.length)
+        return make_room(grown, state.scores, self._tree, settings, allocator).context
+
+    def _text_came(self, segments: Sequence[Segment], question: str, progress: Progress | None) -> None:
+        """Append text, a question's or other, and begin anew from it; the lifetime is as it was if it fails.
+
+        After an answer the word goes back to the user first, so that no text stands in the model's turn.
+        """
+        before, state = self._tree.length, self._state
+        try:
+            if state.answering:
+                ended = bool(state.answer) and state.answer[-1] in self._model.stops
+                self._tree.append_segment(Segment(self._model.reopen(ended=ended), kind="question"))
+            for number, segment in enumerate(segments):
+                if progress is not None and not question:
+                    progress(number, len(segments), "reading in")
+                self._tree.append_segment(segment, progress)
+            context = self._grown()
+        except BaseException:
+            self._tree.truncate(before)
+            raise
+        number = state.allocator.refocus
+        residency = {entry.node: state.residency.get(entry.node, number) for entry in context.entries()}
+        after = replace(
+            state,
+            context=context,
+            fresh=True,
+            residency=residency,
+            question=question,
+            question_share=None,
+            question_tokens=tuple(self._model.encode(question)),
+            answer=(),
+            answering=bool(question),
+            finished=False,
+        )
+        self._take(Move(after))
+
+    def _take(self, move: Move) -> None:
+        """Make a move that is carried out already the present; one made in the past begins a branch."""
+        forked = self._timeline.add(move)
+        self._state = move.after
+        if forked is not None and self._trace is not None:
+            self._trace.branched(forked, False, "")
+
+    def _refocused(self, state: FocusState, *, forced: bool) -> tuple[FocusState, Refocus]:
+        after, record = refocus(
+            state, self._tree, self._scorer, state.settings, self._reader, self._clock, forced=forced
+        )
+        tau = after.allocator.thresholds.expand(state.settings)
+        self._tree.catalogue.usage.refocused(after.context, record, tau)
+        return after, record
+
+    def _decode(self, progress: Progress | None) -> tuple[StepRecord, FocusState]:
+        """Refocus if due, then one token. The lifetime has grown by it; the state after is only returned."""
+        began = self._clock.perf()
+        state, refocused = self._state, None
+        if self._due():
+            state, refocused = self._refocused(state, forced=False)
+        record, after = decode_token(state, self._tree, self._reader, self._generator, progress)
+        after = replace(after, random=self._random_state(self.settings))
+        record = replace(
+            record,
+            milliseconds=(self._clock.perf() - began) * 1000,
+            state_hash=after.digest(self._tree.digest()),
+            refocus=refocused,
+        )
+        return record, after
+
+    def _random_state(self, settings: FocusSettings) -> torch.Tensor | None:
+        return self._generator.get_state() if settings.temperature > 0 else None
+
+    def _restore(self, shared: int | None = None) -> None:
+        """Be where the timeline is. shared: the step up to which it is where it was; here, where None."""
+        self._state = state = self._timeline.state
+        self._tree.seal(state.sealed)
+        if state.random is not None:
+            self._generator.set_state(state.random)
+        known = state.step if shared is None else shared
+        self._measured = {node: found for node, found in self._measured.items() if found.step <= known}

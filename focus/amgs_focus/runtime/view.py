@@ -1,0 +1,256 @@
+"""What a screen sees: a snapshot of the whole engine, and the explanation of one entry."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from amgs_focus.records import (
+    REASON_SENTENCES,
+    Action,
+    Decision,
+    EntryExplanation,
+    EntryView,
+    FocusView,
+    Legality,
+    NodeRef,
+    TokenSpan,
+)
+from amgs_focus.runtime.state import FocusState, mean_residency
+from amgs_focus.settings import FocusSettings
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.tree.provenance import keeping_of
+from amgs_focus.window.candidates import FORGOTTEN, cooldown_left, expand_cost, reserve
+from amgs_focus.window.working_context import SINKS, Entry, WorkingContext, parent_of
+
+if TYPE_CHECKING:
+    from amgs_focus.runtime.runtime import FocusRuntime
+
+_HALF = "�"
+"""What an incomplete character at the end of a text is decoded as."""
+
+Decisions = Mapping[tuple[NodeRef, Action], Decision]
+
+
+def snapshot(runtime: FocusRuntime) -> FocusView:
+    """The runtime as one frozen value."""
+    state, settings, tree = runtime.state, runtime.settings, runtime.tree
+    model = runtime.model
+    last = state.last
+    decisions = _by_node(last.decisions if last else ())
+    entries = tuple(_entry_view(runtime, place, decisions) for place in range(len(state.context.entries())))
+    spoken = [token for token in state.answer if token not in model.stops]
+    return FocusView(
+        model=model.card.name,
+        precision=model.card.precision,
+        gist=tree.gist.name,
+        scorer=runtime.scorer.name,
+        block_size=settings.block_size,
+        lifetime=tree.length,
+        step=state.step,
+        window=settings.window,
+        used=state.context.used,
+        sinks=SINKS,
+        levels=tree.depth,
+        entries=entries,
+        decisions=last.decisions if last else (),
+        history=state.history,
+        swap_rate=sum(state.swaps) / len(state.swaps) if state.swaps else 0.0,
+        mean_residency=mean_residency(state.context, state.residency, state.allocator.refocus),
+        cadence=settings.cadence,
+        next_refocus_in=0 if state.fresh else max(0, settings.cadence - state.since),
+        refocuses=state.allocator.refocus,
+        dirty=last.dirty if last else 0,
+        predicted_ms=last.predicted_ms if last else 0.0,
+        tau_expand=state.allocator.thresholds.expand(settings),
+        tau_collapse=state.allocator.thresholds.collapse(settings),
+        question=state.question,
+        text=model.decode(spoken),
+        finished=state.finished,
+        position=state.step,
+        head=runtime.steps_known,
+        branch=runtime.branch_name,
+        branches=runtime.branches(),
+        measurements=tuple(runtime.measurements.values()),
+        sources=tree.spans(),
+        question_share=state.question_share,
+    )
+
+
+def explain(runtime: FocusRuntime, place: int) -> EntryExplanation:
+    """Everything behind the entry at a place."""
+    state, settings, tree = runtime.state, runtime.settings, runtime.tree
+    entry = state.context.entries()[place]
+    decision = _decision_of(entry, _by_node(state.last.decisions if state.last else ()), settings.block_size)
+    shown = _entry_view(runtime, place, _by_node(state.last.decisions if state.last else ()))
+    opening = expand_cost(entry, state.context) if shown.expandable else None
+    prices = runtime.reader.prices(state.context)
+    return EntryExplanation(
+        entry=shown,
+        text=tree.text(entry.start, entry.end),
+        sources=tree.sources(entry.start, entry.end),
+        score=shown.score,
+        parts=shown.parts,
+        decision=decision,
+        legality=_legality(shown),
+        expand_cost=opening,
+        collapse_cost=_collapse_cost(entry, state.context) if shown.collapsible else None,
+        expand_ms=0.0 if opening is None else prices.front(state.context, place, opening).milliseconds,
+        cooldown=shown.cooldown,
+        tau_expand=state.allocator.thresholds.expand(settings),
+        tau_collapse=state.allocator.thresholds.collapse(settings),
+        reason_text=_sentence(decision, state.allocator.refocus),
+        would=_would(shown, decision, state, settings),
+        measurement=runtime.measurements.get(entry.node),
+        keeping=keeping_of(tree, entry.node),
+    )
+
+
+def tokens(runtime: FocusRuntime, start: int, end: int) -> TokenSpan:
+    """The lifetime's tokens [start, end), clipped to what there is, each with its text.
+
+    A character that several tokens make up stands with the last of them.
+    """
+    tree = runtime.tree
+    start, end = max(0, min(start, tree.length)), max(0, min(end, tree.length))
+    ids = [int(token) for token in tree.tokens(start, end)] if start < end else []
+    texts, before = [], ""
+    for place in range(1, len(ids) + 1):
+        whole = runtime.model.decode(ids[:place])
+        now = whole.rstrip(_HALF) if place < len(ids) else whole
+        texts.append(now.removeprefix(before))
+        before = now
+    return TokenSpan(start, tuple(texts), tree.sources(start, end))
+
+
+def _entry_view(runtime: FocusRuntime, place: int, decisions: Decisions) -> EntryView:
+    state, settings, tree = runtime.state, runtime.settings, runtime.tree
+    context, allocator = state.context, state.allocator
+    entry = context.entries()[place]
+    decision = _decision_of(entry, decisions, settings.block_size)
+    parent = parent_of(entry.node, settings.block_size)
+    waits = (
+        cooldown_left(allocator, entry.node, "expand", settings.cooldown),
+        cooldown_left(allocator, parent, "collapse", settings.cooldown),
+    )
+    overrides = (allocator.overrides.get(entry.node), allocator.overrides.get(parent))
+    measured = runtime.measurements.get(entry.node)
+    return EntryView(
+        position=place,
+        level=entry.level,
+        index=entry.index,
+        start=entry.start,
+        end=entry.end,
+        cost=entry.cost,
+        score=state.scores.get(entry.node, 0.0),
+        parts=state.parts.get(entry.node, ()),
+        last_action=decision.kind if decision else "",
+        reason=decision.reason if decision else "",
+        rank=decision.rank if decision else 0,
+        cooldown=max(0, *waits),
+        expandable=entry.level > 0 and not tree.is_sealed(entry.node),
+        collapsible=_collapsible(entry, context, tree),
+        protected=entry.end > context.tail_start,
+        pinned="pin" in overrides,
+        forbidden=overrides[0] == "forbid",
+        residency=allocator.refocus - state.residency.get(entry.node, allocator.refocus),
+        delta_nll=measured.gain if measured else None,
+        delta_nll_error=measured.error if measured else None,
+        source=_main_source(entry, tree),
+        inherited=entry.node in state.scores and entry.node not in state.parts,
+    )
+
+
+def _by_node(decisions: tuple[Decision, ...]) -> Decisions:
+    return {(decision.node, decision.kind): decision for decision in decisions}
+
+
+def _decision_of(entry: Entry, decisions: Decisions, block_size: int) -> Decision | None:
+    """The decision that concerns an entry: what made it, else what was, or was not, done with it."""
+    parent = parent_of(entry.node, block_size)
+    made = (decisions.get((entry.node, "collapse")), decisions.get((parent, "expand")))
+    for decision in made:
+        if decision is not None and decision.applied:
+            return decision
+    found = [decisions.get((entry.node, "expand")), decisions.get((parent, "collapse"))]
+    return max((one for one in found if one is not None), key=lambda one: one.refinement, default=None)
+
+
+def _collapsible(entry: Entry, context: WorkingContext, tree: LifetimeTree) -> bool:
+    """Whether a complete gist outside the tail stands above the entry."""
+    parent = parent_of(entry.node, context.block_size)
+    return parent.index < tree.count(parent.level) and tree.span(parent)[1] <= context.tail_start
+
+
+def _collapse_cost(entry: Entry, context: WorkingContext) -> int:
+    """Positions that closing the entry's parent takes (negative), were all siblings at its level."""
+    siblings = 1 if entry.level == 0 else context.block_size
+    return context.slots - siblings * entry.cost
+
+
+def _main_source(entry: Entry, tree: LifetimeTree) -> str | None:
+    """The block that most of an entry came from; None for gists of gists of gists, which mix too many."""
+    if entry.level > 2:
+        return None
+    shares: Counter[str] = Counter()
+    for span in tree.sources(entry.start, entry.end):
+        if span.source is not None:
+            shares[span.source] += span.end - span.start
+    return shares.most_common(1)[0][0] if shares else None
+
+
+def _legality(shown: EntryView) -> Legality:
+    if shown.expandable and shown.collapsible:
+        return "both"
+    if shown.expandable:
+        return "expandable"
+    return "collapsible" if shown.collapsible else "static"
+
+
+def _sentence(decision: Decision | None, refocuses: int) -> str:
+    if decision is None:
+        so_far = "it came after the last refocus" if refocuses else "no refocus so far"
+        return f"Not scored yet ({so_far})."
+    done = "expanded" if decision.kind == "expand" else "collapsed"
+    if decision.applied:
+        why = f": {decision.detail}" if decision.detail else f", rank {decision.rank} of {decision.of}"
+        return f"{done.capitalize()}{why}."
+    if decision.reason == "below_threshold" and decision.detail:
+        return f"Not {done}: {decision.detail}."
+    detail = f" ({decision.detail})" if decision.detail else ""
+    return f"Not {done}: {REASON_SENTENCES[decision.reason]}{detail}."
+
+
+def _would(shown: EntryView, decision: Decision | None, state: FocusState, settings: FocusSettings) -> str:
+    """What would make something happen to the entry at the next refocus."""
+    if shown.protected:
+        end = (shown.index + 1) * settings.block_size
+        waits = end + settings.tail_blocks * settings.block_size - state.context.lifetime
+        return f"Leaves the protected tail in {waits} tokens."
+    steps = []
+    if shown.cooldown:
+        steps.append(f"cooldown {shown.cooldown}")
+    if decision is not None and decision.reason == "budget" and decision.kind == "expand":
+        room = state.context.free - settings.cadence
+        free = max(0, room - reserve(state.context, settings, settings.cadence))
+        steps.append(f"would expand with {max(1, decision.cost - free)} more positions free")
+    elif decision is not None and decision.reason == "n_diff":
+        steps.append(f"would {decision.kind} at the next refocus, if it still ranks")
+    elif decision is not None and decision.reason == "mixed_siblings":
+        steps.append("would collapse once all its siblings are at its level")
+    elif decision is not None and decision.detail == FORGOTTEN:
+        steps.append("would expand once what lies below it is restored")
+    elif decision is not None and decision.reason == "stale_gist":
+        steps.append("would collapse once its gist is made anew")
+    else:
+        if shown.expandable and not shown.forbidden:
+            steps.append(f"would expand above +{state.allocator.thresholds.expand(settings):.2f}")
+        if shown.collapsible and not shown.pinned:
+            whose = "once its group averages" if shown.level else "below"
+            under = " less than" if shown.level else ""
+            steps.append(
+                f"would collapse {whose}{under} −{state.allocator.thresholds.collapse(settings):.2f}"
+            )
+    told = " · ".join(steps) or "nothing would: it has no finer and no coarser level"
+    return f"{told[0].upper()}{told[1:]}."

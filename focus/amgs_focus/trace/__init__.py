@@ -1,0 +1,1 @@
+"""The event-sourced trace: written, read, replayed and compared."""

@@ -1,0 +1,135 @@
+"""Doing again what a trace tells, on a fresh runtime, and comparing."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from amgs_focus.errors import TraceError
+from amgs_focus.records import Refocus, StepRecord
+from amgs_focus.trace.codec import rounded
+from amgs_focus.trace.trace import (
+    Acted,
+    Asked,
+    Branched,
+    Configured,
+    Ingested,
+    Overridden,
+    SteppedBack,
+    Switched,
+    Trace,
+    TraceEvent,
+    TraceHeader,
+    faulty,
+)
+
+if TYPE_CHECKING:
+    from amgs_focus.model.base_model import BaseModel
+    from amgs_focus.runtime.runtime import FocusRuntime
+    from amgs_focus.tree.gist_tree import Progress
+
+
+def header_of(runtime: FocusRuntime, *, created: str = "", kept: str = "") -> TraceHeader:
+    """The header for a trace of this runtime, before anything happened in it."""
+    gist = runtime.tree.gist
+    return TraceHeader(
+        model=runtime.model.card,
+        fingerprint=fingerprint(runtime.model),
+        gist=gist.name,
+        gist_version=gist.version,
+        scorer=runtime.scorer.name,
+        scorer_version=runtime.scorer.version,
+        settings=runtime.settings.model_dump(),
+        lifetime=runtime.tree.length,
+        created=created,
+        kept=kept,
+    )
+
+
+def fingerprint(model: BaseModel) -> str:
+    """16 hex digits of 64 embedding rows spread over the vocabulary: tells two models of one name apart."""
+    import torch
+
+    rows = torch.linspace(0, model.card.vocabulary - 1, 64).long()
+    values = model.embed(rows).detach().to("cpu", torch.float32).numpy()
+    return hashlib.sha256(values.astype("<f4").tobytes()).hexdigest()[:16]
+
+
+def replay(trace: Trace, runtime: FocusRuntime, progress: Progress | None = None) -> int:
+    """Do again what the trace tells, on a fresh runtime, and compare; the number of steps that agreed.
+
+    Raises TraceError for another model, gist, scorer or settings, and for the first line whose outcome
+    differs.
+    """
+    ours = rounded(asdict(header_of(runtime)))
+    theirs = rounded(asdict(trace.header))
+    told = (
+        "model",
+        "fingerprint",
+        "gist",
+        "gist_version",
+        "scorer",
+        "scorer_version",
+        "settings",
+        "lifetime",
+    )
+    for name in told:
+        if ours[name] != theirs[name]:
+            raise TraceError(
+                f"The trace was made with {name} {theirs[name]}, not {ours[name]}.",
+                way_out="Replay it with what its header names.",
+            )
+    for done, event in enumerate(trace.events):
+        if progress is not None:
+            progress(done, len(trace.events), "replaying")
+        _replay_one(event, runtime)
+    return len(trace.steps)
+
+
+def outcome(refocus: Refocus | None) -> Any:
+    """What was decided, without how long it took and with scores left to the decisions that they led to."""
+    if refocus is None:
+        return None
+    decided = [(one.level, one.index, one.kind, one.reason, one.rank) for one in refocus.decisions]
+    return decided, refocus.bands
+
+
+def _replay_one(event: TraceEvent, runtime: FocusRuntime) -> None:
+    record = event.record
+    if isinstance(record, Refocus):
+        if record.forced:
+            _same(event, "refocus", outcome(runtime.refocus()), outcome(record))
+        return
+    if isinstance(record, StepRecord):
+        found = runtime.step()
+        _same(event, "token", found.token, record.token)
+        _same(event, "refocus", outcome(found.refocus), outcome(record.refocus))
+        _same(event, "state", found.state_hash, record.state_hash)
+        return
+    if isinstance(record, Overridden):
+        runtime.override(record.node, record.word)
+        return
+    if isinstance(record, Ingested):
+        runtime.ingest(record.segments)
+    elif isinstance(record, Asked):
+        runtime.question(record.question)
+    elif isinstance(record, SteppedBack):
+        runtime.back(record.steps)
+    elif isinstance(record, Configured):
+        runtime.configure(record.key, record.value)
+    elif isinstance(record, Acted):
+        runtime.act(record.act)
+    elif isinstance(record, Switched):
+        runtime.switch(record.name)
+    elif isinstance(record, Branched) and record.chosen:
+        runtime.branch(record.name, at=record.at)
+    else:  # a branch that the next line begins by itself, and what changes nothing
+        return
+    _same(event, "state", runtime.state_hash(), record.state_hash)
+
+
+def _same(event: TraceEvent, what: str, found: Any, expected: Any) -> None:
+    if found != expected:
+        shown = f" ({found} instead of {expected})" if what != "refocus" else ""
+        raise faulty(event.line, f"the replay gives another {what}{shown}")

@@ -1,0 +1,271 @@
+"""The telemetry that MegaContext asks for, from a trace alone: loss, swaps, residency, latency, utilization,
+and alarms for what can go wrong in the loop.
+
+An iteration is a refocus and the tokens decoded until the next one. An entry's stay is counted in refocuses,
+from the one that put it in place (or in which it left the tail) to the one in which it was gone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from amgs_focus.records import Action, Measurement, NodeRef, Refocus, StepRecord
+from amgs_focus.trace.codec import rounded
+from amgs_focus.trace.lineage import Line
+from amgs_focus.trace.trace import Trace
+from amgs_focus.window.geometry import tail_start
+
+SPIKE = 3.0  # times the median of an iteration's milliseconds a token
+FLIPS, WITHIN = 3, 8  # opposite actions on one node, within so many refocuses
+JUMP = 0.2  # nats, beyond two standard errors
+LEAST = 20  # tokens on either side before a mean is compared
+
+AlarmKind = Literal["ping_pong", "oscillation", "latency", "boundary", "drift"]
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """One refocus and what was decoded after it.
+
+    loss_at_h: mean NLL in nats of the next H tokens, None when none were decoded; latency_ms: of all its
+    steps, the refocus included; swap_rate: actions an entry outside the tail. taken, given_back: positions that
+    expansions took and collapses refunded.
+    """
+
+    refocus: int
+    step: int
+    lifetime: int
+    tokens: int
+    loss_at_h: float | None
+    actions: int
+    swap_rate: float
+    mean_residency: float
+    latency_ms: float
+    token_budget_utilization: float
+    dirty: int
+    predicted_ms: float
+    taken: int = 0
+    given_back: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Something that the loop should not do, at a step, with the number that gave it away."""
+
+    kind: AlarmKind
+    step: int
+    value: float
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stays:
+    """How many refocuses entries outside the tail kept their level: of those that are gone, of those still
+    there.
+    """
+
+    ended: tuple[int, ...]
+    running: tuple[int, ...]
+
+    @property
+    def mean(self) -> float:
+        """Over all stays, running ones as long as they are by now; 0 when there are none."""
+        every = (*self.ended, *self.running)
+        return statistics.fmean(every) if every else 0.0
+
+    @property
+    def mean_ended(self) -> float:
+        """Over the ended ones alone."""
+        return statistics.fmean(self.ended) if self.ended else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """A branch in the specification's numbers: means over its iterations; latency_ms is the median, with the
+    95th percentile beside it. histogram: (refocuses, ended stays of that length).
+    """
+
+    branch: str
+    horizon: int
+    iterations: tuple[Iteration, ...]
+    loss_at_h: float | None
+    swap_rate: float
+    mean_residency: float
+    ended_residency: float
+    latency_ms: float
+    latency_p95_ms: float
+    token_budget_utilization: float
+    histogram: tuple[tuple[int, int], ...]
+    alarms: tuple[Alarm, ...]
+
+
+def telemetry(trace: Trace, line: Line) -> Telemetry:
+    """The telemetry of one branch of a trace."""
+    settings = trace.header.settings
+    horizon = int(settings["horizon"])
+    refocuses, steps = line.refocuses, line.steps
+    iterations = tuple(_iterations(refocuses, steps, horizon))
+    found = stays(refocuses, settings)
+    losses = [one.loss_at_h for one in iterations if one.loss_at_h is not None]
+    latencies = [one.latency_ms for one in iterations]
+    measured = [event.record for event in trace.events if isinstance(event.record, Measurement)]
+    return Telemetry(
+        branch=line.name,
+        horizon=horizon,
+        iterations=iterations,
+        loss_at_h=statistics.fmean(losses) if losses else None,
+        swap_rate=_mean([one.swap_rate for one in iterations]),
+        mean_residency=found.mean,
+        ended_residency=found.mean_ended,
+        latency_ms=statistics.median(latencies) if latencies else 0.0,
+        latency_p95_ms=sorted(latencies)[math.ceil(0.95 * len(latencies)) - 1] if latencies else 0.0,
+        token_budget_utilization=_mean([one.token_budget_utilization for one in iterations]),
+        histogram=tuple(sorted(Counter(found.ended).items())),
+        alarms=(
+            *ping_pongs(refocuses, int(settings["cooldown"])),
+            *oscillations(refocuses),
+            *_spikes(iterations),
+            *_boundaries(steps, int(settings["block_size"])),
+            *_drift(measured),
+        ),
+    )
+
+
+def to_jsonl(found: Telemetry) -> str:
+    """One JSON object a line for each iteration, floats at 6 significant digits."""
+    rows = ({"branch": found.branch, "horizon": found.horizon, **asdict(one)} for one in found.iterations)
+    return "".join(json.dumps(rounded(row), ensure_ascii=False) + "\n" for row in rows)
+
+
+def stays(refocuses: Sequence[Refocus], settings: Mapping[str, Any]) -> Stays:
+    """How long entries outside the tail kept their level, from the entries that each refocus lists."""
+    since: dict[NodeRef, int] = {}
+    ended: list[int] = []
+    for at, refocus in enumerate(refocuses):
+        tail = tail_start(refocus.lifetime, int(settings["block_size"]), int(settings["tail_blocks"]))
+        present = {row.node for row in refocus.scores if row.end <= tail}
+        ended += [at - began for node, began in since.items() if node not in present]
+        since = {node: since.get(node, at) for node in present}
+    last = len(refocuses) - 1
+    return Stays(tuple(ended), tuple(last - began for began in since.values()))
+
+
+def ping_pongs(refocuses: Sequence[Refocus], cooldown: int) -> tuple[Alarm, ...]:
+    """Actions that undo one of at most `cooldown` refocuses before: what the cooldown exists to prevent."""
+    last: dict[NodeRef, tuple[Action, int]] = {}
+    found = []
+    for refocus in refocuses:
+        for one in refocus.applied:
+            kind, when = last.get(one.node, (one.kind, 0))
+            if kind != one.kind and refocus.number - when <= cooldown:
+                said = (
+                    f"{one.node} was {_done(one.kind)} {refocus.number - when} refocuses after the opposite"
+                )
+                found.append(Alarm("ping_pong", refocus.step, refocus.number - when, said))
+            last[one.node] = (one.kind, refocus.number)
+    return tuple(found)
+
+
+def oscillations(refocuses: Sequence[Refocus]) -> tuple[Alarm, ...]:
+    """Nodes that went back and forth FLIPS times within WITHIN refocuses; each told once."""
+    flips: defaultdict[NodeRef, list[int]] = defaultdict(list)
+    last: dict[NodeRef, Action] = {}
+    found: dict[NodeRef, Alarm] = {}
+    for refocus in refocuses:
+        for one in refocus.applied:
+            if last.get(one.node, one.kind) != one.kind:
+                flips[one.node].append(refocus.number)
+            last[one.node] = one.kind
+            recent = [number for number in flips[one.node] if number > refocus.number - WITHIN]
+            if len(recent) >= FLIPS and one.node not in found:
+                said = f"{one.node} flipped {len(recent)} times within {WITHIN} refocuses"
+                found[one.node] = Alarm("oscillation", refocus.step, len(recent), said)
+    return tuple(found.values())
+
+
+def _iterations(refocuses: Sequence[Refocus], steps: Sequence[StepRecord], horizon: int) -> list[Iteration]:
+    found = []
+    for at, refocus in enumerate(refocuses):
+        end = refocuses[at + 1].step if at + 1 < len(refocuses) else len(steps)
+        own = steps[refocus.step : end]
+        losses = [step.nll for step in steps[refocus.step : refocus.step + horizon]]
+        forced = refocus.milliseconds if refocus.forced else 0.0
+        found.append(
+            Iteration(
+                refocus=refocus.number,
+                step=refocus.step,
+                lifetime=refocus.lifetime,
+                tokens=len(own),
+                loss_at_h=statistics.fmean(losses) if losses else None,
+                actions=len(refocus.applied),
+                swap_rate=refocus.swap_rate,
+                mean_residency=refocus.mean_residency,
+                latency_ms=forced + sum(step.milliseconds for step in own),
+                token_budget_utilization=refocus.used / refocus.window,
+                dirty=refocus.dirty,
+                predicted_ms=refocus.predicted_ms,
+                taken=sum(max(0, one.cost) for one in refocus.applied),
+                given_back=sum(max(0, -one.cost) for one in refocus.applied),
+            )
+        )
+    return found
+
+
+def _spikes(iterations: Sequence[Iteration]) -> tuple[Alarm, ...]:
+    """Iterations after the first, which reads everything, that took far longer a token than the others."""
+    timed = [(one, one.latency_ms / one.tokens) for one in iterations[1:] if one.tokens]
+    if len(timed) < 5:
+        return ()
+    usual = statistics.median(each for _, each in timed)
+    return tuple(
+        Alarm(
+            "latency",
+            one.step,
+            each / usual,
+            f"{each:.0f} ms a token after refocus {one.refocus}, {usual:.0f} usually",
+        )
+        for one, each in timed
+        if usual > 0 and each > SPIKE * usual
+    )
+
+
+def _boundaries(steps: Sequence[StepRecord], block_size: int) -> tuple[Alarm, ...]:
+    """Whether the first token of a block is harder to foresee than the others."""
+    first = [step.nll for step in steps if (step.lifetime - 1) % block_size == 0]
+    rest = [step.nll for step in steps if (step.lifetime - 1) % block_size]
+    jump, error = _difference(first, rest)
+    if jump - 2 * error <= JUMP:
+        return ()
+    said = f"first tokens of blocks cost {jump:.2f} nats more than the others"
+    return (Alarm("boundary", steps[-1].step, jump, said),)
+
+
+def _drift(measured: Sequence[Measurement]) -> tuple[Alarm, ...]:
+    """Whether gists came to cost more, from the first half of the measurements to the second."""
+    half = len(measured) // 2
+    jump, error = _difference([one.gain for one in measured[half:]], [one.gain for one in measured[:half]])
+    if jump - 2 * error <= JUMP:
+        return ()
+    return (Alarm("drift", measured[-1].step, jump, f"gists cost {jump:.2f} nats more than at first"),)
+
+
+def _difference(these: Sequence[float], those: Sequence[float]) -> tuple[float, float]:
+    """Difference of the means and its standard error; (0, 0) when there is too little to compare."""
+    if min(len(these), len(those)) < LEAST:
+        return 0.0, 0.0
+    error = statistics.variance(these) / len(these) + statistics.variance(those) / len(those)
+    return statistics.fmean(these) - statistics.fmean(those), error**0.5
+
+
+def _mean(values: Sequence[float]) -> float:
+    return statistics.fmean(values) if values else 0.0
+
+
+def _done(kind: Action) -> str:
+    return "expanded" if kind == "expand" else "collapsed"

@@ -1,0 +1,401 @@
+"""The event-sourced trace: what came in, what was decided and what was decoded, one JSON object a line.
+
+Every line carries its number and a running checksum, so that a missing or edited line is named on reading,
+and every step the hash of the state after it, so that a replay that strays is named too. Floats keep 6
+significant digits. Reading needs no model, and no torch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from amgs_focus.errors import TraceError
+from amgs_focus.records import (
+    BranchView,
+    Keyframe,
+    Measurement,
+    ModelCard,
+    NodeRef,
+    Override,
+    Refocus,
+    Segment,
+    StepRecord,
+)
+from amgs_focus.trace.codec import build, rounded
+from amgs_focus.tree.node_set import NodeSet
+from amgs_focus.tree.span_metadata import Act, ActKind
+
+FORMAT = "amgs-focus-trace-2"
+
+
+@dataclass(frozen=True, slots=True)
+class TraceHeader:
+    """What a replay needs to begin alike. fingerprint: of the model's embedding rows; gist_version,
+    scorer_version: of the encoder's and the lens's weights; lifetime: tokens that were there before; created:
+    ISO 8601 or empty; kept: the folder of a lifetime that is kept, "" where the trace holds all of it.
+    """
+
+    model: ModelCard
+    fingerprint: str
+    gist: str
+    gist_version: int
+    scorer: str
+    settings: Mapping[str, Any]
+    lifetime: int = 0
+    created: str = ""
+    format: str = FORMAT
+    scorer_version: int = 0
+    kept: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """Segments that came in, and the state after them."""
+
+    segments: tuple[Segment, ...]
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, and the state after it."""
+
+    question: str
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class SteppedBack:
+    """Steps taken back, and the state after that."""
+
+    steps: int
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overridden:
+    """The operator's word on a node; None took it back."""
+
+    node: NodeRef
+    word: Override | None
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """A setting that the operator changed, and the state after it."""
+
+    key: str
+    value: str
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branched:
+    """A branch that left `parent` at a step. chosen: by the operator, who may have gone to that step for it;
+    else because something was done in the past, namely what the next line tells.
+    """
+
+    name: str
+    parent: str
+    at: int
+    chosen: bool
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """The end of a branch became the present."""
+
+    name: str
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """Spans were forgotten, restored or purged, and the state after it. nodes: runs (level, first, stop)."""
+
+    id: int
+    kind: ActKind
+    nodes: tuple[tuple[int, int, int], ...]
+    at: str
+    by: str
+    why: str
+    state_hash: str
+
+    @property
+    def act(self) -> Act:
+        """As it is done again; what the lifetime's own record held of it is not in the trace."""
+        return Act(self.id, self.kind, NodeSet.joined(self.nodes), self.at, self.by, self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The trace was closed in order. events: lines between the header and this one."""
+
+    events: int
+
+
+Record = (
+    Ingested
+    | Asked
+    | Refocus
+    | StepRecord
+    | SteppedBack
+    | Overridden
+    | Configured
+    | Branched
+    | Switched
+    | Acted
+    | Keyframe
+    | Measurement
+    | Ended
+)
+
+KINDS: dict[str, type[Any]] = {
+    "ingest": Ingested,
+    "question": Asked,
+    "refocus": Refocus,
+    "decode": StepRecord,
+    "back": SteppedBack,
+    "override": Overridden,
+    "setting": Configured,
+    "branch": Branched,
+    "switch": Switched,
+    "upkeep": Acted,
+    "keyframe": Keyframe,
+    "measure": Measurement,
+    "end": Ended,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEvent:
+    """A record and the line it stands on, from 1."""
+
+    line: int
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace as read. complete: it was closed in order and not cut off between two lines."""
+
+    header: TraceHeader
+    events: tuple[TraceEvent, ...]
+    complete: bool
+
+    @property
+    def steps(self) -> tuple[StepRecord, ...]:
+        return tuple(event.record for event in self.events if isinstance(event.record, StepRecord))
+
+
+class TraceWriter:
+    """Writes events as they happen; hand it to the runtime. Each line is on its way to the disk when it
+    returns.
+    """
+
+    def __init__(self, path: Path | None, header: TraceHeader) -> None:
+        """Begin a trace, replacing a file of that name; in memory, where there is no path. Raises TraceError
+        when it cannot be written.
+        """
+        self._path = path
+        self._line = 0
+        self._sum = 0
+        self._broken = False
+        try:
+            self._file: TextIO = (
+                io.StringIO() if path is None else path.open("w", encoding="utf-8", newline="\n")
+            )
+        except OSError as error:
+            raise _unusable(path, error) from error
+        self._write("header", asdict(header))
+
+    @property
+    def path(self) -> Path | None:
+        return self._path
+
+    def raw(self) -> bytes:
+        """Everything written so far."""
+        if isinstance(self._file, io.StringIO):
+            return self._file.getvalue().encode("utf-8")
+        return self._path.read_bytes() if self._path is not None else b""
+
+    def moved(self, path: Path) -> None:
+        """Say that the file was given another name."""
+        self._path = path
+
+    def ingested(self, segments: Sequence[Segment], state_hash: str) -> None:
+        plain = [{**asdict(segment), "meta": dict(segment.meta)} for segment in segments]
+        self._write("ingest", {"segments": plain, "state_hash": state_hash})
+
+    def asked(self, question: str, state_hash: str) -> None:
+        self._record(Asked(question, state_hash))
+
+    def refocused(self, refocus: Refocus) -> None:
+        self._record(refocus)
+
+    def stepped(self, record: StepRecord) -> None:
+        if record.refocus is not None:
+            self._record(record.refocus)
+        self._record(dataclasses.replace(record, refocus=None))
+
+    def stepped_back(self, steps: int, state_hash: str) -> None:
+        self._record(SteppedBack(steps, state_hash))
+
+    def overridden(self, node: NodeRef, word: Override | None) -> None:
+        self._record(Overridden(node, word))
+
+    def configured(self, key: str, value: str, state_hash: str) -> None:
+        self._record(Configured(key, value, state_hash))
+
+    def measured(self, measurement: Measurement) -> None:
+        self._record(measurement)
+
+    def branched(self, branch: BranchView, chosen: bool, state_hash: str) -> None:
+        self._record(Branched(branch.name, branch.parent, branch.at, chosen, state_hash))
+
+    def switched(self, name: str, state_hash: str) -> None:
+        self._record(Switched(name, state_hash))
+
+    def acted(self, act: Act, state_hash: str) -> None:
+        runs = tuple(tuple(run) for run in act.nodes.runs)
+        self._write(
+            "upkeep",
+            {
+                "id": act.id,
+                "kind": act.kind,
+                "nodes": runs,
+                "at": act.at,
+                "by": act.by,
+                "why": act.why,
+                "state_hash": state_hash,
+            },
+        )
+
+    def keyframed(self, keyframe: Keyframe) -> None:
+        self._record(keyframe)
+
+    def close(self) -> None:
+        """Mark the end; a trace without this mark was cut off."""
+        if not self._file.closed and not isinstance(self._file, io.StringIO):
+            self._record(Ended(self._line - 1))
+            self._file.close()
+
+    def __enter__(self) -> TraceWriter:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _record(self, record: Any) -> None:
+        self._write(NAMES[type(record)], asdict(record))
+
+    def _write(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Append a line. After a failure, such as a full disk, the trace ends with its last whole line."""
+        if self._broken:
+            return
+        body = _dump({"line": self._line + 1, "kind": kind, "data": rounded(data)})
+        total = zlib.crc32(body.encode("utf-8"), self._sum)
+        try:
+            self._file.write(f"{total:08x} {body}\n")
+            self._file.flush()
+        except OSError as error:
+            self._broken = True
+            raise TraceError(
+                f"{self._path}: {error.strerror}. The run goes on, but its trace ends at line {self._line}.",
+                title="The trace cannot be written",
+                way_out="Free some space, then reopen the lifetime to begin another trace.",
+            ) from error
+        self._line += 1
+        self._sum = total
+
+
+def read(source: Path | bytes, *, allow_incomplete: bool = False) -> Trace:
+    """Read and check a trace. Raises TraceError naming the line that is cut off, edited, missing or
+    unknown.
+
+    allow_incomplete: accept one that ends between two lines without its end mark, or within its last line,
+    as a killed process or a full disk leaves it.
+    """
+    try:
+        raw = source if isinstance(source, bytes) else source.read_bytes()
+    except OSError as error:
+        raise _unusable(source, error) from error
+    lines = raw.split(b"\n")
+    if lines and lines[-1] and not (allow_incomplete and len(lines) > 1):
+        raise faulty(len(lines), "it is cut off")
+    header: TraceHeader | None = None
+    events: list[TraceEvent] = []
+    waiting: Refocus | None = None
+    running = 0
+    for number, line in enumerate(lines[:-1], start=1):
+        running, kind, data = _parse(line, number, running)
+        if number == 1:
+            header = _header(kind, data)
+            continue
+        record = _build_record(kind, data, number)
+        if isinstance(record, StepRecord):
+            record = dataclasses.replace(record, refocus=waiting)
+        waiting = record if isinstance(record, Refocus) and not record.forced else None
+        events.append(TraceEvent(number, record))
+    if header is None:
+        raise faulty(1, "the file is empty")
+    complete = bool(events) and isinstance(events[-1].record, Ended)
+    if not complete and not allow_incomplete:
+        raise faulty(len(lines), "it is missing: the trace ends without its end mark")
+    return Trace(header, tuple(events), complete)
+
+
+def _parse(line: bytes, number: int, running: int) -> tuple[int, str, Mapping[str, Any]]:
+    """Checksum, kind and data of one line."""
+    given, _, body = line.partition(b" ")
+    running = zlib.crc32(body, running)
+    if given != f"{running:08x}".encode():
+        raise faulty(number, "it, or a line before it, was changed")
+    try:
+        entry = json.loads(body)
+        kind, data = entry["kind"], entry["data"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise faulty(number, "it is not an event") from error
+    return running, kind, data
+
+
+def _header(kind: str, data: Mapping[str, Any]) -> TraceHeader:
+    if kind != "header" or data.get("format") != FORMAT:
+        found = data.get("format", kind)
+        raise faulty(1, f"this program reads {FORMAT}, not {found}")
+    try:
+        header: TraceHeader = build(TraceHeader, data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise faulty(1, "it is not a header") from error
+    return header
+
+
+def _build_record(kind: str, data: Mapping[str, Any], number: int) -> Record:
+    if kind not in KINDS:
+        raise faulty(number, f"{kind!r} is no event that this program knows")
+    try:
+        record: Record = build(KINDS[kind], data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise faulty(number, f"it is not a whole {kind} event ({error})") from error
+    return record
+
+
+def _dump(entry: Mapping[str, Any]) -> str:
+    return json.dumps(entry, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def faulty(line: int, why: str) -> TraceError:
+    return TraceError(f"Line {line}: {why}.", way_out="Use an intact copy of the trace.")
+
+
+def _unusable(path: Any, error: OSError) -> TraceError:
+    return TraceError(f"{path}: {error.strerror}.", way_out="Check the path and its permissions.")

@@ -1,0 +1,101 @@
+"""One sitting of a run: what each step tells goes to the log, the record and whoever watches.
+
+Cancelling, which is an error that the watcher raises, is kept until the state of the run is on the disk.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from amgs_focus.runtime.prefix import PerfClock
+from amgs_focus.training.gistnet import StepReport
+from amgs_focus.training.records import Leg, TrainedPart
+from amgs_focus.training.run_config import RunConfig
+from amgs_focus.training.run_log import RunLog, read_log
+from amgs_focus.training.run_record import RunRecord
+from amgs_focus.training.throughput import Pace
+from amgs_focus.tree.gist_tree import Progress
+
+
+class Sitting:
+    """Steps `first` to `until` of a part that has `steps` in all."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        folder: Path,
+        part: str,
+        spoken: str,
+        span: tuple[int, int, int],
+        clock: PerfClock,
+        progress: Progress | None,
+    ) -> None:
+        """span: first, until, steps. Raises ConfigurationError when the log cannot be written."""
+        self.first, until, steps = span
+        self._config, self._folder = config, folder
+        self._seen = TrainedPart(part, self.first, steps, 0.0)
+        self._pace = Pace(clock, self.first, until, spoken)
+        self._progress = progress
+        self._asked: BaseException | None = None
+        self._log = RunLog(folder / "log.jsonl", config, part, self.first)
+        known = [
+            worth(line["validation"]) for line in read_log(folder / "log.jsonl", part) if "validation" in line
+        ]
+        self._best = max(known, default=-math.inf)
+
+    def report(self, said: StepReport) -> None:
+        """Takes a step's report; raises what the watcher raises.
+
+        A validation gets one figure more, `drift`: how far it fell behind the best one of the run so far.
+        """
+        validation = dict(said.validation)
+        if validation:
+            self._best = max(self._best, found := worth(validation))
+            validation["drift"] = self._best - found
+        self._log.write(said.step, {"rate": said.learning_rate, **said.losses}, validation)
+        self._seen = replace(
+            self._seen, step=said.step, losses=said.losses, validation=validation or self._seen.validation
+        )
+        if self._progress is not None:
+            self._progress(*self._pace.at(said.step, said.losses, validation))
+
+    def hear(self, said: StepReport) -> None:
+        """The same, but what the watcher raises is kept: `stopped` then says so, and `end` raises it."""
+        try:
+            self.report(said)
+        except BaseException as error:  # noqa: BLE001 - it goes on once the state is saved
+            self._asked = error
+
+    def stopped(self) -> bool:
+        return self._asked is not None
+
+    def noted(self, record: RunRecord, step: int) -> RunRecord:
+        """The record after this sitting ended at `step`, written down; ends the log."""
+        self._log.close()
+        part = self._seen.part
+        before = next((one for one in record.parts if one.part == part), None)
+        if before is not None and not self._seen.validation:
+            self._seen = replace(self._seen, validation=before.validation)
+        if before is not None and not self._seen.losses:
+            self._seen = replace(self._seen, losses=before.losses)
+        leg = Leg(part, self.first, step, self._pace.seconds, self._config.workers)
+        after = record.after(leg, replace(self._seen, step=step))
+        after.save(self._folder)
+        return after
+
+    def end(self) -> None:
+        """Raises what the watcher raised, if it did."""
+        if self._asked is not None:
+            raise self._asked
+
+
+def worth(validation: Mapping[str, float]) -> float:
+    """One number that is higher when a validation is better: the mean share recovered, else less loss or harm."""
+    for prefix, sign in (("recovered", 1.0), ("loss_at_h", -1.0), ("harm", -1.0)):
+        found = [value for name, value in validation.items() if name.startswith(prefix)]
+        if found:
+            return sign * sum(found) / len(found)
+    return 0.0

@@ -1,0 +1,158 @@
+"""Whether a lifetime's folder is whole: every file named with what is wrong with it, and mended where that can be done.
+
+It loads no model. Mending cuts files back to their last whole block and drops a level that was only begun; gists that
+are then missing are made anew at the next opening.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from amgs_focus.errors import CtxError
+from amgs_focus.tree.ctx_file import COPIED, HEADER_BYTES, CtxFile, CtxHeader, is_there, repair
+from amgs_focus.tree.files import locked
+from amgs_focus.tree.journal import JOURNAL, SpanJournal
+
+
+@dataclass(frozen=True, slots=True)
+class FileCheck:
+    """One file. rows: it holds (of the journal: spans); fault: what is wrong, empty for nothing; mended: it is not any
+    more.
+    """
+
+    name: str
+    rows: int
+    fault: str = ""
+    mended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LifetimeCheck:
+    """A folder. tokens: whole blocks of the lowest level and the open block, as the journal tells."""
+
+    folder: str
+    model: str
+    tokens: int
+    files: tuple[FileCheck, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong any more."""
+        return not self.faults
+
+    @property
+    def faults(self) -> tuple[FileCheck, ...]:
+        """What is wrong still."""
+        return tuple(file for file in self.files if file.fault and not file.mended)
+
+
+_LEVEL = re.compile(r"L(0|[1-9][0-9]?)\.ctx")
+
+
+def check(
+    folder: Path, *, mend: bool = False, progress: Callable[[int, int, str], None] | None = None
+) -> LifetimeCheck:
+    """Look at every file of a lifetime. Raises CtxError for a folder that holds none, or that another process uses."""
+    if not _holds_one(folder):
+        raise CtxError(
+            f"{folder} holds no lifetime.",
+            way_out="Choose the folder of a stored lifetime.",
+            about="lifetime",
+        )
+    lock = locked(folder)
+    try:
+        files: list[FileCheck] = []
+        first: CtxHeader | None = None
+        paths = sorted(folder.glob("L*.ctx"), key=_level_first)
+        for number, path in enumerate(paths):
+            if progress is not None:
+                progress(number, len(paths) + 1, path.name)
+            header, found = _checked(path, first, mend)
+            first = first or header
+            files.append(found)
+        files += [fault for path in sorted(folder.glob("L*.use")) if (fault := _misplaced(path))]
+        if not any(file.name == "L0.ctx" for file in files):
+            files.insert(0, FileCheck("L0.ctx", 0, "it is missing."))
+        told, tokens = _journal(folder, first if first and not first.level else None)
+        return LifetimeCheck(str(folder), first.model if first else "", tokens, (*files, told))
+    finally:
+        lock.close()
+
+
+def _checked(path: Path, first: CtxHeader | None, mend: bool) -> tuple[CtxHeader | None, FileCheck]:
+    """A file's header, and what is wrong with the file beside the lowest level's header."""
+    if not _LEVEL.fullmatch(path.name):
+        return None, FileCheck(path.name, 0, "it is no level of a lifetime: move it away.")
+    try:
+        with CtxFile.open(path) as file:
+            header = file.header
+        if f"L{header.level}.ctx" != path.name:
+            raise CtxError(f"{path.name} holds level {header.level}.")
+        if first is not None and (header.model, header.block_size) != (first.model, first.block_size):
+            raise CtxError(
+                f"{path.name} was written for {header.model!r} and blocks of {header.block_size}, not for "
+                f"{first.model!r} and {first.block_size}."
+            )
+    except CtxError as error:
+        return _mended(path, error) if mend else (None, FileCheck(path.name, 0, error.message))
+    return header, FileCheck(path.name, header.count)
+
+
+def _holds_one(folder: Path) -> bool:
+    """Whether a lifetime lies there, whole or not. Raises CtxError for what is no path at all."""
+    try:
+        return any((folder / name).is_symlink() or (folder / name).exists() for name in ("L0.ctx", JOURNAL))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise CtxError(
+            f"{str(folder)[:80]} cannot be read ({why}).", way_out="Give the folder of a lifetime."
+        ) from error
+
+
+def _level_first(path: Path) -> tuple[int, str]:
+    """Levels in their order, and before anything that is none."""
+    return (len(path.name) if _LEVEL.fullmatch(path.name) else 1000, path.name)
+
+
+def _misplaced(path: Path) -> FileCheck | None:
+    """The fault of a table of use in whose place something else lies."""
+    try:
+        is_there(path)
+    except CtxError as error:
+        return FileCheck(path.name, 0, error.message)
+    return None
+
+
+def _mended(path: Path, error: CtxError) -> tuple[CtxHeader | None, FileCheck]:
+    try:
+        if path.name != "L0.ctx" and path.stat().st_size < HEADER_BYTES:
+            path.unlink()
+            return None, FileCheck(path.name, 0, error.message, mended=True)
+        header = repair(path)
+    except CtxError as still:
+        return None, FileCheck(path.name, 0, still.message)
+    return header, FileCheck(path.name, header.count, error.message, mended=True)
+
+
+def _journal(folder: Path, first: CtxHeader | None) -> tuple[FileCheck, int]:
+    """The journal, and the lifetime's length as it tells. first: the header of L0.ctx, None where it cannot be read."""
+    try:
+        told = SpanJournal(folder, "", first.block_size if first else 0).read()
+    except CtxError as error:
+        return FileCheck(JOURNAL, 0, error.message), first.count if first else 0
+    length = told.spans[-1].end if told.spans else 0
+    fault = ""
+    if first and length - length % first.block_size > first.count:
+        fault = f"it tells of {length} tokens, and L0.ctx has {first.count}."
+    elif first and told.vocabulary and max(_greatest(folder), *told.open, 0) >= told.vocabulary:
+        fault = f"the lifetime holds tokens outside its model's vocabulary of {told.vocabulary}."
+    return FileCheck(JOURNAL, len(told.spans), fault), length
+
+
+def _greatest(folder: Path) -> int:
+    """The greatest token of L0.ctx, read a piece at a time; 0 where there is none."""
+    with CtxFile.open(folder / "L0.ctx") as file:
+        return max((int(file.rows(at, at + COPIED).max()) for at in range(0, len(file), COPIED)), default=0)

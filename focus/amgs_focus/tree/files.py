@@ -1,0 +1,337 @@
+"""Where a lifetime's rows live: in memory, or in a folder of .ctx files beside a journal of where each span
+came from.
+
+The journal is written after the rows, and what it does not know did not happen: opening a folder cuts the rows
+back to its last whole line.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from amgs_focus.errors import CtxError
+from amgs_focus.records import SpanSource
+from amgs_focus.tree.ctx_file import (
+    FP16,
+    FRESH,
+    HEADER_BYTES,
+    UINT32,
+    CtxFile,
+    CtxHeader,
+    Rows,
+    is_there,
+    repair,
+)
+from amgs_focus.tree.journal import Journalled, SpanJournal
+from amgs_focus.tree.span_metadata import BLANK, SpanAbout
+from amgs_focus.tree.usage import Usage
+
+LOCK = "lock"
+
+
+class RowStore(Protocol):
+    """Rows of one level: (n,) uint32 tokens, or (n, width) float16 gists."""
+
+    def __len__(self) -> int: ...
+
+    def rows(self, start: int, stop: int) -> Rows: ...
+
+    def append(self, rows: Rows) -> None: ...
+
+    def overwrite(self, start: int, rows: Rows) -> None: ...
+
+    def truncate(self, count: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class MemoryRows:
+    """Rows in one array that doubles when it is full. width 0 makes it one-dimensional."""
+
+    def __init__(self, width: int, dtype: DTypeLike) -> None:
+        self._rows: Rows = np.empty((0, width) if width else 0, dtype)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def rows(self, start: int, stop: int) -> Rows:
+        return self._rows[max(0, start) : min(stop, self._count)]
+
+    def append(self, rows: Rows) -> None:
+        needed = self._count + len(rows)
+        if needed > len(self._rows):
+            grown = np.empty((max(needed, 2 * len(self._rows)), *self._rows.shape[1:]), self._rows.dtype)
+            grown[: self._count] = self._rows[: self._count]
+            self._rows = grown
+        self._rows[self._count : needed] = rows
+        self._count = needed
+
+    def overwrite(self, start: int, rows: Rows) -> None:
+        self._rows[start : start + len(rows)] = rows
+
+    def truncate(self, count: int) -> None:
+        self._count = min(self._count, max(0, count))
+
+    def close(self) -> None:
+        self._rows = self._rows[:0]
+        self._count = 0
+
+
+class LifetimeStore(Protocol):
+    """All levels of a lifetime and its journal."""
+
+    def level(self, number: int) -> RowStore: ...
+
+    def levels(self) -> tuple[int, ...]:
+        """The levels that are there, lowest first."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """How the lifetime was looked at."""
+        ...
+
+    def load(self) -> Journalled:
+        """The spans, the open block's tokens and the upkeep as last recorded."""
+        ...
+
+    def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None: ...
+
+    def record_cut(self, length: int, open_tokens: list[int]) -> None: ...
+
+    def note(self, line: Mapping[str, Any]) -> None:
+        """Record a line of upkeep."""
+        ...
+
+    def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
+        """Make rows of a level zeros, for good."""
+        ...
+
+    def gist_version(self, level: int) -> int:
+        """Version of the encoder that made this level's gists."""
+        ...
+
+    def say_version(self, level: int, gist_version: int) -> None:
+        """Say that another version of the encoder made this level's gists."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class MemoryStore:
+    """A lifetime that ends with the process."""
+
+    def __init__(self, width: int, gist_version: int = 0) -> None:
+        self._width = width
+        self._default = gist_version
+        self._versions: dict[int, int] = {}
+        self._levels: dict[int, MemoryRows] = {}
+        self.usage = Usage()
+
+    def level(self, number: int) -> RowStore:
+        if number not in self._levels:
+            self._levels[number] = MemoryRows(self._width, np.float16) if number else MemoryRows(0, np.uint32)
+        return self._levels[number]
+
+    def levels(self) -> tuple[int, ...]:
+        return tuple(sorted(self._levels))
+
+    def load(self) -> Journalled:
+        return Journalled()
+
+    def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
+        """Nothing to do: the tree itself is the record."""
+
+    def record_cut(self, length: int, open_tokens: list[int]) -> None:
+        """Nothing to do: the tree itself is the record."""
+
+    def note(self, line: Mapping[str, Any]) -> None:
+        """Nothing to do: the tree itself is the record."""
+
+    def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
+        rows = self.level(level)
+        for start, stop in ranges:
+            rows.overwrite(start, np.zeros_like(rows.rows(start, stop)))
+
+    def gist_version(self, level: int) -> int:
+        return self._versions.get(level, self._default)
+
+    def say_version(self, level: int, gist_version: int) -> None:
+        self._versions[level] = gist_version
+
+    def close(self) -> None:
+        self._levels.clear()
+
+
+class FolderStore:
+    """A lifetime in a folder: L0.ctx, L1.ctx, … and the journal. One writer at a time.
+
+    Raises CtxError when another process (or this one) has the folder open, when a file is damaged, or was
+    written for another model, width or block size. With `mend`, damaged files are first cut back to their last
+    whole block.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        model: str,
+        width: int,
+        block_size: int,
+        gist_version: int,
+        vocabulary: int = 0,
+        mend: bool = False,
+    ) -> None:
+        self._folder = folder
+        self._model = model
+        self._width = width
+        self._block_size = block_size
+        self._gist_version = gist_version
+        self._files: dict[int, CtxFile] = {}
+        self._header(1)  # what no file can hold is refused before anything is made
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise CtxError(
+                f"{folder} cannot be created ({why}).", way_out="Choose another folder."
+            ) from error
+        self._lock = locked(folder)
+        self._journal = SpanJournal(folder, model, block_size, vocabulary)
+        self.usage = Usage(folder)
+        number = 0
+        try:
+            for path in folder.glob("L*.use"):
+                is_there(path)
+            if not is_there(self._path(0)) and self._journal.is_there():
+                raise CtxError(
+                    f"{folder} has a journal but no L0.ctx: its tokens are gone.",
+                    way_out="Restore L0.ctx from a copy, or rebuild the lifetime in another folder.",
+                )
+            while is_there(path := self._path(number)) or number == 0:
+                begun = number and path.stat().st_size < HEADER_BYTES and not is_there(self._path(number + 1))
+                if begun:
+                    path.unlink()  # the process was killed while it began this level; its gists are made anew
+                    break
+                if mend and is_there(path):
+                    repair(path, self._header(number))
+                self._open(number)
+                number += 1
+            for left in folder.glob(f"*.ctx{FRESH}"):
+                left.unlink()  # the process was killed before it took the old one's place
+        except CtxError:
+            self.close()
+            raise
+
+    def level(self, number: int) -> RowStore:
+        return self._open(number)
+
+    def levels(self) -> tuple[int, ...]:
+        return tuple(sorted(self._files))
+
+    def load(self) -> Journalled:
+        return self._journal.load(len(self._open(0)))
+
+    def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
+        self._journal.appended(span, open_tokens, about)
+
+    def record_cut(self, length: int, open_tokens: list[int]) -> None:
+        self._journal.cut(length, open_tokens)
+
+    def note(self, line: Mapping[str, Any]) -> None:
+        self._journal.write(line)
+
+    def gist_version(self, level: int) -> int:
+        held = self._files.get(level)  # asking must not begin a level
+        return held.header.gist_version if held is not None else self._gist_version
+
+    def say_version(self, level: int, gist_version: int) -> None:
+        self._gist_version = gist_version
+        self._open(level).say_version(gist_version)
+
+    def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
+        self._open(level).blank(ranges)
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()
+        self.usage.close()
+        self._lock.close()
+
+    def _open(self, number: int) -> CtxFile:
+        if number in self._files:
+            return self._files[number]
+        path, expected = self._path(number), self._header(number)
+        if is_there(path):
+            file = CtxFile.open(path, writable=True)
+            if not file.header.same_layout(expected):
+                found = file.header
+                file.close()
+                raise CtxError(
+                    f"{path.name} was written for {found.model!r}, width {found.width}, block "
+                    f"{found.block_size}; this is {expected.model!r}, width {expected.width}, block "
+                    f"{expected.block_size}.",
+                    way_out="Open it with that model, or rebuild the lifetime.",
+                )
+        else:
+            file = CtxFile.create(path, expected)
+        self._files[number] = file
+        return file
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"L{number}.ctx"
+
+    def _header(self, number: int) -> CtxHeader:
+        return CtxHeader(
+            level=number,
+            block_size=self._block_size,
+            width=self._width if number else 0,
+            dtype=FP16 if number else UINT32,
+            model=self._model,
+            gist_version=self._gist_version if number else 0,
+        )
+
+
+def locked(folder: Path) -> IO[str]:
+    """The lock of a folder, held until it is closed or its holder dies; raises CtxError that names the holder.
+
+    Where the system has no such locks (Windows) nobody is kept out.
+    """
+    try:
+        if is_there(folder / LOCK) and (folder / LOCK).is_symlink():
+            raise CtxError(
+                f"{folder / LOCK} is a link.", way_out="Remove it: the lock must be a regular file."
+            )
+        file = (folder / LOCK).open("a+", encoding="ascii", errors="replace")
+    except OSError as error:
+        raise CtxError(
+            f"{folder} cannot be written to ({error.strerror}).", way_out="Choose another folder."
+        ) from error
+    if importlib.util.find_spec("fcntl") is None:
+        return file
+    fcntl = importlib.import_module("fcntl")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.seek(0)
+        holder = file.read(20).strip()
+        file.close()
+        who = f"process {holder}" if holder.isdigit() else "another process"
+        raise CtxError(
+            f"{folder} is in use by {who}, and a lifetime has one writer at a time.",
+            title="The lifetime is in use",
+            way_out=f"Close it (or end {who}), or choose another folder.",
+        ) from error
+    file.truncate(0)
+    file.write(f"{os.getpid()}\n")
+    file.flush()
+    return file

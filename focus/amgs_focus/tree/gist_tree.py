@@ -1,0 +1,413 @@
+"""The lifetime context: every token ever read or written, and above each full block its gists, level by
+level.
+
+MegaContext, "Lifetime gist tree". Append-only but for stepping back. Node (n, i) covers K^n whole blocks'
+tokens, K being the block size, and exists once all its K children do; the tokens after the last whole block
+are the open block. Every token knows the segment, and so the memory block, that it came from.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from amgs_focus.errors import CtxError, FocusError
+from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.records import NodeRef, SpanKind, SpanSource
+from amgs_focus.records import Segment as Segment
+from amgs_focus.tree.ctx_file import Rows
+from amgs_focus.tree.files import FolderStore, LifetimeStore, MemoryStore
+from amgs_focus.tree.journal import add_span, clip
+from amgs_focus.tree.metadata_store import Catalogue, overlapping
+from amgs_focus.tree.node_set import NodeSet
+from amgs_focus.tree.span_metadata import BLANK, Act, SpanAbout
+from amgs_focus.tree.token_hash import PIECE, TokenHash
+
+BATCH = 64  # nodes encoded at a time: the unit of progress and of cancelling
+
+Tokens = NDArray[np.uint32]
+
+
+class Progress(Protocol):
+    """Told how far a long action is. Raising from it cancels the action, which then leaves nothing behind."""
+
+    def __call__(self, done: int, total: int, doing: str) -> None: ...
+
+
+class LifetimeTree:
+    """The gist tree of one lifetime, in memory or in a folder of .ctx files (`LifetimeTree.open`)."""
+
+    def __init__(
+        self,
+        model: BaseModel,
+        gist: GistEncoder,
+        *,
+        block_size: int = 32,
+        store: LifetimeStore | None = None,
+    ) -> None:
+        self._model = model
+        self._gist = gist
+        self._block_size = block_size
+        self._width = model.card.width
+        self._store = store or MemoryStore(self._width * gist.slots, gist.version)
+        self._truncations: list[int] = []
+        self._generation = 0
+        self._hash = TokenHash()
+        self.catalogue = Catalogue(self._store, block_size)
+        self._spans, self._open = self._recover()
+        self._starts = [span.start for span in self._spans]
+        self._hash.cut(len(self._store.level(0)), self._store.level(0))
+
+    @classmethod
+    def open(
+        cls, folder: Path, model: BaseModel, gist: GistEncoder, *, block_size: int = 32, mend: bool = False
+    ) -> LifetimeTree:
+        """Open or begin the lifetime in a folder. Raises CtxError when it is damaged, unless `mend` repairs
+        it.
+        """
+        store = FolderStore(
+            folder,
+            model=model.card.name,
+            width=model.card.width * gist.slots,
+            block_size=block_size,
+            gist_version=gist.version,
+            vocabulary=model.card.vocabulary,
+            mend=mend,
+        )
+        try:
+            return cls(model, gist, block_size=block_size, store=store)
+        except BaseException:
+            store.close()
+            raise
+
+    @property
+    def model(self) -> BaseModel:
+        return self._model
+
+    @property
+    def gist(self) -> GistEncoder:
+        return self._gist
+
+    @property
+    def block_size(self) -> int:
+        return self._block_size
+
+    @property
+    def slots(self) -> int:
+        return self._gist.slots
+
+    @property
+    def length(self) -> int:
+        """Tokens of the lifetime, the open block included."""
+        return len(self._store.level(0)) + len(self._open)
+
+    @property
+    def depth(self) -> int:
+        """The highest level with a node; 0 while there is no gist."""
+        return max((level for level in self._store.levels() if level and self.count(level)), default=0)
+
+    @property
+    def generation(self) -> int:
+        """Changes when gists that were there are made anew."""
+        return self._generation
+
+    @property
+    def truncations(self) -> Sequence[int]:
+        """Every length the lifetime was cut to, in order: what was derived from later tokens is void."""
+        return self._truncations
+
+    def count(self, level: int) -> int:
+        """Complete nodes at a level; at level 0 whole blocks."""
+        if level == 0:
+            return len(self._store.level(0)) // self._block_size
+        return len(self._store.level(level)) if level in self._store.levels() else 0
+
+    def exists(self, node: NodeRef) -> bool:
+        """Whether the node is complete; at level 0 the open block counts once it has a token."""
+        if node.level == 0 and node.index == self.count(0):
+            return bool(self._open)
+        return 0 <= node.index < self.count(node.level)
+
+    def span(self, node: NodeRef) -> tuple[int, int]:
+        """Lifetime tokens [start, end) of a node, up to the lifetime's end."""
+        width = self._block_size ** max(1, node.level)
+        return node.index * width, min((node.index + 1) * width, self.length)
+
+    def is_stale(self, node: NodeRef) -> bool:
+        """Whether the node's gist was made by another version of the encoder."""
+        return node.level > 0 and self.gist_version(node.level) != self._gist.version
+
+    def gist_version(self, level: int) -> int:
+        """Version of the encoder that made a level's gists."""
+        return self._store.gist_version(level)
+
+    def is_sealed(self, node: NodeRef) -> bool:
+        """Whether the node's detail was forgotten, so that it may not be expanded."""
+        return self.catalogue.is_sealed(node)
+
+    def tokens(self, start: int, end: int) -> Tokens:
+        """Token ids [start, end), a copy."""
+        whole = len(self._store.level(0))
+        kept = self._store.level(0).rows(start, min(end, whole))
+        rest = self._open[max(0, start - whole) : max(0, end - whole)]
+        return np.concatenate([kept, np.asarray(rest, np.uint32)]).astype(np.uint32)
+
+    def gists(self, level: int, start: int, stop: int) -> torch.Tensor:
+        """Gists [start, stop) of a level as (n, slots, d), in float32."""
+        rows = np.array(self._store.level(level).rows(start, stop), dtype=np.float32)
+        return torch.from_numpy(rows).view(-1, self.slots, self._width)
+
+    def text(self, start: int, end: int) -> str:
+        """Tokens [start, end) as text; what was purged is only named."""
+        pieces, at = [], start
+        for low, high in (*overlapping(self.catalogue.gone(0), start, end), (end, end)):
+            pieces.append(self._model.decode([int(token) for token in self.tokens(at, low)]))
+            pieces += [f"[{high - low} tokens purged]"] * (low < high)
+            at = high
+        return "".join(pieces)
+
+    def sources(self, start: int, end: int) -> tuple[SpanSource, ...]:
+        """Where tokens [start, end) came from: spans in order that tile it, clipped to it."""
+        return tuple(
+            replace(span, start=max(start, span.start), end=min(end, span.end))
+            for span in self.sources_whole(start, end)
+        )
+
+    def sources_whole(self, start: int, end: int) -> tuple[SpanSource, ...]:
+        """The same spans as they lie in the lifetime, not clipped."""
+        first = max(0, bisect.bisect_right(self._starts, start) - 1)
+        last = bisect.bisect_left(self._starts, end) if start < end else first
+        return tuple(span for span in self._spans[first:last] if span.end > start)
+
+    def spans(self) -> tuple[SpanSource, ...]:
+        """Where the whole lifetime came from, in order."""
+        return tuple(self._spans)
+
+    def children(self, ref: NodeRef) -> tuple[NodeRef, ...]:
+        """What an expansion puts in its place: one block for a level-1 gist, K gists for a higher one."""
+        if ref.level == 0:
+            return ()
+        if ref.level == 1:
+            return (NodeRef(0, ref.index),)
+        first = ref.index * self._block_size
+        return tuple(NodeRef(ref.level - 1, first + child) for child in range(self._block_size))
+
+    def digest(self) -> str:
+        """A hash of the lifetime's tokens alone, however they were appended."""
+        return self._hash.digest(self._open)
+
+    def append(
+        self,
+        tokens: Sequence[int],
+        *,
+        source: str | None = None,
+        kind: SpanKind = "memory",
+        label: str = "",
+        about: SpanAbout = BLANK,
+        progress: Progress | None = None,
+    ) -> None:
+        """Add tokens at the end and roll up every gist that became complete.
+
+        Raises FocusError for a token outside the vocabulary; whatever is raised, the lifetime is then as
+        before.
+        """
+        if not len(tokens):
+            return
+        ids = np.asarray(tokens, dtype=np.int64)
+        if ids.min() < 0 or ids.max() >= self._model.card.vocabulary:
+            raise FocusError(f"A token lies outside the vocabulary of {self._model.card.name}.")
+        start = self.length
+        try:
+            self._append_tokens(ids.astype(np.uint32))
+            self.roll_up(progress)
+            span = SpanSource(start, start + len(ids), source, kind, label)
+            self._store.record(span, self._open, about)
+        except BaseException:
+            self._cut(start)
+            raise
+        add_span(self._spans, span)
+        self.catalogue.came(start, about)
+        if len(self._starts) < len(self._spans):
+            self._starts.append(start)
+
+    def append_segment(self, segment: Segment, progress: Progress | None = None) -> None:
+        """Encode one segment by itself, so that its boundary is exact, and append it."""
+        self.append(
+            self._model.encode(segment.text),
+            source=segment.source,
+            kind=segment.kind,
+            label=segment.label,
+            about=SpanAbout.of(segment.meta),
+            progress=progress,
+        )
+
+    def act(self, act: Act) -> None:
+        """Forget, restore or purge what lies below some gists. Raises FocusError when that changes nothing."""
+        self.catalogue.act(act)
+        if act.kind == "restore":
+            self.catalogue.usage.restored(act.nodes, self.length)
+        if act.kind == "purge":
+            whole = len(self._store.level(0))
+            self._hash = TokenHash()
+            self._hash.cut(whole, self._store.level(0))
+            self._truncations.append(min((low for low, _ in self.catalogue.gone(0)), default=whole))
+
+    def seal(self, sealed: NodeSet) -> None:
+        """Have exactly these gists sealed, beside what was purged."""
+        self.catalogue.seal(sealed)
+
+    def truncate(self, length: int) -> None:
+        """Step back to the first `length` tokens; nodes that are no longer complete go."""
+        if not 0 <= length <= self.length:
+            raise FocusError(f"The lifetime has {self.length} tokens, not {length}.")
+        if length < self.length:
+            self._cut(length)
+            self._store.record_cut(length, self._open)
+
+    def adopt(self, gist: GistEncoder) -> None:
+        """Use another encoder from now on; existing gists stay and are stale until `rebuild`."""
+        if gist.slots != self._gist.slots:
+            raise FocusError(
+                f"{gist.name} makes {gist.slots} gists per block; this lifetime has {self._gist.slots}.",
+                way_out="Rebuild the lifetime with it.",
+            )
+        self._gist = gist
+
+    def rebuild(self, progress: Progress | None = None) -> None:
+        """Make every gist anew with the present encoder, each in its place; what was purged stays as it is.
+
+        Stopped in between, the level is stale still, and every gist the old one or the new one.
+        """
+        total = sum(self.count(level) for level in self._store.levels() if level)
+        done = 0
+        self._generation += 1
+        for level in range(1, self.depth + 1):
+            first = 0
+            gone = self.catalogue.gone(level)
+            for low, high in (*gone, (self.count(level), self.count(level))):
+                for at in range(first, low, BATCH):
+                    if progress is not None:
+                        progress(done, total, "gists")
+                    stop = min(low, at + BATCH)
+                    self._store.level(level).overwrite(at, self._encode(level, at, stop))
+                    done += stop - at
+                first = high
+            self._store.say_version(level, self._gist.version)
+
+    def roll_up(self, progress: Progress | None = None) -> None:
+        """Encode every node whose children are complete, lowest level first."""
+        total = self._missing()
+        done = 0
+        level = 1
+        while self._children_of(level) > 0:
+            complete = self._children_of(level)
+            while (first := self.count(level)) < complete:
+                if progress is not None:
+                    progress(done, total, "gists")
+                last = min(complete, first + BATCH)
+                self._store.level(level).append(self._encode(level, first, last))
+                done += last - first
+            level += 1
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _children_of(self, level: int) -> int:
+        """How many nodes of a level could be complete, given the level below."""
+        return self.count(0) if level == 1 else self.count(level - 1) // self._block_size
+
+    def _missing(self) -> int:
+        below, total, level = self.count(0), 0, 1
+        while below:
+            total += max(0, below - self.count(level))
+            below //= self._block_size
+            level += 1
+        return total
+
+    def _encode(self, level: int, first: int, last: int) -> Rows:
+        """Gists [first, last) of a level as (n, slots * d) float16."""
+        size = self._block_size
+        with torch.no_grad():
+            if level == 1:
+                ids = self._store.level(0).rows(first * size, last * size).astype(np.int64)
+                tokens = torch.from_numpy(ids).view(-1, size)
+                made = self._gist.encode_tokens(self._model.embed(tokens), tokens)
+            else:
+                below = self.gists(level - 1, first * size, last * size)
+                made = self._gist.encode_gists(below.view(last - first, size * self.slots, self._width))
+        rows = made.detach().to("cpu", torch.float32).reshape(last - first, -1).numpy()
+        if not np.isfinite(rows).all() or np.abs(rows).max(initial=0.0) > np.finfo(np.float16).max:
+            raise FocusError(
+                f"The gist encoder {self._gist.name!r} returned a value that is not a number.",
+                way_out="Use another checkpoint, or the pointer gist.",
+            )
+        return rows.astype(np.float16)
+
+    def _append_tokens(self, ids: Tokens) -> None:
+        joined = np.concatenate([np.asarray(self._open, np.uint32), ids])
+        whole = len(joined) - len(joined) % self._block_size
+        self._store.level(0).append(joined[:whole])
+        self._hash.update(joined[:whole])
+        self._open = [int(token) for token in joined[whole:]]
+
+    def _cut(self, length: int) -> None:
+        """Drop everything after `length` tokens from the rows, the spans and the hash."""
+        whole = length - length % self._block_size
+        self._open = [int(token) for token in self.tokens(whole, length)]
+        for level in sorted(self._store.levels(), reverse=True):
+            keep = whole if level == 0 else length // self._block_size**level
+            self._store.level(level).truncate(keep)
+        self._spans = clip(self._spans, length)
+        self._starts = [span.start for span in self._spans]
+        self.catalogue.cut(length)
+        self._truncations.append(length)
+        self._hash.cut(whole, self._store.level(0))
+
+    def _greatest(self, whole: int) -> int:
+        """The greatest token id there is, read a piece at a time; −1 where there is none."""
+        pieces = (
+            self._store.level(0).rows(start, min(whole, start + PIECE)) for start in range(0, whole, PIECE)
+        )
+        return max((int(piece.max()) for piece in pieces), default=-1)
+
+    def _recover(self) -> tuple[list[SpanSource], list[int]]:
+        """Bring rows and journal to one length after a crash between them, and fill in missing gists."""
+        told = self._store.load()
+        spans, open_tokens = told.spans, told.open
+        length = spans[-1].end if spans else 0
+        whole = length - length % self._block_size
+        held = len(self._store.level(0))
+        is_short = held < whole or len(open_tokens) != length - whole
+        if is_short:
+            length = whole = min(held, whole)
+            spans, open_tokens = clip(spans, length), []
+        if max(self._greatest(whole), *open_tokens, 0) >= self._model.card.vocabulary:
+            raise CtxError(
+                f"L0.ctx holds tokens outside the vocabulary of {self._model.card.name}.",
+                way_out="Open it with the model that wrote it.",
+            )
+        upkeep = told.upkeep.cut(length, self._block_size)
+        counts = {level: len(self._store.level(level)) for level in self._store.levels()}
+        for run in upkeep.purged.runs:
+            if run.stop > min(counts.get(run.level, 0), length // self._block_size**run.level):
+                raise CtxError(
+                    f"L{run.level}.ctx is missing gists of purged spans.",
+                    way_out="Restore the file from a backup: nothing else holds their content.",
+                )
+        # Nothing is wrong that could not be put right: only now is anything changed.
+        if is_short:
+            self._store.record_cut(length, [])
+        for level in counts:
+            self._store.level(level).truncate(length // self._block_size**level if level else whole)
+        self.catalogue.begin(upkeep)
+        self._open = open_tokens
+        self.roll_up()
+        return spans, open_tokens

@@ -1,0 +1,142 @@
+"""What a lifetime knows of its spans beside their tokens, kept with it: metadata, tags, what was forgotten, how it was
+looked at.
+
+Every change is a line of the journal before it counts. A purge is two lines: what is to go, and that it is gone; a
+process that is killed in between finishes it at the next open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from amgs_focus.errors import FocusError
+from amgs_focus.records import NodeRef
+from amgs_focus.tree.files import LifetimeStore
+from amgs_focus.tree.node_set import NodeSet
+from amgs_focus.tree.span_metadata import BLANK, Act, SpanAbout, Tag, Upkeep
+from amgs_focus.tree.usage import Usage
+
+Range = tuple[int, int]
+
+
+class Catalogue:
+    """Kept in a lifetime's store. Node (n, i) covers block_size^n tokens."""
+
+    def __init__(self, store: LifetimeStore, block_size: int) -> None:
+        self._store = store
+        self._block_size = block_size
+        self.upkeep = Upkeep()
+
+    @property
+    def usage(self) -> Usage:
+        """How often each gist was opened, and the like."""
+        return self._store.usage
+
+    @property
+    def sealed(self) -> NodeSet:
+        """Gists whose detail is not shown."""
+        return self.upkeep.sealed
+
+    def is_sealed(self, node: NodeRef) -> bool:
+        """Whether what lies below a gist was forgotten."""
+        return node in self.upkeep.sealed
+
+    def begin(self, upkeep: Upkeep) -> None:
+        """Take over what the journal tells, and finish a purge that was cut short."""
+        self.upkeep = upkeep
+        if not upkeep.blanked:
+            self._blank()
+
+    def about(self, start: int) -> SpanAbout:
+        """What is known of the span that begins at a token."""
+        return self.upkeep.about.get(start, BLANK)
+
+    def describe(self, spans: Mapping[int, SpanAbout]) -> None:
+        """Say what is known of spans, by their starts, in the place of what was said before."""
+        if spans:
+            self._store.note({"about": [[start, one.plain()] for start, one in spans.items()]})
+            self.upkeep = replace(self.upkeep, about={**self.upkeep.about, **spans})
+
+    def came(self, start: int, about: SpanAbout) -> None:
+        """A span was appended, and the journal told of it."""
+        if about != BLANK:
+            self.upkeep.about[start] = about
+
+    def tag(self, tag: Tag) -> None:
+        """Put a word on tokens, so that no rule forgets them."""
+        self._store.note({"tag": {name: getattr(tag, name) for name in Tag.__slots__}})
+        self.upkeep = replace(self.upkeep, tags=(*self.upkeep.tags, tag))
+
+    def untag(self, gone: Iterable[Tag]) -> None:
+        """Take tags back."""
+        for tag in gone:
+            self._store.note({"untag": {name: getattr(tag, name) for name in Tag.__slots__}})
+            self.upkeep = replace(self.upkeep, tags=tuple(one for one in self.upkeep.tags if one != tag))
+
+    def act(self, act: Act) -> None:
+        """Forget, restore or purge. Raises FocusError for an act that changes nothing."""
+        after = self.upkeep.acted(act)
+        if (after.sealed, after.purged) == (self.upkeep.sealed, self.upkeep.purged):
+            raise FocusError(
+                f"There is nothing to {act.kind}.",
+                title="Nothing changes",
+                way_out="See what was forgotten, restored and purged.",
+                about="forgotten",
+            )
+        self._store.note({"act": act.plain()})
+        self.upkeep = after
+        if act.kind == "purge":
+            self._blank()
+
+    def seal(self, sealed: NodeSet) -> None:
+        """Have exactly these sealed, and what was purged: stepping back and forward comes here."""
+        wanted = sealed | self.upkeep.purged
+        if wanted != self.upkeep.sealed:
+            self._store.note({"sealed": [list(run) for run in wanted.runs]})
+            self.upkeep = replace(self.upkeep, sealed=wanted)
+
+    def cut(self, length: int) -> None:
+        """The lifetime was cut to so many tokens; the journal learns it from the cut."""
+        self.upkeep = self.upkeep.cut(length, self._block_size)
+        self.usage.cut(length, self._block_size)
+
+    def gone(self, level: int) -> tuple[Range, ...]:
+        """Rows of a level under or of purged nodes, in order: they cannot be made anew. At level 0 tokens."""
+        size = self._block_size
+        ranges = []
+        for run in self.upkeep.purged.runs:
+            if run.level >= max(1, level):
+                width = size ** (run.level - level)
+                ranges.append((run.first * width, run.stop * width))
+        return _merged(ranges)
+
+    def _blank(self) -> None:
+        """Carry out every purge there is; what is gone already is gone again."""
+        purged = self.upkeep.purged
+        for level in sorted(self._store.levels()):
+            below = [run for run in purged.runs if run.level > level]
+            ranges = _merged(
+                (run.first * width, run.stop * width)
+                for run in below
+                for width in (self._block_size ** (run.level - level),)
+            )
+            if ranges:
+                self._store.blank(level, ranges)
+        self._store.note({"blanked": True})
+        self.upkeep = replace(self.upkeep, blanked=True)
+
+
+def _merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    merged: list[Range] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def overlapping(ranges: Sequence[Range], start: int, end: int) -> list[Range]:
+    """What of the ranges lies in [start, end)."""
+    return [(max(low, start), min(high, end)) for low, high in ranges if low < end and start < high]

@@ -1,0 +1,73 @@
+"""Where a node's text came from and how it is kept: provenance, metadata, tags, use, and whether it was forgotten."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from amgs_focus.records import NodeRef, SpanSource
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.tree.metadata_store import overlapping
+from amgs_focus.tree.span_metadata import SpanAbout, Tag
+from amgs_focus.tree.usage import Use
+
+MOST = 16  # spans listed of a coarse gist
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSpan:
+    """A span and what is known of it. recency: tokens of the lifetime that came after it."""
+
+    span: SpanSource
+    about: SpanAbout
+    recency: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How a node is kept. provenance: 16 hex digits of its tokens' place, all their sources with their versions, and
+    the version of the encoder; spans: the first of them, of `span_count`; purged: tokens that are gone for good.
+    """
+
+    provenance: str
+    gist_version: int
+    spans: tuple[KeptSpan, ...]
+    span_count: int
+    tags: tuple[Tag, ...]
+    use: Use
+    forgotten: bool
+    purged: int
+
+
+def keeping_of(tree: LifetimeTree, node: NodeRef) -> Keeping:
+    """How a node is kept; of a block of tokens the use and the gist are those of the gist above it."""
+    start, end = tree.span(node)
+    catalogue = tree.catalogue
+    spans = [
+        KeptSpan(span, catalogue.about(whole.start), tree.length - whole.end)
+        for span, whole in zip(tree.sources(start, end), tree.sources_whole(start, end), strict=True)
+    ]
+    version = tree.gist_version(max(1, node.level)) if tree.depth else 0
+    told = [f"{tree.gist.name}|{version}|{start}|{end}"]
+    told += [f"{kept.span}|{kept.about.path}|{kept.about.section}|{kept.about.version}" for kept in spans]
+    return Keeping(
+        provenance=hashlib.sha256("\n".join(told).encode()).hexdigest()[:16],
+        gist_version=version,
+        spans=tuple(spans[:MOST]),
+        span_count=len(spans),
+        tags=catalogue.upkeep.tags_on(start, end),
+        use=catalogue.usage.of(node),
+        forgotten=tree.is_sealed(node),
+        purged=sum(high - low for low, high in overlapping(catalogue.gone(0), start, end)),
+    )
+
+
+def spread_of(tree: LifetimeTree, start: int, end: int, most: int = 256) -> float:
+    """How much the level-1 gists of tokens [start, end) differ, of at most the first `most`: their mean squared
+    distance to their mean, as a share of their mean square. Near 0 for what repeats itself.
+    """
+    first, last = start // tree.block_size, min(-(-end // tree.block_size), tree.count(1))
+    if last - first < 2:
+        return 0.0
+    rows = tree.gists(1, first, min(last, first + most)).flatten(1)
+    return float(rows.var(dim=0, correction=0).sum() / rows.square().sum(dim=1).mean().clamp_min(1e-12))

@@ -1,0 +1,310 @@
+"""What of a lifetime's detail may be forgotten, and why the rest may not.
+
+MegaContext, "Pruning lifetime context". A span's strength halves with every half-life for which nobody looked at it;
+looking lengthens it, a coarser level has a longer one, a domain may have its own. Forgetting a gist hides what
+stands below it: tokens first, then the gists over them, level by level; the gist itself stays. Nothing here changes
+anything: a plan becomes an act of the runtime, and an act can be restored until it is purged.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs_focus.errors import FocusError
+from amgs_focus.lens.span_index import SpanIndex
+from amgs_focus.records import NodeRef
+from amgs_focus.settings import ForgetRules as ForgetRules
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.tree.node_set import NodeSet, Run
+from amgs_focus.tree.span_metadata import FATES as FATES
+from amgs_focus.tree.span_metadata import Act, ActKind, Descriptor, Fate
+from amgs_focus.window.geometry import parent_of, span_id
+
+MOST_LENGTHENED = 4  # openings that double a half-life
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a plan has to spare besides the lifetime itself. tail_start: from where everything stays tokens;
+    standing: gists that are open in the window; pinned: nodes that the operator pinned.
+    """
+
+    tail_start: int
+    standing: Container[NodeRef] = ()
+    pinned: Sequence[NodeRef] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Gists [first, first + n) of a level: strength in [0, 1], tokens since they were looked at, their fates."""
+
+    level: int
+    first: int
+    strength: Floats
+    idle: NDArray[np.int64]
+    opened: NDArray[np.int64]
+    fates: tuple[Fate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPlan:
+    """What would be forgotten, the weakest first. fates: (level, fate, gists) of all that there are.
+
+    tokens: of the lifetime whose own tokens would not be shown any more; bytes: that a purge of it would free.
+    """
+
+    nodes: NodeSet
+    record: tuple[Descriptor, ...]
+    fates: tuple[tuple[int, Fate, int], ...]
+    tokens: int
+    bytes: int
+    lifetime: int
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.nodes.runs
+
+
+Watch = Callable[[int, int, str], None]
+
+
+def plan(
+    tree: LifetimeTree,
+    rules: ForgetRules,
+    now: Situation,
+    *,
+    limit: int | None = None,
+    progress: Watch | None = None,
+) -> ForgetPlan:
+    """What the rules would forget now, at most `limit` gists, the weakest. Nothing is changed."""
+    weak: list[tuple[float, int, int, int]] = []  # strength, level, first token, index
+    counted: Counter[tuple[int, Fate]] = Counter()
+    asked = _Asked(tree, rules)
+    kept: dict[int, Weighed] = {}
+    for level in range(1, tree.depth + 1):
+        if progress is not None:
+            progress(level - 1, tree.depth, f"level {level}")
+        found = kept[level] = weigh(tree, level, 0, tree.count(level), rules, now, asked)
+        width = tree.block_size**level
+        for at, fate in enumerate(found.fates):
+            counted[level, fate] += 1
+            if fate == "weak":
+                weak.append((float(found.strength[at]), level, at * width, at))
+    chosen = NodeSet.of(NodeRef(level, at) for _, level, _, at in sorted(weak)[:limit])
+    described = tuple(_described(tree, run, kept[run.level]) for run in chosen.runs)
+    return ForgetPlan(
+        nodes=chosen,
+        record=tuple(sorted(described, key=lambda one: (one.strength, one.level, one.start))),
+        fates=tuple((level, fate, count) for (level, fate), count in sorted(counted.items())),
+        tokens=sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1),
+        bytes=freed(tree, chosen),
+        lifetime=tree.length,
+    )
+
+
+def weigh(
+    tree: LifetimeTree,
+    level: int,
+    first: int,
+    stop: int,
+    rules: ForgetRules,
+    now: Situation,
+    asked: _Asked | None = None,
+) -> Weighed:
+    """The strength and the fate of gists [first, stop) of a level."""
+    size = tree.block_size
+    width = size**level
+    starts = np.arange(first, stop, dtype=np.int64) * width
+    used = tree.catalogue.usage.table(level).rows(first, stop)
+    opened = used["opened"].astype(np.int64)
+    idle = tree.length - np.maximum(starts + width, used["last"].astype(np.int64))
+    lives, superseded = _lives(tree, rules, starts, width)
+    lives = lives * rules.level_factor ** (level - 1) * 2.0 ** np.minimum(opened, MOST_LENGTHENED)
+    dull = (used["measured"] > 0) & (used["gain"] < rules.worth)
+    lives = np.where(dull, lives / 2, lives)
+    strength = np.where(superseded, 0.0, 2.0 ** (-idle / lives))
+    fates: list[Fate] = []
+    for at in range(stop - first):
+        node = NodeRef(level, first + at)
+        end = int(starts[at]) + width
+        guard = _guard(tree, node, int(starts[at]), end, rules, now)
+        if guard is None and used["measured"][at] and used["gain"][at] >= rules.worth:
+            guard = "worth"
+        if guard is None and strength[at] >= rules.floor:
+            guard = "strong"
+        fates.append(guard or "weak")
+    weak = [NodeRef(level, first + at) for at, fate in enumerate(fates) if fate == "weak"]
+    for node in (asked or _Asked(tree, rules)).among(weak):
+        fates[node.index - first] = "asked"
+    return Weighed(level, first, strength, idle, opened, tuple(fates))
+
+
+def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: Situation) -> ForgetPlan:
+    """A plan for gists that the operator named, with all below them, whatever their strength.
+
+    Raises FocusError for one that may not be forgotten: not complete, in the tail, tagged, pinned.
+    """
+    rules = ForgetRules(recent=0)
+    runs: list[Run] = []
+    for node in nodes:
+        whole = node.level > 0 and tree.exists(node)
+        fate = _guard(tree, node, *tree.span(node), rules, now) if whole else None
+        if not whole or fate in ("recent", "tagged", "pinned", "forgotten"):
+            why = FATES[fate] if fate else "it is no complete gist"
+            raise FocusError(
+                f"The detail of {node} stays: {why}.",
+                title="That cannot be forgotten",
+                way_out="Name a gist such as L1#20 outside the tail, without a tag.",
+                about="tag",
+            )
+        for level in range(1, node.level + 1):
+            each = tree.block_size ** (node.level - level)
+            runs.append(Run(level, node.index * each, (node.index + 1) * each))
+    chosen = NodeSet.joined(runs) - tree.catalogue.sealed
+    weighed = {
+        run: weigh(tree, run.level, run.first, run.stop, rules, now, _Asked(tree, rules))
+        for run in chosen.runs
+    }
+    return ForgetPlan(
+        nodes=chosen,
+        record=tuple(_described(tree, run, found) for run, found in weighed.items()),
+        fates=(),
+        tokens=sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1),
+        bytes=freed(tree, chosen),
+        lifetime=tree.length,
+    )
+
+
+def act_of(
+    tree: LifetimeTree, kind: ActKind, nodes: NodeSet, record: tuple[Descriptor, ...] = (), **said: str
+) -> Act:
+    """The next act of a lifetime. said: at, by, why."""
+    return Act(tree.catalogue.upkeep.next_id, kind, nodes, record=record, **said)
+
+
+def require_in_reach(tree: LifetimeTree, tail_start: int) -> None:
+    """Raise FocusError when tokens that the tail has to show were purged."""
+    gone = tree.catalogue.gone(0)
+    if gone and gone[-1][1] > tail_start:
+        raise FocusError(
+            f"The tail begins at token {tail_start}, and tokens up to {gone[-1][1]} were purged.",
+            title="The tail reaches into what was purged",
+            way_out="Use a shorter tail (the setting focus.tail_blocks).",
+        )
+
+
+def freed(tree: LifetimeTree, nodes: NodeSet) -> int:
+    """Bytes of the files that purging would make empty: tokens of 4 bytes, gists of 2 a value."""
+    row = tree.slots * tree.model.card.width * 2
+    return sum(
+        (run.stop - run.first) * tree.block_size * (4 if run.level == 1 else row) for run in nodes.runs
+    )
+
+
+class _Asked:
+    """Which gists have the words of the last questions; the index is made when it is first needed."""
+
+    def __init__(self, tree: LifetimeTree, rules: ForgetRules) -> None:
+        self._tree = tree
+        self._share = rules.asked
+        spans = [span for span in tree.spans() if span.kind == "question"]
+        self._questions = spans[len(spans) - min(rules.questions, len(spans)) :]
+        self._index: SpanIndex | None = None
+
+    def among(self, nodes: Sequence[NodeRef]) -> list[NodeRef]:
+        """Those of the nodes of which some block has enough of one question's words."""
+        if not nodes or not self._questions:
+            return []
+        if self._index is None:
+            self._index = SpanIndex(self._tree)
+            self._index.sync()
+        held = np.zeros(len(nodes), bool)
+        for span in self._questions:
+            words = [int(token) for token in self._tree.tokens(span.start, span.end)]
+            query = self._index.query(words, [1.0] * len(words))
+            held |= self._index.lexical(query, nodes) >= self._share
+        return [node for node, kept in zip(nodes, held, strict=True) if kept]
+
+
+def _guard(
+    tree: LifetimeTree, node: NodeRef, start: int, end: int, rules: ForgetRules, now: Situation
+) -> Fate | None:
+    """What keeps a gist's detail whatever its strength, None where nothing does."""
+    if _hidden(tree, node):
+        return "forgotten"
+    if end > min(now.tail_start, tree.length - rules.recent):
+        return "recent"
+    if tree.catalogue.upkeep.tags_on(start, end):
+        return "tagged"
+    for pin in now.pinned:
+        low, high = tree.span(pin)
+        if low < end and start < high:
+            return "pinned"
+    if node in now.standing:
+        return "in_window"
+    if node.level > 1 and not all(tree.is_sealed(child) for child in tree.children(node)):
+        return "finer_first"
+    return None
+
+
+def _hidden(tree: LifetimeTree, node: NodeRef) -> bool:
+    """Whether a gist or one above it is sealed."""
+    while node.level <= tree.depth:
+        if tree.is_sealed(node):
+            return True
+        node = parent_of(node, tree.block_size)
+    return False
+
+
+def _lives(
+    tree: LifetimeTree, rules: ForgetRules, starts: NDArray[np.int64], width: int
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """(n,) half-life of each gist, the longest of the spans in it; (n,) whether all of them were superseded."""
+    spans = tree.spans()
+    if not len(starts) or not spans:
+        return np.full(len(starts), float(rules.half_life)), np.zeros(len(starts), bool)
+    latest = tree.catalogue.upkeep.versions()
+    about = [tree.catalogue.about(span.start) for span in spans]
+    lives = np.empty(len(spans))
+    current = np.empty(len(spans), bool)
+    for at, one in enumerate(about):
+        life = rules.half_lives.get(one.domain, rules.half_life)
+        lives[at] = life * (1.0 if one.trust is None else max(0.1, 2 * one.trust))
+        current[at] = not one.version or latest.get(one.path, one.version) == one.version
+    begins = np.array([span.start for span in spans])
+    low = np.searchsorted(begins, starts, "right") - 1
+    high = np.searchsorted(begins, starts + width, "left")
+    pairs = np.stack([low, high], axis=1).ravel()
+    longest = np.maximum.reduceat(np.append(lives, 0.0), pairs)[::2]
+    alive = np.logical_or.reduceat(np.append(current, False), pairs)[::2]
+    return longest, ~alive
+
+
+def _described(tree: LifetimeTree, run: Run, found: Weighed) -> Descriptor:
+    """What stays on record of a run."""
+    width = tree.block_size**run.level
+    start, end = run.first * width, run.stop * width
+    low, high = run.first - found.first, run.stop - found.first
+    parent = parent_of(NodeRef(run.level, run.first), tree.block_size)
+    named = dict.fromkeys(span.label or span.source or span.kind for span in tree.sources(start, end))
+    return Descriptor(
+        level=run.level,
+        first=run.first,
+        stop=run.stop,
+        start=start,
+        end=end,
+        checksum=f"{zlib.crc32(tree.tokens(start, end).astype('<u4').tobytes()):08x}",
+        parent=span_id(parent) if tree.exists(parent) else -1,
+        strength=float(f"{found.strength[low:high].min():.6g}"),
+        idle=int(found.idle[low:high].max()),
+        opened=int(found.opened[low:high].sum()),
+        sources=tuple(named)[:8],
+    )

@@ -1,0 +1,230 @@
+"""What is known and was done about the spans of a lifetime after they were read in: metadata, tags, and what was
+forgotten, restored or purged.
+
+MegaContext, "Pruning lifetime context" and "Curating the core knowledge corpus". Frozen values, and the one
+function that says what each line of the journal changes. The gist over what is forgotten stays, so that the
+window still tiles the lifetime; what lies below it is not shown any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
+
+from amgs_focus.records import SpanSource
+from amgs_focus.trace.codec import build
+from amgs_focus.tree.node_set import NOTHING, NodeSet
+
+ActKind = Literal["forget", "restore", "purge"]
+ACTS: tuple[ActKind, ...] = ("forget", "restore", "purge")
+Fate = Literal[
+    "weak", "forgotten", "recent", "tagged", "pinned", "in_window", "worth", "asked", "finer_first", "strong"
+]
+
+FATES: Mapping[Fate, str] = {
+    "weak": "nobody looked at it for long, and nothing speaks for it",
+    "forgotten": "it is forgotten already",
+    "recent": "it is among the last tokens",
+    "tagged": "there is a tag on it",
+    "pinned": "the operator pinned it",
+    "in_window": "its detail stands in the window",
+    "worth": "its detail was measured to be worth something",
+    "asked": "it has the words of a recent question",
+    "finer_first": "the detail of what lies below it goes first",
+    "strong": "it is not weak yet",
+}
+"""What a plan says of a gist's detail, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanAbout:
+    """What is known about one span's text, empty where nothing is.
+
+    time: ISO 8601, when the text was written. trust: in [0, 1]. version: of the document that `path` names;
+    bridges: the keys (`path#section`) of spans that it is related to.
+    """
+
+    domain: str = ""
+    path: str = ""
+    section: str = ""
+    language: str = ""
+    time: str = ""
+    trust: float | None = None
+    version: str = ""
+    bridges: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return f"{self.path}#{self.section}" if self.path else ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> SpanAbout:
+        """From plain data, other names passed over. Raises ValueError for a trust outside [0, 1]."""
+        known = {one.name: given[one.name] for one in fields(cls) if given.get(one.name) not in (None, "")}
+        if "trust" in known:
+            known["trust"] = float(known["trust"])
+            if not 0 <= known["trust"] <= 1:
+                raise ValueError(f"trust is in [0, 1], not {known['trust']}")
+        if "bridges" in known:
+            listed = known["bridges"]
+            known["bridges"] = tuple(listed.split("\n") if isinstance(listed, str) else map(str, listed))
+        texts = {name: str(one) for name, one in known.items() if name not in ("trust", "bridges")}
+        return cls(**{**known, **texts})
+
+    def plain(self) -> dict[str, Any]:
+        """Only what is known."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, "", ())}
+
+
+BLANK = SpanAbout()
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A word on tokens [start, end): what lies under it is never forgotten by rule."""
+
+    start: int
+    end: int
+    word: str
+    at: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """What stays on record of a run of nodes whose detail was forgotten.
+
+    checksum: CRC-32 of the tokens, 8 hex digits. parent: id of the gist above the first node, −1 where none is.
+    strength, idle: the least kept and the longest unused of the run. sources: names of what it came from.
+    """
+
+    level: int
+    first: int
+    stop: int
+    start: int
+    end: int
+    checksum: str
+    parent: int
+    strength: float
+    idle: int
+    opened: int
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One change to what is shown: who, when, why and of what. id: from 1, in order."""
+
+    id: int
+    kind: ActKind
+    nodes: NodeSet
+    at: str = ""
+    by: str = ""
+    why: str = ""
+    record: tuple[Descriptor, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        return {**asdict(self), "nodes": [list(run) for run in self.nodes.runs]}
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Act:
+        """From plain data. Raises TypeError, KeyError or ValueError for what is no act."""
+        if given["kind"] not in ACTS:
+            raise ValueError(given["kind"])
+        record = tuple(build(Descriptor, one) for one in given.get("record", ()))
+        words = {name: build(str, given[name]) for name in ("at", "by", "why") if name in given}
+        nodes = NodeSet.joined(given["nodes"])
+        return cls(id=build(int, given["id"]), kind=given["kind"], nodes=nodes, record=record, **words)
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """The whole of it. about: by the start of the span; what comes in is added to it in place, as there may be many.
+    sealed: gists whose detail is not shown; purged: those
+    of them whose detail is gone for good. blanked: every purge was carried out to its end.
+    """
+
+    about: dict[int, SpanAbout] = field(default_factory=dict)
+    tags: tuple[Tag, ...] = ()
+    acts: tuple[Act, ...] = ()
+    sealed: NodeSet = NOTHING
+    purged: NodeSet = NOTHING
+    blanked: bool = True
+
+    @property
+    def next_id(self) -> int:
+        return self.acts[-1].id + 1 if self.acts else 1
+
+    def in_force(self, act: Act) -> bool:
+        """Whether anything of a forgetting still is."""
+        return act.kind == "forget" and bool((act.nodes & self.sealed).runs)
+
+    def versions(self) -> dict[str, str]:
+        """The version of each path that was read in last."""
+        found = {}
+        for _, one in sorted(self.about.items()):
+            if one.path and (one.version or one.path not in found):
+                found[one.path] = one.version
+        return found
+
+    def acted(self, act: Act) -> Upkeep:
+        """After an act; what is purged stays sealed."""
+        after = replace(self, acts=(*self.acts, act))
+        if act.kind == "forget":
+            return replace(after, sealed=self.sealed | act.nodes)
+        if act.kind == "restore":
+            return replace(after, sealed=self.sealed - (act.nodes - self.purged))
+        gone = act.nodes & self.sealed
+        return replace(after, purged=self.purged | gone, blanked=False)
+
+    def cut(self, length: int, block_size: int) -> Upkeep:
+        """Of the first `length` tokens; the acts stay on record."""
+        return replace(
+            self,
+            about={start: one for start, one in self.about.items() if start < length},
+            tags=tuple(replace(tag, end=min(tag.end, length)) for tag in self.tags if tag.start < length),
+            sealed=self.sealed.within(length, block_size),
+            purged=self.purged.within(length, block_size),
+        )
+
+    def tags_on(self, start: int, end: int) -> tuple[Tag, ...]:
+        """Tags on any of tokens [start, end)."""
+        return tuple(tag for tag in self.tags if tag.start < end and start < tag.end)
+
+
+def changed(upkeep: Upkeep, line: Mapping[str, Any], block_size: int) -> Upkeep | None:
+    """What a line of the journal makes of it, None for a line of another kind.
+
+    Raises TypeError, KeyError or ValueError for a line that is damaged.
+    """
+    if "act" in line:
+        return upkeep.acted(Act.of(line["act"]))
+    if "sealed" in line:
+        return replace(upkeep, sealed=NodeSet.joined(line["sealed"]) | upkeep.purged)
+    if "blanked" in line:
+        return replace(upkeep, blanked=True)
+    if "tag" in line:
+        return replace(upkeep, tags=(*upkeep.tags, _tag(line["tag"])))
+    if "untag" in line:
+        gone = _tag(line["untag"])
+        return replace(upkeep, tags=tuple(tag for tag in upkeep.tags if tag != gone))
+    if "about" in line and "start" not in line:
+        listed = {int(start): SpanAbout.of(one) for start, one in line["about"]}
+        return replace(upkeep, about={**upkeep.about, **listed})
+    if "cut" in line:
+        return upkeep.cut(int(line["cut"]), block_size)
+    return None
+
+
+def _tag(given: Any) -> Tag:
+    tag: Tag = build(Tag, given)
+    if not 0 <= tag.start <= tag.end:
+        raise ValueError(f"{tag} is on no tokens")
+    return tag
+
+
+def line_of_span(span: SpanSource, open_tokens: list[int], about: SpanAbout) -> dict[str, Any]:
+    """The journal's line for an append."""
+    line = {**asdict(span), "open": open_tokens}
+    return {**line, "about": about.plain()} if about != BLANK else line

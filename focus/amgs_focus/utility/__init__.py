@@ -1,0 +1,1 @@
+"""Counterfactual ΔNLL: what detail is worth, measured."""

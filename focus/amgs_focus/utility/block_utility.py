@@ -1,0 +1,112 @@
+"""What each memory block was worth to an answer: how long it stood as tokens, and what that gave the model.
+
+A block's ΔNLL is that of the gists over it, shared out by overlap: the answer's tokens with the block's detail
+and without it. It is measured over the present answer, which has to be there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from amgs_focus.errors import FocusError
+from amgs_focus.records import Band, BlockWorth, SpanSource
+from amgs_focus.runtime.state import FocusState
+from amgs_focus.tree.gist_tree import LifetimeTree, Progress
+from amgs_focus.utility.labels import Label, Snapshot, counterfactuals
+from amgs_focus.window.working_context import WorkingContext, token_entries
+
+HALF = 0.5
+"""A block counts as standing in tokens from this share on."""
+
+
+def worths(
+    state: FocusState, tree: LifetimeTree, *, measure: bool = True, progress: Progress | None = None
+) -> tuple[BlockWorth, ...]:
+    """The worth of every memory block in the lifetime, in order of time.
+
+    measure: also the ΔNLL of the detail that is there, or could be, over the tokens of the answer; what comes out
+    counts for forgetting too. Raises
+    FocusError when there is no answer to measure over, and whatever `progress` raises to cancel.
+    """
+    spans: dict[str, list[SpanSource]] = defaultdict(list)
+    for span in tree.spans():
+        if span.source is not None:
+            spans[span.source].append(span)
+    maps = state.history or (state.context.bands(),)
+    labels = _labels(state, tree, progress) if measure else ()
+    for label in labels:
+        tree.catalogue.usage.measured(label.node, label.gain)
+    found = []
+    for source, held in spans.items():
+        shares = [_share(held, bands) for bands in maps]
+        gain, error, covered = _gain(held, labels, tree)
+        found.append(
+            BlockWorth(
+                source=source,
+                label=held[0].label,
+                tokens=sum(span.end - span.start for span in held),
+                residency=sum(shares) / len(shares),
+                expansions=sum(before < HALF <= after for before, after in pairwise(shares)),
+                gain=gain,
+                error=error,
+                measured=covered,
+            )
+        )
+    return tuple(found)
+
+
+def before_answer(state: FocusState) -> WorkingContext:
+    """The present layout without the answer's tokens, as the model saw it when it began."""
+    context = state.context
+    length = context.lifetime - len(state.answer)
+    items = [entry for entry in context.entries() if entry.end <= length]
+    start = items[-1].end if items else 0
+    whole = tuple(items) + tuple(token_entries(start, length, context.block_size))
+    return WorkingContext(
+        whole, length, context.window, context.block_size, context.slots, context.tail_blocks
+    )
+
+
+def _labels(state: FocusState, tree: LifetimeTree, progress: Progress | None) -> Sequence[Label]:
+    answer = tuple(token for token in state.answer if token not in tree.model.stops)
+    if not answer:
+        raise FocusError(
+            "Nothing was decoded yet, so no block can have helped.",
+            title="Nothing to measure",
+            way_out="Decode an answer first, or report residency without measuring.",
+            about="step",
+        )
+    return counterfactuals(
+        Snapshot(before_answer(state), tree, answer, state.question_tokens), progress=progress
+    )
+
+
+def _share(spans: Iterable[SpanSource], bands: Sequence[Band]) -> float:
+    """How much of a block stood as tokens."""
+    whole = shown = 0
+    for span in spans:
+        whole += span.end - span.start
+        shown += sum(
+            max(0, min(span.end, band.end) - max(span.start, band.start)) for band in bands if band.level == 0
+        )
+    return shown / whole if whole else 0.0
+
+
+def _gain(
+    spans: Sequence[SpanSource], labels: Sequence[Label], tree: LifetimeTree
+) -> tuple[float | None, float, float]:
+    """(ΔNLL in nats a token of the answer, its standard error, the share of the block that was measured)."""
+    whole = sum(span.end - span.start for span in spans)
+    gain = variance = covered = 0.0
+    for label in labels:
+        if label.node.level != 1:
+            continue  # a coarser gist stands for many blocks, and says little of one
+        start, end = tree.span(label.node)
+        overlap = sum(max(0, min(span.end, end) - max(span.start, start)) for span in spans)
+        share = overlap / (end - start)
+        gain += share * label.gain
+        variance += (share * label.error) ** 2
+        covered += overlap
+    return (gain, variance**0.5, covered / whole) if covered else (None, 0.0, 0.0)

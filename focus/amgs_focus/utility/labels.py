@@ -1,0 +1,204 @@
+"""Counterfactual ΔNLL of every action that a working context allows: what detail is worth on the tokens to come.
+
+MegaContext, "Counterfactual ΔNLL labeling". Exact: each alternative is computed from its first changed position
+to the last token of the horizon, and what stands before it is read once for all of them.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from amgs_focus.errors import FocusError
+from amgs_focus.records import Action, NodeRef
+from amgs_focus.tree.gist_tree import LifetimeTree, Progress
+from amgs_focus.window.exact_allocation import with_open
+from amgs_focus.window.working_context import SINKS, Codes, TreeShape, WorkingContext, gist_entry, parent_of
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A working context between two steps of a run, and the tokens that came next in the text.
+
+    question: token ids of the question that stands before the cursor, () when there is none.
+    """
+
+    context: WorkingContext
+    tree: LifetimeTree
+    future: tuple[int, ...]
+    question: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An action that is legal, and where it leads. node: the gist that it opens, or closes its children into.
+
+    keep: positions from the front, sinks included, that the action leaves as they are.
+    """
+
+    node: NodeRef
+    kind: Action
+    context: WorkingContext
+    keep: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gained:
+    """What some detail is worth over the horizon.
+
+    gains: NLL without it less NLL with it, in nats, of each token of the horizon; above 0 detail helps.
+    positions: what the detail costs.
+    """
+
+    gains: tuple[float, ...]
+    positions: int
+
+    @property
+    def horizon(self) -> int:
+        return len(self.gains)
+
+    @property
+    def gain(self) -> float:
+        """In nats a token of the horizon."""
+        return sum(self.gains) / len(self.gains)
+
+    @property
+    def error(self) -> float:
+        """Standard error of the gain over the horizon's tokens."""
+        return statistics.stdev(self.gains) / len(self.gains) ** 0.5 if len(self.gains) > 1 else 0.0
+
+    @property
+    def utility(self) -> float:
+        """Nats that the horizon saves in all for each position that the detail takes."""
+        return sum(self.gains) / self.positions
+
+
+@dataclass(frozen=True, slots=True)
+class Label(Gained):
+    """What the detail below a node is worth, whichever way the action went."""
+
+    node: NodeRef
+    kind: Action
+
+
+@dataclass(frozen=True, slots=True)
+class JointLabel(Gained):
+    """What the detail below several level-1 gists is worth together, against all of level 1 closed."""
+
+    nodes: tuple[NodeRef, ...]
+
+
+def candidates(context: WorkingContext, tree: TreeShape) -> tuple[Candidate, ...]:
+    """Every legal action in order of time: each gist opened, each complete group outside the tail closed."""
+    found = []
+    keep = SINKS
+    for place, entry in enumerate(context.entries()):
+        if entry.level and not tree.is_sealed(entry.node):
+            found.append(Candidate(entry.node, "expand", context.expand(place)[0], keep))
+        parent = parent_of(entry.node, context.block_size)
+        if _closable(context, tree, place, parent):
+            found.append(Candidate(parent, "collapse", context.collapse(parent)[0], keep))
+        keep += entry.cost
+    return tuple(found)
+
+
+def counterfactuals(
+    snapshot: Snapshot, actions: Sequence[Candidate] | None = None, progress: Progress | None = None
+) -> tuple[Label, ...]:
+    """The exact ΔNLL of each action (default: of all `candidates`), in their order, over the snapshot's future.
+
+    Raises FocusError when there is no future or the model gives no numbers, and whatever `progress` raises to
+    cancel.
+    """
+    context, tree = snapshot.context, snapshot.tree
+    if actions is None:
+        actions = candidates(context, tree)
+    if not snapshot.future:
+        raise FocusError("No tokens follow the snapshot.", title="Nothing to measure")
+    reader = HorizonReader(snapshot)
+    base = reader.losses(context)  # (H,); it fills the cache with the whole context
+    labels: dict[int, Label] = {}
+    # from the last change to the first, so that what was read is only ever cut shorter
+    for done, number in enumerate(sorted(range(len(actions)), key=lambda at: -actions[at].keep)):
+        if progress is not None:
+            progress(done, len(actions), "ΔNLL")
+        action = actions[number]
+        other = reader.losses(action.context)
+        gains = base - other if action.kind == "expand" else other - base
+        positions = abs(action.context.used - context.used)
+        labels[number] = Label(tuple(gains.tolist()), positions, action.node, action.kind)
+    return tuple(labels[number] for number in range(len(actions)))
+
+
+def joint(snapshot: Snapshot, sets: Sequence[Sequence[NodeRef]]) -> tuple[JointLabel, ...]:
+    """What each set of level-1 gists is worth when all of it is open and nothing else of level 1 is.
+
+    Single gains do not add up: tokens that go on from one another help more than islands do. Raises FocusError
+    as `counterfactuals` does.
+    """
+    context = snapshot.context
+    before = opened_blocks(context)
+    closed = with_open(context, before, ())
+    reader = HorizonReader(snapshot)
+    base = reader.losses(closed)
+    labels = []
+    for nodes in sets:
+        chosen = with_open(closed, (), nodes)
+        gains = base - reader.losses(chosen)
+        labels.append(JointLabel(tuple(gains.tolist()), chosen.used - closed.used, tuple(nodes)))
+    return tuple(labels)
+
+
+def opened_blocks(context: WorkingContext) -> list[NodeRef]:
+    """Level-1 gists outside the tail that stand open, in order of time."""
+    return [
+        parent_of(entry.node, context.block_size)
+        for entry in context.entries()
+        if not entry.level and entry.end <= context.tail_start
+    ]
+
+
+class HorizonReader:
+    """What a snapshot's future costs after one context or another; what two readings share is read once."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._tree = snapshot.tree
+        self._model = snapshot.tree.model
+        self._cache = self._model.new_cache()
+        self._codes: Codes = np.empty(0, np.int64)  # what the cache holds, the future left out
+        self._targets = torch.tensor(snapshot.future, dtype=torch.int64)
+
+    def losses(self, context: WorkingContext) -> torch.Tensor:
+        """(H,) −log p in nats of the future's tokens after a context. Raises FocusError on NaN."""
+        model, targets, codes = self._model, self._targets, context.codes()
+        length = min(len(codes), len(self._codes))
+        differ = np.flatnonzero(codes[:length] != self._codes[:length])
+        keep = min(int(differ[0]) if len(differ) else length, len(codes) - 1)
+        with torch.no_grad():
+            rows = context.embeddings(self._tree, keep, context.used)
+            rows = torch.cat([rows, model.embed(targets[:-1]).to(rows)])
+            self._cache.crop(keep)
+            hidden = model.forward(rows[None], self._cache)[0, -len(targets) :]  # (H, d)
+            logits = model.logits(hidden)
+        self._codes = codes
+        losses = torch.nn.functional.cross_entropy(
+            logits.double(), targets.to(logits.device), reduction="none"
+        )
+        if not bool(torch.isfinite(losses).all()):
+            raise FocusError(f"{model.card.name} returned logits that are not numbers.")
+        return losses.cpu()
+
+
+def _closable(context: WorkingContext, tree: TreeShape, place: int, parent: NodeRef) -> bool:
+    """Whether the entry at a place opens a complete group that may give way to its gist."""
+    if parent.index >= tree.count(parent.level) or tree.is_stale(parent):
+        return False
+    gist = gist_entry(parent, context.block_size, context.slots)
+    if gist.end > context.tail_start:
+        return False
+    children = context.children(gist)
+    return context.entries()[place : place + len(children)] == children

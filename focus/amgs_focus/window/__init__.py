@@ -1,0 +1,1 @@
+"""The working context, and what is expanded and collapsed in it."""

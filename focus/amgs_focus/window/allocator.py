@@ -1,0 +1,370 @@
+"""From signed scores to block-aligned actions: what is expanded, what is collapsed, and why everything else
+is not.
+
+MegaContext, "Focus allocator". At most N_diff actions a pass. The policy `greedy` expands while there is
+room; when there is none, collapses and expands alternate; what nobody needs room for is not collapsed. What
+does not ask for less detail by itself still gives way to an expansion whose score is higher by both thresholds
+together, which is how far apart any expansion and any collapse are. The policy `exact` takes the set of actions
+whose scores have the greatest sum within the budget. Both have the same candidates, thresholds and reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from amgs_focus.errors import BudgetError
+from amgs_focus.lens.scoring import Scores, aggregate
+from amgs_focus.records import Action, Decision, Front, NodeRef, Reason, with_sign
+from amgs_focus.settings import FocusSettings
+from amgs_focus.window.candidates import AllocatorState, Situation, Unit, remembered
+from amgs_focus.window.exact_allocation import Gate, gates_of, solve
+from amgs_focus.window.invalidation_cost import Prices
+from amgs_focus.window.layout import too_small
+from amgs_focus.window.working_context import Edit, TreeShape, WorkingContext
+
+ASKED = 10.0  # what an operator's word is worth to the exact policy, beside scores of at most 1
+KEPT = 1e-6  # what detail that nobody asks for is worth to it, so that it is closed only for room
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """The outcome of one pass: a decision for every unit, the edits that were applied, and what they led to.
+
+    scores: of every entry there is now; what an action put in place has the score that led to the action.
+    prices: of reading the context as it is now.
+    """
+
+    actions: tuple[Decision, ...]
+    edits: tuple[Edit, ...]
+    context: WorkingContext
+    state: AllocatorState
+    scores: Mapping[NodeRef, float]
+    prices: Prices
+
+
+class _Pass:
+    """The state of one pass while it runs; `allocate` and `make_room` are its only users."""
+
+    def __init__(self, now: Situation, scores: Mapping[NodeRef, float], prices: Prices) -> None:
+        self.now = now
+        self.scores = dict(scores)
+        self.prices = prices
+        self.edits: list[Edit] = []
+        self.decisions: dict[tuple[NodeRef, Action], Decision] = {}
+        self.ranks: dict[tuple[NodeRef, Action], tuple[int, int]] = {}
+        self.opened = dict(now.state.opened)
+        self.closed = dict(now.state.closed)
+        self.flips = dict(now.state.flips)
+
+    def run(self) -> None:
+        """Sort the units into candidates and the rest, then apply what the budget allows."""
+        queues: dict[Action, list[Unit]] = {"expand": [], "collapse": []}
+        for unit in self.now.units(self.scores):
+            if unit.asked and unit.kind == "expand" and self.now.refusal(unit) is None:
+                self.clear_for(unit)
+        units = self.now.units(self.scores)
+        for unit in units:
+            refused = self.now.refusal(unit)
+            if refused is None:
+                queues[unit.kind].append(unit)
+            else:
+                self.decide(unit, *refused)
+        self.answer_overrides({(unit.node, unit.kind) for unit in units})
+        for queue in queues.values():
+            self.sort(queue)
+            self.ranks |= {(unit.node, unit.kind): (at, len(queue)) for at, unit in enumerate(queue, 1)}
+        spare = self.now.spare(self.scores)
+        self.sort(spare)
+        if self.now.settings.policy == "exact":
+            self.apply_exactly(queues["expand"], queues["collapse"], spare)
+        else:
+            self.apply_greedily(queues["expand"], queues["collapse"], spare)
+
+    def sort(self, queue: list[Unit]) -> None:
+        """Most urgent first; of equals the nearest to the cursor expands, the farthest collapses."""
+
+        def key(unit: Unit) -> tuple[bool, float, int]:
+            side = 1 if unit.kind == "expand" else -1
+            return not unit.asked, -side * self.appeal(unit), -side * self.start(unit)
+
+        queue.sort(key=key)
+
+    def appeal(self, unit: Unit) -> float:
+        """What the order goes by: the score, or the score for each position it makes dirty."""
+        if self.now.settings.order == "score":
+            return unit.score
+        front = self.front(unit)
+        return unit.score if front is None else unit.score / self.prices.added(self.now.context, front)
+
+    def front(self, unit: Unit) -> Front | None:
+        """What the base model would compute if the unit were carried out now; None when it cannot be."""
+        place = self.now.place(unit)
+        return None if place is None else self.prices.front(self.now.context, place, unit.cost)
+
+    def apply_greedily(self, expands: list[Unit], collapses: list[Unit], spare: list[Unit]) -> None:
+        """Two queues, most urgent first, and what may give way; see the module's docstring for the order."""
+        applied, most = 0, self.now.settings.n_diff
+        while applied < most:
+            for queue in (expands, collapses):
+                if applied and self.now.settings.order == "score_per_ms":
+                    self.sort(queue)  # what lies behind the last change has become cheap
+                self.drop_superseded(queue)
+            spare = [unit for unit in spare if self.now.valid(unit)]
+            yielding = self.yielding(expands[0], spare) if expands else []
+            if collapses and (collapses[0].asked or self.now.free < 0):
+                self.act(collapses.pop(0))
+            elif expands and expands[0].cost <= (self.now.free if expands[0].asked else self.now.room):
+                self.act(expands.pop(0))
+            elif expands and not self.affordable(expands[0], [*collapses, *yielding], most - applied):
+                unit = expands.pop(0)
+                self.decide(unit, "budget", f"it needs {unit.cost}, {self.free_for_it()}")
+                continue
+            elif expands and collapses:
+                self.act(collapses.pop(0))
+            elif expands:
+                self.act(yielding[0], f"it gave way to {expands[0].node} at {with_sign(expands[0].score)}")
+            else:
+                break
+            applied += 1
+        for unit in (*expands, *collapses):
+            if not self.now.valid(unit):
+                self.decide(unit, "superseded", "another action changed its span first")
+            elif applied >= most:
+                self.decide(unit, "n_diff", f"{applied} actions were taken")
+            else:
+                self.decide(unit, "budget", "nothing needs its room")
+
+    def yielding(self, unit: Unit, spare: Sequence[Unit]) -> list[Unit]:
+        """What gives way to an expansion; its own siblings never do, one of them being itself."""
+        return [one for one in spare if unit.score - one.score > self.margin]
+
+    def affordable(self, unit: Unit, payers: Sequence[Unit], left: int) -> bool:
+        """Whether the collapses that still fit into this pass make room for an expand."""
+        refunds = sum(-payer.cost for payer in payers[: left - 1])
+        return (self.now.free if unit.asked else self.now.room) + refunds >= unit.cost
+
+    def free_for_it(self) -> str:
+        """What an expansion may take of the free positions, in words."""
+        room, kept = max(0, self.now.room), self.now.context.free - max(0, self.now.room)
+        return f"{room} are free" + (f" beside the {kept} for tokens to come" if kept > 0 else "")
+
+    @property
+    def margin(self) -> float:
+        """How much more an expansion is wanted than what is collapsed for it."""
+        thresholds, settings = self.now.state.thresholds, self.now.settings
+        return thresholds.expand(settings) + thresholds.collapse(settings)
+
+    def drop_superseded(self, queue: list[Unit]) -> None:
+        while queue and not self.now.valid(queue[0]):
+            self.decide(queue.pop(0), "superseded", "another action changed its span first")
+
+    def apply_exactly(self, expands: list[Unit], collapses: list[Unit], spare: list[Unit]) -> None:
+        """The set of candidates with the greatest sum that the budget and N_diff allow."""
+        candidates = [*collapses, *spare, *expands]
+        gates = self.gates(candidates)
+        limit = self.now.settings.n_diff
+        chosen = self.best(gates, limit)
+        for unit in candidates:
+            if (unit.node in chosen) == (unit.kind == "expand") and self.now.valid(unit):
+                self.act(unit)
+        unlimited = self.best(gates, None)
+        for unit in candidates:
+            if (unit.node, unit.kind) in self.decisions:  # applied, or below its threshold and not needed
+                continue
+            if not self.now.valid(unit):
+                self.decide(unit, "superseded", "another action changed its span first")
+            elif (unit.node in unlimited) == (unit.kind == "expand"):
+                self.decide(unit, "n_diff", f"the best {limit} actions leave it out")
+            elif unit.kind == "expand":
+                self.decide(unit, "budget", f"the room for its {unit.cost} is worth more elsewhere")
+            else:
+                self.decide(unit, "budget", "nothing needs its room")
+
+    def gates(self, candidates: Sequence[Unit]) -> tuple[Gate, ...]:
+        """The candidates' nodes and all above and below them, as the dynamic program wants them."""
+        gains = {unit.node: self.gain(unit) for unit in candidates}
+        gates = gates_of(self.now.context, self.now.tree, gains)
+        return tuple(replace(gate, fixed=gate.node not in gains) for gate in gates)
+
+    def gain(self, unit: Unit) -> float:
+        """What the unit's node is worth open."""
+        if unit.asked:
+            return ASKED if unit.kind == "expand" else -ASKED
+        if unit.kind == "expand":
+            return self.appeal(unit)
+        return max(KEPT * (1 + unit.score), unit.score + self.margin)
+
+    def best(self, gates: tuple[Gate, ...], n_diff: int | None) -> frozenset[NodeRef]:
+        """The nodes to have open. Where nothing fits, or nothing would be opened that is worth the room for the
+        tokens to come, those that are: room is made afterwards.
+        """
+        opened = frozenset(gate.node for gate in gates if gate.opened)
+        used = self.now.context.used
+        fixed = used - sum(gate.cost for gate in gates if gate.opened)
+        asked = any(gate.gain == ASKED for gate in gates)
+        for spare in (self.now.free,) if asked else (self.now.room, self.now.free):
+            try:
+                found = solve(gates, used + spare - fixed, self.now.context.block_size, n_diff)
+            except BudgetError:
+                continue
+            if asked or found - opened or self.now.free < 0:
+                return found
+            break
+        return opened
+
+    def act(self, unit: Unit, detail: str = "") -> None:
+        """Carry out one unit, note its cooldown, and hand its score on to what took its place."""
+        place = self.now.place(unit)
+        if place is None:
+            return
+        before, front = self.now.context, self.front(unit)
+        if unit.kind == "expand":
+            context, edit = before.expand(place)
+            done, undone = self.opened, self.closed
+        else:
+            context, edit = before.collapse(unit.node)
+            done, undone = self.closed, self.opened
+        done[unit.node] = self.now.state.refocus
+        if undone.pop(unit.node, None) is not None:
+            self.flips[unit.node] = self.flips.get(unit.node, 0) + 1
+        self.prices = self.prices.after(before, edit)
+        self.now = replace(self.now, context=context)
+        for entry in edit.inserted:
+            self.scores[entry.node] = unit.score
+        self.edits.append(edit)
+        self.decide(unit, "applied", detail or ("asked for by the operator" if unit.asked else ""), front)
+
+    def clear_for(self, unit: Unit) -> None:
+        """Make room for what the operator asked to be opened, if what is not pinned gives enough."""
+        limit = self.now.context.used + self.now.free - unit.cost
+        trial = _Pass(self.now, self.scores, self.prices)
+        trial.make_room(limit, "", spared=unit.node)
+        if trial.now.context.used <= limit:
+            self.make_room(limit, "to make room for what the operator asked for", spared=unit.node)
+
+    def make_room(
+        self, limit: int, detail: str, *, spared: NodeRef | None = None, gently: bool = False
+    ) -> None:
+        """Collapse the least wanted groups until at most `limit` positions are used, thresholds or not.
+
+        Pinned, cooling and stale groups come last, in that spirit: the budget is the one promise that has
+        to hold. spared: what the room is for; nothing above it is collapsed, and nothing pinned. gently: only
+        as far as none of those have to be touched. Raises BudgetError when even the coarsest form is too large
+        for the window.
+        """
+        while self.now.context.used > limit:
+            choices = []
+            context, tree = self.now.context, self.now.tree
+            for parent, members in self.now.groups().items():
+                legal = parent.index < tree.count(parent.level) and self.now.closable(parent)
+                if not legal or self.now.span(parent)[1] > context.tail_start:
+                    continue
+                if spared and (self.now.pinned(parent) or self.now.within(spared, parent)):
+                    continue
+                score = sum(self.scores.get(entry.node, 0.0) for entry in members) / len(members)
+                cost = context.slots - sum(entry.cost for entry in members)
+                unit = Unit(parent, "collapse", score, cost)
+                awkward = (self.now.pinned(parent), tree.is_stale(parent), self.now.cooling(unit) is not None)
+                if cost < 0 and not (gently and any(awkward)):
+                    choices.append(((*awkward, score, self.start(unit)), unit))
+            if not choices and context.free < 0 and not gently:
+                raise too_small(context)
+            if not choices:
+                break
+            self.act(min(choices, key=lambda choice: choice[0])[1], detail)
+
+    def answer_overrides(self, known: set[tuple[NodeRef, Action]]) -> None:
+        """Say why an operator's `expand` or `collapse` of a node that is no unit cannot be done."""
+        for node, word in self.now.state.overrides.items():
+            if word in ("expand", "collapse"):
+                kind: Action = "expand" if word == "expand" else "collapse"
+                if (node, kind) not in known:
+                    unit = Unit(node, kind, 0.0, 0, asked=True)
+                    self.decide(unit, *self.now.unanswerable(node, kind))
+
+    def decide(self, unit: Unit, reason: Reason, detail: str = "", front: Front | None = None) -> None:
+        start, end = self.now.span(unit.node)
+        rank, of = self.ranks.get((unit.node, unit.kind), (0, 0))
+        self.decisions[unit.node, unit.kind] = Decision(
+            level=unit.node.level,
+            index=unit.node.index,
+            kind=unit.kind,
+            score=unit.score,
+            reason=reason,
+            cost=unit.cost,
+            rank=rank,
+            of=of,
+            detail=detail,
+            start=start,
+            end=min(end, self.now.context.lifetime),
+            front=front or (self.front(unit) if rank else None),
+        )
+
+    def start(self, unit: Unit) -> int:
+        return self.now.span(unit.node)[0]
+
+    def outcome(self) -> Allocation:
+        state, context = self.now.state, self.now.context
+        overrides = {node: word for node, word in state.overrides.items() if word in ("pin", "forbid")}
+        cooldown = self.now.settings.cooldown
+        opened, closed = (
+            {
+                node: when
+                for node, when in noted.items()
+                if state.refocus - when <= remembered(self.flips.get(node, 0), cooldown)
+            }
+            for noted in (self.opened, self.closed)
+        )
+        flips = {node: count for node, count in self.flips.items() if node in opened or node in closed}
+        after = replace(state, opened=opened, closed=closed, flips=flips, overrides=overrides)
+        order = sorted(self.decisions.values(), key=lambda d: (d.start, d.level, d.kind))
+        context.check()
+        present = {entry.node: self.scores.get(entry.node, 0.0) for entry in context.entries()}
+        return Allocation(tuple(order), tuple(self.edits), context, after, present, self.prices)
+
+
+def allocate(
+    context: WorkingContext,
+    scores: Scores,
+    tree: TreeShape,
+    settings: FocusSettings,
+    state: AllocatorState,
+    prices: Prices | None = None,
+) -> Allocation:
+    """One pass. The context must be within its window, and the result is, headroom included.
+
+    Where the tokens to come need room, more than they need is made, `slack` of the window: each collapse far
+    up makes the base model read what stands behind it anew, and several at once cost no more than one.
+    prices: what is cached and how fast the model reads; None for nothing cached. Raises BudgetError when the
+    window cannot hold the lifetime's coarsest form and the headroom.
+    """
+    values = aggregate(context, scores.values)
+    by_node = {entry.node: float(value) for entry, value in zip(context.entries(), values, strict=True)}
+    headroom = state.headroom
+    if context.free < headroom:
+        # the last collapse frees up to a block more than was needed: so much of the slack comes by itself
+        headroom += max(0, int(settings.slack * context.window) - context.block_size)
+    now = Situation(context, tree, settings, replace(state, headroom=headroom))
+    work = _Pass(now, by_node, prices or Prices(0))
+    work.run()
+    work.make_room(context.window - headroom, "to make room for the tokens to come", gently=True)
+    work.make_room(context.window - state.headroom, "to make room for the tokens to come")
+    found = work.outcome()
+    return replace(found, state=replace(found.state, headroom=state.headroom))
+
+
+def make_room(
+    context: WorkingContext,
+    scores: Mapping[NodeRef, float],
+    tree: TreeShape,
+    settings: FocusSettings,
+    state: AllocatorState,
+) -> Allocation:
+    """Collapse what is wanted least until the context fits its window again; for text that came in between.
+
+    scores: of the last refocus, by node; what has none counts as 0. Raises BudgetError when it cannot fit.
+    """
+    work = _Pass(Situation(context, tree, settings, state), scores, Prices(0))
+    work.make_room(context.window - state.headroom, "to make room for new text")
+    return work.outcome()

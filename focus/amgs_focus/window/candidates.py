@@ -1,0 +1,268 @@
+"""What could be expanded or collapsed in a working context, and why the rest may not be.
+
+MegaContext, "Focus allocator": block aggregation, legality masks, cooldown. Nothing here changes anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from amgs_focus.records import Action, NodeRef, Override, Reason, with_sign
+from amgs_focus.settings import FocusSettings
+from amgs_focus.window.thresholds import Thresholds
+from amgs_focus.window.working_context import (
+    Entry,
+    TreeShape,
+    WorkingContext,
+    children_cost,
+    gist_entry,
+    parent_of,
+)
+
+Refusal = tuple[Reason, str]
+
+FORGOTTEN = "its detail was forgotten"
+"""Why a gist that was pruned may not be opened."""
+
+MOST_DOUBLED = 4  # flips in a row that lengthen the cooldown
+CALM_AFTER = 8  # refocuses that an action is remembered at the least
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatorState:
+    """What one refocus hands to the next. refocus: number of the present one.
+
+    opened, closed: in which refocus a node was last expanded or collapsed. overrides: the operator's word:
+    `pin` (never collapse) and `forbid` (never expand) stay, `expand` and `collapse` are asked once.
+    headroom: positions to leave free for the tokens until the next refocus. thresholds: how far τ has moved.
+    flips: how often in a row a node was done the opposite of before.
+    """
+
+    refocus: int = 0
+    opened: Mapping[NodeRef, int] = field(default_factory=dict)
+    closed: Mapping[NodeRef, int] = field(default_factory=dict)
+    overrides: Mapping[NodeRef, Override] = field(default_factory=dict)
+    flips: Mapping[NodeRef, int] = field(default_factory=dict)
+    headroom: int = 0
+    thresholds: Thresholds = field(default_factory=Thresholds)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One node that could be opened or closed. asked: by the operator, so thresholds do not apply.
+
+    score: of the entry, or the mean of the siblings that would be closed. cost: change in positions. members: entries
+    that would be closed.
+    """
+
+    node: NodeRef
+    kind: Action
+    score: float
+    cost: int
+    asked: bool = False
+    members: int = 1
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A working context with all that decides what may be done to it."""
+
+    context: WorkingContext
+    tree: TreeShape
+    settings: FocusSettings
+    state: AllocatorState
+
+    @property
+    def free(self) -> int:
+        """Positions that may still be taken, headroom kept."""
+        return self.context.free - self.state.headroom
+
+    @property
+    def room(self) -> int:
+        """Positions that an expansion may take: the free ones less those that will be needed before it may be
+        undone.
+        """
+        return self.free - reserve(self.context, self.settings, self.state.headroom)
+
+    def units(self, scores: Mapping[NodeRef, float]) -> list[Unit]:
+        """Every unit once: entries with a score of 0 or more to expand, groups with a negative one to
+        collapse.
+        """
+        units = []
+        for entry in self.context.entries():
+            asked = self.state.overrides.get(entry.node) == "expand"
+            if asked or scores[entry.node] >= 0:
+                cost = expand_cost(entry, self.context)
+                units.append(Unit(entry.node, "expand", scores[entry.node], cost, asked))
+        for parent, members in self.groups().items():
+            asked = self.state.overrides.get(parent) == "collapse"
+            values = [scores[entry.node] for entry in members]
+            if asked or min(values) < 0:
+                cost = self.context.slots - sum(entry.cost for entry in members)
+                mean = sum(values) / len(values)
+                units.append(Unit(parent, "collapse", mean, cost, asked, len(members)))
+        return units
+
+    def groups(self) -> dict[NodeRef, list[Entry]]:
+        """Entries by the gist that would stand for them."""
+        groups: dict[NodeRef, list[Entry]] = {}
+        for entry in self.context.entries():
+            groups.setdefault(parent_of(entry.node, self.context.block_size), []).append(entry)
+        return groups
+
+    def spare(self, scores: Mapping[NodeRef, float]) -> list[Unit]:
+        """Groups that do not ask for less detail but may be closed for what is wanted more; the score of each
+        is that of the member that is wanted most.
+        """
+        tree, units = self.tree, []
+        for parent, members in self.groups().items():
+            values = [scores[entry.node] for entry in members]
+            cost = self.context.slots - sum(entry.cost for entry in members)
+            unit = Unit(parent, "collapse", max(values), cost)
+            wanted = sum(values) / len(values) >= -self.state.thresholds.collapse(self.settings)
+            legal = (
+                parent.index < tree.count(parent.level) and self.span(parent)[1] <= self.context.tail_start
+            )
+            kept = self.pinned(parent) or tree.is_stale(parent) or self.cooling(unit) is not None
+            if cost < 0 and wanted and legal and not kept and self.closable(parent):
+                units.append(unit)
+        return units
+
+    def refusal(self, unit: Unit) -> Refusal | None:
+        """Why a unit is no candidate, or None when it is one."""
+        return self._expand_refusal(unit) if unit.kind == "expand" else self._collapse_refusal(unit)
+
+    def cooling(self, unit: Unit) -> Refusal | None:
+        """Whether the opposite was done to it too recently."""
+        left = cooldown_left(self.state, unit.node, unit.kind, self.settings.cooldown)
+        if left < 0:
+            return None
+        done = "collapsed" if unit.kind == "expand" else "expanded"
+        flips = self.state.flips.get(unit.node, 0)
+        when = "in this refocus" if left == wait_of(flips, self.settings.cooldown) else "recently"
+        if flips:
+            when += f", its flip number {flips} in a row"
+        return "cooldown", f"it was {done} {when}; {left} more to wait"
+
+    def pinned(self, node: NodeRef) -> bool:
+        """Whether the operator pinned the node or any entry below it."""
+        return any(word == "pin" and self.within(held, node) for held, word in self.state.overrides.items())
+
+    def within(self, node: NodeRef, above: NodeRef) -> bool:
+        """Whether a node's span lies in another's."""
+        (start, end), (low, high) = self.span(node), self.span(above)
+        return low <= start and end <= high
+
+    def closable(self, node: NodeRef) -> bool:
+        """Whether all children of the node are entries now."""
+        children = self.context.children(gist_entry(node, self.context.block_size, self.context.slots))
+        first = self.context.position(children[0].node)
+        return first is not None and self.context.entries()[first : first + len(children)] == children
+
+    def valid(self, unit: Unit) -> bool:
+        """Whether earlier actions of the pass left the unit possible."""
+        return self.place(unit) is not None
+
+    def place(self, unit: Unit) -> int | None:
+        """The number of the first entry that a unit would change; None when it is not possible now."""
+        if unit.kind == "expand":
+            return self.context.position(unit.node)
+        size = self.context.block_size
+        first = NodeRef(unit.node.level - 1, unit.node.index * (size if unit.node.level > 1 else 1))
+        return self.context.position(first) if self.closable(unit.node) else None
+
+    def unanswerable(self, node: NodeRef, kind: Action) -> Refusal:
+        """Why an operator's `expand` or `collapse` of a node that is no unit cannot be done."""
+        start, _ = self.span(node)
+        place = self.context.covering(start)
+        if place is None or node.index >= self.tree.count(node.level):
+            return "illegal_level", "there is no such node"
+        entry = self.context.entries()[place]
+        if entry.level > node.level:
+            return "parent_not_open", f"{entry.node} stands for it"
+        if kind == "collapse" and entry.level < node.level:
+            return "mixed_siblings", "something below it is open"
+        return "superseded", "it is at that level already"
+
+    def span(self, node: NodeRef) -> tuple[int, int]:
+        """Lifetime tokens [start, end) of a node, complete or not."""
+        width = self.context.block_size ** max(1, node.level)
+        return node.index * width, (node.index + 1) * width
+
+    def _expand_refusal(self, unit: Unit) -> Refusal | None:
+        start, _ = self.span(unit.node)
+        if unit.node.level == 0:
+            if start >= self.context.tail_start:
+                return "protected_tail", "it is part of the tail"
+            return "illegal_level", "it is tokens already"
+        if self.tree.is_sealed(unit.node):
+            return "illegal_level", FORGOTTEN
+        if self.state.overrides.get(unit.node) == "forbid":
+            return "superseded", "the operator forbade it"
+        if unit.asked:
+            return None
+        tau = self.state.thresholds.expand(self.settings)
+        if unit.score <= tau:
+            moved = self._moved(self.settings.tau_expand)
+            return "below_threshold", f"its score {with_sign(unit.score)} is not above τ = +{tau:.2f}{moved}"
+        return self.cooling(unit)
+
+    def _collapse_refusal(self, unit: Unit) -> Refusal | None:
+        node = unit.node
+        start, end = self.span(node)
+        if start >= self.context.tail_start:
+            return "protected_tail", "it is part of the tail"
+        if node.index >= self.tree.count(node.level):
+            return "illegal_level", f"no L{node.level} gist stands above it yet"
+        if end > self.context.tail_start:
+            return "protected_tail", "it reaches into the tail"
+        tau = self.state.thresholds.collapse(self.settings)
+        if not unit.asked and unit.score >= -tau:
+            found = f"the {unit.members} spans of its group average" if unit.members > 1 else "its score is"
+            moved = self._moved(self.settings.tau_collapse)
+            return "below_threshold", (
+                f"{found} {with_sign(unit.score)}, and a collapse needs less than −{tau:.2f}{moved}"
+            )
+        if not self.closable(node):
+            return "mixed_siblings", "some of its siblings are at another level"
+        if self.pinned(node):
+            return "superseded", "the operator pinned it"
+        if self.tree.is_stale(node):
+            return "stale_gist", f"the gist {node} needs to be made anew"
+        return None if unit.asked else self.cooling(unit)
+
+    def _moved(self, base: float) -> str:
+        why = self.state.thresholds.why()
+        return f", from {base:.2f} as {why}" if why else ""
+
+
+def cooldown_left(state: AllocatorState, node: NodeRef, kind: Action, cooldown: int) -> int:
+    """Refocuses after the present one for which an action on a node stays masked; −1 when it is not."""
+    done = (state.closed if kind == "expand" else state.opened).get(node)
+    return -1 if done is None else max(-1, done + wait_of(state.flips.get(node, 0), cooldown) - state.refocus)
+
+
+def reserve(context: WorkingContext, settings: FocusSettings, headroom: int) -> int:
+    """Positions that the gists of blocks to come will take while an expansion cools down.
+
+    Without them the budget would force it closed again at once.
+    """
+    return int(settings.cooldown * -(-headroom // context.block_size) * context.slots)
+
+
+def wait_of(flips: int, cooldown: int) -> int:
+    """Refocuses for which the opposite stays masked: the cooldown, doubled with each flip in a row."""
+    return int(cooldown * 2 ** min(flips, MOST_DOUBLED))
+
+
+def remembered(flips: int, cooldown: int) -> int:
+    """Refocuses after which an action is forgotten, and a node that was restless counts as calm again."""
+    return max(CALM_AFTER, 2 * wait_of(flips, cooldown))
+
+
+def expand_cost(entry: Entry, context: WorkingContext) -> int:
+    """Positions that opening an entry takes; 0 for tokens."""
+    if entry.level == 0:
+        return 0
+    return children_cost(entry.node, context.block_size, context.slots) - entry.cost

@@ -1,0 +1,362 @@
+"""The working context: entries at mixed levels of detail that tile the lifetime and fit the window.
+
+MegaContext, "Working context API". An immutable value: an edit gives a new one and a record that undoes it
+exactly. Four sink tokens open it; they belong to no span of the lifetime, and count in W_max. Positions are
+dense and local to the window: sinks, then entries in order, a block taking one position a token and a gist
+one a slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from amgs_focus.errors import FocusError
+from amgs_focus.records import Band, NodeRef
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.geometry import children_cost as children_cost
+from amgs_focus.window.geometry import parent_of as parent_of
+from amgs_focus.window.geometry import span_id
+from amgs_focus.window.geometry import tail_start as tail_start
+
+SINKS = 4
+
+Codes = NDArray[np.int64]
+
+
+class TreeShape(Protocol):
+    """What the layout of a context asks of a lifetime: sizes and which nodes are there, never a tensor."""
+
+    @property
+    def length(self) -> int: ...
+
+    @property
+    def block_size(self) -> int: ...
+
+    @property
+    def slots(self) -> int: ...
+
+    @property
+    def depth(self) -> int: ...
+
+    def count(self, level: int) -> int: ...
+
+    def is_stale(self, node: NodeRef) -> bool: ...
+
+    def is_sealed(self, node: NodeRef) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A block of tokens (level 0) or a gist: node (level, index), lifetime tokens [start, end), cost in
+    positions.
+    """
+
+    level: int
+    index: int
+    start: int
+    end: int
+    cost: int
+
+    @property
+    def node(self) -> NodeRef:
+        return NodeRef(self.level, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingEntry:
+    """An entry as the specification draws it. distance_to_cursor: whole or begun blocks up to the cursor."""
+
+    node_id: int
+    level: str
+    cost: int
+    span_width: int
+    distance_to_cursor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Entries `removed` at `position` gave way to `inserted`; swapped, it is its own undoing."""
+
+    position: int
+    removed: tuple[Entry, ...]
+    inserted: tuple[Entry, ...]
+
+    @property
+    def inverse(self) -> Edit:
+        return Edit(self.position, self.inserted, self.removed)
+
+    @property
+    def cost(self) -> int:
+        """Change in positions."""
+        return sum(entry.cost for entry in self.inserted) - sum(entry.cost for entry in self.removed)
+
+
+@dataclass(frozen=True)
+class WorkingContext:
+    """Entries that tile [0, lifetime) and cost at most `window` with the sinks. W: positions in use."""
+
+    items: tuple[Entry, ...]
+    lifetime: int
+    window: int
+    block_size: int
+    slots: int
+    tail_blocks: int
+
+    @cached_property
+    def used(self) -> int:
+        """Positions in use, sinks included."""
+        return SINKS + sum(entry.cost for entry in self.items)
+
+    @property
+    def free(self) -> int:
+        return self.window - self.used
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """The window position at which each entry begins, and last where the context ends."""
+        return tuple(accumulate((entry.cost for entry in self.items), initial=SINKS))
+
+    @property
+    def tail_start(self) -> int:
+        """The lifetime token from which everything stays tokens: the last whole blocks and the open one."""
+        return tail_start(self.lifetime, self.block_size, self.tail_blocks)
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries in order of time."""
+        return self.items
+
+    def tail_view(self, k: int = 256) -> tuple[WorkingEntry, ...]:
+        """The last k entries as the specification draws them."""
+        return tuple(
+            WorkingEntry(
+                node_id=span_id(entry.node),
+                level=f"L{entry.level}",
+                cost=entry.cost,
+                span_width=entry.end - entry.start,
+                distance_to_cursor=self.distance(entry),
+            )
+            for entry in self.items[len(self.items) - min(k, len(self.items)) :]
+        )
+
+    def distance(self, entry: Entry) -> int:
+        """Blocks between the entry's end and the decode cursor."""
+        return -(-(self.lifetime - entry.end) // self.block_size)
+
+    def position(self, node: NodeRef) -> int | None:
+        """Which entry a node is, or None when it is not one."""
+        return self._places.get(node)
+
+    def covering(self, token: int) -> int | None:
+        """Which entry stands for a lifetime token."""
+        low, high = 0, len(self.items)
+        while low < high:
+            middle = (low + high) // 2
+            if self.items[middle].end <= token:
+                low = middle + 1
+            else:
+                high = middle
+        return low if 0 <= token < self.lifetime else None
+
+    def bands(self) -> tuple[Band, ...]:
+        """The level-of-detail map: neighbouring entries of one level joined."""
+        bands: list[Band] = []
+        for entry in self.items:
+            if bands and bands[-1].level == entry.level:
+                bands[-1] = Band(bands[-1].start, entry.end, entry.level)
+            else:
+                bands.append(Band(entry.start, entry.end, entry.level))
+        return tuple(bands)
+
+    def standing(self) -> frozenset[NodeRef]:
+        """The complete gists whose detail stands in the window, outside the tail."""
+        found: set[NodeRef] = set()
+        for entry in self.items:
+            above = parent_of(entry.node, self.block_size)
+            while (
+                above not in found and gist_entry(above, self.block_size, self.slots).end <= self.tail_start
+            ):
+                found.add(above)
+                above = parent_of(above, self.block_size)
+        return frozenset(found)
+
+    def codes(self) -> Codes:
+        """(W,) what stands at each position: equal codes over one lifetime mean equal embeddings."""
+        pieces = [np.arange(-SINKS, 0, dtype=np.int64)]
+        for entry in self.items:
+            if entry.level == 0:
+                pieces.append(np.arange(entry.start, entry.end, dtype=np.int64))
+            else:
+                first = span_id(entry.node) * self.slots
+                pieces.append(np.arange(first, first + self.slots, dtype=np.int64))
+        return np.concatenate(pieces)
+
+    def expand(self, position: int) -> tuple[WorkingContext, Edit]:
+        """Put a gist's children in its place. The result may exceed the window; `check` says so."""
+        entry = self.items[position]
+        if entry.level == 0:
+            raise FocusError(f"{entry.node} is already held as tokens.")
+        return self.apply(Edit(position, (entry,), self.children(entry)))
+
+    def collapse(self, node: NodeRef) -> tuple[WorkingContext, Edit]:
+        """Put a gist in the place of its children, which must all be entries."""
+        children = self.children(gist_entry(node, self.block_size, self.slots))
+        first = self.position(children[0].node)
+        if first is None or self.items[first : first + len(children)] != children:
+            raise FocusError(f"The children of {node} are not all in the working context.")
+        return self.apply(Edit(first, children, (gist_entry(node, self.block_size, self.slots),)))
+
+    def without(self, sealed: Container[NodeRef]) -> WorkingContext:
+        """The same with the coarsest sealed gist, outside the tail, in the place of what stands below it."""
+        items: list[Entry] = []
+        for entry in self.items:
+            found, above = entry, parent_of(entry.node, self.block_size)
+            while (gist := gist_entry(above, self.block_size, self.slots)).end <= self.tail_start:
+                found = gist if above in sealed else found
+                above = parent_of(above, self.block_size)
+            if not items or items[-1] != found:
+                items.append(found)
+        return self._with(tuple(items), self.lifetime)
+
+    def children(self, entry: Entry) -> tuple[Entry, ...]:
+        """What stands for the same span one level finer."""
+        if entry.level == 1:
+            return (Entry(0, entry.index, entry.start, entry.end, entry.end - entry.start),)
+        first = entry.index * self.block_size
+        nodes = (NodeRef(entry.level - 1, first + child) for child in range(self.block_size))
+        return tuple(gist_entry(node, self.block_size, self.slots) for node in nodes)
+
+    def apply(self, edit: Edit) -> tuple[WorkingContext, Edit]:
+        """Carry out an edit, or undo one given its inverse. Raises FocusError when it does not fit here."""
+        end = edit.position + len(edit.removed)
+        if self.items[edit.position : end] != edit.removed:
+            raise FocusError("The edit does not belong to this working context.")
+        items = (*self.items[: edit.position], *edit.inserted, *self.items[end:])
+        return self._with(items, self.lifetime), edit
+
+    def extended(self, lifetime: int) -> WorkingContext:
+        """The same with the lifetime grown: new tokens join the open block, then begin blocks of their own.
+
+        The result may exceed the window: make room first, or collapse before `check`.
+        """
+        items = list(self.items)
+        start = self.lifetime
+        if items and items[-1].level == 0 and items[-1].end % self.block_size:
+            start = items.pop().start
+        items.extend(token_entries(start, lifetime, self.block_size))
+        return self._with(tuple(items), lifetime)
+
+    def check(self) -> None:
+        """Raise FocusError unless every invariant holds: tiling, budget, alignment, one level a block,
+        tail.
+        """
+        expected = 0
+        for entry in self.items:
+            if entry.start != expected or entry.end <= entry.start:
+                raise _broken(f"{entry.node} begins at token {entry.start}, not at {expected}")
+            self._check_entry(entry)
+            expected = entry.end
+        if expected != self.lifetime:
+            raise _broken(f"the entries end at token {expected} of {self.lifetime}")
+        if self.used > self.window:
+            raise _broken(f"{self.used} positions are used of {self.window}")
+
+    def pack(self, tree: LifetimeTree) -> dict[str, torch.Tensor]:
+        """What a scorer reads, one row a position, sinks left out (N = W − 4).
+
+        embeddings (N, d) in the model's precision; levels, span_width (lifetime tokens an entry covers) and
+        distance_to_cursor (blocks), each (N,) int64.
+        """
+        costs = torch.tensor([entry.cost for entry in self.items], dtype=torch.int64)
+        columns = {
+            "levels": [entry.level for entry in self.items],
+            "span_width": [entry.end - entry.start if entry.level else 1 for entry in self.items],
+            "distance_to_cursor": [self.distance(entry) for entry in self.items],
+        }
+        packed = {
+            name: torch.tensor(column, dtype=torch.int64).repeat_interleave(costs)
+            for name, column in columns.items()
+        }
+        packed["embeddings"] = self.embeddings(tree, SINKS, self.used)
+        return packed
+
+    def to_tensors(self, tree: LifetimeTree) -> dict[str, torch.Tensor]:
+        """What the base model reads: inputs_embeds (W, d), attention_mask (W,), position_ids (W,), dense
+        from 0.
+        """
+        return {
+            "inputs_embeds": self.embeddings(tree, 0, self.used),
+            "attention_mask": torch.ones(self.used, dtype=torch.int64),
+            "position_ids": torch.arange(self.used, dtype=torch.int64),
+        }
+
+    def embeddings(self, tree: LifetimeTree, start: int, end: int) -> torch.Tensor:
+        """(end − start, d): the rows of positions [start, end), sinks being positions 0 to 3."""
+        model = tree.model
+        sinks = model.embed(torch.tensor(model.sinks(), dtype=torch.int64))
+        pieces = [sinks[start : min(end, SINKS)]]
+        place = SINKS
+        for run in _runs(self.items):
+            width = sum(entry.cost for entry in run)
+            low, high = max(start, place) - place, min(end, place + width) - place
+            if low < high:
+                pieces.append(_rows(run, tree)[low:high].to(sinks))
+            place += width
+        return torch.cat(pieces)
+
+    @cached_property
+    def _places(self) -> dict[NodeRef, int]:
+        return {entry.node: place for place, entry in enumerate(self.items)}
+
+    def _check_entry(self, entry: Entry) -> None:
+        if entry.level == 0:
+            aligned = entry.start == entry.index * self.block_size
+            if not (aligned and entry.cost == entry.end - entry.start <= self.block_size):
+                raise _broken(f"{entry.node} is not one block")
+        elif entry != gist_entry(entry.node, self.block_size, self.slots):
+            raise _broken(f"{entry.node} does not cover the span of its level")
+        elif entry.end > self.tail_start:
+            raise _broken(f"{entry.node} stands in the tail, which stays tokens")
+
+    def _with(self, items: tuple[Entry, ...], lifetime: int) -> WorkingContext:
+        return WorkingContext(items, lifetime, self.window, self.block_size, self.slots, self.tail_blocks)
+
+
+def gist_entry(node: NodeRef, block_size: int, slots: int) -> Entry:
+    """The entry that a gist is."""
+    width = block_size**node.level
+    return Entry(node.level, node.index, node.index * width, (node.index + 1) * width, slots)
+
+
+def token_entries(start: int, end: int, block_size: int) -> list[Entry]:
+    """Block entries that tile [start, end); start lies on a block boundary, the last block may be open."""
+    return [
+        Entry(0, low // block_size, low, min(low + block_size, end), min(low + block_size, end) - low)
+        for low in range(start, end, block_size)
+    ]
+
+
+def _runs(items: Sequence[Entry]) -> list[tuple[Entry, ...]]:
+    """Neighbours that can be fetched together: of one level (so of consecutive indexes)."""
+    cuts = [0, *(i + 1 for i, (a, b) in enumerate(pairwise(items)) if a.level != b.level), len(items)]
+    return [tuple(items[low:high]) for low, high in pairwise(cuts) if low < high]
+
+
+def _rows(run: tuple[Entry, ...], tree: LifetimeTree) -> torch.Tensor:
+    """(cost of the run, d) embeddings of consecutive entries of one level."""
+    if run[0].level == 0:
+        ids = tree.tokens(run[0].start, run[-1].end).astype(np.int64)
+        return tree.model.embed(torch.from_numpy(ids))
+    gists = tree.gists(run[0].level, run[0].index, run[-1].index + 1)
+    return gists.flatten(0, 1)
+
+
+def _broken(what: str) -> FocusError:
+    return FocusError(f"{what}.", title="The working context broke an invariant")

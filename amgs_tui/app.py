@@ -14,7 +14,7 @@ from textual import events, work
 from textual.content import Content
 
 from amgs_app.gc_tuning import settling, short_pauses
-from amgs_tui.dispatcher import Desk
+from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import Execute, run_through_registry
 from amgs_tui.keys import EVERYWHERE
 from amgs_tui.messages import Finished
@@ -53,7 +53,7 @@ PATIENCE_AT_THE_DOOR: Final = 1.0
 """Seconds after which leaving says what it waits for."""
 
 
-class Workstation(Desk, inherit_bindings=False):
+class Workstation(Dispatcher, inherit_bindings=False):
     """The operator's commands: the command line, the block finder, help, the palette, leaving.
 
     execute: how a request is carried out; tests put their own in its place.
@@ -97,23 +97,23 @@ class Workstation(Desk, inherit_bindings=False):
         if verb in SEEN_ANYHOW:
             return
         from amgs_app.render.sentences import page
-        from amgs_tui.dialogs.reader import Reader
+        from amgs_tui.dialogs.reader import TextReader
 
         title = "Block" if verb == "block show" else verb
 
         def draw(width: int) -> RenderableType:
             return page(result, self.canvas(width, 1), self.now())
 
-        self.push_screen(Reader(title, draw))
+        self.push_screen(TextReader(title, draw))
 
     def _read_as(self, title: str, result: Any, pipe: Pipe) -> None:
         """Show a result on a page of its own, in the form that its line was piped into."""
         from amgs_app.output import as_text
         from amgs_app.render.encode import to_json
-        from amgs_tui.dialogs.reader import Reader
+        from amgs_tui.dialogs.reader import TextReader
 
         words = to_json(result) if pipe.form == "json" else as_text(result, pipe.form or "table")
-        self.push_screen(Reader(title, Content(words)))
+        self.push_screen(TextReader(title, Content(words)))
 
     # --- the command line ---------------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ class Workstation(Desk, inherit_bindings=False):
 
     def action_command_palette(self) -> None:
         """Let the operator find anything that can be done, and do it."""
-        from amgs_tui.dialogs.palette import RECENT, Action, Palette, actions_of
+        from amgs_tui.dialogs.palette import RECENT, Action, ActionPalette, actions_of
 
         def chose(action: Action | None) -> None:
             if action is not None:
@@ -255,7 +255,7 @@ class Workstation(Desk, inherit_bindings=False):
                 self._used = [action.id, *rest][:RECENT]
                 action.run()
 
-        self.push_screen(Palette(actions_of(self), self._used), chose)
+        self.push_screen(ActionPalette(actions_of(self), self._used), chose)
 
     # --- leaving ------------------------------------------------------------------------------------------
 

@@ -17,16 +17,16 @@ from textual.content import Content
 from amgs_app.printable import printable
 from amgs_app.themes import load_all
 from amgs_tui.engine_worker import OPEN, EngineWorker, Execute, Opening, kind_of
-from amgs_tui.main_screen import Stage
+from amgs_tui.main_screen import MainScreen
 from amgs_tui.messages import (
-    Cancelled,
     EngineEvent,
     EngineReport,
+    EngineRequest,
     Failed,
     Finished,
     Origin,
     Progressed,
-    Request,
+    RequestCancelled,
     Started,
 )
 from amgs_tui.panes.focus import FocusPane
@@ -82,7 +82,7 @@ def _to_be_asked(verb: str, arguments: Mapping[str, Any], line: str) -> Call | N
     return replace(call, arguments={**call.arguments, "dry_run": True})
 
 
-class Desk(Stage):
+class Dispatcher(MainScreen):
     """A stage with an engine behind it. open_session makes the Session, in the engine's thread."""
 
     def __init__(self, open_session: Callable[[], Any], execute: Execute, **stage: Any) -> None:
@@ -90,9 +90,9 @@ class Desk(Stage):
         self.engine = EngineWorker(open_session, execute, self._deliver, kind_of=kind_of)
         self.unanswered: dict[int, int] = {}
         """Requests without an answer, by id: how often the operator had moved when they were made."""
-        self._doing: dict[int, tuple[Request, float]] = {}
+        self._doing: dict[int, tuple[EngineRequest, float]] = {}
         self._progress: dict[int, Progressed] = {}
-        self._waiting: Request | None = None
+        self._waiting: EngineRequest | None = None
         self._going_on: int | None = None
         self._stopping = False
         self._said_at = 0.0
@@ -120,7 +120,7 @@ class Desk(Stage):
         line: str = "",
         slot: str = "",
         origin: Origin = "operator",
-    ) -> Request | None:
+    ) -> EngineRequest | None:
         """Hand an action to the engine's threads; None when the same one already waits.
 
         One that asks first is looked at first: its plan becomes the question.
@@ -156,7 +156,7 @@ class Desk(Stage):
         self.look()
 
     @property
-    def operator_runs(self) -> Request | None:
+    def operator_runs(self) -> EngineRequest | None:
         """What runs because the operator asked for it."""
         return self.engine.by_operator
 
@@ -200,7 +200,7 @@ class Desk(Stage):
             self._tick()
         else:
             moves = self.unanswered.pop(event.request.id, self.moves)
-            if isinstance(event, Cancelled) and event.superseded:
+            if isinstance(event, RequestCancelled) and event.superseded:
                 return
             self._ended(event.request)
             self._going_on = moves
@@ -214,7 +214,7 @@ class Desk(Stage):
             finally:
                 self._going_on = None
 
-    def _started(self, request: Request) -> None:
+    def _started(self, request: EngineRequest) -> None:
         self._doing[request.id] = request, time.perf_counter()
         self._stopping = False
         if self._waiting is not None and self._waiting.id == request.id:
@@ -223,7 +223,7 @@ class Desk(Stage):
             pane.started(request)
         self._tick()
 
-    def _ended(self, request: Request) -> None:
+    def _ended(self, request: EngineRequest) -> None:
         self._doing.pop(request.id, None)
         self._progress.pop(request.id, None)
         self._stopping = False
@@ -388,12 +388,12 @@ class Desk(Stage):
 
     def _read_fault(self, failure: Failed) -> None:
         """A fault of the program itself: its whole report, to read and to copy."""
-        from amgs_tui.dialogs.reader import Reader
+        from amgs_tui.dialogs.reader import TextReader
 
         words = f"{failure.message}\n\n{failure.way_out}\n\n{failure.detail}"
-        self.push_screen(Reader(failure.title, Content(printable(words))))
+        self.push_screen(TextReader(failure.title, Content(printable(words))))
 
-    def _cancelled(self, event: Cancelled) -> None:
+    def _cancelled(self, event: RequestCancelled) -> None:
         self.say(f"Stopped: {event.request.title}. {event.message}", "warn")
         self.look()
 
@@ -424,7 +424,7 @@ class Desk(Stage):
         if self._waiting is not None and now - begun >= PATIENCE_SECONDS:
             self._say_what_it_waits_for(self._waiting)
 
-    def _shown_run(self, now: float) -> tuple[Request, float] | None:
+    def _shown_run(self, now: float) -> tuple[EngineRequest, float] | None:
         """What runs and is worth a line: the operator's own before the screen's looks, the older before the newer."""
         worth = [
             (request, begun)
@@ -440,7 +440,7 @@ class Desk(Stage):
         if self.status.said.text and age >= FADES_SECONDS:
             self.status.said = Said("")
 
-    def _say_what_it_waits_for(self, request: Request) -> None:
+    def _say_what_it_waits_for(self, request: EngineRequest) -> None:
         """Once: behind what the operator's request waits."""
         self._waiting = None
         if self.engine.waits(request):

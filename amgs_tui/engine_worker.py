@@ -23,13 +23,13 @@ from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError
 from amgs_app.operations.remedies import way_out_of
 from amgs_tui.messages import (
     Answer,
-    Cancelled,
     EngineEvent,
+    EngineRequest,
     Failed,
     Finished,
     Origin,
     Progressed,
-    Request,
+    RequestCancelled,
     Started,
 )
 
@@ -59,22 +59,22 @@ OPEN: Final = "open"
 UNUSABLE: Final = (StoreLockedError, StoreTooNewError, StoreCorruptError)
 """Errors after which nothing can be done with this store."""
 
-Execute = Callable[[Any, Request, "Progress"], Answer]
+Execute = Callable[[Any, EngineRequest, "Progress"], Answer]
 """Carries out a request on the session."""
 
 Kind = Literal["beside", "long", "short"]
 """beside: may run while something else does. long: takes its time. short: ends soon, and what follows may mean its
 result."""
 
-KindOf = Callable[[Request], Kind]
+KindOf = Callable[[EngineRequest], Kind]
 """Tells the kind of a request; called in the engine's threads only, for it may import the verbs."""
 
 
 @dataclass(slots=True)
-class Run:
+class RunningRequest:
     """A request that one of the threads is busy with."""
 
-    request: Request
+    request: EngineRequest
     begun: float
     progress: Progress | None = None
     stop_asked: bool = False
@@ -123,10 +123,10 @@ class EngineWorker:
         self._deliver = deliver
         self._kind_of = kind_of
         self._perf = perf
-        self._queue: deque[Request] = deque()
+        self._queue: deque[EngineRequest] = deque()
         self._wake = threading.Condition()
-        self._main: Run | None = None
-        self._side: Run | None = None
+        self._main: RunningRequest | None = None
+        self._side: RunningRequest | None = None
         self._closing = False
         self._next_id = 1
         self._newest: dict[str, int] = {}
@@ -146,13 +146,13 @@ class EngineWorker:
         line: str = "",
         slot: str = "",
         origin: Origin = "operator",
-    ) -> Request | None:
+    ) -> EngineRequest | None:
         """Queue a request. None when the same one already waits: a held key must not run away.
 
         A newer request of a slot drops the older one that still waits and marks a running one as stale.
         """
         with self._wake:
-            request = Request(self._next_id, verb, dict(arguments or {}), line, slot, origin)
+            request = EngineRequest(self._next_id, verb, dict(arguments or {}), line, slot, origin)
             if any(_same(request, waiting) for waiting in self._queue):
                 return None
             self._next_id += 1
@@ -164,14 +164,14 @@ class EngineWorker:
             self._queue.append(request)
             self._wake.notify_all()
         for waiting in replaced:
-            self._deliver(Cancelled(waiting, superseded=True))
+            self._deliver(RequestCancelled(waiting, superseded=True))
         return request
 
-    def is_stale(self, request: Request) -> bool:
+    def is_stale(self, request: EngineRequest) -> bool:
         """Whether a newer request of the same slot was made since."""
         return bool(request.slot) and self._newest.get(request.slot, request.id) != request.id
 
-    def cancel(self) -> Request | None:
+    def cancel(self) -> EngineRequest | None:
         """Ask what the operator has running, else whatever runs, to stop at its next report; gives it, or None when
         nothing runs.
         """
@@ -186,13 +186,13 @@ class EngineWorker:
             return runs[0].request
 
     @property
-    def running(self) -> Request | None:
+    def running(self) -> EngineRequest | None:
         """What the first thread is busy with, else the second."""
         run = self._main or self._side
         return None if run is None else run.request
 
     @property
-    def by_operator(self) -> Request | None:
+    def by_operator(self) -> EngineRequest | None:
         """What runs because the operator asked for it, the longer first."""
         runs = [run.request for run in (self._main, self._side) if run is not None]
         return next((request for request in runs if request.origin == "operator"), None)
@@ -203,7 +203,7 @@ class EngineWorker:
         with self._wake:
             return sum(request.origin == "operator" for request in self._queue)
 
-    def waits(self, request: Request) -> bool:
+    def waits(self, request: EngineRequest) -> bool:
         """Whether a request still stands in the queue."""
         with self._wake:
             return any(request.id == each.id for each in self._queue)
@@ -237,7 +237,7 @@ class EngineWorker:
         try:
             while (run := self._take()) is not None:
                 if session is None:
-                    self._deliver(Cancelled(run.request, superseded=True))
+                    self._deliver(RequestCancelled(run.request, superseded=True))
                 else:
                     self._carry_out(session, run)
         finally:
@@ -250,13 +250,13 @@ class EngineWorker:
         _give_way()
         if self._kind_of is not None:
             self._kind_of(
-                Request(0, OPEN)
+                EngineRequest(0, OPEN)
             )  # what it imports, it imports here and not while the queue is held
         while (run := self._take_beside()) is not None:
             self._carry_out(session, run)
 
     def _open(self) -> Any:
-        request = Request(0, OPEN, origin="screen")
+        request = EngineRequest(0, OPEN, origin="screen")
         self._deliver(Started(request))
         begun = self._perf()
         try:
@@ -268,7 +268,7 @@ class EngineWorker:
         self._deliver(Finished(request, Answer(OPEN, opening), self._perf() - begun))
         return session
 
-    def _take(self) -> Run | None:
+    def _take(self) -> RunningRequest | None:
         """The next request, waiting for one; None when the worker closes."""
         with self._wake:
             self._main = None
@@ -276,11 +276,11 @@ class EngineWorker:
                 self._wake.wait()
             if self._closing:
                 return None
-            self._main = Run(self._queue.popleft(), self._perf())
+            self._main = RunningRequest(self._queue.popleft(), self._perf())
             self._wake.notify_all()
             return self._main
 
-    def _take_beside(self) -> Run | None:
+    def _take_beside(self) -> RunningRequest | None:
         """The next request that may overtake what the first thread is busy with; None when the worker closes."""
         with self._wake:
             self._side = None
@@ -288,12 +288,12 @@ class EngineWorker:
                 request = self._overtaking()
                 if request is not None:
                     self._queue.remove(request)
-                    self._side = Run(request, self._perf())
+                    self._side = RunningRequest(request, self._perf())
                     return self._side
                 self._wake.wait(BUSY_SECONDS if self._queue and self._main is not None else None)
             return None
 
-    def _overtaking(self) -> Request | None:
+    def _overtaking(self) -> EngineRequest | None:
         """What waits behind something long and may run beside it.
 
         The operator's own requests keep their order among themselves, but for the long ones: `why @1` means the
@@ -313,7 +313,7 @@ class EngineWorker:
             in_order = in_order or (request.origin == "operator" and kind != "long")
         return None
 
-    def _carry_out(self, session: Any, run: Run) -> None:
+    def _carry_out(self, session: Any, run: RunningRequest) -> None:
         from amgs.types import Progress
 
         request, begun = run.request, self._perf()
@@ -328,7 +328,7 @@ class EngineWorker:
             answer = self._execute(session, request, progress)
             event = Finished(request, answer, self._perf() - begun)
         except Stopped as stopped:
-            event = Cancelled(request, stopped.message)
+            event = RequestCancelled(request, stopped.message)
         except Exception as error:  # noqa: BLE001 - told to the operator; the thread must outlive it
             event = failure(request, error)
         with self._wake:
@@ -338,7 +338,7 @@ class EngineWorker:
                 self._side = None
         self._deliver(event)
 
-    def _reporter(self, request: Request, begun: float) -> Callable[[int, int, str], None]:
+    def _reporter(self, request: EngineRequest, begun: float) -> Callable[[int, int, str], None]:
         """Reports progress at a bearable pace; what is left is told from the pace since the phase began."""
         last = begun
         phase: str | None = None
@@ -369,7 +369,7 @@ def _give_way() -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), GIVES_WAY)
 
 
-def _same(one: Request, other: Request) -> bool:
+def _same(one: EngineRequest, other: EngineRequest) -> bool:
     return (one.verb, one.arguments, one.line, one.slot) == (
         other.verb,
         other.arguments,
@@ -378,7 +378,7 @@ def _same(one: Request, other: Request) -> bool:
     )
 
 
-def failure(request: Request, error: Exception, *, fatal: bool = False) -> Failed:
+def failure(request: EngineRequest, error: Exception, *, fatal: bool = False) -> Failed:
     """An error as the screen shows it; an engine's own error brings its words, a fault of the program its
     trace.
     """
@@ -397,7 +397,7 @@ def failure(request: Request, error: Exception, *, fatal: bool = False) -> Faile
     )
 
 
-def run_through_registry(session: Any, request: Request, progress: Progress) -> Answer:
+def run_through_registry(session: Any, request: EngineRequest, progress: Progress) -> Answer:
     """The one way an action is carried out: as a Call of the verbs' registry."""
     from amgs_app.operations.registry import standard
 
@@ -411,7 +411,7 @@ def run_through_registry(session: Any, request: Request, progress: Progress) -> 
     return Answer(call.verb.name, result, call.line(), call.verb.pane, call.verb.writes)
 
 
-def kind_of(request: Request) -> Kind:
+def kind_of(request: EngineRequest) -> Kind:
     """The kind of a request by its verb; a line that names none is refused at once."""
     from amgs_app.operations.line import LineError, split
     from amgs_app.operations.registry import standard

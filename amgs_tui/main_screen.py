@@ -28,7 +28,7 @@ from amgs_app.render.figures.canvas import Canvas, Symbols
 from amgs_app.row_filter import Sift
 from amgs_app.themes import Palette, ThemeError, explain, load_all, shipped_folder, to_textual
 from amgs_tui.keys import remapped
-from amgs_tui.messages import Origin, Request
+from amgs_tui.messages import EngineRequest, Origin
 from amgs_tui.panes import PANE_TYPES
 from amgs_tui.panes.base import Pane, SiftedPane
 from amgs_tui.panes.decay import DecayPane
@@ -36,8 +36,8 @@ from amgs_tui.panes.focus import FocusPane
 from amgs_tui.widgets.arrangement import LEAST_HEIGHT, LEAST_WIDTH, PANES
 from amgs_tui.widgets.ascii import AsciiOnly
 from amgs_tui.widgets.body import Body
-from amgs_tui.widgets.completion_cache import Knowledge
-from amgs_tui.widgets.header import Facts, HeaderLine
+from amgs_tui.widgets.completion_cache import CompletionCache
+from amgs_tui.widgets.header import HeaderFacts, HeaderLine
 from amgs_tui.widgets.keybar import KeyBar
 from amgs_tui.widgets.printable_only import PrintableOnly
 from amgs_tui.widgets.status import StatusLine
@@ -58,7 +58,7 @@ COERCED: Final = "C.UTF-8"
 """What Python sets LC_CTYPE to where it finds one of them."""
 
 
-class Floor(Screen[Any], inherit_bindings=False):
+class PaneScreen(Screen[Any], inherit_bindings=False):
     """The screen with the panes. Tab is left to the app, which walks over the panes that have a place."""
 
     BINDINGS: ClassVar[list[Any]] = [
@@ -73,7 +73,7 @@ class Floor(Screen[Any], inherit_bindings=False):
     ]
 
 
-class Stage(App[None], inherit_bindings=False):
+class MainScreen(App[None], inherit_bindings=False):
     """Panes, header, tabs, status line and key bar.
 
     store_name: what the header shows until the store is open. theme_folders: where palettes lie. now: the
@@ -81,17 +81,17 @@ class Stage(App[None], inherit_bindings=False):
 
     TITLE = "amgs"
     CSS = """
-    Floor { layout: vertical; background: $background; color: $foreground; overflow: hidden hidden; }
+    PaneScreen { layout: vertical; background: $background; color: $foreground; overflow: hidden hidden; }
     #small {
         display: none; width: 1fr; height: 1fr; color: $warn;
         content-align: center middle; text-align: center;
     }
-    Floor.-tiny #small { display: block; }
-    Floor.-tiny Body, Floor.-tiny TabLine, Floor.-tiny HeaderLine, Floor.-tiny StatusLine,
-    Floor.-tiny KeyBar, Floor.-tiny Prompt { display: none; }
+    PaneScreen.-tiny #small { display: block; }
+    PaneScreen.-tiny Body, PaneScreen.-tiny TabLine, PaneScreen.-tiny HeaderLine, PaneScreen.-tiny StatusLine,
+    PaneScreen.-tiny KeyBar, PaneScreen.-tiny Prompt { display: none; }
     TabLine { display: none; }
-    Floor.-single TabLine { display: block; }
-    Floor.-asking StatusLine, Floor.-asking KeyBar { display: none; }
+    PaneScreen.-single TabLine { display: block; }
+    PaneScreen.-asking StatusLine, PaneScreen.-asking KeyBar { display: none; }
     Tooltip { background: $panel; color: $foreground; }
     ToastRack { margin-bottom: 2; }
     Toast { width: 64; max-width: 90%; }
@@ -120,7 +120,7 @@ class Stage(App[None], inherit_bindings=False):
         self.overview: Overview | None = None
         self.last_frame: Frame | None = None
         self.recording = False
-        self.knowledge = Knowledge()
+        self.knowledge = CompletionCache()
         # The parts, kept: a key must not search the tree of widgets for them.
         self.panes: tuple[Pane, ...] = tuple(kind() for kind in PANE_TYPES)
         self.body = Body(*self.panes, main=PANES[0])
@@ -143,12 +143,12 @@ class Stage(App[None], inherit_bindings=False):
         line: str = "",
         slot: str = "",
         origin: Origin = "operator",
-    ) -> Request | None:
+    ) -> EngineRequest | None:
         """Hand an action to the engine's thread; None when the same one already waits."""
 
     def get_default_screen(self) -> Screen[Any]:
         """The floor, which lies under everything else."""
-        return Floor(id="_default")
+        return PaneScreen(id="_default")
 
     # --- parts --------------------------------------------------------------------------------------------
 
@@ -165,7 +165,7 @@ class Stage(App[None], inherit_bindings=False):
         return to_textual(Palette()).variables
 
     def on_mount(self) -> None:
-        self.header.facts = Facts(self._store_name or "opening the memory …")
+        self.header.facts = HeaderFacts(self._store_name or "opening the memory …")
         self.go(PANES[0])
         self.tell_problems(self._theme_problems)
 
@@ -289,7 +289,7 @@ class Stage(App[None], inherit_bindings=False):
         model = self.overview.model
         if view is not None:
             model = f"{view.model.removesuffix('-Instruct')} {view.precision}"
-        self.header.facts = Facts(
+        self.header.facts = HeaderFacts(
             store=self._store_name,
             status=replace(self.overview.store, now=self.now()),
             model=model,

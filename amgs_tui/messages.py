@@ -14,7 +14,7 @@ Origin = Literal["operator", "screen"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class EngineRequest:
     """A verb to carry out: by name and arguments, or as a typed line.
 
     slot: a newer request of the same slot makes this one stale ("" never becomes stale). origin: the
@@ -50,14 +50,14 @@ class Answer:
 class Started:
     """The engine has begun with a request."""
 
-    request: Request
+    request: EngineRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Progressed:
     """How far a request is. elapsed and remaining in seconds; remaining is None while it cannot be told."""
 
-    request: Request
+    request: EngineRequest
     done: int
     total: int
     doing: str
@@ -69,7 +69,7 @@ class Progressed:
 class Finished:
     """A request's result: a frozen value of an engine or of the verbs. elapsed in seconds."""
 
-    request: Request
+    request: EngineRequest
     answer: Answer
     elapsed: float = 0.0
 
@@ -88,7 +88,7 @@ class Failed:
     report.
     """
 
-    request: Request
+    request: EngineRequest
     title: str
     message: str
     way_out: str = ""
@@ -98,15 +98,15 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Cancelled:
+class RequestCancelled:
     """A request that the operator stopped, or that a newer one replaced before it had begun."""
 
-    request: Request
+    request: EngineRequest
     message: str = ""
     superseded: bool = False
 
 
-EngineEvent = Started | Progressed | Finished | Failed | Cancelled
+EngineEvent = Started | Progressed | Finished | Failed | RequestCancelled
 
 
 class EngineReport(Message):

@@ -11,7 +11,7 @@ from textual.content import Content
 from amgs_app.glossary import SCREEN, TERMS, Words
 from amgs_app.render.figures.glyphs import wrap
 from amgs_app.row_fields import LISTINGS
-from amgs_tui.dialogs.reader import Reader
+from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.base import ListPane, Pane, SiftedPane
 from amgs_tui.widgets.keybar import named
 
@@ -30,7 +30,7 @@ FIRST: Final = ("up", "pageup", "home", "left", "minus", "less_than_sign", "comm
 Page = list[str | tuple[str, str]]
 
 
-class Help(Reader):
+class Help(TextReader):
     """The help of a pane; `?` goes on to the glossary."""
 
     BINDINGS: ClassVar[list[Any]] = [
@@ -44,7 +44,7 @@ class Help(Reader):
         )
 
     def action_glossary(self) -> None:
-        self.app.switch_screen(Reader("Glossary", glossary_page))
+        self.app.switch_screen(TextReader("Glossary", glossary_page))
 
 
 def glossary_page(width: int) -> Content:

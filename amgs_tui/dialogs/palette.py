@@ -140,22 +140,22 @@ def _holds(name: str, letters: str) -> bool:
     return all(letter in signs for letter in letters)
 
 
-class Palette(ModalScreen[Action | None]):
+class ActionPalette(ModalScreen[Action | None]):
     """Lists actions and narrows them down by what is typed; ends with the chosen one."""
 
     DEFAULT_CSS = """
-    Palette { align: center top; }
-    Palette > Vertical {
+    ActionPalette { align: center top; }
+    ActionPalette > Vertical {
         width: 110; max-width: 96%; height: auto; max-height: 86%; margin-top: 2;
         background: $surface; border: round $accent; border-title-color: $accent; border-title-style: bold;
         border-subtitle-color: $muted;
     }
-    Palette Input, Palette Input:focus { border: none; height: 1; padding: 0 1; background: $panel; }
-    Palette OptionList, Palette OptionList:focus {
+    ActionPalette Input, Palette Input:focus { border: none; height: 1; padding: 0 1; background: $panel; }
+    ActionPalette OptionList, Palette OptionList:focus {
         border: none; height: auto; max-height: 24; background: $surface; padding: 0;
         text-wrap: nowrap; text-overflow: ellipsis;
     }
-    Palette Static { height: 1; padding: 0 1; color: $muted; }
+    ActionPalette Static { height: 1; padding: 0 1; color: $muted; }
     """
     BINDINGS: ClassVar[list[Any]] = [
         Binding("escape", "leave", "back", id="palette.close", tooltip="Back"),

@@ -22,20 +22,20 @@ EDGES: Final = 4
 """Cells that a page keeps free, so that a scroll bar that comes up breaks no line."""
 
 
-class Reader(ModalScreen[None]):
+class TextReader(ModalScreen[None]):
     """A titled, scrolling page; any of esc, q, enter, ? closes it.
 
     page: the text, or a function that draws it for a width in cells. hint: what stands at the lower edge.
     """
 
     DEFAULT_CSS = """
-    Reader { align: center middle; }
-    Reader > VerticalScroll {
+    TextReader { align: center middle; }
+    TextReader > VerticalScroll {
         width: 100; max-width: 96%; height: auto; max-height: 92%;
         background: $surface; border: round $accent; border-title-color: $accent; border-title-style: bold;
         border-subtitle-color: $muted; padding: 0 1; scrollbar-size-vertical: 1;
     }
-    Reader Static { width: 1fr; height: auto; }
+    TextReader Static { width: 1fr; height: auto; }
     """
     BINDINGS: ClassVar[list[Any]] = [
         Binding(

@@ -23,17 +23,17 @@ MEANING = {
 }
 
 
-class Verdict(ModalScreen[str | None]):
+class VerdictDialog(ModalScreen[str | None]):
     """Ends with accept, reject or None."""
 
     DEFAULT_CSS = """
-    Verdict { align: center middle; }
-    Verdict > VerticalScroll {
+    VerdictDialog { align: center middle; }
+    VerdictDialog > VerticalScroll {
         width: 100; max-width: 96%; height: auto; max-height: 92%;
         background: $surface; border: round $warn; border-title-color: $warn; border-title-style: bold;
         border-subtitle-color: $muted; padding: 0 1; scrollbar-size-vertical: 1;
     }
-    Verdict Static { width: 1fr; height: auto; }
+    VerdictDialog Static { width: 1fr; height: auto; }
     """
     BINDINGS: ClassVar[list[Any]] = [
         Binding("a", "judge('accept')", "accept", id="verdict.accept", tooltip="Accept: apply the finding"),

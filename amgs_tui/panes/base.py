@@ -25,7 +25,7 @@ from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import LISTINGS, shown
 from amgs_app.row_filter import Listing, Row, Sift, check, said
 from amgs_tui.keys import quiet
-from amgs_tui.messages import Failed, Origin, Request
+from amgs_tui.messages import EngineRequest, Failed, Origin
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.prompt import Completion
 from amgs_tui.widgets.tabs import TITLES
@@ -44,7 +44,7 @@ Ask = tuple[str, Mapping[str, Any]]
 """A verb and its arguments."""
 
 
-class Drawn:
+class FigureVisual:
     """A picture as Textual draws it three times as fast as a text: its lines have their width already."""
 
     def __init__(self, picture: Text) -> None:
@@ -83,7 +83,7 @@ class Pane(Widget, can_focus=True):
     def __init__(self) -> None:
         super().__init__(id=self.NAME)
         self.trouble: Failed | None = None
-        self.busy: Request | None = None
+        self.busy: EngineRequest | None = None
         self.stale = True
         self._repaints = False
         self._fresh: Text | None = None
@@ -173,7 +173,7 @@ class Pane(Widget, can_focus=True):
     def shown_to_operator(self, verb: str, result: Any) -> None:
         """The operator asked for this result: more than redrawing may be due."""
 
-    def started(self, request: Request) -> None:
+    def started(self, request: EngineRequest) -> None:
         self.busy = request if request.origin == "operator" else None
         self._say()
 
@@ -232,13 +232,13 @@ class Pane(Widget, can_focus=True):
         else:
             self._fresh = None
 
-    def render(self) -> Drawn:
+    def render(self) -> FigureVisual:
         """The picture for Textual: the one that `repaint` has drawn, if it still has the pane's size."""
         fresh, self._fresh = self._fresh, None
         if fresh is None or self._fresh_size != self.content_size:
             fresh = self.picture()
         self._lines = lines_of(fresh)
-        return Drawn(fresh)
+        return FigureVisual(fresh)
 
     def picture(self) -> Text:
         """What stands in the pane now: its picture, or why there is none."""

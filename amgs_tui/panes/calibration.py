@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from amgs.calibration.results import CalibrationPlan, OutcomeGroups
-    from amgs.types import ForecastCase, Operation, Reliability
+    from amgs.types import ForecastCase, JournalEntry, Reliability
     from amgs_app.operations.results import ForecastList
     from amgs_app.row_filter import Row
     from amgs_tui.messages import Failed
@@ -83,7 +83,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         self.found: ForecastList | None = None
         self._every: Sequence[ForecastCase] = ()
         self.plan: CalibrationPlan | None = None
-        self.done: Operation | None = None
+        self.done: JournalEntry | None = None
         self.bins = 10
         self.bin: int | None = None
         self.group: tuple[str, str] | None = None

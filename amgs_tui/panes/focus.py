@@ -249,7 +249,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
         """What was asked for with enter is explained on a page of its own: the inspector may have cut it."""
         if verb == "focus why":
             from amgs_app.render.figures import focus
-            from amgs_tui.dialogs.reader import Reader
+            from amgs_tui.dialogs.reader import TextReader
 
             def draw(width: int) -> Text:
                 canvas = self.workstation.canvas(width, WHY_LINES + len(result.parts))
@@ -257,7 +257,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
                 drawn.rstrip()
                 return drawn
 
-            self.workstation.push_screen(Reader(f"Why {result.entry.node}", draw))
+            self.workstation.push_screen(TextReader(f"Why {result.entry.node}", draw))
 
     # --- transport ----------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from amgs_app.render.figures.empty_state import notice
 from amgs_app.row_fields import listed, of_candidates
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.base import Ask, ListPane
-from amgs_tui.panes.weight_editor import Weighing
+from amgs_tui.panes.weight_editor import WeightEditor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -86,7 +86,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.chosen = FIRST_FRAME
         self.show: Show = "both"
         self.text_offset = 0
-        self.weighing: Weighing | None = None
+        self.weighing: WeightEditor | None = None
         self.verdicts: Mapping[str, float] = {}
         self._every: Sequence[Candidate] = ()
 
@@ -340,10 +340,10 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         name, mine = self.frame.name, self.weighing.text()
         self.ask("frame compare", left=name, right=name, query=self.frame.query, weights_b=mine)
 
-    def _weights(self) -> Weighing:
+    def _weights(self) -> WeightEditor:
         """What the keys move: begun with the weights that the frame on the screen was ranked by."""
         if self.weighing is None and self.frame is not None:
-            return Weighing(self.frame.weights, self.frame.weights)
+            return WeightEditor(self.frame.weights, self.frame.weights)
         if self.weighing is None:
             raise RuntimeError("weights are moved on a frame")
         return self.weighing

@@ -18,7 +18,7 @@ from amgs_tui.panes.review_queue import REVIEW, Reviewing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs.lifecycle.plan_editing import Draft
+    from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import ConsolidationItem
     from amgs_app.operations.results import Inbox
     from amgs_app.row_filter import Row
@@ -110,9 +110,9 @@ one transaction, which the overview can undo."""
     def __init__(self) -> None:
         super().__init__()
         self.inbox: Inbox | None = None
-        self.draft: Draft | None = None
+        self.draft: PlanDraft | None = None
         self.edge: int | None = None  # the edge of the block under the cursor that keys mean; None: the block
-        self._drafted: tuple[Draft, Sequence[Row]] | None = None  # the rows of a draft, made once
+        self._drafted: tuple[PlanDraft, Sequence[Row]] | None = None  # the rows of a draft, made once
         self._correctable = False  # the session holds this draft; what only a dry run showed it does not
         self._owed = False  # the cursor went where no block was fetched yet; it is picked when it comes
 
@@ -367,13 +367,13 @@ one transaction, which the overview can undo."""
             self.workstation.action_peek()
 
 
-def _dry(result: Any) -> Draft | None:
+def _dry(result: Any) -> PlanDraft | None:
     """What a dry run showed, as a draft without corrections; None for what was carried out."""
     if not hasattr(result, "items"):
         return None
-    from amgs.lifecycle.plan_editing import Draft
+    from amgs.lifecycle.plan_editing import PlanDraft
 
-    return Draft(result)
+    return PlanDraft(result)
 
 
 def _step(confidence: float, by: int) -> float:

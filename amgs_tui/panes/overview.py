@@ -17,7 +17,7 @@ from amgs_tui.panes.base import Ask, ListPane
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs.types import Health, Operation
+    from amgs.types import Health, JournalEntry
     from amgs_app.operations.results import OperationList, Overview
     from amgs_app.row_filter import Row
 
@@ -75,11 +75,11 @@ that build on it have to be undone first."""
         return of_operations(self.operations, self.workstation.now())
 
     @property
-    def operations(self) -> Sequence[Operation]:
+    def operations(self) -> Sequence[JournalEntry]:
         return self.journal.operations if self.journal is not None else ()
 
     @property
-    def listed(self) -> Sequence[Operation]:
+    def listed(self) -> Sequence[JournalEntry]:
         """The journal as the filter leaves it."""
         return [self.operations[place] for place in self.places] if self.sift else self.operations
 
@@ -91,7 +91,7 @@ that build on it have to be undone first."""
         return len(self.listed)
 
     @property
-    def chosen(self) -> Operation | None:
+    def chosen(self) -> JournalEntry | None:
         """The change under the cursor."""
         return self.listed[self.cursor] if self.cursor < self.rows else None
 

@@ -67,10 +67,10 @@ class Reviewing(Pane):
         self.workstation.push_screen(Chooser(f"{plural(len(waiting), 'finding')}", choices), chose)
 
     def _judge(self, item: ReviewItem) -> None:
-        from amgs_tui.dialogs.verdict import Verdict
+        from amgs_tui.dialogs.verdict import VerdictDialog
 
         def judged(verdict: str | None) -> None:
             if verdict is not None:
                 self.ask(f"review {verdict}", review=item.review.id)
 
-        self.workstation.push_screen(Verdict(item), judged)
+        self.workstation.push_screen(VerdictDialog(item), judged)

@@ -12,7 +12,7 @@ STEP = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Weighing:
+class WeightEditor:
     """The weights being moved, which started as `first`, and the part that the keys move."""
 
     first: Weights
@@ -27,11 +27,11 @@ class Weighing:
         """Whether a frame was ranked by what stands here now."""
         return written(weights) == self.text()
 
-    def walked(self, by: int) -> Weighing:
+    def walked(self, by: int) -> WeightEditor:
         """Another part under the keys."""
         return replace(self, part=(self.part + by) % len(_names()))
 
-    def moved(self, by: int) -> Weighing:
+    def moved(self, by: int) -> WeightEditor:
         """The part one step up or down; the sum stays 1."""
         return replace(self, now=shifted(self.now, self.part, by * STEP))
 

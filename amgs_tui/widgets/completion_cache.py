@@ -10,13 +10,13 @@ from amgs_app.row_fields import listed
 from amgs_tui.widgets.prompt import Completion
 
 if TYPE_CHECKING:
-    from amgs.types import Block, FrameDefinition, Operation
+    from amgs.types import Block, FrameDefinition, JournalEntry
     from amgs_app.operations.registry import Registry
 
 MOST_BLOCKS = 5_000
 
 
-class Knowledge:
+class CompletionCache:
     """Blocks, frames and operations by what results brought; stands in for a session and its memory in
     completion.
     """
@@ -28,10 +28,10 @@ class Knowledge:
         self.listed: tuple[str, ...] = ()
         self._blocks: dict[str, Block] = {}
         self._frames: tuple[FrameDefinition, ...] = ()
-        self._operations: tuple[Operation, ...] = ()
+        self._operations: tuple[JournalEntry, ...] = ()
 
     @property
-    def memory(self) -> Knowledge:
+    def memory(self) -> CompletionCache:
         return self
 
     def learn(self, result: Any, *, listed: bool) -> None:
@@ -66,7 +66,7 @@ class Knowledge:
     def frame_definitions(self) -> tuple[FrameDefinition, ...]:
         return self._frames
 
-    def operations(self, limit: int) -> tuple[Operation, ...]:
+    def operations(self, limit: int) -> tuple[JournalEntry, ...]:
         return self._operations[:limit]
 
 
@@ -82,7 +82,7 @@ def _blocks_of(result: Any) -> list[Block]:
     return [block for block in found if hasattr(block, "content")]
 
 
-def complete(registry: Registry | None, line: str, known: Knowledge) -> list[Completion]:
+def complete(registry: Registry | None, line: str, known: CompletionCache) -> list[Completion]:
     """What the line may become; nothing before the verbs are there."""
     if registry is None:
         return []

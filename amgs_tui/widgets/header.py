@@ -16,11 +16,11 @@ from amgs_app.printable import printable_line
 
 if TYPE_CHECKING:
     from amgs.types import StoreStatus
-    from amgs_tui.main_screen import Stage
+    from amgs_tui.main_screen import MainScreen
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class HeaderFacts:
     """What the header knows. store: the file's name, for the time before the status is there.
 
     threshold: relevance under which a block fades. live: False while the past is shown. recording: whether
@@ -43,7 +43,7 @@ class HeaderLine(Widget):
     HeaderLine { height: 1; background: $panel; color: $foreground; }
     """
 
-    facts: reactive[Facts] = reactive(Facts("…"))
+    facts: reactive[HeaderFacts] = reactive(HeaderFacts("…"))
 
     def render(self) -> Content | Text:
         facts = self.facts
@@ -54,7 +54,7 @@ class HeaderLine(Widget):
             )
         from amgs_app.render.figures import header
 
-        canvas = cast("Stage", self.app).canvas(self.size.width, 1)
+        canvas = cast("MainScreen", self.app).canvas(self.size.width, 1)
         return header.header(
             canvas,
             status=facts.status,

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
     from textual.screen import Screen
 
-    from amgs_tui.main_screen import Stage
+    from amgs_tui.main_screen import MainScreen
+
 
 ALWAYS: Final = ("app.help", "app.command", "app.quit")
 """Ids of the bindings that keep their place at the right however many keys a pane has."""
@@ -147,7 +148,7 @@ class KeyBar(Widget):
 
     def render(self) -> Content:
         entries = self._hints
-        if cast("Stage", self.app).symbols == "ascii":
+        if cast("MainScreen", self.app).symbols == "ascii":
             entries = [replace(entry, keys=entry.keys.replace("⏎", "enter")) for entry in entries]
         left, right = fit(entries, self.size.width)
         pieces: list[tuple[str, str]] = []

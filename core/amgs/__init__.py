@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from amgs.api.frames import Frames
     from amgs.api.graph import Graph
     from amgs.api.lifecycle import Lifecycle
-    from amgs.api.simulation import MonteCarlo
+    from amgs.api.simulation import Simulation
     from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
     from amgs.errors import (
         AmbiguousIdError,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         WeightsError,
     )
     from amgs.identity import block_id, canonical
-    from amgs.ingest.raw_blocks import Draft
+    from amgs.ingest.raw_blocks import RawBlock
     from amgs.memory import Memory
     from amgs.settings import Settings
     from amgs.text.embedding import Embedder, HashingEmbedder
@@ -50,15 +50,15 @@ if TYPE_CHECKING:
         ConsolidationPlan,
         DecayCurve,
         Edge,
-        Fall,
+        Explanation,
         Forecast,
         Frame,
         FrameDefinition,
         GraphStats,
         Health,
         IngestReport,
+        JournalEntry,
         Neighbourhood,
-        Operation,
         Outcome,
         Progress,
         Reliability,
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "amgs.api.simulation": ("MonteCarlo",),
+    "amgs.api.simulation": ("Simulation",),
     "amgs.api.lifecycle": ("Lifecycle",),
     "amgs.api.graph": ("Graph",),
     "amgs.api.frames": ("Frames",),
@@ -97,7 +97,7 @@ _HOMES = {
         "WeightsError",
     ),
     "amgs.identity": ("block_id", "canonical"),
-    "amgs.ingest.raw_blocks": ("Draft",),
+    "amgs.ingest.raw_blocks": ("RawBlock",),
     "amgs.memory": ("Memory",),
     "amgs.types": (
         "Block",
@@ -107,7 +107,7 @@ _HOMES = {
         "ConsolidationPlan",
         "DecayCurve",
         "Edge",
-        "Fall",
+        "Explanation",
         "Forecast",
         "Frame",
         "FrameDefinition",
@@ -115,7 +115,7 @@ _HOMES = {
         "Health",
         "IngestReport",
         "Neighbourhood",
-        "Operation",
+        "JournalEntry",
         "Outcome",
         "Progress",
         "Reliability",
@@ -145,13 +145,12 @@ __all__ = [
     "Clock",
     "ConsolidationPlan",
     "DecayCurve",
-    "Draft",
     "Edge",
     "Embedder",
     "EntityRecogniser",
     "Exchange",
     "ExpectationError",
-    "Fall",
+    "Explanation",
     "FixedClock",
     "Forecast",
     "Frame",
@@ -164,21 +163,22 @@ __all__ = [
     "Health",
     "IngestReport",
     "InputError",
+    "JournalEntry",
     "Lifecycle",
     "Memory",
     "MiniLM",
     "ModelError",
-    "MonteCarlo",
     "Neighbourhood",
-    "Operation",
     "Outcome",
     "Progress",
+    "RawBlock",
     "Reliability",
     "RuleRecogniser",
     "SearchResult",
     "SelectionRule",
     "Settings",
     "ShiftedClock",
+    "Simulation",
     "SpacyRecogniser",
     "Status",
     "StoreCorruptError",

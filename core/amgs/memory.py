@@ -15,19 +15,19 @@ from amgs import bounds
 from amgs.api import health
 from amgs.api.assembler import Assembler
 from amgs.api.calibration import Calibration
-from amgs.api.context import Room
+from amgs.api.context import MemoryContext
 from amgs.api.exchange import Exchange
 from amgs.api.frames import Frames
 from amgs.api.graph import Graph
 from amgs.api.ingest import Intake
 from amgs.api.lifecycle import Lifecycle
 from amgs.api.retrieval import Retrieval
-from amgs.api.simulation import MonteCarlo
+from amgs.api.simulation import Simulation
 from amgs.clock import Clock
 from amgs.derived.indexes import Derived
 from amgs.frames import definition as shipped
 from amgs.frames import shipping
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle import block_edit as editing
 from amgs.retrieval import waterfall
 from amgs.settings import Settings
@@ -49,15 +49,15 @@ from amgs.types import (
     ConsolidationPlan,
     DecayCurve,
     Edge,
-    Fall,
+    Explanation,
     Forecast,
     Frame,
     FrameDefinition,
     GraphStats,
     Health,
     IngestReport,
+    JournalEntry,
     Neighbourhood,
-    Operation,
     Outcome,
     Progress,
     Reliability,
@@ -101,7 +101,7 @@ class Memory:
         derived = Derived(store, embedder, clock, settings)
         # A block that stands in the pool of one frame stands in that of the next.
         counted = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
-        self._opened = Room(store, derived, clock, settings, embedder, counted, recogniser)
+        self._opened = MemoryContext(store, derived, clock, settings, embedder, counted, recogniser)
         if not store.read_only:
             shipping.renew(store, shipped.DEFAULTS, clock.now())
 
@@ -176,24 +176,24 @@ class Memory:
     @property
     def frames(self) -> Frames:
         """What has been assembled: cached, compared, replayed; and frames of the user's own."""
-        return Frames(self._room())
+        return Frames(self._context())
 
     @property
     def calibration(self) -> Calibration:
         """Learning from outcomes: recalibration, tuning, metrics, monitors."""
-        return Calibration(self._room())
+        return Calibration(self._context())
 
     @property
-    def montecarlo(self) -> MonteCarlo:
+    def simulation(self) -> Simulation:
         """What a change, a pruning, time, a new block or noise will come to, by simulation."""
-        return MonteCarlo(self._room(), self.lifecycle.means)
+        return Simulation(self._context(), self.lifecycle.means)
 
     @property
     def exchange(self) -> Exchange:
         """The whole memory as a file, and back."""
-        return Exchange(self._room())
+        return Exchange(self._context())
 
-    def _room(self) -> Room:
+    def _context(self) -> MemoryContext:
         # The clock and the settings may have been set anew since the memory was opened.
         return replace(self._opened, clock=self.clock, settings=self.settings)
 
@@ -203,21 +203,21 @@ class Memory:
         self, text: str, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
     ) -> IngestReport:
         """Take in one piece of markdown, split when it is long; raises InputError when it is unfit."""
-        return Intake(self._room()).text(text, created_at=created_at, meta=meta)
+        return Intake(self._context()).text(text, created_at=created_at, meta=meta)
 
     def ingest_file(self, path: Path) -> IngestReport:
         """Take in one markdown file; a file that is missing or unfit raises InputError."""
-        return Intake(self._room()).file(path)
+        return Intake(self._context()).file(path)
 
     def ingest_folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
         """Take in every note (`.md`, `.markdown`, `.rst`, `.org`, `.txt`) below a folder, sorted; what is unfit is
         refused by name, the rest goes on.
         """
-        return Intake(self._room()).folder(folder, progress)
+        return Intake(self._context()).folder(folder, progress)
 
-    def ingest_many(self, drafts: Iterable[Draft], progress: Progress | None = None) -> IngestReport:
+    def ingest_many(self, drafts: Iterable[RawBlock], progress: Progress | None = None) -> IngestReport:
         """Take in drafts as they are, without splitting, in one transaction."""
-        return Intake(self._room()).many(drafts, progress)
+        return Intake(self._context()).many(drafts, progress)
 
     # --- blocks -----------------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class Memory:
 
         Raises UnknownBlockError or AmbiguousIdError, which names the blocks that match.
         """
-        return self._room().block(id_or_prefix)
+        return self._context().block(id_or_prefix)
 
     def blocks(
         self,
@@ -263,7 +263,7 @@ class Memory:
         """The edges of one block, both directions; of the whole memory without one."""
         if block_id is None:
             return stored_edges.everything(self._store)
-        return stored_edges.touching(self._store, [self._room().whole_id(block_id)])
+        return stored_edges.touching(self._store, [self._context().whole_id(block_id)])
 
     def set_metadata(
         self,
@@ -278,7 +278,7 @@ class Memory:
         """Change a block's metadata; journalled, so that it can be undone."""
         return editing.edit(
             self._store,
-            self._room().whole_id(id),
+            self._context().whole_id(id),
             self.clock.now(),
             category=category,
             confidence=confidence,
@@ -292,7 +292,7 @@ class Memory:
     @property
     def lifecycle(self) -> Lifecycle:
         """Enhancement, review of what may be superseded, pruning, previews and triggers."""
-        return Lifecycle(self._room())
+        return Lifecycle(self._context())
 
     def plan_consolidation(
         self, *, limit: int | None = None, progress: Progress | None = None
@@ -300,13 +300,13 @@ class Memory:
         """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
         return self.lifecycle.plan_consolidation(limit=limit, progress=progress)
 
-    def apply_consolidation(self, plan: ConsolidationPlan) -> Operation:
+    def apply_consolidation(self, plan: ConsolidationPlan) -> JournalEntry:
         """Carry a plan out in one transaction; raises UsageError when its blocks are no longer raw."""
         return self.lifecycle.apply_consolidation(plan)
 
     def consolidate_in_batches(
         self, *, limit: int | None = None, progress: Progress | None = None
-    ) -> Iterator[tuple[ConsolidationPlan, Operation]]:
+    ) -> Iterator[tuple[ConsolidationPlan, JournalEntry]]:
         """Consolidate the inbox (its `limit` oldest arrivals) batch by batch, each in a transaction of its own.
 
         Gives each batch's plan and the journal entry as it then stands, which one `undo` takes back. Stopping
@@ -314,15 +314,15 @@ class Memory:
         """
         return self.lifecycle.consolidate_in_batches(limit=limit, progress=progress)
 
-    def operations(self, limit: int = 20) -> tuple[Operation, ...]:
+    def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         """The latest operations, the newest first."""
         return self.lifecycle.operations(limit)
 
-    def undo(self, operation_id: int) -> Operation:
+    def undo(self, operation_id: int) -> JournalEntry:
         """Take an operation back; raises UsageError when a later one stands on it."""
         return self.lifecycle.undo(operation_id)
 
-    def redo(self, operation_id: int | None = None) -> Operation:
+    def redo(self, operation_id: int | None = None) -> JournalEntry:
         """Put an undone operation (the one undone last) back exactly as the undo found it.
 
         Raises UsageError when something later stands in the way.
@@ -345,7 +345,7 @@ class Memory:
         weights: Weights | None = None,
     ) -> SearchResult:
         """The best blocks for a query through the six layers, or through those named."""
-        return Retrieval(self._room()).search(
+        return Retrieval(self._context()).search(
             query, top_k=top_k, layers=layers, filter=filter, weights=weights
         )
 
@@ -359,11 +359,11 @@ class Memory:
         self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None
     ) -> waterfall.Gathered:
         """Everything that the layers find for a query, with its evidence; no block is read. For measuring."""
-        return Retrieval(self._room()).gather(query, layers=layers, weights=weights)
+        return Retrieval(self._context()).gather(query, layers=layers, weights=weights)
 
     def nearest(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
         """Ids and cosines of the blocks nearest in meaning, as the vector layer finds them."""
-        return Retrieval(self._room()).nearest(query, limit)
+        return Retrieval(self._context()).nearest(query, limit)
 
     def why(
         self,
@@ -376,7 +376,7 @@ class Memory:
         weights: Weights | None = None,
         budget: int | None = None,
         child: str | None = None,
-    ) -> Fall:
+    ) -> Explanation:
         """Why a block is among the `top_k` hits or in a frame, or at which layer it fell out: by how
         much, and the smallest change of weights that would admit it. Leaves no trace.
 
@@ -384,7 +384,7 @@ class Memory:
         """
         if frame is not None:
             return self.frames.why(frame, query, block, budget=budget, weights=weights, child=child)
-        return Retrieval(self._room()).why(query, block, top_k=top_k, filter=filter, weights=weights)
+        return Retrieval(self._context()).why(query, block, top_k=top_k, filter=filter, weights=weights)
 
     def assemble(
         self,
@@ -399,13 +399,13 @@ class Memory:
 
         reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
         """
-        return Assembler(self._room()).assemble(
+        return Assembler(self._context()).assemble(
             name, query=query, budget=budget, weights=weights, reinforce=reinforce
         )
 
     def frame_definitions(self) -> tuple[FrameDefinition, ...]:
         """The registered frames, children before their parents."""
-        return tuple(self._room().definitions().values())
+        return tuple(self._context().definitions().values())
 
     def define_frame(self, definition: FrameDefinition) -> None:
         """Register a frame or change one; raises FrameCycleError when it would contain itself."""
@@ -416,7 +416,7 @@ class Memory:
     @property
     def graph(self) -> Graph:
         """What lies around a block, ways between blocks, communities, centralities."""
-        return Graph(self._room())
+        return Graph(self._context())
 
     def neighbourhood(self, block_id: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
         """What lies within `hops` of a block, the nearest and strongest `limit` of it."""
@@ -488,12 +488,12 @@ class Memory:
 
     def status(self) -> StoreStatus:
         """One look at the whole memory."""
-        return health.status(self._room())
+        return health.status(self._context())
 
     def health(self) -> Health:
         """How each side of the memory stands, and what looks closer or mends it."""
-        return health.health(self._room())
+        return health.health(self._context())
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Re-hash every block, follow every reference, compare the indexes; names each fault."""
-        return health.verify(self._room(), progress)
+        return health.verify(self._context(), progress)

@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from amgs.decay import PROFILES
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     """A frozen group of settings that refuses unknown names, and numbers that are infinite or none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class IngestSettings(Section):
+class IngestSettings(SettingsSection):
     max_file_bytes: int = Field(default=32 * 2**20, gt=0, description="Larger files are refused.")
     max_block_chars: int = Field(
         default=1600,
@@ -27,7 +27,7 @@ class IngestSettings(Section):
     )
 
 
-class ConsolidationSettings(Section):
+class ConsolidationSettings(SettingsSection):
     batch: int = Field(
         default=32, gt=0, description="Blocks embedded at a time; the unit of progress and cancellation."
     )
@@ -46,7 +46,7 @@ class ConsolidationSettings(Section):
     )
 
 
-class RetrievalSettings(Section):
+class RetrievalSettings(SettingsSection):
     keyword_pool: int = Field(default=200, gt=0, description="Candidates that the keyword layer passes on.")
     vector_pool: int = Field(default=100, gt=0, description="Candidates that the vector layer passes on.")
     fuzzy_pool: int = Field(
@@ -71,7 +71,7 @@ class RetrievalSettings(Section):
     )
 
 
-class GraphSettings(Section):
+class GraphSettings(SettingsSection):
     ttl_seconds: float = Field(
         default=300.0,
         ge=0,
@@ -87,7 +87,7 @@ class GraphSettings(Section):
     )
 
 
-class ProfileSettings(Section):
+class ProfileSettings(SettingsSection):
     """The decay profiles of AMGS §7.1: λ per hour, relevance = exp(−λ · hours)."""
 
     ephemeral: float = Field(
@@ -123,14 +123,14 @@ class ProfileSettings(Section):
 DEFAULT_PROFILES = ProfileSettings()
 
 
-class DecaySettings(Section):
+class DecaySettings(SettingsSection):
     profiles: ProfileSettings = DEFAULT_PROFILES
     threshold: float = Field(
         default=0.05, gt=0, lt=1, description="Relevance below which a block counts as faded."
     )
 
 
-class EnhancementSettings(Section):
+class EnhancementSettings(SettingsSection):
     nearest: int = Field(
         default=3, gt=0, description="Two blocks are compared when each is among the other's N nearest."
     )
@@ -185,7 +185,7 @@ class EnhancementSettings(Section):
     )
 
 
-class ReviewSettings(Section):
+class ReviewSettings(SettingsSection):
     nearest: int = Field(default=12, gt=0, description="A block is compared with its N nearest.")
     cosine: float = Field(
         default=0.35, ge=0, le=1, description="Minimum cosine of two blocks that are compared."
@@ -204,7 +204,7 @@ class ReviewSettings(Section):
     )
 
 
-class PruningSettings(Section):
+class PruningSettings(SettingsSection):
     relevance: float = Field(default=0.05, gt=0, le=1, description="A block above this relevance stays.")
     centrality: float = Field(default=0.1, ge=0, le=1, description="A block above this centrality stays.")
     reinforcements: int = Field(default=1, ge=0, description="A block reinforced more often stays.")
@@ -219,7 +219,7 @@ class PruningSettings(Section):
     )
 
 
-class SelfSettings(Section):
+class SelfSettings(SettingsSection):
     refresh_hours: float = Field(
         default=1.0, ge=0, description="How long an assembled SELF frame stays fresh."
     )
@@ -237,7 +237,7 @@ class SelfSettings(Section):
     )
 
 
-class CalibrationSettings(Section):
+class CalibrationSettings(SettingsSection):
     fewest_outcomes: int = Field(
         default=20, gt=1, description="Minimum number of verdicts for a recalibration."
     )
@@ -246,7 +246,7 @@ class CalibrationSettings(Section):
     )
 
 
-class Settings(Section):
+class Settings(SettingsSection):
     """All settings of the memory engine."""
 
     ingest: IngestSettings = IngestSettings()

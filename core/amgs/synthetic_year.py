@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from amgs.calibration.results import Month, Simulation
+from amgs.calibration.results import Month, SyntheticYear
 from amgs.clock import FixedClock
 from amgs.decay import relevance_at
 from amgs.errors import UsageError
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.settings import Settings
 from amgs.types import BlockFilter, Progress
 
@@ -41,7 +41,7 @@ _NOISE = 0.05
 _COMMON = ("today", "again", "once", "more", "after", "before", "near", "under", "with", "still")
 
 
-class World:
+class InventedWorld:
     """What is written and asked: topics with words of their own, the popular ones changing with the seasons."""
 
     def __init__(self, seed: int) -> None:
@@ -58,7 +58,7 @@ class World:
         centre = day / 365 * _TOPICS
         return round(self.rng.normal(centre, 2.0)) % _TOPICS
 
-    def draft(self, day: int, at: datetime) -> Draft:
+    def draft(self, day: int, at: datetime) -> RawBlock:
         """One block about a topic of the season."""
         topic = self.topic(day)
         kind = str(self.rng.choice(KINDS, p=_SHARES))
@@ -67,7 +67,7 @@ class World:
         self.rng.shuffle(words)
         self.written += 1
         meta = {"tags": [kind], "topic": str(topic), "kind_of": kind}
-        return Draft(f"Entry {self.written}. {' '.join(words)}.", at, meta)
+        return RawBlock(f"Entry {self.written}. {' '.join(words)}.", at, meta)
 
     def query(self, day: int) -> tuple[str, int]:
         """Three words of a topic of the season, and which topic it is."""
@@ -88,13 +88,13 @@ class _Tally:
 
 def simulate(
     *, days: int, seed: int, settings: Settings | None = None, progress: Progress | None = None
-) -> Simulation:
+) -> SyntheticYear:
     """Live through so many days; equal seeds give equal years. Raises UsageError for less than a day."""
     from amgs.memory import Memory
 
     if days < 1:
         raise UsageError(f"Cannot simulate {days} days.", way_out="Give at least 1.")
-    world, clock = World(seed), FixedClock(START)
+    world, clock = InventedWorld(seed), FixedClock(START)
     months: list[Month] = []
     every: list[float] = []
     tally, recalibrated = _Tally(), 0
@@ -112,10 +112,10 @@ def simulate(
                 tally = _Tally()
         survived = _survivors(memory)
     brier = float(np.mean(every)) if every else None
-    return Simulation(days, seed, tuple(months), survived, len(every), brier, recalibrated)
+    return SyntheticYear(days, seed, tuple(months), survived, len(every), brier, recalibrated)
 
 
-def _live(memory: Memory, world: World, day: int, tally: _Tally) -> None:
+def _live(memory: Memory, world: InventedWorld, day: int, tally: _Tally) -> None:
     """One day: what arrives, what is consolidated, what is asked and judged."""
     now = memory.clock.now()
     drafts = [world.draft(day, now) for _ in range(int(world.rng.poisson(_ARRIVALS)))]

@@ -22,7 +22,7 @@ from amgs_app import __version__
 from amgs_app.confirmation import DECLINED, agreed
 from amgs_app.last_listing import recall, remember
 from amgs_app.operations.groups import FRONT_ENDS, PANELS, describe
-from amgs_app.operations.registry import Call, Registry, Verb, callback_of, near, standard
+from amgs_app.operations.registry import Call, Operation, Registry, callback_of, near, standard
 from amgs_app.output import advise, check_format, complain, exit_code_of, intended, progress_on, write
 from amgs_app.printable import printable
 from amgs_app.terminal import has_screen
@@ -224,12 +224,12 @@ def build(registry: Registry | None = None) -> typer.Typer:
     return app
 
 
-def _add_below(app: typer.Typer, verbs: Sequence[Verb], depth: int, panel: str | None = None) -> None:
+def _add_below(app: typer.Typer, verbs: Sequence[Operation], depth: int, panel: str | None = None) -> None:
     """The verbs as commands by their words from `depth` on: a word that several share, or that goes on, is a group.
 
     A verb whose whole name is such a word is what its group does alone.
     """
-    grouped: dict[str, list[Verb]] = {}
+    grouped: dict[str, list[Operation]] = {}
     for each in verbs:
         grouped.setdefault(each.words[depth], []).append(each)
     for word, below in grouped.items():
@@ -249,13 +249,13 @@ def _add_below(app: typer.Typer, verbs: Sequence[Verb], depth: int, panel: str |
         _add_below(group, longer, depth + 1)
 
 
-def _add(app: typer.Typer, each: Verb, panel: str | None = None) -> None:
+def _add(app: typer.Typer, each: Operation, panel: str | None = None) -> None:
     app.command(each.words[-1], help=each.help, short_help=each.summary, rich_help_panel=panel)(
         _callback(each)
     )
 
 
-def _callback(each: Verb, *, only_alone: bool = False) -> Callable[..., Any]:
+def _callback(each: Operation, *, only_alone: bool = False) -> Callable[..., Any]:
     """A command that carries the verb out; only_alone: not where another command follows its word."""
 
     def receive(**given: Any) -> int:

@@ -8,7 +8,7 @@ from typing import get_args
 
 from amgs_app import __version__
 from amgs_app.operations.groups import PANELS
-from amgs_app.operations.registry import Verb, standard
+from amgs_app.operations.registry import Operation, standard
 
 EXIT_CODES = {
     0: "Success.",
@@ -59,7 +59,7 @@ def _lines() -> Iterator[str]:
         yield from (".TP", f".B {code}", _text(meaning))
 
 
-def _command(verb: Verb) -> Iterator[str]:
+def _command(verb: Operation) -> Iterator[str]:
     yield from (".TP", rf"\fB{_text(verb.usage())}\fR", _text(verb.summary))
     for parameter in verb.parameters:
         if parameter.is_option and parameter.help:

@@ -10,8 +10,8 @@ from amgs_app.row_filter import Listing, Row, Sift, places
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from amgs.lifecycle.plan_editing import Draft
-    from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, Neighbourhood, Operation
+    from amgs.lifecycle.plan_editing import PlanDraft
+    from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
     from amgs_app.operations.registry import Pane
     from amgs_focus.records import EntryView
 
@@ -66,7 +66,7 @@ def of_raw(blocks: Sequence[Block], now: datetime) -> list[Row]:
     return [_of_raw(block, now) for block in blocks]
 
 
-def of_draft(draft: Draft, now: datetime) -> list[Row]:
+def of_draft(draft: PlanDraft, now: datetime) -> list[Row]:
     """The rows of a drafted consolidation, as corrected. sure: of the category. state: edited, out."""
     planned = {item.block.id: item for item in draft.plan.items}
     edited, out = {edit.block_id for edit in draft.edits}, draft.left_out
@@ -217,7 +217,7 @@ def verdict_of(actual: float | None) -> str:
     return "open" if actual is None else "useful" if actual >= 0.5 else "useless"
 
 
-def of_operations(operations: Sequence[Operation], now: datetime) -> list[Row]:
+def of_operations(operations: Sequence[JournalEntry], now: datetime) -> list[Row]:
     """The rows of the journal. state: stands or undone. days: since it was done."""
     return [
         {

@@ -24,7 +24,7 @@ from amgs_app.operations.results import Layout, PaneState
 from amgs_app.snapshot_target import Target
 
 if TYPE_CHECKING:
-    from amgs.lifecycle.plan_editing import Draft
+    from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.memory import Memory
     from amgs.types import Block, Frame, Progress, SearchResult
     from amgs_app.operations.registry import Call
@@ -115,7 +115,7 @@ class Session:
         self.last_search: SearchResult | None = None
         self.last_frame: Frame | None = None
         self.fed_back: FocusRuntime | None = None
-        self.draft: Draft | None = None
+        self.draft: PlanDraft | None = None
         self.pane: Pane = "overview"
         self.panes: dict[Pane, PaneState] = {}
         self.history: list[Call] = []

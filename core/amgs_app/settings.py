@@ -22,7 +22,7 @@ from pydantic_settings import (
 )
 
 from amgs.errors import UsageError
-from amgs.settings import Section, Settings
+from amgs.settings import Settings, SettingsSection
 from amgs_focus.settings import FocusSettings, ForgetRules
 
 _PREFIX, _DELIMITER = "AMGS_", "__"
@@ -30,7 +30,7 @@ _SHORT = MappingProxyType({"AMGS_DATA": "data", "AMGS_CACHE": "cache"})
 """Variables that are short for a field of `[paths]`."""
 
 
-class ModelSettings(Section):
+class ModelSettings(SettingsSection):
     base: str = Field(
         default="smollm2",
         min_length=1,
@@ -66,7 +66,7 @@ class ModelSettings(Section):
     )
 
 
-class PathSettings(Section):
+class PathSettings(SettingsSection):
     data: str = Field(
         default="",
         description="Folder of stores, traces and the shell's history; empty for the user's data folder.",
@@ -78,7 +78,7 @@ class PathSettings(Section):
     )
 
 
-class ScreenSettings(Section):
+class ScreenSettings(SettingsSection):
     theme: str = Field(default="", description="The colour theme; empty for the first shipped one.")
     symbols: Literal["auto", "braille", "block", "ascii"] = Field(
         default="auto", description="Characters of the pictures; auto detects what the terminal can show."

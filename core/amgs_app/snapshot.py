@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.errors import InputError, UsageError
-from amgs_app.operations.results import Overview, Snapshot
+from amgs_app.operations.results import Overview, SnapshotFiles
 from amgs_app.render.drawing import draw
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
@@ -51,7 +51,7 @@ font-size: {char_height}px; line-height: {line_height}px; font-variant-east-asia
 """
 
 
-def take(session: Session, name: str) -> Snapshot:
+def take(session: Session, name: str) -> SnapshotFiles:
     """Write the three files, or compare them when the target checks.
 
     Raises InputError where they cannot be written.
@@ -81,7 +81,7 @@ def take(session: Session, name: str) -> Snapshot:
     else:
         for file, content in files.items():
             _write(target.folder / file, content)
-    return Snapshot(name, session.pane, tuple(files), target.check)
+    return SnapshotFiles(name, session.pane, tuple(files), target.check)
 
 
 def portable(result: Any) -> Any:

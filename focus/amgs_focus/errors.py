@@ -43,20 +43,20 @@ class FocusError(Exception):
         return f"{self.title}: {self.message}" + (f" {self.way_out}" if self.way_out else "")
 
 
-class ModelError(FocusError):
+class BaseModelError(FocusError):
     """A base model cannot be used."""
 
     title = "The model cannot be used"
     exit_code = 5
 
 
-class ModelMissingError(ModelError):
+class ModelMissingError(BaseModelError):
     """The base model was not found anywhere it is looked for."""
 
     title = "The model is missing"
 
 
-class ModelMismatchError(ModelError):
+class ModelMismatchError(BaseModelError):
     """The base model was found and does not fit: its inputs, its vocabulary or its precision."""
 
     title = "The model does not fit"
@@ -76,7 +76,7 @@ class CtxError(FocusError):
     exit_code = 4
 
 
-class BudgetError(FocusError):
+class WindowBudgetError(FocusError):
     """The working context cannot hold what it must: the sinks, the tail and one entry more."""
 
     title = "The window is too small"

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from amgs_focus.tree.provenance import Keeping
+    from amgs_focus.tree.provenance import NodeProvenance
 
 Action = Literal["expand", "collapse"]
 Override = Literal["expand", "collapse", "pin", "forbid"]
@@ -406,7 +406,7 @@ class EntryExplanation:
     reason_text: str
     would: str
     measurement: Measurement | None = None
-    keeping: Keeping | None = None
+    keeping: NodeProvenance | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def types_of_public_methods() -> set[str]:
 
 def test_every_type_that_memory_takes_and_gives_is_exported() -> None:
     found = types_of_public_methods()
-    assert {"Health", "Fall", "StoreStatus", "Lifecycle", "IngestReport"} <= found
+    assert {"Health", "Explanation", "StoreStatus", "Lifecycle", "IngestReport"} <= found
     assert found - set(amgs.__all__) == set()
 
 

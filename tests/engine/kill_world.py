@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from amgs.clock import FixedClock
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.settings import PruningSettings, Settings
 from amgs.types import BlockFilter
@@ -38,13 +38,13 @@ Stage = Callable[[Memory, int, Say], None]
 """Does its work once; the number makes its texts new. It says what was acknowledged."""
 
 
-def notes(round_: int, count: int = 12) -> list[Draft]:
+def notes(round_: int, count: int = 12) -> list[RawBlock]:
     texts = [
         f"Report {round_}.{k} on kiln {k}: the fire held for {round_ % 9 + 3} hours and the glaze ran."
         for k in range(count)
     ]
     texts += [f"{text} Nobody was there." for text in texts[:4]]
-    return [Draft(text, AT, {"source": f"{round_}-{k}.md"}) for k, text in enumerate(texts)]
+    return [RawBlock(text, AT, {"source": f"{round_}-{k}.md"}) for k, text in enumerate(texts)]
 
 
 def take_in(memory: Memory, round_: int, say: Say, count: int = 12) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import BlockFilter
 from tests.engine.memory_world import NOW, open_memory
@@ -37,7 +37,7 @@ def lively(path: str = ":memory:", *, now: datetime = NOW) -> Memory:
     texts = (OWL, OWL_COPY, OWL_AGAIN, TWO_CONCEPTS, *OTHERS)
     at = datetime(2026, 2, 1, tzinfo=UTC)
     memory.ingest_many(
-        Draft(text, at + timedelta(hours=n), {"source": f"notes/{n}.md"}) for n, text in enumerate(texts)
+        RawBlock(text, at + timedelta(hours=n), {"source": f"notes/{n}.md"}) for n, text in enumerate(texts)
     )
     memory.apply_consolidation(memory.plan_consolidation())
     return memory

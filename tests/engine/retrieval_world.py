@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from amgs.clock import FixedClock, microseconds_of
 from amgs.graph.live import LiveGraph
 from amgs.identity import block_id
-from amgs.index.block_features import Traits
+from amgs.index.block_features import BlockFeatures
 from amgs.index.keyword import KeywordIndex
 from amgs.index.snapshot_store import Stamp
 from amgs.index.vector import VectorIndex
@@ -203,5 +203,5 @@ def world(
         index.add([number], vector[None])
     clock = FixedClock(NOW)
     graph = LiveGraph(lambda: (columns(links), every), lambda: 1, clock, GraphSettings())
-    terrain = lay_out(Traits.none().merged(traits(blocks)), graph.view())
-    return Sources(reader, keyword, index, graph, embed, clock, lambda: terrain)
+    sequences = lay_out(BlockFeatures.none().merged(traits(blocks)), graph.view())
+    return Sources(reader, keyword, index, graph, embed, clock, lambda: sequences)

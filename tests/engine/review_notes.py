@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 
 Note = tuple[str, int, str, str, str]
 Pairs = frozenset[tuple[str, str]]
@@ -28,11 +28,11 @@ class Labelled:
     superseded: Pairs
     contradicted: Pairs
 
-    def drafts(self) -> list[Draft]:
+    def drafts(self) -> list[RawBlock]:
         """The notes as drafts, each from a file of its own."""
         start = datetime(2024, 12, 31, 9, tzinfo=UTC)
         return [
-            Draft(f"# {title}\n\n{text}", start + timedelta(days=day), {"source": f"{name}.md", "tags": [kind]})
+            RawBlock(f"# {title}\n\n{text}", start + timedelta(days=day), {"source": f"{name}.md", "tags": [kind]})
             for name, day, kind, title, text in self.notes
         ]
 

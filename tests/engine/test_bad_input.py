@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from amgs.clock import FixedClock
 from amgs.errors import AmgsError, BudgetError, InputError, UnknownBlockError, UsageError, WeightsError
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import BlockFilter, Weights
 from tests.engine.memory_world import NOW, open_memory
@@ -158,19 +158,19 @@ def test_what_is_no_text_is_refused_with_a_way_out(text: str) -> None:
 @pytest.mark.parametrize(
     ("draft", "reason"),
     [
-        (Draft(None), "not a text"),  # type: ignore[arg-type]
-        (Draft(b"bytes"), "not a text"),  # type: ignore[arg-type]
-        (Draft("a", meta={"x": math.nan}), "infinite or none"),
-        (Draft("b", meta={"x": {1, 2}}), "set"),
-        (Draft("c", meta={"tags": {"a": 1}}), "tags"),
-        (Draft("d", meta={3: "x"}), "no text"),  # type: ignore[dict-item]
-        (Draft("e", meta={"x": "\ud800"}), "surrogate"),
-        (Draft("f", meta={"source": "\ud800"}), "surrogate"),
+        (RawBlock(None), "not a text"),  # type: ignore[arg-type]
+        (RawBlock(b"bytes"), "not a text"),  # type: ignore[arg-type]
+        (RawBlock("a", meta={"x": math.nan}), "infinite or none"),
+        (RawBlock("b", meta={"x": {1, 2}}), "set"),
+        (RawBlock("c", meta={"tags": {"a": 1}}), "tags"),
+        (RawBlock("d", meta={3: "x"}), "no text"),  # type: ignore[dict-item]
+        (RawBlock("e", meta={"x": "\ud800"}), "surrogate"),
+        (RawBlock("f", meta={"source": "\ud800"}), "surrogate"),
     ],
 )
-def test_a_draft_that_cannot_be_kept_is_refused_and_the_others_go_on(draft: Draft, reason: str) -> None:
+def test_a_draft_that_cannot_be_kept_is_refused_and_the_others_go_on(draft: RawBlock, reason: str) -> None:
     with open_memory() as memory:
-        report = memory.ingest_many([Draft("one before"), draft, Draft("one after")])
+        report = memory.ingest_many([RawBlock("one before"), draft, RawBlock("one after")])
         assert len(report.added) == 2
         assert reason in report.refused[0].reason
         memory.apply_consolidation(memory.plan_consolidation())
@@ -192,7 +192,7 @@ KNOWN_KEYS = (
 @given(st.lists(st.dictionaries(st.sampled_from(KNOWN_KEYS), json_like, max_size=5), min_size=1, max_size=4))
 def test_no_metadata_breaks_what_comes_later(metas: list[dict[str, Any]]) -> None:
     with open_memory() as memory:
-        memory.ingest_many(Draft(f"Note {n} about the dome.", NOW, meta) for n, meta in enumerate(metas))
+        memory.ingest_many(RawBlock(f"Note {n} about the dome.", NOW, meta) for n, meta in enumerate(metas))
         memory.apply_consolidation(memory.plan_consolidation())
         memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement())
         memory.lifecycle.apply_review(memory.lifecycle.plan_review())
@@ -295,7 +295,7 @@ def test_a_count_that_is_none_is_said(strange: Memory, wrong: Any) -> None:
         lambda: strange.lifecycle.plan_enhancement(limit=wrong),
         lambda: strange.lifecycle.plan_pruning(limit=wrong),
         lambda: strange.lifecycle.reviews(limit=wrong),
-        lambda: strange.montecarlo.enhance(draws=wrong),
+        lambda: strange.simulation.enhance(draws=wrong),
     )
     for ask in asked:
         with pytest.raises(UsageError) as caught:
@@ -342,7 +342,7 @@ def test_a_wrong_lambda_or_confidence_changes_nothing(strange: Memory, wrong: fl
         lambda: strange.forecast(days=wrong),
         lambda: strange.forecast(threshold=wrong),
         lambda: strange.decay_curve(some.id, days=wrong),
-        lambda: strange.montecarlo.enhance(days=wrong),
+        lambda: strange.simulation.enhance(days=wrong),
     ):
         with pytest.raises(UsageError) as caught:
             ask()
@@ -382,7 +382,8 @@ INSTANTS = (
 def test_at_any_instant_every_stage_works_and_can_be_undone(instant: datetime) -> None:
     with open_memory() as memory:
         memory.ingest_many(
-            Draft(f"Note {n} about kiln {n % 3} and the dome.", NOW - timedelta(hours=n)) for n in range(12)
+            RawBlock(f"Note {n} about kiln {n % 3} and the dome.", NOW - timedelta(hours=n))
+            for n in range(12)
         )
         memory.apply_consolidation(memory.plan_consolidation())
         some = memory.blocks(BlockFilter(), limit=1)[0].id

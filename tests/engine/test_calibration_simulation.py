@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import UsageError
-from amgs.synthetic_year import World, simulate
+from amgs.synthetic_year import InventedWorld, simulate
 
 
 def test_a_life_repeats_by_its_seed_and_touches_no_file(
@@ -36,6 +36,6 @@ def test_what_lasts_outlives_what_passes() -> None:
 
 
 def test_topics_share_no_words_so_that_a_verdict_is_sure() -> None:
-    topics = World(1).topics
+    topics = InventedWorld(1).topics
     words = [word for topic in topics for word in topic]
     assert len(set(words)) == len(words) and all(len(topic) == 14 for topic in topics)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.calibration.questions import Labelled, Question, held_out
-from amgs.calibration.tuning import Asked, compare, grid, interval, recalls, tune
+from amgs.calibration.tuning import ScoredQuestion, compare, grid, interval, recalls, tune
 from amgs.errors import UsageError
 from amgs.frames.definition import ATTENTION
 from amgs.types import COMPONENTS, Weights
@@ -20,7 +20,7 @@ from tests.engine.memory_world import consolidated
 POOR = replace(ATTENTION, weights=Weights(1.0, 0.0, 0.0, 0.0, 0.0))
 
 
-def world(seed: int = 3, questions: int = 60) -> list[Asked]:
+def world(seed: int = 3, questions: int = 60) -> list[ScoredQuestion]:
     """Forty candidates a question: the one that answers it is similar to it, and often confident."""
     rng = np.random.default_rng(seed)
     made = []
@@ -30,7 +30,7 @@ def world(seed: int = 3, questions: int = 60) -> list[Asked]:
         parts[7, 2] = rng.uniform(0.4, 1.0)
         ids = tuple(f"{i:02d}" for i in range(40))
         question = Question(f"q{n}", "?", "odd" if n % 2 else "even", ("x",))
-        made.append(Asked(Labelled(question, (frozenset({"07"}),)), ids, parts))
+        made.append(ScoredQuestion(Labelled(question, (frozenset({"07"}),)), ids, parts))
     return made
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import AmgsError
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings, Settings
 from amgs.storage.duckdb.connection import Store
@@ -38,10 +38,10 @@ AT = datetime(2026, 2, 1, tzinfo=UTC)
 SECONDS = 120.0
 
 
-def drafts(count: int, seed: int = 3) -> list[Draft]:
+def drafts(count: int, seed: int = 3) -> list[RawBlock]:
     draw = random.Random(seed)
     return [
-        Draft(
+        RawBlock(
             f"# Note {seed}-{n}\n\n{' '.join(draw.choices(WORDS, k=18)).capitalize()}.",
             AT + timedelta(hours=n),
             {"source": f"notes/{seed}-{n // 6}.md#{n % 6}"},

@@ -10,7 +10,7 @@ import pytest
 
 from amgs import Memory, Settings
 from amgs.clock import FixedClock
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.settings import GraphSettings, RetrievalSettings
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -36,7 +36,7 @@ def text(i: int) -> str:
 def fill(path: Path, start: int, count: int, settings: Settings = SMALL) -> None:
     with opened(path, settings) as memory:
         memory.ingest_many(
-            Draft(text(i), NOW - timedelta(days=i % 300), {"source": f"log/{i // 10}.md#{i % 10}"})
+            RawBlock(text(i), NOW - timedelta(days=i % 300), {"source": f"log/{i // 10}.md#{i % 10}"})
             for i in range(start, start + count)
         )
         memory.apply_consolidation(memory.plan_consolidation())

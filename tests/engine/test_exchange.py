@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import AmgsError, InputError, StoreCorruptError, StoreTooNewError, UsageError
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.storage.duckdb import tables
 from tests.engine.memory_world import NOW, consolidated, open_memory
@@ -68,7 +68,7 @@ def test_any_text_and_metadata_come_back(
 ) -> None:
     path = tmp_path / "any"
     with open_memory() as memory, open_memory() as other:
-        memory.ingest_many([Draft(text, NOW, meta) for text in texts])
+        memory.ingest_many([RawBlock(text, NOW, meta) for text in texts])
         memory.exchange.export(path, form)
         other.exchange.load(path)
         assert rows(other) == rows(memory)

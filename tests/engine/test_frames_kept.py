@@ -10,7 +10,7 @@ from amgs.memory import Memory
 from amgs.storage.duckdb import frame_cache
 from amgs.types import BlockFilter, ChildFrame, Frame
 from tests.engine.memory_world import consolidated, open_memory
-from tests.engine.test_frames_door import add, move
+from tests.engine.test_frames_api import add, move
 
 
 def _told(frame: Frame, child: str) -> bool:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from amgs.api import health
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle.schedule import Due
 from amgs.memory import Memory
 from amgs.types import BlockFilter, HealthLine
@@ -24,7 +24,7 @@ def test_an_empty_memory_names_what_to_begin_with() -> None:
     with open_memory() as memory:
         told = {line.side: line.standing for line in memory.health().lines}
         assert told["inbox"] == "well" and set(told.values()) == {"well", "unknown"}
-        memory.ingest_many([Draft("A line of the ledger.")])
+        memory.ingest_many([RawBlock("A line of the ledger.")])
         assert side(memory, "inbox").verb == "consolidate plan"
         assert side(memory, "consolidation").standing == "act"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.identity import block_id
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle.proposals import Proposal
 from amgs.memory import Memory
 from amgs.types import BlockFilter
@@ -31,7 +31,7 @@ def test_a_copy_is_a_duplicate_and_a_second_account_an_overlap() -> None:
         at = datetime(2026, 2, 1, tzinfo=UTC)
         texts = (OWL, OWL_AGAIN, *OTHERS)
         memory.ingest_many(
-            Draft(t, at + timedelta(hours=n), {"source": f"{n}.md"}) for n, t in enumerate(texts)
+            RawBlock(t, at + timedelta(hours=n), {"source": f"{n}.md"}) for n, t in enumerate(texts)
         )
         memory.apply_consolidation(memory.plan_consolidation())
         (accounts,) = _of(memory, "overlap")
@@ -46,7 +46,7 @@ def test_a_merge_makes_a_block_of_its_own_hash_and_archives_the_originals() -> N
         a = f"{OWL}\n\nIlse wrote this down."
         b = f"{OWL}\n\nRosmarie wrote this down."
         at = datetime(2026, 2, 1, tzinfo=UTC)
-        memory.ingest_many(Draft(t, at, {"source": f"{n}.md"}) for n, t in enumerate((a, b, *OTHERS)))
+        memory.ingest_many(RawBlock(t, at, {"source": f"{n}.md"}) for n, t in enumerate((a, b, *OTHERS)))
         memory.apply_consolidation(memory.plan_consolidation())
         (proposal,) = _of(memory, "duplicate")
         memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement(kinds=["duplicate"]))
@@ -159,7 +159,7 @@ def test_an_index_never_takes_a_new_block_for_one_that_an_undo_took_out() -> Non
         operation = memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement(kinds=["split"]))
         assert memory.search("antenna wires").hits
         memory.undo(operation.id)
-        memory.ingest_many([Draft("Zanzibar cloves arrive in crates", meta={"source": "z.md"})])
+        memory.ingest_many([RawBlock("Zanzibar cloves arrive in crates", meta={"source": "z.md"})])
         memory.apply_consolidation(memory.plan_consolidation())
         assert "Zanzibar" in memory.search("zanzibar cloves").hits[0].block.content
 
@@ -168,8 +168,8 @@ def test_an_edge_walked_by_an_assembly_is_logged_and_refreshed_once() -> None:
     with open_memory(now=datetime(2026, 3, 1, tzinfo=UTC)) as memory:
         memory.ingest_many(
             [
-                Draft("Zephyrine keeps the brass key.", meta={"source": "a.md"}),
-                Draft("It opens the [[a]] cupboard under the stairs.", meta={"source": "b.md"}),
+                RawBlock("Zephyrine keeps the brass key.", meta={"source": "a.md"}),
+                RawBlock("It opens the [[a]] cupboard under the stairs.", meta={"source": "b.md"}),
             ]
         )
         memory.apply_consolidation(memory.plan_consolidation())

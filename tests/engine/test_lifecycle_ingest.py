@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from amgs.errors import Cancelled, InputError
 from amgs.identity import block_id, canonical
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.settings import IngestSettings, Settings
 from amgs.types import BlockFilter, Progress
 from tests.engine.memory_world import NOW, open_memory, write_notes
@@ -123,7 +123,7 @@ def test_text_that_cannot_be_a_block_is_refused_with_its_reason(text: str) -> No
 @settings(max_examples=10)
 def test_any_other_text_is_kept_whole(texts: list[str]) -> None:
     with open_memory() as memory:
-        report = memory.ingest_many([Draft(text) for text in texts])
+        report = memory.ingest_many([RawBlock(text) for text in texts])
         assert report.added == tuple(dict.fromkeys(block_id(text) for text in texts))
         assert {memory.block(i).content for i in report.added} == {canonical(text) for text in texts}
 
@@ -151,7 +151,7 @@ def test_a_given_instant_wins_over_the_front_matter_and_that_over_the_clock() ->
 
 
 def test_stopping_leaves_the_store_as_it_was() -> None:
-    drafts = [Draft(f"note {i}", NOW + timedelta(minutes=i)) for i in range(6000)]
+    drafts = [RawBlock(f"note {i}", NOW + timedelta(minutes=i)) for i in range(6000)]
     progress = Progress(lambda done, total, doing: progress.cancel() if done else None)
     with open_memory() as memory:
         with pytest.raises(Cancelled):

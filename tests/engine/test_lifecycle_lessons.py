@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle.schedule import due
 from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings
@@ -20,7 +20,7 @@ UNLIKE = "The bus to the coast leaves at noon."
 
 
 def _plan(memory: Memory, text: str) -> ConsolidationItem:
-    memory.ingest_many([Draft(text, meta={"source": f"{len(text)}.md"})])
+    memory.ingest_many([RawBlock(text, meta={"source": f"{len(text)}.md"})])
     (item,) = memory.plan_consolidation().items
     return item
 
@@ -28,7 +28,7 @@ def _plan(memory: Memory, text: str) -> ConsolidationItem:
 def test_a_correction_changes_later_plans_and_says_so() -> None:
     with open_memory() as memory:
         memory.ingest_many(
-            Draft(text, meta={"source": f"{n}.md"})
+            RawBlock(text, meta={"source": f"{n}.md"})
             for n, text in enumerate((FIRST, *(f"Line {n} of the ledger." for n in range(20))))
         )
         memory.apply_consolidation(memory.plan_consolidation())
@@ -45,7 +45,7 @@ def test_a_correction_changes_later_plans_and_says_so() -> None:
 
 def test_a_correction_does_not_reach_texts_of_another_kind() -> None:
     with open_memory() as memory:
-        memory.ingest_many([Draft(FIRST, meta={"source": "a.md"}), Draft("Line of the ledger.")])
+        memory.ingest_many([RawBlock(FIRST, meta={"source": "a.md"}), RawBlock("Line of the ledger.")])
         memory.apply_consolidation(memory.plan_consolidation())
         before = _plan(memory, UNLIKE)
         block = next(b for b in memory.find("kiln") if b.content == FIRST)

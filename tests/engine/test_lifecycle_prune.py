@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from amgs.clock import FixedClock
 from amgs.errors import StoreError, UsageError
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle.prune_criteria import Signals, expendable, limits
 from amgs.memory import Memory
 from amgs.settings import PruningSettings
@@ -30,7 +30,7 @@ LATER = NOW + timedelta(days=400)
 def _old(path: Path | str = ":memory:", *, at: int = 400) -> Memory:
     """The lively memory, a year later, with every block doubted, and one outside the graph."""
     memory = lively(str(path))
-    memory.ingest_many([Draft("qqq zzz xxyyy", meta={"source": "odd.md"})])
+    memory.ingest_many([RawBlock("qqq zzz xxyyy", meta={"source": "odd.md"})])
     memory.apply_consolidation(memory.plan_consolidation())
     for block in memory.blocks(BlockFilter()):
         memory.set_metadata(block.id, confidence=0.3, decay_lambda=0.01)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import OWL, OWL_COPY, content, lively
@@ -30,7 +30,7 @@ def _harbour() -> Memory:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     tags = {"tags": ["reference"]}
     memory.ingest_many(
-        Draft(text, at + timedelta(days=n), {"source": f"{n}.md", **tags}) for n, text in enumerate(TEXTS)
+        RawBlock(text, at + timedelta(days=n), {"source": f"{n}.md", **tags}) for n, text in enumerate(TEXTS)
     )
     memory.apply_consolidation(memory.plan_consolidation())
     return memory
@@ -129,7 +129,7 @@ def test_two_observations_of_different_weeks_do_not_contradict() -> None:
         for n, level in enumerate((41, 38)):
             memory.ingest_many(
                 [
-                    Draft(
+                    RawBlock(
                         f"# Water in the well\n\nThe water in the well stands {level} centimetres high.",
                         at + timedelta(days=7 * n),
                         {"source": f"{n}.md", "tags": ["observation"]},
@@ -179,7 +179,7 @@ def test_alike_events_of_different_weeks_are_not_merged() -> None:
         for days in (0, 7):
             at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=days)
             more = "" if not days else " All was still."
-            memory.ingest_many([Draft(OWL + more, at, {"source": f"{days}.md", "tags": ["observation"]})])
+            memory.ingest_many([RawBlock(OWL + more, at, {"source": f"{days}.md", "tags": ["observation"]})])
         memory.apply_consolidation(memory.plan_consolidation())
         assert not memory.lifecycle.plan_review().found
 

@@ -13,16 +13,16 @@ from tests.engine.lifecycle_world import lively
 
 def test_the_same_seed_gives_the_same_future_and_no_change_moves_nothing() -> None:
     with lively() as memory:
-        first = memory.montecarlo.enhance(days=10, draws=8, seed=3)
-        assert first == memory.montecarlo.enhance(days=10, draws=8, seed=3)
-        assert first != memory.montecarlo.enhance(days=10, draws=8, seed=4)
+        first = memory.simulation.enhance(days=10, draws=8, seed=3)
+        assert first == memory.simulation.enhance(days=10, draws=8, seed=3)
+        assert first != memory.simulation.enhance(days=10, draws=8, seed=4)
         assert first.with_change == first.without
         assert first.shift.high == 0.0 and not first.moved
 
 
 def test_the_mean_strength_is_the_expected_one() -> None:
     with lively() as memory:
-        found = memory.montecarlo.enhance(days=0, draws=200, seed=1).without
+        found = memory.simulation.enhance(days=0, draws=200, seed=1).without
         now = memory.clock.now()
         live = [e for e in memory.edges() if e.relation_type != "derived_from"]
         wanted = sum(
@@ -35,13 +35,13 @@ def test_the_mean_strength_is_the_expected_one() -> None:
 
 def test_strength_falls_with_time_and_a_merge_moves_centrality() -> None:
     with lively() as memory:
-        soon = memory.montecarlo.enhance(days=1, draws=8).without
-        late = memory.montecarlo.enhance(days=400, draws=8).without
+        soon = memory.simulation.enhance(days=1, draws=8).without
+        late = memory.simulation.enhance(days=400, draws=8).without
         assert late.strength.mean < soon.strength.mean
         assert late.components.mean >= soon.components.mean
         plan = memory.lifecycle.plan_enhancement(kinds=["duplicate", "split"])
         before = memory.change_counter
-        changed = memory.montecarlo.enhance(plan.proposals, days=1, draws=8)
+        changed = memory.simulation.enhance(plan.proposals, days=1, draws=8)
         assert changed.shift.mean > 0 and changed.moved
         assert memory.change_counter == before, "a simulation writes nothing"
 
@@ -49,6 +49,6 @@ def test_strength_falls_with_time_and_a_merge_moves_centrality() -> None:
 def test_senseless_numbers_are_refused() -> None:
     with lively() as memory:
         with pytest.raises(UsageError):
-            memory.montecarlo.enhance(days=-1)
+            memory.simulation.enhance(days=-1)
         with pytest.raises(UsageError):
-            memory.montecarlo.enhance(draws=0)
+            memory.simulation.enhance(draws=0)

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from amgs.errors import UsageError
 from amgs.lifecycle.prune_criteria import Signals
 from amgs.settings import PruningSettings
-from amgs.simulation.access import Ground
+from amgs.simulation.access import AccessWorld
 from amgs.simulation.draws import ALIVE, BELIEF, DECAY_SPREAD, Wiring, stays, top
 from amgs.simulation.enhance import Scene
 from amgs.simulation.evolve import evolve
 from amgs.simulation.insert import insert
-from amgs.simulation.prune import Way, futures, ways
+from amgs.simulation.prune import PruningPolicy, futures, ways
 from amgs.simulation.stability import shake, spearman
 from amgs.types import Edge
 
@@ -36,11 +36,13 @@ def _wiring(n: int, pairs: list[tuple[int, int]]) -> Wiring:
     return Wiring(n, source, target, np.array(["related"] * len(pairs), dtype=object))
 
 
-def _ground(pairs: list[tuple[int, int]], full: list[float], *, n: int = 4, rate: float = RATE) -> Ground:
+def _ground(
+    pairs: list[tuple[int, int]], full: list[float], *, n: int = 4, rate: float = RATE
+) -> AccessWorld:
     """Blocks with unlike chances and decays; edges that do not decay."""
     chance = np.arange(1.0, n + 1)
     m = len(pairs)
-    return Ground(
+    return AccessWorld(
         idle=np.linspace(0.0, 30.0, n),
         decay=np.linspace(0.004, 0.02, n),
         uses=np.zeros(n),
@@ -53,26 +55,26 @@ def _ground(pairs: list[tuple[int, int]], full: list[float], *, n: int = 4, rate
     )
 
 
-def _survival(ground: Ground, threshold: float, rates: np.ndarray) -> np.ndarray:
+def _survival(world: AccessWorld, threshold: float, rates: np.ndarray) -> np.ndarray:
     """Exact: a block is over the threshold when it still is without use, or was used late enough."""
-    lasts = -math.log(threshold) / ground.decay
+    lasts = -math.log(threshold) / world.decay
     used = 1.0 - np.exp(-rates * np.minimum(HOURS, lasts))
-    return np.where(ground.idle + HOURS <= lasts, 1.0, used)
+    return np.where(world.idle + HOURS <= lasts, 1.0, used)
 
 
 @pytest.mark.parametrize(("pairs", "full"), [([], []), ([(0, 1), (1, 2), (0, 1)], [0.5, 0.3, 0.2])])
 def test_survival_under_random_access_is_the_exact_one(
     pairs: list[tuple[int, int]], full: list[float]
 ) -> None:
-    ground = _ground(pairs, full)
-    per_hour = ground.rate / 24.0 * ground.chance
+    world = _ground(pairs, full)
+    per_hour = world.rate / 24.0 * world.chance
     missed = np.ones((4, 4))
     for (a, b), strength in zip(pairs, full, strict=True):
         missed[a, b] *= 1.0 - strength
         missed[b, a] *= 1.0 - strength
     rates = per_hour + (1.0 - missed) @ per_hour
-    found = evolve(ground, days=DAYS, draws=1200, seed=1, steps=1, threshold=0.2)
-    exact = _survival(ground, 0.2, rates)
+    found = evolve(world, days=DAYS, draws=1200, seed=1, steps=1, threshold=0.2)
+    exact = _survival(world, 0.2, rates)
     assert ((exact > 0.05) & (exact < 0.95)).sum() >= 2, "the case has something to decide"
     assert found.survives == pytest.approx(exact, abs=0.045)
     assert found.uses.mean(axis=0) == pytest.approx(rates * HOURS, rel=0.1)
@@ -81,23 +83,23 @@ def test_survival_under_random_access_is_the_exact_one(
 
 
 def test_without_access_the_future_is_decay_alone() -> None:
-    ground = _ground([(0, 1)], [0.9], rate=0.0)
-    found = evolve(ground, days=DAYS, draws=3, seed=1, steps=2, threshold=0.2)
-    level = np.exp(-ground.decay * (ground.idle + HOURS))
+    world = _ground([(0, 1)], [0.9], rate=0.0)
+    found = evolve(world, days=DAYS, draws=3, seed=1, steps=2, threshold=0.2)
+    level = np.exp(-world.decay * (world.idle + HOURS))
     assert found.checkpoints[-1].relevance.mean == pytest.approx(level.mean(), abs=1e-6)
     assert found.survives.tolist() == (level >= 0.2).astype(float).tolist()
 
 
 def test_the_misses_of_a_pruning_are_the_exact_ones() -> None:
     """One pruning after ten days takes what was never used until then; a use of it in the ten days after is a miss."""
-    ground = _ground([], [])
+    world = _ground([], [])
     ones = np.ones(4)
     now = Signals(ones, 0.0 * ones, 0.0 * ones, 0.0 * ones, np.array([False, False, False, True]))
     settings = PruningSettings(reinforcements=0)
-    found = futures(ground, now, [Way(1.0, 3)], settings, days=DAYS, cycle=10.0, draws=4000, seed=3)
-    per_hour = ground.rate / 24.0 * ground.chance
+    found = futures(world, now, [PruningPolicy(1.0, 3)], settings, days=DAYS, cycle=10.0, draws=4000, seed=3)
+    per_hour = world.rate / 24.0 * world.chance
     half = HOURS / 2
-    unused = np.exp(-per_hour * half) * (ground.idle < math.inf) * ~now.exempt
+    unused = np.exp(-per_hour * half) * (world.idle < math.inf) * ~now.exempt
     missed = (unused * per_hour * half).sum()
     # The second pruning, at the very end, takes what has been unused ever since and is not gone yet: nothing.
     (way,) = found.ways
@@ -108,11 +110,11 @@ def test_the_misses_of_a_pruning_are_the_exact_ones() -> None:
 
 @given(st.integers(0, 10_000), st.lists(st.floats(0.05, 1.0), min_size=1, max_size=3))
 def test_a_looser_way_never_prunes_less_and_never_misses_less(seed: int, thresholds: list[float]) -> None:
-    ground = _ground([(0, 1), (2, 3)], [0.5, 0.5])
+    world = _ground([(0, 1), (2, 3)], [0.5, 0.5])
     part = np.linspace(0.0, 1.0, 4)
     now = Signals(part, part, 0.0 * part, part[::-1], np.zeros(4, dtype=bool))
     tried = ways(thresholds)
-    found = futures(ground, now, tried, PruningSettings(), days=60, cycle=20, draws=2, seed=seed)
+    found = futures(world, now, tried, PruningSettings(), days=60, cycle=20, draws=2, seed=seed)
     for one, a in zip(tried, found.ways, strict=True):
         for two, b in zip(tried, found.ways, strict=True):
             if one.others >= two.others and one.threshold <= two.threshold:
@@ -121,13 +123,13 @@ def test_a_looser_way_never_prunes_less_and_never_misses_less(seed: int, thresho
 
 
 def test_recall_is_asked_with_what_each_way_has_pruned() -> None:
-    ground = _ground([], [], rate=0.0)
+    world = _ground([], [], rate=0.0)
     zeros, none = np.zeros(4), np.zeros(4, dtype=bool)
     now = Signals(zeros, zeros, zeros, np.array([0.0, 0.0, 1.0, 1.0]), none)
     found = futures(
-        ground,
+        world,
         now,
-        [Way(0.9, 3), Way(0.9, 2)],
+        [PruningPolicy(0.9, 3), PruningPolicy(0.9, 2)],
         PruningSettings(),
         days=400,
         cycle=400,
@@ -141,21 +143,21 @@ def test_recall_is_asked_with_what_each_way_has_pruned() -> None:
 
 def test_losing_edges_gives_the_exact_mean_over_all_graphs() -> None:
     pairs = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)]
-    ground = _ground(pairs, [0.9, 0.8, 0.7, 0.6, 0.5], n=5, rate=0.0)
+    world = _ground(pairs, [0.9, 0.8, 0.7, 0.6, 0.5], n=5, rate=0.0)
     loss = 0.3
-    now = ground.strength()
-    scores = ground.wiring.importance(now)
+    now = world.strength()
+    scores = world.wiring.importance(now)
     exact = np.zeros(3)
     for kept in product((0, 1), repeat=len(pairs)):
         chance = math.prod(1 - loss if k else loss for k in kept)
         strength = now * np.array(kept)
         graph = nx.Graph([p for p, k in zip(pairs, kept, strict=True) if k])
         graph.add_nodes_from(range(5))
-        after = ground.wiring.importance(strength)
+        after = world.wiring.importance(strength)
         exact += chance * np.array(
             [nx.number_connected_components(graph), stays(top(after), top(scores)), spearman(scores, after)]
         )
-    (found,) = shake(ground, noise=0.0, loss=loss, days=0, paces=(), draws=1200, seed=5).scenarios
+    (found,) = shake(world, noise=0.0, loss=loss, days=0, paces=(), draws=1200, seed=5).scenarios
     assert found.components.mean == pytest.approx(exact[0], rel=0.03)
     assert found.top_stays.mean == pytest.approx(exact[1], rel=0.03)
     assert found.rank.mean == pytest.approx(exact[2], abs=0.04)
@@ -163,12 +165,12 @@ def test_losing_edges_gives_the_exact_mean_over_all_graphs() -> None:
 
 
 def test_without_noise_the_graph_of_today_stands_and_faster_decay_dissolves_it() -> None:
-    ground = _ground([(0, 1), (1, 2)], [0.9, 0.8])
-    found = shake(ground, noise=0.0, loss=0.0, days=0, paces=(1.0,), draws=2, seed=5)
+    world = _ground([(0, 1), (1, 2)], [0.9, 0.8])
+    found = shake(world, noise=0.0, loss=0.0, days=0, paces=(1.0,), draws=2, seed=5)
     for one in found.scenarios:
         assert (one.rank.mean, one.top_stays.mean, one.edges.mean) == (1.0, 1.0, 1.0)
     assert (found.firm == 1.0).all() and found.components_now == 2
-    fading = replace(ground, edge_decay=np.full(2, 0.01))
+    fading = replace(world, edge_decay=np.full(2, 0.01))
     slow, fast = shake(fading, noise=0.0, loss=0.0, days=10, paces=(0.1, 100.0), draws=2, seed=5).scenarios[
         1:
     ]
@@ -230,20 +232,20 @@ def test_components_are_those_of_networkx(n: int, data: st.DataObject) -> None:
 
 
 def test_senseless_numbers_are_refused() -> None:
-    ground = _ground([], [])
+    world = _ground([], [])
     zeros = np.zeros(4)
     now = Signals(zeros, zeros, zeros, zeros, np.zeros(4, dtype=bool))
     with pytest.raises(UsageError):
-        evolve(ground, days=-1, draws=1, seed=0, steps=1, threshold=0.1)
+        evolve(world, days=-1, draws=1, seed=0, steps=1, threshold=0.1)
     with pytest.raises(UsageError):
-        evolve(ground, days=1, draws=1, seed=0, steps=0, threshold=0.1)
+        evolve(world, days=1, draws=1, seed=0, steps=0, threshold=0.1)
     with pytest.raises(UsageError):
         evolve(_ground([], [], rate=1e9), days=1, draws=1, seed=0, steps=1, threshold=0.1)
     with pytest.raises(UsageError):
-        futures(ground, now, [Way(0.1, 3)], PruningSettings(), days=9, cycle=0, draws=1, seed=0)
+        futures(world, now, [PruningPolicy(0.1, 3)], PruningSettings(), days=9, cycle=0, draws=1, seed=0)
     with pytest.raises(UsageError):
         ways([0.0])
     with pytest.raises(UsageError):
-        shake(ground, noise=-1, loss=0, days=1, paces=(), draws=1, seed=0)
+        shake(world, noise=-1, loss=0, days=1, paces=(), draws=1, seed=0)
     with pytest.raises(UsageError):
-        shake(ground, noise=0, loss=0, days=1, paces=(math.nan,), draws=1, seed=0)
+        shake(world, noise=0, loss=0, days=1, paces=(math.nan,), draws=1, seed=0)

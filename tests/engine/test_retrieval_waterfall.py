@@ -14,7 +14,7 @@ from amgs.retrieval.graph import best, expand
 from amgs.retrieval.keyword import saturated
 from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, reinforcement, similarity
 from amgs.retrieval.sources import Sources
-from amgs.retrieval.waterfall import Request, check_layers, gather, search
+from amgs.retrieval.waterfall import RetrievalRequest, check_layers, gather, search
 from amgs.settings import RetrievalSettings
 from amgs.types import COMPONENTS, LAYERS, BlockFilter, LayerReport, SearchResult, Weights
 from tests.engine.retrieval_world import NOW, Link, embed, note, world
@@ -31,7 +31,7 @@ LINKS = [Link(2, 3, weight=0.9)]
 
 
 def ask(sources: Sources, text: str, **rest: object) -> SearchResult:
-    return search(Request(text, **rest), sources, SETTINGS, 10)  # type: ignore[arg-type]
+    return search(RetrievalRequest(text, **rest), sources, SETTINGS, 10)  # type: ignore[arg-type]
 
 
 def reports(result: SearchResult) -> dict[str, LayerReport]:
@@ -105,7 +105,9 @@ def test_two_hops_reach_what_one_does_not() -> None:
 )
 def test_the_counts_of_the_layers_agree(words: list[str], layers: set[str]) -> None:
     sources = world(BLOCKS, LINKS)
-    gathered = gather(Request(" ".join(words), layers=frozenset(layers), recent=5), sources, SETTINGS)
+    gathered = gather(
+        RetrievalRequest(" ".join(words), layers=frozenset(layers), recent=5), sources, SETTINGS
+    )
     assert [report.layer for report in gathered.layers] == list(LAYERS)
     by_name = {report.layer: report for report in gathered.layers}
     passed = by_name["prefilter"].candidates_out
@@ -152,7 +154,7 @@ def test_unknown_layers_and_negative_counts_are_refused(sources: Sources) -> Non
     with pytest.raises(UsageError):
         check_layers([])
     with pytest.raises(UsageError):
-        search(Request("x"), sources, SETTINGS, -1)
+        search(RetrievalRequest("x"), sources, SETTINGS, -1)
     assert check_layers(None) == frozenset(LAYERS)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.errors import UnknownBlockError
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import BlockFilter, Weights
 from tests.engine.retrieval_world import NOW
@@ -25,7 +25,7 @@ NOTES = [
 @pytest.fixture
 def memory(tmp_path: Path) -> Memory:
     made = Memory.open(tmp_path / "s.duckdb", clock=FixedClock(NOW))
-    made.ingest_many(Draft(t, NOW - timedelta(hours=h), {"source": f"{n}.md"}) for n, t, h in NOTES)
+    made.ingest_many(RawBlock(t, NOW - timedelta(hours=h), {"source": f"{n}.md"}) for n, t, h in NOTES)
     made.apply_consolidation(made.plan_consolidation())
     return made
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.clock import FixedClock
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.settings import PruningSettings, Settings
 from amgs.storage.duckdb import tables
@@ -66,11 +66,11 @@ def world() -> Memory:
     memory = Memory.open(":memory:", clock=FixedClock(NOW), settings=loose)
     texts = (NEW_RENT, OWL, OWL_COPY, OWL_AGAIN, TWO_CONCEPTS, *OTHERS, OLD_RENT)
     memory.ingest_many(
-        Draft(text, NOW - timedelta(days=20 * n), {"source": f"{n}.md", "tags": ["reference"]})
+        RawBlock(text, NOW - timedelta(days=20 * n), {"source": f"{n}.md", "tags": ["reference"]})
         for n, text in enumerate(texts)
     )
     memory.apply_consolidation(memory.plan_consolidation())
-    memory.ingest_many(Draft(f"Raw arrival {n} about the owl.", NOW) for n in range(3))
+    memory.ingest_many(RawBlock(f"Raw arrival {n} about the owl.", NOW) for n in range(3))
     frame = memory.assemble("SESSION", query="owl")
     for n, chosen in enumerate(frame.selected):
         memory.feedback(chosen.block.id, useful=n % 2 == 0)

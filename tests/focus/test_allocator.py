@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_focus.errors import BudgetError
+from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import Action, Decision, Front, NodeRef, Override
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.allocator import Allocation, allocate, make_room
@@ -294,7 +294,7 @@ def test_room_is_made_by_what_is_wanted_least() -> None:
 
 def test_room_that_cannot_be_made_is_an_error_that_says_how_much_is_needed() -> None:
     base, shape = context_of()
-    with pytest.raises(BudgetError, match=str(base.used)):
+    with pytest.raises(WindowBudgetError, match=str(base.used)):
         make_room(replace(base, window=base.used - 1), {}, shape, SMALL, AllocatorState())
 
 

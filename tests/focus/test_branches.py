@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs_focus.errors import BudgetError, FocusError, SettingError, TraceError
+from amgs_focus.errors import FocusError, SettingError, TraceError, WindowBudgetError
 from amgs_focus.records import NodeRef, StepRecord
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.trace.lineage import diff, lineage, summary
@@ -183,7 +183,7 @@ def test_a_smaller_window_makes_room_and_one_that_is_too_small_changes_nothing()
     assert view.window == 40 and view.used <= 40
     runtime.context.check()
     before = runtime.state_hash()
-    with pytest.raises(BudgetError):
+    with pytest.raises(WindowBudgetError):
         runtime.configure("window", "12")
     assert runtime.state_hash() == before
     assert runtime.configure("window", "96").window == 96
@@ -295,11 +295,11 @@ def test_a_trace_that_changes_the_past_without_a_branch_is_refused() -> None:
     trace = told(writer)
     back = trace.events[-1]
     assert isinstance(back.record, StepRecord)
-    from amgs_focus.trace.trace import Asked, SteppedBack, TraceEvent
+    from amgs_focus.trace.trace import QuestionRecord, SteppedBack, TraceEvent
 
     forged = Trace(
         trace.header,
-        (*trace.events, TraceEvent(90, SteppedBack(2, "")), TraceEvent(91, Asked("?", ""))),
+        (*trace.events, TraceEvent(90, SteppedBack(2, "")), TraceEvent(91, QuestionRecord("?", ""))),
         False,
     )
     with pytest.raises(TraceError, match="Line 91"):

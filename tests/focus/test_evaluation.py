@@ -26,7 +26,7 @@ from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import Action, NodeRef
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility.labels import Snapshot
+from amgs_focus.utility.labels import LabelSnapshot
 from amgs_focus.window.layout import coarsest
 from amgs_focus.window.working_context import WorkingContext
 
@@ -176,14 +176,14 @@ def test_a_tiled_lifetime_repeats_the_real_one_and_grows_and_shrinks_like_any() 
     assert store.reads.rows - read == 5
 
 
-def snapshot_and_before() -> tuple[Snapshot, WorkingContext]:
+def snapshot_and_before() -> tuple[LabelSnapshot, WorkingContext]:
     model = TinyModel()
     settings = FocusSettings(block_size=4, window=120)
     text = model.encode("the keeper of the light wrote it all down again and then he slept. " * 3)
     tree = lifetime_of(model, PointerEncoder(), text, settings)
     before = coarsest(tree, 120, 2)
     after, _ = before.expand(1)
-    return Snapshot(after, tree, tuple(model.encode("and woke."))), before
+    return LabelSnapshot(after, tree, tuple(model.encode("and woke."))), before
 
 
 def test_a_turned_key_is_the_key_of_the_place_it_was_turned_to() -> None:

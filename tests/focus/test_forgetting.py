@@ -23,8 +23,8 @@ from amgs_focus.trace.lineage import lineage, summary
 from amgs_focus.trace.replay import header_of, replay
 from amgs_focus.trace.trace import Acted, TraceWriter, read
 from amgs_focus.tree.gist_tree import LifetimeTree, Segment
-from amgs_focus.tree.node_set import NodeSet, Run
-from amgs_focus.tree.retention import ForgetRules, Situation, act_of, by_hand, plan, weigh
+from amgs_focus.tree.node_set import NodeRun, NodeSet
+from amgs_focus.tree.retention import ForgetRules, RetentionContext, act_of, by_hand, plan, weigh
 from amgs_focus.tree.span_metadata import Act, Fate, SpanAbout, Tag
 from amgs_focus.tree.usage import UseTable
 from tests.focus.focus_world import MODEL, SMALL, StillClock, Told, notes, small_runtime, small_tree
@@ -33,9 +33,9 @@ EAGER = ForgetRules(half_life=8, recent=12, questions=0)
 nodes = st.sets(st.builds(NodeRef, st.integers(1, 3), st.integers(0, 20)), max_size=30)
 
 
-def spare(tree: LifetimeTree) -> Situation:
+def spare(tree: LifetimeTree) -> RetentionContext:
     """Nothing in a window, a tail of two blocks."""
-    return Situation(tree.length - tree.length % tree.block_size - 2 * tree.block_size)
+    return RetentionContext(tree.length - tree.length % tree.block_size - 2 * tree.block_size)
 
 
 def forget(runtime: FocusRuntime, *gists: NodeRef, kind: str = "forget") -> None:
@@ -43,7 +43,7 @@ def forget(runtime: FocusRuntime, *gists: NodeRef, kind: str = "forget") -> None
     runtime.act(Act(made.id, kind, made.nodes))  # type: ignore[arg-type]
 
 
-def fates(tree: LifetimeTree, level: int, rules: ForgetRules, now: Situation) -> tuple[Fate, ...]:
+def fates(tree: LifetimeTree, level: int, rules: ForgetRules, now: RetentionContext) -> tuple[Fate, ...]:
     return weigh(tree, level, 0, tree.count(level), rules, now).fates
 
 
@@ -78,7 +78,7 @@ def test_what_is_long_unused_is_weak_and_the_coarser_level_comes_after_the_finer
 
 def test_a_limit_takes_the_weakest() -> None:
     tree = small_tree(120)
-    assert plan(tree, EAGER, spare(tree), limit=3).nodes == NodeSet((Run(1, 0, 3),))
+    assert plan(tree, EAGER, spare(tree), limit=3).nodes == NodeSet((NodeRun(1, 0, 3),))
 
 
 def test_opening_keeps_detail_for_longer_and_a_look_begins_its_age_anew() -> None:
@@ -100,7 +100,7 @@ def test_domains_have_half_lives_and_trust_lengthens_them() -> None:
     for domain, trust in (("log", ""), ("spec", ""), ("other", "1"), ("other", "0.1"), ("other", "")):
         tree.append_segment(Segment(text, meta={"domain": domain, "trust": trust}))
     rules = ForgetRules(half_life=16, half_lives={"log": 4, "spec": 400}, recent=0, questions=0)
-    strength = weigh(tree, 1, 0, 10, rules, Situation(40)).strength
+    strength = weigh(tree, 1, 0, 10, rules, RetentionContext(40)).strength
     idle = 40 - np.arange(4, 44, 4)
     assert strength == pytest.approx(2.0 ** (-idle / np.repeat([4, 400, 32, 3.2, 16], 2)), rel=1e-6)
 
@@ -111,7 +111,7 @@ def test_an_older_version_of_a_file_is_weak_at_once_and_the_current_one_is_not()
         tree.append_segment(Segment("x = 1\ny = 2\n", meta={"path": "a.py", "version": version}))
     tree.append_segment(Segment("z" * 20))
     rules = ForgetRules(recent=0, questions=0)
-    assert fates(tree, 1, rules, Situation(40)) == ("weak",) * 3 + ("strong",) * 7 + ("recent",)
+    assert fates(tree, 1, rules, RetentionContext(40)) == ("weak",) * 3 + ("strong",) * 7 + ("recent",)
 
 
 def test_guards_spare_what_is_tagged_pinned_standing_worth_something_or_asked_for() -> None:
@@ -119,7 +119,7 @@ def test_guards_spare_what_is_tagged_pinned_standing_worth_something_or_asked_fo
     tree.append([97 + at % 26 for at in range(64)])
     tree.catalogue.tag(Tag(1, 2, "incident"))
     tree.catalogue.usage.measured(NodeRef(1, 3), 0.4)
-    now = Situation(64, frozenset({NodeRef(1, 1)}), (NodeRef(0, 2),))
+    now = RetentionContext(64, frozenset({NodeRef(1, 1)}), (NodeRef(0, 2),))
     rules = ForgetRules(half_life=1, recent=0)
     assert fates(tree, 1, rules, now)[:5] == ("tagged", "in_window", "pinned", "worth", "weak")
     asked = [int(token) for token in tree.tokens(24, 28)]
@@ -153,8 +153,8 @@ def test_by_hand_nothing_is_forgotten_that_is_tagged_in_the_tail_or_not_there() 
             by_hand(tree, [node], spare(tree))
     with pytest.raises(FocusError, match="complete"):
         by_hand(tree, [NodeRef(0, 1)], spare(tree))
-    tree.catalogue.untag(tree.catalogue.upkeep.tags)
-    assert by_hand(tree, [NodeRef(1, 0)], spare(tree)).nodes == NodeSet((Run(1, 0, 1),))
+    tree.catalogue.untag(tree.catalogue.span_metadata.tags)
+    assert by_hand(tree, [NodeRef(1, 0)], spare(tree)).nodes == NodeSet((NodeRun(1, 0, 1),))
 
 
 # --- the window ------------------------------------------------------------------------------------------
@@ -320,8 +320,15 @@ def opened(folder: Path) -> Iterator[LifetimeTree]:
 
 def state(tree: LifetimeTree) -> tuple[object, ...]:
     gists = [tree.gists(level, 0, tree.count(level)).sum().item() for level in range(1, tree.depth + 1)]
-    upkeep = tree.catalogue.upkeep
-    return tree.digest(), tuple(gists), upkeep.sealed, upkeep.purged, len(upkeep.acts), upkeep.tags
+    span_metadata = tree.catalogue.span_metadata
+    return (
+        tree.digest(),
+        tuple(gists),
+        span_metadata.sealed,
+        span_metadata.purged,
+        len(span_metadata.acts),
+        span_metadata.tags,
+    )
 
 
 def begun(folder: Path) -> None:
@@ -344,12 +351,12 @@ def test_tags_metadata_acts_and_uses_are_there_when_the_folder_is_opened_again(t
         assert tree.catalogue.about(0) == SpanAbout(path="a.md", domain="notes", trust=0.5)
         assert tree.catalogue.usage.of(NodeRef(2, 3)).dwell == 1
         assert tree.catalogue.usage.of(NodeRef(2, 3)).last == 66
-        assert tree.catalogue.upkeep.acts[0].why == "why"
-        tree.catalogue.untag(tree.catalogue.upkeep.tags)
+        assert tree.catalogue.span_metadata.acts[0].why == "why"
+        tree.catalogue.untag(tree.catalogue.span_metadata.tags)
         tree.truncate(6)
     with opened(tmp_path) as tree:
-        assert tree.catalogue.upkeep.tags == ()
-        assert tree.catalogue.sealed == NodeSet((Run(1, 0, 1),))
+        assert tree.catalogue.span_metadata.tags == ()
+        assert tree.catalogue.sealed == NodeSet((NodeRun(1, 0, 1),))
 
 
 @pytest.mark.parametrize("kind", ["forget", "restore", "purge"])
@@ -420,14 +427,14 @@ def test_a_full_disk_during_a_purge_loses_nothing_and_it_is_finished_later(
         monkeypatch.undo()
     with opened(tmp_path) as tree:
         assert tree.tokens(0, 70).tolist() == [0] * 4 + tokens[4:]
-        assert tree.catalogue.upkeep.purged == NodeSet((Run(1, 0, 1),))
+        assert tree.catalogue.span_metadata.purged == NodeSet((NodeRun(1, 0, 1),))
 
 
 def test_a_purge_gives_the_disk_its_room_back(tmp_path: Path) -> None:
     tree = LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=32)
     tree.append([97 + at % 26 for at in range(32 * 2048)])
     used = (tmp_path / "L0.ctx").stat().st_blocks
-    runs = NodeSet((Run(1, 0, 2000),))
+    runs = NodeSet((NodeRun(1, 0, 2000),))
     tree.act(Act(1, "forget", runs))
     tree.act(Act(2, "purge", runs))
     assert (tmp_path / "L0.ctx").stat().st_blocks < used / 4

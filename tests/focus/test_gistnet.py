@@ -34,10 +34,10 @@ from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.divergence import Divergence
 from amgs_focus.training.gist_plan import learning_rate
 from amgs_focus.training.gistnet import (
-    Corpus,
     GistTraining,
     Phase,
     StepReport,
+    TrainingCorpus,
     TrainingState,
     corpus_part,
     start,
@@ -77,8 +77,10 @@ def settings(**changes: object) -> GistTraining:
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
-def corpus(model: TinyModel) -> Corpus:
-    return Corpus((corpus_part(model, "lamps", 1.0, TEXT, 0.2), corpus_part(model, "again", 0.5, TEXT, 0.0)))
+def corpus(model: TinyModel) -> TrainingCorpus:
+    return TrainingCorpus(
+        (corpus_part(model, "lamps", 1.0, TEXT, 0.2), corpus_part(model, "again", 0.5, TEXT, 0.0))
+    )
 
 
 def filled(shape: GistShape, seed: int = 0) -> GistNet:
@@ -246,7 +248,7 @@ def test_divergence_agrees_with_the_plain_formulas() -> None:
 def test_training_lowers_its_loss() -> None:
     model = TinyModel(seed=7)
     phase = Phase(until=99, sequences=1, blocks=2, short=2, long=0, short_horizon=16)
-    window = Corpus((corpus_part(model, "window", 1.0, TEXT[:80], 0.0),))
+    window = TrainingCorpus((corpus_part(model, "window", 1.0, TEXT[:80], 0.0),))
     reports: list[StepReport] = []
     train(settings(steps=24, phases=(phase,), truth=0.0, hinge=0.0), window, model, reports.append)
     assert reports[-1].losses["kl"] < 0.8 * reports[0].losses["kl"]
@@ -308,7 +310,7 @@ def test_training_can_go_on_from_a_checkpoint() -> None:
 
 def test_the_upper_net_trains_on_a_frozen_lower_one() -> None:
     model = TinyModel(seed=7)
-    texts = Corpus((corpus_part(model, "lamps", 1.0, TEXT, 0.2),))
+    texts = TrainingCorpus((corpus_part(model, "lamps", 1.0, TEXT, 0.2),))
     phase = Phase(until=9, sequences=2, blocks=1, short=1, long=1, short_horizon=16, long_horizon=48)
     upper = settings(level=2, steps=3, phases=(phase,), validate_every=3)
     with pytest.raises(CheckpointError, match="below"):
@@ -334,7 +336,7 @@ def test_the_learning_rate_warms_up_holds_and_decays() -> None:
 
 def test_a_text_shorter_than_a_window_is_refused() -> None:
     model = TinyModel(seed=7)
-    short = Corpus((corpus_part(model, "short", 1.0, "too short", 0.0),))
+    short = TrainingCorpus((corpus_part(model, "short", 1.0, "too short", 0.0),))
     with pytest.raises(TextError, match="short has 9 tokens"):
         train(settings(), short, model, lambda report: None)
     with pytest.raises(TextError):

@@ -35,7 +35,7 @@ from amgs_focus.training.contexts import (
     plain_rows,
     situation,
 )
-from amgs_focus.training.held_out import Sat, effect
+from amgs_focus.training.held_out import HeldOutResult, effect
 from amgs_focus.training.joint_run import train_joint, train_lora
 from amgs_focus.training.records import TrainedRun
 from amgs_focus.training.run_config import RunConfig, read_config
@@ -217,7 +217,7 @@ def test_tokens_beside_an_edge_count_more(llama: Path) -> None:
 
 
 def test_an_effect_needs_an_interval_without_zero() -> None:
-    before = Sat((4.0, 5.0, 6.0, 5.0), (5.0, 5.5, 6.5, 5.0), {})
+    before = HeldOutResult((4.0, 5.0, 6.0, 5.0), (5.0, 5.5, 6.5, 5.0), {})
     lower = replace(before, mixed=(3.9, 4.8, 5.9, 4.8))
     found = effect("b3", before, lower, seed=0)
     assert found.verdict == "better" and found.change[2] < 0

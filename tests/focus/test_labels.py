@@ -10,20 +10,20 @@ from amgs_focus.errors import FocusError
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility.counterfactual import measure
-from amgs_focus.utility.labels import Snapshot, candidates, counterfactuals
+from amgs_focus.utility.labels import LabelSnapshot, candidates, counterfactuals
 from amgs_focus.window.layout import coarsest
 from amgs_focus.window.working_context import WorkingContext, gist_entry
 from tests.focus.focus_world import MODEL, StillClock, small_tree
 
 
-def snapshot_at(length: int, horizon: int = 8, tail_blocks: int = 2) -> tuple[WorkingContext, Snapshot]:
+def snapshot_at(length: int, horizon: int = 8, tail_blocks: int = 2) -> tuple[WorkingContext, LabelSnapshot]:
     """A coarse context with its first gist open, and what comes next in the letters."""
     whole, tree = small_tree(length + horizon), small_tree(length)
     context = coarsest(tree, 10**6, tail_blocks)
     if context.entries()[0].level:
         context, _ = context.expand(0)
     future = tuple(int(token) for token in whole.tokens(length, length + horizon))
-    return context, Snapshot(context, tree, future)
+    return context, LabelSnapshot(context, tree, future)
 
 
 def test_a_label_is_what_two_full_passes_over_the_grown_lifetime_give() -> None:
@@ -76,7 +76,7 @@ def test_a_utility_is_what_the_horizon_gains_for_each_position() -> None:
 def test_a_snapshot_at_the_end_of_a_text_is_refused() -> None:
     context, snapshot = snapshot_at(60)
     with pytest.raises(FocusError, match="No tokens follow"):
-        counterfactuals(Snapshot(context, snapshot.tree, ()))
+        counterfactuals(LabelSnapshot(context, snapshot.tree, ()))
 
 
 def test_labels_of_a_model_that_gives_no_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

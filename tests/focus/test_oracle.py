@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from amgs_focus.errors import BudgetError
+from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import NodeRef
 from amgs_focus.window.exact_allocation import Gate, best, gates_of, is_open, regret, solve, with_open, worth
 from amgs_focus.window.layout import assemble, coarsest
@@ -77,7 +77,7 @@ def test_the_dynamic_program_agrees_with_trying_everything(
     assume(len(gates) <= 13)
     expected = twin(gates, room, n_diff)
     if expected is None:
-        with pytest.raises(BudgetError):
+        with pytest.raises(WindowBudgetError):
             solve(gates, room, SIZE, n_diff)
         return
     found = solve(gates, room, SIZE, n_diff)
@@ -134,7 +134,7 @@ def test_what_nothing_speaks_for_stays_as_it_is() -> None:
 def test_a_budget_that_is_too_small_is_an_error() -> None:
     shape = Shape(100)
     context = coarsest(shape, 60, 2)
-    with pytest.raises(BudgetError, match="window"):
+    with pytest.raises(WindowBudgetError, match="window"):
         best(context, shape, {}, room=context.used - 1)
 
 

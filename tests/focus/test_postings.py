@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.lens import postings as module
-from amgs_focus.lens.postings import Postings
+from amgs_focus.lens.postings import BlockPostings
 from tests.focus.focus_world import MODEL
 
 LETTERS = st.lists(st.sampled_from([32, 97, 98, 99, 65, 120]), min_size=4, max_size=4)
@@ -19,7 +19,7 @@ LETTERS = st.lists(st.sampled_from([32, 97, 98, 99, 65, 120]), min_size=4, max_s
 def test_a_search_finds_what_a_set_of_words_a_block_holds(
     blocks: list[list[int]], keep: int, more: list[list[int]], step: int
 ) -> None:
-    held = Postings(MODEL)
+    held = BlockPostings(MODEL)
     for start in range(0, len(blocks), step):
         held.add(np.array(blocks[start : start + step]), len(blocks))
     keep = min(keep, len(blocks))
@@ -41,7 +41,7 @@ def test_a_search_finds_what_a_set_of_words_a_block_holds(
 
 def test_what_stands_nearly_everywhere_is_neither_kept_nor_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 10)
-    held = Postings(MODEL)
+    held = BlockPostings(MODEL)
     for start in range(0, 400, 20):
         blocks = [[97, 98, 32, 120 if start + i == 333 else 99] for i in range(20)]
         held.add(np.array(blocks), 400)
@@ -55,7 +55,7 @@ def test_what_stands_nearly_everywhere_is_neither_kept_nor_looked_at(monkeypatch
 
 
 def test_a_cut_deeper_than_what_is_remembered_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Postings(MODEL)
+    held = BlockPostings(MODEL)
     held.add(np.full((3000, 4), 97), 3000)
     assert held.forget(3000 - module.RECENT)
     assert not held.forget(10)

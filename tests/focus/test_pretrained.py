@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from amgs_focus.errors import BudgetError, ModelMismatchError, ModelMissingError
+from amgs_focus.errors import ModelMismatchError, ModelMissingError, WindowBudgetError
 from amgs_focus.gist import gistnet
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens import checkpoint
@@ -198,7 +198,7 @@ def test_a_model_that_cannot_read_gists_is_refused_with_the_reason(kind: str, tm
 
 def test_a_window_longer_than_the_model_can_place_is_refused(tmp_path: Path) -> None:
     short = pretrained.load(str(write_model(tmp_path, "GPT2", positions=32)), precision="fp32")
-    with pytest.raises(BudgetError, match="32 positions"):
+    with pytest.raises(WindowBudgetError, match="32 positions"):
         FocusRuntime(short, settings=FocusSettings(window=64), clock=StillClock())
 
 

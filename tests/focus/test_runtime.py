@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs_focus.errors import BudgetError, FocusError
+from amgs_focus.errors import FocusError, WindowBudgetError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.scoring import LensView, Scores
@@ -359,11 +359,11 @@ def test_cancelling_an_ingest_takes_back_what_it_had_read() -> None:
 
 def test_a_window_that_cannot_hold_the_tail_is_refused_and_nothing_is_kept() -> None:
     runtime = small_runtime(settings=SMALL.model_copy(update={"window": 10}))
-    with pytest.raises(BudgetError, match="10 positions"):
+    with pytest.raises(WindowBudgetError, match="10 positions"):
         runtime.ingest(notes())
     assert runtime.tree.length == 0
     runtime.question("?")
-    with pytest.raises(BudgetError):
+    with pytest.raises(WindowBudgetError):
         runtime.question("a question too long for it, by far too long, but the tail is what counts")
     assert len(runtime.tree.spans()) == 1
 
@@ -371,7 +371,7 @@ def test_a_window_that_cannot_hold_the_tail_is_refused_and_nothing_is_kept() -> 
 def test_a_window_that_fills_up_while_decoding_says_so() -> None:
     runtime = small_runtime(settings=SMALL.model_copy(update={"window": 18, "cadence": 50}))
     runtime.ingest([Segment("abcdefgh")])
-    with pytest.raises(BudgetError):
+    with pytest.raises(WindowBudgetError):
         runtime.decode(400)
     runtime.context.check()
     assert runtime.context.lifetime == runtime.tree.length

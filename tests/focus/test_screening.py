@@ -7,14 +7,14 @@ import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.model.base_model import GatedModel
-from amgs_focus.utility.labels import Snapshot, candidates
+from amgs_focus.utility.labels import LabelSnapshot, candidates
 from amgs_focus.utility.screening import gated_loss, screen
 from amgs_focus.window.layout import coarsest
 from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import MODEL, small_tree
 
 
-def snapshot_of(length: int, seed: int = 1) -> Snapshot:
+def snapshot_of(length: int, seed: int = 1) -> LabelSnapshot:
     """All first-level gists, the first one open."""
     whole, tree = small_tree(length + 8, seed=seed), small_tree(length, seed=seed)
     context: WorkingContext = coarsest(tree, 10**6, 2)
@@ -23,7 +23,7 @@ def snapshot_of(length: int, seed: int = 1) -> Snapshot:
         context, _ = context.expand(place)
     context, _ = context.expand(0)
     future = tuple(int(token) for token in whole.tokens(length, length + 8))
-    return Snapshot(context, tree, future)
+    return LabelSnapshot(context, tree, future)
 
 
 def test_closed_gates_leave_the_context_as_it_is() -> None:
@@ -78,4 +78,4 @@ def test_what_cannot_be_screened_is_refused() -> None:
     assert screen(snapshot, []) == []
     tailless = coarsest(small_tree(64), 999, 0)
     with pytest.raises(FocusError, match="no tail"):
-        screen(Snapshot(tailless, small_tree(64), (97, 98)), candidates(tailless, small_tree(64)))
+        screen(LabelSnapshot(tailless, small_tree(64), (97, 98)), candidates(tailless, small_tree(64)))

@@ -17,7 +17,7 @@ from amgs_focus.errors import CheckpointError, ConfigurationError, TextError
 from amgs_focus.gist.gistnet import GistNet, GistShape, load_checkpoint, save_checkpoint
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training import run_log
-from amgs_focus.training.data_parallel import Crew
+from amgs_focus.training.data_parallel import DataParallel
 from amgs_focus.training.gist_objective import step_loss
 from amgs_focus.training.gist_plan import learning_rate
 from amgs_focus.training.gist_run import train_gistnet, widened
@@ -25,7 +25,7 @@ from amgs_focus.training.gistnet import StepReport, TrainingState, start
 from amgs_focus.training.records import TrainedRun
 from amgs_focus.training.run_config import RunConfig, parse_config, read_config
 from amgs_focus.training.run_record import RunRecord
-from amgs_focus.training.run_session import Sitting, worth
+from amgs_focus.training.run_session import RunSession, worth
 from amgs_focus.training.staging import open_corpus, read_shard, stage
 from tests.focus.training_world import CONFIG, LAMPS, write_run
 
@@ -311,7 +311,7 @@ def averaged_step(config: RunConfig) -> TrainingState:
     corpus, settings = open_corpus(config.data, model), config.training("tokens", 64)
     state = start(settings)
     for rank in range(2):
-        loss, _ = step_loss(settings, corpus, model, state.net, state.head, 0, crew=Crew(rank, 2))
+        loss, _ = step_loss(settings, corpus, model, state.net, state.head, 0, parallel=DataParallel(rank, 2))
         (loss / 2).backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(state.net.parameters(), settings.clip)
     for optimizer in state.optimizers:
@@ -345,8 +345,8 @@ def test_a_validation_behind_the_best_one_is_told_even_after_a_pause(tmp_path: P
     config = read_config(write_run(tmp_path))
     told: list[str] = []
 
-    def sitting(first: int) -> Sitting:
-        return Sitting(
+    def run_session(first: int) -> RunSession:
+        return RunSession(
             config,
             tmp_path,
             "tokens",
@@ -356,11 +356,11 @@ def test_a_validation_behind_the_best_one_is_told_even_after_a_pause(tmp_path: P
             lambda done, total, doing: told.append(doing),
         )
 
-    begun = sitting(0)
+    begun = run_session(0)
     begun.report(StepReport(1, 9, 0.1, {"loss": 1.0}, {"recovered_a": 0.5, "recovered_b": 0.7}))
     record = RunRecord("gistnet", {"name": "tiny-7"}, {})
     record = begun.noted(record, 1)
-    resumed = sitting(1)
+    resumed = run_session(1)
     resumed.report(StepReport(2, 9, 0.1, {"loss": 1.0}, {"recovered_a": 0.4, "recovered_b": 0.6}))
     record = resumed.noted(record, 2)
     assert "behind" not in told[0] and told[1].endswith("0.100 behind its best")

@@ -9,7 +9,7 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from amgs_focus.errors import BudgetError, FocusError
+from amgs_focus.errors import FocusError, WindowBudgetError
 from amgs_focus.records import Band, NodeRef
 from amgs_focus.window.layout import assemble, coarsest
 from amgs_focus.window.working_context import SINKS, Edit, Entry, WorkingContext, gist_entry, token_entries
@@ -76,7 +76,7 @@ def test_a_layout_fits_its_window_or_says_that_nothing_would(
 ) -> None:
     needed = wide(length).used
     if needed > window:
-        with pytest.raises(BudgetError, match=str(needed)):
+        with pytest.raises(WindowBudgetError, match=str(needed)):
             assemble(Shape(length), window, 2, headroom=headroom, focus_share=share)
         return
     context = assemble(Shape(length), window, 2, headroom=headroom, focus_share=share)

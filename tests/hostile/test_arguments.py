@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from amgs_app.operations.line import quote
-from amgs_app.operations.registry import Parameter, Verb, standard
+from amgs_app.operations.registry import Operation, Parameter, standard
 from amgs_app.output import as_text, complain, intended
 from amgs_app.printable import UNSAFE
 from amgs_app.render.encode import to_json
@@ -117,7 +117,7 @@ def is_a_path(word: str) -> bool:
     return word.isprintable() and name not in ("", ".", "..") and name[0] not in "-@#"
 
 
-def drawn(verb: Verb, rng: random.Random) -> str:
+def drawn(verb: Operation, rng: random.Random) -> str:
     """A line with hostile values in it."""
     positional: list[str] = []
     options: list[str] = []
@@ -135,7 +135,7 @@ def drawn(verb: Verb, rng: random.Random) -> str:
     return " ".join([verb.name, *map(quote, words)])
 
 
-def option(parameter: Parameter, rng: random.Random, verb: Verb, long: bool) -> list[str]:
+def option(parameter: Parameter, rng: random.Random, verb: Operation, long: bool) -> list[str]:
     flag = rng.choice(parameter.flags)
     if parameter.is_switch:
         return [flag]
@@ -143,7 +143,7 @@ def option(parameter: Parameter, rng: random.Random, verb: Verb, long: bool) -> 
     return [f"{flag}={given}"] if rng.random() < 0.3 else [flag, given]
 
 
-def value(parameter: Parameter, rng: random.Random, verb: Verb, long: bool) -> str:
+def value(parameter: Parameter, rng: random.Random, verb: Operation, long: bool) -> str:
     if parameter.choices and rng.random() < 0.6:
         return rng.choice(parameter.choices)
     word = rng.choice(PLAIN) if rng.random() < 0.35 and not long else rng.choice(WORDS)

@@ -100,7 +100,7 @@ def tried(folder: Path) -> str:
             tree.catalogue.usage.table(1).rows(0, 10)
             for span in tree.spans():
                 tree.catalogue.about(span.start)
-                tree.catalogue.upkeep.tags_on(span.start, span.end)
+                tree.catalogue.span_metadata.tags_on(span.start, span.end)
         finally:
             tree.close()
     return ""

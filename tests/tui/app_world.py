@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from amgs.clock import FixedClock
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.types import Block, BlockFilter, Operation, Progress
+from amgs.types import Block, BlockFilter, JournalEntry, Progress
 from amgs_app.operations.registry import standard
 from amgs_app.session import Options, Session
 from amgs_tui.engine_worker import Execute, run_through_registry
-from amgs_tui.messages import Answer, Request
+from amgs_tui.messages import Answer, EngineRequest
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 NOTES = (
@@ -33,12 +33,12 @@ NOTES = (
 _STORES = tempfile.TemporaryDirectory(prefix="amgs-screen-tests-")
 
 
-def draft(number: int, days: float) -> Draft:
+def draft(number: int, days: float) -> RawBlock:
     """The note of this number, so many days old."""
     title, text = NOTES[number % len(NOTES)]
     link = NOTES[2 if number % len(NOTES) == 0 else 0][0]
     content = f"# {title}\n{text} ({number}). See [[{link}]]."
-    return Draft(content, NOW - timedelta(days=days), {"title": title, "source": f"notes/{number:03d}.md"})
+    return RawBlock(content, NOW - timedelta(days=days), {"title": title, "source": f"notes/{number:03d}.md"})
 
 
 @cache
@@ -73,7 +73,7 @@ class World:
         self.store = self._folder / "observatory.duckdb"
         self.held: set[str] = set()
         self.broken: dict[str, Exception] = {}
-        self.calls: list[Request] = []
+        self.calls: list[EngineRequest] = []
         self.threads: set[int] = set()
         self.session: Session
         self._gate = threading.Event()
@@ -90,7 +90,7 @@ class World:
 
     @property
     def execute(self) -> Execute:
-        def run(session: Any, request: Request, progress: Progress) -> Answer:
+        def run(session: Any, request: EngineRequest, progress: Progress) -> Answer:
             self.calls.append(request)
             self.threads.add(threading.get_ident())
             call = standard().parse(request.line) if request.line else None
@@ -140,6 +140,6 @@ class World:
         return self.session.memory.blocks(BlockFilter(statuses=("consolidated",)))
 
     @property
-    def operations(self) -> tuple[Operation, ...]:
+    def operations(self) -> tuple[JournalEntry, ...]:
         """The journal, the newest first."""
         return self.session.memory.operations()

@@ -11,7 +11,16 @@ import pytest
 from amgs.errors import InputError, StoreError, StoreLockedError
 from amgs.types import Progress
 from amgs_tui.engine_worker import OPEN, EngineWorker, Kind, KindOf, failure, kind_of
-from amgs_tui.messages import Answer, Cancelled, EngineEvent, Failed, Finished, Progressed, Request, Started
+from amgs_tui.messages import (
+    Answer,
+    EngineEvent,
+    EngineRequest,
+    Failed,
+    Finished,
+    Progressed,
+    RequestCancelled,
+    Started,
+)
 
 
 class Bench:
@@ -39,7 +48,7 @@ class Bench:
     def _perf(self) -> float:
         return self.seconds
 
-    def _execute(self, _session: Any, request: Request, progress: Progress) -> Answer:
+    def _execute(self, _session: Any, request: EngineRequest, progress: Progress) -> Answer:
         match request.verb:
             case "wait":
                 while not self.gate.wait(0.001):
@@ -90,8 +99,10 @@ def test_a_newer_request_of_a_slot_replaces_the_one_that_waits_and_marks_the_run
     bench.until(Started, "wait")
     bench.worker.submit("do", {"n": 1}, slot="graph")
     newest = bench.worker.submit("do", {"n": 2}, slot="graph")
-    dropped = bench.until(Cancelled, "do")
-    assert isinstance(dropped, Cancelled) and dropped.superseded and dropped.request.arguments == {"n": 1}
+    dropped = bench.until(RequestCancelled, "do")
+    assert (
+        isinstance(dropped, RequestCancelled) and dropped.superseded and dropped.request.arguments == {"n": 1}
+    )
     bench.gate.set()
     bench.until(Finished, "wait")
     assert running is not None and bench.worker.is_stale(running)
@@ -112,8 +123,8 @@ def test_cancelling_stops_the_running_request_at_its_next_report_and_the_next_on
     bench.until(Progressed, "wait")
     bench.worker.submit("do", {"n": 7})
     bench.worker.cancel()
-    stopped = bench.until(Cancelled, "wait")
-    assert isinstance(stopped, Cancelled) and not stopped.superseded
+    stopped = bench.until(RequestCancelled, "wait")
+    assert isinstance(stopped, RequestCancelled) and not stopped.superseded
     assert bench.until(Finished, "do")
     assert bench.done == ["7"]
 
@@ -160,7 +171,7 @@ def test_a_store_that_cannot_be_opened_is_fatal() -> None:
 
 
 def test_a_store_that_is_of_no_use_is_fatal_and_other_errors_are_not() -> None:
-    request = Request(1, "status")
+    request = EngineRequest(1, "status")
     assert failure(request, StoreLockedError("x")).fatal
     assert not failure(request, StoreError("Another embedder made it.")).fatal
     assert not failure(request, InputError("x")).fatal
@@ -222,18 +233,18 @@ def test_escape_stops_what_the_operator_has_running_and_not_the_look_beside_it(d
     double.until(Progressed, "wait")
     stopped = double.worker.cancel()
     assert stopped is not None and stopped.verb == "wait"
-    assert double.until(Cancelled, "wait")
+    assert double.until(RequestCancelled, "wait")
 
 
 def test_every_command_has_a_kind_and_none_that_touches_the_model_runs_beside_another() -> None:
     from amgs_app.operations.registry import standard
 
-    kinds = {verb.name: kind_of(Request(1, verb.name)) for verb in standard()}
+    kinds = {verb.name: kind_of(EngineRequest(1, verb.name)) for verb in standard()}
     beside = {name for name, kind in kinds.items() if kind == "beside"}
     assert {"search", "why", "status", "block show", "graph neighbours", "decay forecast"} <= beside
     assert {"inbox list", "calibration table", "frame assemble", "operations", "select"} <= beside
     assert not any(name.startswith(("focus", "bench", "montecarlo")) for name in beside)
     assert {"undo", "consolidate edit", "prune", "feedback", "show", "bookmark"}.isdisjoint(beside)
     assert kinds["consolidate"] == kinds["focus step"] == "long" and kinds["undo"] == "short"
-    assert kind_of(Request(1, "", line="serch dome")) == "beside"
-    assert kind_of(Request(1, "", line="search 'dome")) == "beside"
+    assert kind_of(EngineRequest(1, "", line="serch dome")) == "beside"
+    assert kind_of(EngineRequest(1, "", line="search 'dome")) == "beside"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from amgs_app.session import Session
-from amgs_tui.dialogs.reader import Reader
+from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.focus import FocusPane
 from tests.tui.app_drive import Drive
 from tests.tui.test_app_tiny import NOTES, on_session, options
@@ -93,7 +93,7 @@ async def test_enter_shows_every_part_of_the_score_with_a_line_of_its_own(
     async with opened(tmp_path / "s.duckdb", notes) as driven:
         pane = pane_of(driven)
         await driven.press("home", "enter")
-        assert isinstance(driven.app.screen, Reader)
+        assert isinstance(driven.app.screen, TextReader)
         assert pane.why is not None and pane.why.parts
         lines = driven.lines
         for name, _ in pane.why.parts:

@@ -12,7 +12,7 @@ import pytest
 
 from amgs_app.row_fields import reason_of
 from amgs_app.session import Session
-from amgs_tui.dialogs.reader import Reader
+from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.calibration import CalibrationPane
 from amgs_tui.panes.frame import FramePane
 from tests.tui.app_drive import Drive
@@ -114,7 +114,7 @@ async def test_w_explains_the_row_under_the_cursor_as_a_candidate_of_its_part(
     async with asked(tmp_path, notes) as (driven, pane):
         first = pane.candidates[0]
         await driven.press("w")
-        assert isinstance(driven.app.screen, Reader)
+        assert isinstance(driven.app.screen, TextReader)
         assert first.block.title in driven.text and "in ATTENTION" in driven.text
         assert "motor hummed.”" in " ".join(driven.text.split()), "the quotation is there to its end"
         assert "it holds “dome”, “stall”: “" in driven.text.replace("\n", " ")
@@ -138,7 +138,7 @@ async def test_a_and_b_are_compared_and_0_gives_each_part_its_own_weights_back(
         assert moved != own
         assert "0 reset" in driven.text
         await driven.press("a")
-        assert isinstance(driven.app.screen, Reader) and "blocks in both" in driven.text
+        assert isinstance(driven.app.screen, TextReader) and "blocks in both" in driven.text
         await driven.press("escape", "0")
         assert {part.name: part.weights for part in pane.frame.parts} == own
         for row in pane.candidates:

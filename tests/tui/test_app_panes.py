@@ -11,8 +11,8 @@ from amgs_app.operations.registry import standard
 from amgs_app.operations.results import ReviewList
 from amgs_focus.records import FocusView
 from amgs_tui.dialogs.chooser import Chooser
-from amgs_tui.dialogs.reader import Reader
-from amgs_tui.messages import Answer, Finished, Request
+from amgs_tui.dialogs.reader import TextReader
+from amgs_tui.messages import Answer, EngineRequest, Finished
 from amgs_tui.panes.base import Line, changed_rows
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
@@ -147,9 +147,9 @@ async def test_enter_reads_the_block_in_full_and_p_reads_the_selected_one_anywhe
     world = World()
     async with drive(world, (120, 40)) as driven:
         await driven.press("down", "enter")
-        assert isinstance(driven.app.screen, Reader) and "dome stood still (1)" in driven.text
+        assert isinstance(driven.app.screen, TextReader) and "dome stood still (1)" in driven.text
         await driven.press("escape", "7", "p")
-        assert isinstance(driven.app.screen, Reader) and "dome stood still (1)" in driven.text
+        assert isinstance(driven.app.screen, TextReader) and "dome stood still (1)" in driven.text
 
 
 async def test_a_click_on_a_row_selects_it() -> None:
@@ -454,7 +454,7 @@ async def test_enter_explains_an_entry_on_a_page_of_its_own() -> None:
         await opened(driven)
         await driven.press("home", "enter")
         assert (
-            isinstance(driven.app.screen, Reader) and "L0 block" in driven.text
+            isinstance(driven.app.screen, TextReader) and "L0 block" in driven.text
         ) or "L1 gist" in driven.text
 
 
@@ -601,7 +601,7 @@ async def test_a_result_that_a_newer_request_has_replaced_is_dropped() -> None:
     async with drive(world, (200, 60)) as driven:
         app = driven.app
         first, second = world.raw[1].id, world.raw[2].id
-        old = Request(
+        old = EngineRequest(
             10_000,
             "graph neighbours",
             {"block": first, "hops": 1},

@@ -15,7 +15,7 @@ from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTo
 from amgs_app.themes import shipped_folder
 from amgs_tui.dialogs.dialog import Confirm, Fatal
 from amgs_tui.dialogs.finder import Finder
-from amgs_tui.dialogs.reader import Reader
+from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.keybar import KeyBar
 from amgs_tui.widgets.prompt import Prompt
@@ -100,21 +100,21 @@ async def test_a_click_on_a_key_does_what_the_key_does() -> None:
         x = driven.lines[-1].index("help") + 1
         await driven.pilot.click(offset=(x, 23))
         await driven.settle()
-        assert isinstance(driven.app.screen, Reader)
+        assert isinstance(driven.app.screen, TextReader)
 
 
 @pytest.mark.parametrize("key", ["question_mark", "f1"])
 async def test_help_explains_the_focused_pane_with_all_its_keys(key: str) -> None:
     async with drive(World(), (120, 60)) as driven:
         await driven.press("5", key)
-        assert isinstance(driven.app.screen, Reader)
+        assert isinstance(driven.app.screen, TextReader)
         assert (
             "The Brier score is the mean" in driven.text
             and "Next bin of the diagram" in driven.text
             and "ctrl" not in driven.lines[0]
         )
         await driven.press("escape")
-        assert not isinstance(driven.app.screen, Reader)
+        assert not isinstance(driven.app.screen, TextReader)
 
 
 async def test_every_binding_has_an_id_and_says_what_it_does() -> None:
@@ -205,14 +205,14 @@ async def test_a_result_without_a_pane_is_shown_to_read() -> None:
     async with drive(World(consolidated=3), (120, 40)) as driven:
         await driven.press("colon")
         await driven.type("block find dome", "enter")
-        assert isinstance(driven.app.screen, Reader) and "Dome motor log" in driven.text
+        assert isinstance(driven.app.screen, TextReader) and "Dome motor log" in driven.text
 
 
 async def test_a_pipe_behind_a_typed_line_shows_the_result_in_that_form() -> None:
     async with drive(World(consolidated=4), (120, 40)) as driven:
         await driven.press("colon")
         await driven.type("graph stats | json", "enter")
-        assert isinstance(driven.app.screen, Reader) and '"nodes": 12' in driven.text
+        assert isinstance(driven.app.screen, TextReader) and '"nodes": 12' in driven.text
         await driven.press("escape", "colon")
         await driven.type("graph stats | xml", "enter")
         assert "into `xml`" in driven.text

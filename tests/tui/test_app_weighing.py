@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from amgs.types import COMPONENTS, Weights
 from amgs_app.operations.arguments import read_weights
 from amgs_tui import clipboard
-from amgs_tui.panes.weight_editor import Weighing, shifted, written
+from amgs_tui.panes.weight_editor import WeightEditor, shifted, written
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
@@ -44,8 +44,8 @@ def test_weights_written_for_a_line_are_read_back(values: list[float]) -> None:
 
 def test_what_is_moved_says_which_part_the_keys_have() -> None:
     start = Weights(0.2, 0.2, 0.2, 0.2, 0.2)
-    assert "[similar 0.20]" in Weighing(start, start).said()
-    assert "[reinfor 0.20]" in Weighing(start, start).walked(1).said()
+    assert "[similar 0.20]" in WeightEditor(start, start).said()
+    assert "[reinfor 0.20]" in WeightEditor(start, start).walked(1).said()
 
 
 async def test_plus_ranks_anew_without_a_trace_and_zero_takes_it_back() -> None:

@@ -13,7 +13,7 @@ from amgs_app.operations.results import Layout
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.header import header
 from amgs_app.session import Options, Session
-from amgs_tui.dialogs.reader import Reader
+from amgs_tui.dialogs.reader import TextReader
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
@@ -84,7 +84,7 @@ async def test_the_apostrophe_lists_the_bookmarks_to_read() -> None:
         await driven.press("colon")
         await driven.type("bookmark notes/100.md --note 'ask Ilse'", "enter")
         await driven.press("escape", "apostrophe")
-        assert isinstance(driven.app.screen, Reader) and "ask Ilse" in driven.text
+        assert isinstance(driven.app.screen, TextReader) and "ask Ilse" in driven.text
 
 
 # --- layouts ----------------------------------------------------------------------------------------------

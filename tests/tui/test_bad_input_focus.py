@@ -14,7 +14,7 @@ import pytest
 from amgs.errors import UsageError
 from amgs_app.operations.registry import standard
 from amgs_app.session import Options, Session
-from amgs_focus.errors import BudgetError, CheckpointError, ConfigurationError, CtxError, TraceError
+from amgs_focus.errors import CheckpointError, ConfigurationError, CtxError, TraceError, WindowBudgetError
 from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder, save_checkpoint
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard
@@ -68,14 +68,14 @@ def test_a_window_too_small_for_sinks_and_tail_is_refused_and_the_lifetime_open_
 ) -> None:
     desk("focus open DIR/night.txt")
     before = desk("focus view")
-    with pytest.raises(BudgetError):
+    with pytest.raises(WindowBudgetError):
         desk(f"focus set window {window}")
     assert desk("focus view") == before
     monkeypatch.setenv("AMGS_FOCUS__WINDOW", window)
     small = Session(Options(store=str(desk.folder / "y.duckdb"), model="tiny"))
     call = standard().parse(f"focus open {desk.folder / 'night.txt'} --lifetime {desk.folder / 'life'}")
     assert call is not None
-    with pytest.raises(BudgetError) as refused:
+    with pytest.raises(WindowBudgetError) as refused:
         standard().run(small, call)
     assert refused.value.way_out and refused.value.exit_code == 2
     small.close()

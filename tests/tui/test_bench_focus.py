@@ -21,7 +21,7 @@ from amgs_app.benches import (
     focus_policy,
     focus_scale,
 )
-from amgs_app.benches.focus_texts import Corpus, read_texts
+from amgs_app.benches.focus_texts import TokenCorpus, read_texts
 from amgs_app.benches.frame import BenchResult
 from amgs_app.benches.ledger import Ledger
 from amgs_app.render.encode import to_json
@@ -93,7 +93,7 @@ def test_rows_are_kept_and_a_run_that_was_cut_short_goes_on(tmp_path: Path) -> N
 def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path, tmp_path: Path) -> None:
     model = Counted()
     prose = read_texts(model, text, "focus-gist")
-    code = Corpus("code", ("a", "b"), (prose.documents[0][:1500], prose.documents[0][:60]), "2")
+    code = TokenCorpus("code", ("a", "b"), (prose.documents[0][:1500], prose.documents[0][:60]), "2")
     found = focus_gist.run(model, PointerEncoder(), [prose, code], tmp_path, windows=4)
     shapes = ("2_0_32", "4_1_64", "6_2_64")
     asked = {f"{kind}_{shape}" for kind in ("gap_recovered", "gap_nats") for shape in shapes}

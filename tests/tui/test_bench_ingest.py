@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import AmgsError, Cancelled, InputError
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.types import Progress
 from amgs_app.benches import ingest
 from amgs_app.benches.frame import BenchResult
@@ -54,7 +54,7 @@ def test_it_measures_what_its_metrics_say(tmp_path: Path) -> None:
 
 
 def test_the_sample_is_of_all_the_texts_and_comes_last() -> None:
-    every = [Draft(str(n)) for n in range(100)]
+    every = [RawBlock(str(n)) for n in range(100)]
     kept = [int(d.content) for d in held_back(iter(every), 100, 10)]
     assert sorted(kept) == list(range(100))
     assert kept[-10:] == [9, 19, 29, 39, 49, 59, 69, 79, 89, 99]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amgs_app.benches import focus_stability
-from amgs_app.benches.focus_texts import Corpus, Stopwatch
+from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
 from amgs_focus.errors import TextError
 from amgs_focus.evaluation.stability import Adversary, steadiness, stream
 from amgs_focus.gist.gistnet import PointerEncoder
@@ -23,7 +23,7 @@ def test_the_stability_bench_counts_what_moves_under_real_and_under_shaken_score
     small = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2, horizon=8)
     model = TinyModel()
     tokens = tuple(model.encode(TEXT))
-    corpus = Corpus("told", ("told",), (tokens,), "0")
+    corpus = TokenCorpus("told", ("told",), (tokens,), "0")
     found = focus_stability.run(
         model,
         PointerEncoder(),

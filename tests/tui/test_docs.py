@@ -78,7 +78,7 @@ def test_every_theme_that_ships_is_named_and_the_example_is_a_theme(tmp_path: Pa
     assert load(example).name == "night train"
 
 
-def test_verbs_named_in_the_pages_of_the_panes_exist() -> None:
+def test_operations_named_in_the_pages_of_the_panes_exist() -> None:
     known = {verb.name for verb in standard()}
     nouns = {name.split()[0] for name in known}
     for path in (DOCS / "panes").glob("*.md"):

@@ -11,7 +11,7 @@ from amgs_app.render.figures import calibration, decay, focus, frame, graph, inb
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.themes import load_all, shipped_folder
 from amgs_tui.widgets.arrangement import PANES
-from tests.tui import picture_samples as samples
+from tests.tui import figure_samples as samples
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 from tests.tui.test_app_panes import opened

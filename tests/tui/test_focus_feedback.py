@@ -32,9 +32,7 @@ def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture
 def session(amgs: Amgs) -> Iterator[Session]:
-    options = Options(
-        store=str(amgs.store), corpus=amgs.corpus, model="tiny", now=parse_instant(NOW), seed=7
-    )
+    options = Options(store=str(amgs.store), corpus=amgs.corpus, model="tiny", now=parse_instant(NOW), seed=7)
     with Session(options) as opened:
         yield opened
 

@@ -12,7 +12,7 @@ import pytest
 
 from amgs.errors import UsageError
 from amgs_app.operations.registry import standard
-from amgs_app.operations.results import BranchList, Moved, Replayed, SettingChanged, Steered
+from amgs_app.operations.results import BranchList, Replayed, RunPosition, SettingChanged, Steered
 from amgs_app.output import write
 from amgs_app.render.drawing import draw
 from amgs_app.render.figures.canvas import Canvas
@@ -129,7 +129,7 @@ def test_what_is_done_in_the_past_begins_a_branch_that_the_trace_tells(desk: Des
     assert isinstance(parted, TraceDiff)
     assert (parted.shared, parted.what, parted.theirs_did) == (20, "setting", "sets tau_expand to 0.05")
     moved = desk("focus switch main")
-    assert isinstance(moved, Moved)
+    assert isinstance(moved, RunPosition)
     back = moved.view
     assert (back.position, back.branch, back.tau_expand) == (40, "main", 0.2)
     summary = desk(f"focus trace {desk.trace}")

@@ -16,11 +16,11 @@ from amgs_app.operations.registry import standard
 from amgs_app.operations.results_of_lifetime import (
     Brought,
     CorpusRead,
-    Described,
     Forgotten,
     ForgottenList,
     Purged,
     Rebuilt,
+    SpanDescribed,
     SpanList,
     Tagged,
 )
@@ -167,7 +167,7 @@ def test_spans_are_listed_found_and_described(desk: Desk) -> None:
         "question",
     ]
     described = desk("focus describe 0 trust 0.25")
-    assert isinstance(described, Described) and described.after.trust == 0.25
+    assert isinstance(described, SpanDescribed) and described.after.trust == 0.25
     desk("focus describe 0 domain log")
     found = desk("focus spans LOG")
     assert found.total == 1 and found.rows[0].kept.about.domain == "log"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.operations.registry import Verb, standard
+from amgs_app.operations.registry import Operation, standard
 from amgs_app.output import as_text
 from amgs_app.render.encode import to_json
 from amgs_app.render.tables.workstation import table_of
-from tests.tui import picture_samples as samples
+from tests.tui import figure_samples as samples
 from tests.tui.headless_world import Amgs, make, prepare
 
 
@@ -31,7 +31,7 @@ def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> 
     return make(tmp_path, capsys, prepared)
 
 
-def results_of(verb: Verb) -> tuple[type, ...]:
+def results_of(verb: Operation) -> tuple[type, ...]:
     """The types that a verb's signature promises, imported from where the checker finds them."""
     module = sys.modules[verb.function.__module__]
     space = dict(vars(module))
@@ -44,7 +44,7 @@ def results_of(verb: Verb) -> tuple[type, ...]:
 
 
 @pytest.mark.parametrize("verb", standard(), ids=lambda verb: verb.name)
-def test_the_result_of_every_verb_has_a_table(verb: Verb) -> None:
+def test_the_result_of_every_verb_has_a_table(verb: Operation) -> None:
     with pytest.raises(TypeError, match="has no table"):
         table_of(object())  # teaches it the tables that are loaded late
     for kind in results_of(verb):

@@ -123,7 +123,7 @@ def test_two_runs_give_the_same_bytes(
     assert set(made[0]) == {f"{name}.{ending}" for name in NAMES for ending in ("txt", "svg", "json")}
 
 
-def test_pictures_have_the_size_that_was_asked_for(amgs: Amgs, tmp_path: Path) -> None:
+def test_figures_have_the_size_that_was_asked_for(amgs: Amgs, tmp_path: Path) -> None:
     script = write(tmp_path, "graph stats\nsnapshot stats\n")
     assert amgs("run", script, "--out", str(tmp_path / "out"), "--size", "72x18") == 0
     lines = (tmp_path / "out" / "stats.txt").read_text(encoding="utf-8").splitlines()

@@ -18,11 +18,11 @@ from amgs_app.render.figures import inbox as inbox_picture
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.session import Session
 from amgs_tui.dialogs.finder import Finder
-from amgs_tui.dialogs.palette import Action, Palette, actions_of, matching
+from amgs_tui.dialogs.palette import Action, ActionPalette, actions_of, matching
 from amgs_tui.main_screen import symbols_of_terminal
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.graph import GraphPane
-from tests.tui import picture_samples as samples
+from tests.tui import figure_samples as samples
 from tests.tui.app_drive import Drive
 from tests.tui.test_app_tiny import on_session, options
 
@@ -185,7 +185,7 @@ async def test_the_palette_begins_with_what_was_used_last_and_ends_with_the_benc
         assert driven.app.focused_pane is driven.app.pane("graph")
         await driven.press("ctrl+p")
         palette = driven.app.screen
-        assert isinstance(palette, Palette) and palette._listed[0].name == "graph stats"
+        assert isinstance(palette, ActionPalette) and palette._listed[0].name == "graph stats"
 
 
 async def test_an_action_of_another_pane_brings_it_to_the_front_or_says_why_not(

@@ -17,7 +17,7 @@ from amgs_app.operations.registry import standard
 from amgs_app.output import as_text, complain, progress_on
 from amgs_app.printable import UNSAFE, printable, printable_line
 from amgs_app.render.encode import to_json
-from amgs_app.render.figures.canvas import Canvas, Sheet, clean
+from amgs_app.render.figures.canvas import Canvas, Figure, clean
 from amgs_app.render.figures.glyphs import wrap
 from amgs_app.render.sheet import to_lines
 from amgs_app.render.tables.workstation import table_of
@@ -97,7 +97,7 @@ def test_the_pointer_of_an_error_stands_under_the_word(line: str) -> None:
 @given(TEXTS)
 @example(HOSTILE)
 def test_a_picture_keeps_its_shape_and_holds_no_control_sequence(text: str) -> None:
-    sheet = Sheet(Canvas(30, 6))
+    sheet = Figure(Canvas(30, 6))
     sheet.put(2, 0, text)
     sheet.put(2, 1, text, width=12, align="right")
     sheet.pieces(0, 2, [(text, None), (text, None)], width=20)

@@ -159,7 +159,7 @@ def test_all_colours_are_colours() -> None:
                 assert len(rgb(value)) == 3
 
 
-def test_pictures_and_themes_load_neither_textual_nor_plotext_nor_torch() -> None:
+def test_figures_and_themes_load_neither_textual_nor_plotext_nor_torch() -> None:
     code = (
         "import sys, pkgutil, importlib, amgs_app.themes, amgs_app.render.figures as p\n"
         "[importlib.import_module('amgs_app.render.figures.' + m.name) for m in pkgutil.iter_modules(p.__path__)]\n"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from amgs.lifecycle.link_context import Node
+from amgs.lifecycle.link_context import LinkNode
 from amgs.lifecycle.linking import DUPLICATES, LINKS_TO, MENTIONS_SAME, NEXT, RELATED, overlap
 from amgs.settings import ConsolidationSettings
 from amgs.text.markdown import slug
@@ -17,7 +17,7 @@ Found = tuple[str, str, str, float]
 
 
 def link(
-    nodes: Sequence[Node],
+    nodes: Sequence[LinkNode],
     texts: Mapping[str, str],
     matrix: Vector,
     first: int,
@@ -37,7 +37,7 @@ def link(
     return {(*key, weight) for key, weight in found.items()}
 
 
-def _sequence(nodes: Sequence[Node]) -> Iterator[Found]:
+def _sequence(nodes: Sequence[LinkNode]) -> Iterator[Found]:
     at = {source: n.id for n in nodes for source in n.sources}
     for n in nodes:
         for before in n.follows.values():
@@ -45,7 +45,7 @@ def _sequence(nodes: Sequence[Node]) -> Iterator[Found]:
                 yield at[before], n.id, NEXT, 0.6
 
 
-def _links(nodes: Sequence[Node]) -> Iterator[Found]:
+def _links(nodes: Sequence[LinkNode]) -> Iterator[Found]:
     at: dict[str, str] = {}
     for n in nodes:
         for source in n.sources:
@@ -61,7 +61,7 @@ def _links(nodes: Sequence[Node]) -> Iterator[Found]:
                 yield n.id, at[target], LINKS_TO, 0.8
 
 
-def _shared_names(nodes: Sequence[Node], new: set[str]) -> Iterator[Found]:
+def _shared_names(nodes: Sequence[LinkNode], new: set[str]) -> Iterator[Found]:
     holders: dict[str, list[int]] = {}
     for row, n in enumerate(nodes):
         for name in {e.lower() for e in n.entities}:
@@ -84,7 +84,7 @@ def _shared_names(nodes: Sequence[Node], new: set[str]) -> Iterator[Found]:
 
 
 def _likeness(
-    nodes: Sequence[Node],
+    nodes: Sequence[LinkNode],
     texts: Mapping[str, str],
     matrix: Vector,
     first: int,
@@ -101,5 +101,5 @@ def _likeness(
                     yield later, earlier, DUPLICATES, cosines[column]
 
 
-def _by_age(a: Node, b: Node) -> tuple[str, str]:
+def _by_age(a: LinkNode, b: LinkNode) -> tuple[str, str]:
     return (a.id, b.id) if (a.created_at, a.id) > (b.created_at, b.id) else (b.id, a.id)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from amgs.calibration.listwise import Question, fit_logistic, fit_ranking
+from amgs.calibration.listwise import LabelledRows, fit_logistic, fit_ranking
 
 
-def questions(truth: list[float], count: int = 120, seed: int = 0) -> list[Question]:
+def questions(truth: list[float], count: int = 120, seed: int = 0) -> list[LabelledRows]:
     """Questions whose relevant candidate is drawn from the softmax under the true weights."""
     chance = np.random.default_rng(seed)
     made = []
@@ -17,7 +17,7 @@ def questions(truth: list[float], count: int = 120, seed: int = 0) -> list[Quest
         likely = np.exp(values @ np.array(truth))
         relevant = np.zeros(30, dtype=np.bool_)
         relevant[chance.choice(30, p=likely / likely.sum())] = True
-        made.append(Question(values, relevant))
+        made.append(LabelledRows(values, relevant))
     return made
 
 
@@ -45,7 +45,7 @@ def test_at_the_optimum_the_loss_is_flat() -> None:
 
 def test_questions_without_an_answer_teach_nothing() -> None:
     data = questions([1.0, -1.0])
-    empty = Question(np.ones((5, 2)), np.zeros(5, dtype=np.bool_))
+    empty = LabelledRows(np.ones((5, 2)), np.zeros(5, dtype=np.bool_))
     assert fit_ranking([*data, empty]) == pytest.approx(fit_ranking(data))
     with pytest.raises(ValueError, match="no question"):
         fit_ranking([empty])

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
-from amgs.frames.assemble import Section, Template, assemble, key_sentence
+from amgs.frames.assemble import FrameSection, Template, assemble, key_sentence
 from amgs.frames.definition import DEFAULTS
 from amgs.frames.registry import by_name, find, leaves, order, register
 from amgs.frames.score import effective, entropy_bits
@@ -227,7 +227,8 @@ def test_the_template_dates_and_titles_a_block_once() -> None:
         plain, block=replace(plain.block, content="# Dome log\nIt stalled.", meta={"title": "Dome log"})
     )
     texts = [
-        assemble(template, [Section("", (c,))], approximate_tokens).text for c in (plain, titled, repeated)
+        assemble(template, [FrameSection("", (c,))], approximate_tokens).text
+        for c in (plain, titled, repeated)
     ]
     assert texts[0] == "# ATTENTION: why did it stall?\n\n[2026-02-16] It stalled.\n\n"
     assert "[2026-02-16] Dome log\nIt stalled." in texts[1]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from amgs.errors import ModelError
-from amgs.index.snapshot_store import Shelf, Stamp
+from amgs.index.snapshot_store import SnapshotStore, Stamp
 from amgs.index.vector import Base, VectorIndex, unit
 
 
@@ -88,10 +88,10 @@ def kept(
     tmp_path: Path, index: VectorIndex, revision: int = 1, *, approximate_from: int = 10**9
 ) -> VectorIndex:
     """The index as it is after it was written and opened again."""
-    shelf = Shelf(tmp_path / "vectors", 1)
-    with shelf.writing(Stamp("s", revision), {}) as folder:
+    snapshots = SnapshotStore(tmp_path / "vectors", 1)
+    with snapshots.writing(Stamp("s", revision), {}) as folder:
         index.write(folder, approximate_from=approximate_from)
-    generation = shelf.latest("s")
+    generation = snapshots.latest("s")
     assert generation is not None
     return VectorIndex(index.dimension, Base.read(generation))
 

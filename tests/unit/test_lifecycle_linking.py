@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.index.neighbours import nearest
-from amgs.lifecycle.link_context import Node, Surroundings
+from amgs.lifecycle.link_context import LinkContext, LinkNode
 from amgs.lifecycle.linking import Fresh, link, overlap
 from amgs.settings import ConsolidationSettings
 from amgs.types import Edge, Vector
@@ -21,13 +21,13 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SETTINGS = ConsolidationSettings()
 
 
-def at(name: str, hour: int = 0, **more: object) -> Node:
+def at(name: str, hour: int = 0, **more: object) -> LinkNode:
     """A node of that id; its number is given when it is linked."""
-    return Node(0, name, NOW + timedelta(hours=hour), **more)  # type: ignore[arg-type]
+    return LinkNode(0, name, NOW + timedelta(hours=hour), **more)  # type: ignore[arg-type]
 
 
 def linked(
-    nodes: list[Node],
+    nodes: list[LinkNode],
     rows: list[list[float]] | None = None,
     *,
     texts: dict[str, str] | None = None,
@@ -37,7 +37,7 @@ def linked(
     """The edges when the first `known` nodes are there and the others come."""
     matrix = unit(rows, len(nodes))
     numbered = [replace(n, number=10 + i) for i, n in enumerate(nodes)]
-    there = Surroundings(numbered[:known])
+    there = LinkContext(numbered[:known])
     near = nearest(matrix[known:], matrix[:known], settings.neighbours, floor=settings.similarity)
     words = texts or {n.id: n.id for n in nodes}
     fresh = Fresh(tuple(numbered[known:]), tuple(words[n.id] for n in nodes[known:]), matrix[known:], near)

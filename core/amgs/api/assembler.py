@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from amgs.api.context import Room
+from amgs.api.context import MemoryContext
 from amgs.decay import hours_between
 from amgs.frames import cache, pipeline, pool_cache, registry
 from amgs.frames import definition as shipped
@@ -30,8 +30,8 @@ from amgs.types import BlockFilter, Frame, FrameDefinition, Weights
 class Assembler:
     """See the module."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
 
     def assemble(
         self,
@@ -46,14 +46,14 @@ class Assembler:
 
         reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
         """
-        known = self._room.definitions()
+        known = self._context.definitions()
         asked = pipeline.FrameRequest(query, budget, weights)
         definition = registry.find(name, known)
         if query:
-            load(self._room.embedder, "the encoder")  # before the clocks of the layers start
-        with self._room.derived.searching() as sources:
+            load(self._context.embedder, "the encoder")  # before the clocks of the layers start
+        with self._context.derived.searching() as sources:
             frame, pools = self._assembled(definition, asked, known, sources)
-        if reinforce and not self._room.store.read_only:
+        if reinforce and not self._context.store.read_only:
             self._log_use(frame, asked, pools, known)
         return frame
 
@@ -66,18 +66,18 @@ class Assembler:
     ) -> None:
         chosen = {c.block.id: c for c in frame.selected}
         reached = [i for i, c in chosen.items() if "graph" in c.layers]
-        with self._room.derived.reading() as state:
+        with self._context.derived.reading() as state:
             view = state.graph.view()
-        with self._room.store.transaction():
-            numbers = stored_blocks.numbers_of(self._room.store, list(chosen))
+        with self._context.store.transaction():
+            numbers = stored_blocks.numbers_of(self._context.store, list(chosen))
             walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
-            forecasts.log(self._room.store, frame, tuple(chosen.values()), walked)
+            forecasts.log(self._context.store, frame, tuple(chosen.values()), walked)
             self._record(frame, asked, walked, pools, known)
             stored_scores.put(
-                self._room.store, frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of
+                self._context.store, frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of
             )
             reinforcing.reinforce(
-                self._room.store,
+                self._context.store,
                 list(chosen),
                 event_type="assembled",
                 source=f"{frame.name} {frame.id}",
@@ -95,7 +95,7 @@ class Assembler:
         """A frame, and the pools of those children that have a refresh cadence: fresh ones are taken over, and the
         frame's remarks say so.
         """
-        room = self._room
+        context = self._context
         pools = {
             child.name: self._pool(definition, child, request, known, sources)
             for child in (registry.leaves(definition, known) if definition.is_composite else ())
@@ -106,8 +106,8 @@ class Assembler:
             request,
             known,
             sources,
-            room.settings,
-            room.count_tokens,
+            context.settings,
+            context.count_tokens,
             {name: pool.scored for name, pool in pools.items()},
         )
         told = [
@@ -125,34 +125,34 @@ class Assembler:
         known: Definitions,
         sources: Sources,
     ) -> KeptPool:
-        room = self._room
+        context = self._context
         asked = pipeline.asked_in(parent, child, request)
-        row = frame_cache.get(room.store, child.name, pool_cache.pool_key(asked, parent))
+        row = frame_cache.get(context.store, child.name, pool_cache.pool_key(asked, parent))
         if row is not None and not self.stale(row, child, known):
-            found = pool_cache.decode(row.assembly, lambda ids: stored_blocks.get(room.store, ids))
+            found = pool_cache.decode(row.assembly, lambda ids: stored_blocks.get(context.store, ids))
             statuses = child.rule.filter.statuses
             if found is not None and all(c.block.status in statuses for c in found[0].candidates):
-                age = hours_between(row.computed_at, room.clock.now())
+                age = hours_between(row.computed_at, context.clock.now())
                 return KeptPool(found[0], found[1], age)
         return KeptPool(self.scored(parent, child, asked, sources))
 
     def scored(
         self, parent: FrameDefinition, child: FrameDefinition, asked: pipeline.FrameRequest, sources: Sources
-    ) -> pipeline.Scored:
-        room = self._room
+    ) -> pipeline.ScoredPool:
+        context = self._context
         template = Template(parent.assembly, parent.name, asked.query, sources.clock.now())
-        return pipeline.score_frame(child, asked, sources, room.settings, template, room.count_tokens)
+        return pipeline.score_frame(child, asked, sources, context.settings, template, context.count_tokens)
 
     def stale(self, row: frame_cache.CacheRow, definition: FrameDefinition, known: Definitions) -> str:
         of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
         held = cache.Held(row.computed_at, row.structure, row.definition, json.loads(row.identity))
         now = cache.Held(
-            self._room.clock.now(),
-            self._room.store.structure_counter,
+            self._context.clock.now(),
+            self._context.store.structure_counter,
             stored_assemblies.version_of(_tree(definition, known)),
             self._identity() if of_self else {},
         )
-        largest = self._room.settings.identity.largest_shift
+        largest = self._context.settings.identity.largest_shift
         return cache.stale(
             held, now, definition, hours=self._hours(definition), of_self=of_self, largest_shift=largest
         )
@@ -160,16 +160,16 @@ class Assembler:
     def _identity(self) -> dict[str, float]:
         """The centrality of every self-tagged block, by id."""
         tagged = BlockFilter(self_only=True)
-        ids = [block.id for block in stored_blocks.select(self._room.store, tagged, order="id")]
-        numbers = stored_blocks.numbers_of(self._room.store, ids)
-        with self._room.derived.reading() as state:
+        ids = [block.id for block in stored_blocks.select(self._context.store, tagged, order="id")]
+        numbers = stored_blocks.numbers_of(self._context.store, ids)
+        with self._context.derived.reading() as state:
             importance = state.graph.importance(sorted(numbers.values()))
         return {i: importance[numbers[i]] for i in ids}
 
     def _hours(self, definition: FrameDefinition) -> float:
         """How long an assembly stays fresh; that of SELF is a setting as long as the shipped one stands."""
         if definition.name == shipped.SELF.name and definition.refresh_hours == shipped.SELF.refresh_hours:
-            return self._room.settings.identity.refresh_hours
+            return self._context.settings.identity.refresh_hours
         return definition.refresh_hours
 
     def _record(
@@ -181,7 +181,7 @@ class Assembler:
         known: Definitions,
     ) -> None:
         """Log an assembly so that it can be replayed, and keep it; inside the transaction that logs its use."""
-        store = self._room.store
+        store = self._context.store
         definition = registry.find(frame.name, known)
         version = stored_assemblies.keep_version(store, _tree(definition, known))
         number, operation, undone = stored_assemblies.standing(store)
@@ -202,7 +202,7 @@ class Assembler:
                 tuple(c.block.id for c in frame.selected),
                 tuple(walked),
                 version,
-                self._room.setup,
+                self._context.setup,
                 number,
                 operation,
                 undone,
@@ -232,7 +232,7 @@ class Assembler:
         at: datetime,
     ) -> None:
         """Keep the pools that this assembly scored, each in place of the one before."""
-        store = self._room.store
+        store = self._context.store
         for name, pool in pools.items():
             if pool.made_by is not None:
                 continue

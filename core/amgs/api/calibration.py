@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amgs import bounds
-from amgs.api.context import Room
+from amgs.api.context import MemoryContext
 from amgs.calibration import brier, tuning
 from amgs.calibration import metrics as measures
 from amgs.calibration import plan as planning
@@ -42,8 +42,8 @@ _WHOLE_POOL = 1_000_000
 class Calibration:
     """See the module."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
 
     # --- outcomes (AMGS §7.3) ---------------------------------------------------------------------------
 
@@ -57,11 +57,11 @@ class Calibration:
     ) -> Outcome:
         """The operator's verdict on the latest open forecast of a block, on that of one assembly, or on one by id."""
         return forecasts.decide(
-            self._room.store,
-            self._room.whole_id(block_id),
+            self._context.store,
+            self._context.whole_id(block_id),
             useful=useful,
             assembly_id=assembly_id,
-            now=self._room.clock.now(),
+            now=self._context.clock.now(),
             prediction_id=prediction_id,
         )
 
@@ -69,24 +69,24 @@ class Calibration:
         """The verdicts on the blocks that a frame selects for a query, by id: 1 useful, 0 useless. A block whose
         latest forecast there is still open has none.
         """
-        return calibration_log.verdicts(self._room.store, frame, query)
+        return calibration_log.verdicts(self._context.store, frame, query)
 
     def settle(
         self, verdicts: Mapping[str, bool], *, reinforced: Sequence[str], event_type: str, source: str
     ) -> tuple[Outcome, ...]:
         """Verdicts on several blocks (id: useful) and reinforcements together, as one operation of the journal."""
         return forecasts.settle(
-            self._room.store,
-            {self._room.whole_id(i): useful for i, useful in verdicts.items()},
-            reinforced=[self._room.whole_id(i) for i in reinforced],
+            self._context.store,
+            {self._context.whole_id(i): useful for i, useful in verdicts.items()},
+            reinforced=[self._context.whole_id(i) for i in reinforced],
             event_type=event_type,
             source=source,
-            now=self._room.clock.now(),
+            now=self._context.clock.now(),
         )
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
         """The latest forecasts, with their outcome where there is one."""
-        return calibration_log.latest(self._room.store, bounds.count("A limit", limit))
+        return calibration_log.latest(self._context.store, bounds.count("A limit", limit))
 
     def cases(
         self,
@@ -104,7 +104,7 @@ class Calibration:
         if in_bin is not None:
             bins = bounds.count("The number of bins", in_bin[1], least=1, most=1000)
             in_bin = bounds.count("A bin", in_bin[0], most=bins - 1), bins
-        store = self._room.store
+        store = self._context.store
         found = calibration_log.cases(store, decided=settled, in_bin=in_bin, by=by, value=value, limit=limit)
         blocks = stored_blocks.get(store, {outcome.block_id for outcome, *_ in found})
         return tuple(
@@ -125,30 +125,30 @@ class Calibration:
         category or relation type.
         """
         bins = bounds.count("The number of bins", bins, least=1, most=1000)
-        decided = calibration_log.decided(self._room.store, by=by, value=value)
+        decided = calibration_log.decided(self._context.store, by=by, value=value)
         return brier.reliability(
-            decided, bins=bins, forecasts=calibration_log.count(self._room.store, by=by, value=value)
+            decided, bins=bins, forecasts=calibration_log.count(self._context.store, by=by, value=value)
         )
 
     # --- recalibration ----------------------------------------------------------------------------------
 
     def groups(self) -> OutcomeGroups:
         """Forecasts and outcomes by frame, category and relation type of the edges walked."""
-        rows = calibration_log.groups(self._room.store)
+        rows = calibration_log.groups(self._context.store)
         return OutcomeGroups(tuple(OutcomeGroup(*row) for row in rows))
 
     def plan(self, method: Method = "isotonic") -> CalibrationPlan:
         """What recalibrating confidences would do; raises UsageError for too few outcomes."""
-        room = self._room
-        return planning.make(room.store, method, room.settings.calibration, room.clock.now())
+        context = self._context
+        return planning.make(context.store, method, context.settings.calibration, context.clock.now())
 
     def apply(self, plan: CalibrationPlan) -> Calibrated:
         """Carry a plan out, journalled; raises UsageError when it is out of date."""
-        return Calibrated(plan, planning.apply(self._room.store, plan, self._room.clock.now()))
+        return Calibrated(plan, planning.apply(self._context.store, plan, self._context.clock.now()))
 
     def forecast(self, scores: Sequence[float]) -> list[float]:
         """The chances of being useful that blocks with these composite scores have, by what is known now."""
-        return forecasts.of_scores(self._room.store, scores)
+        return forecasts.of_scores(self._context.store, scores)
 
     # --- tuning -----------------------------------------------------------------------------------------
 
@@ -183,10 +183,10 @@ class Calibration:
 
     def _asked(
         self, frame: str, questions: Sequence[Question], progress: Progress | None
-    ) -> tuple[FrameDefinition, list[tuning.Asked]]:
+    ) -> tuple[FrameDefinition, list[tuning.ScoredQuestion]]:
         """The frame, and every question that has an answer in the store with its candidates."""
-        room = self._room
-        definition = registry.find(frame, room.definitions())
+        context = self._context
+        definition = registry.find(frame, context.definitions())
         if definition.is_composite:
             children = ", ".join(child.name for child in definition.children)
             raise UsageError(
@@ -197,14 +197,14 @@ class Calibration:
         whole = replace(definition, rule=replace(definition.rule, pool=_WHOLE_POOL))
         labelled = label(questions, self._blocks_of)
         found = []
-        with room.derived.searching() as sources:
+        with context.derived.searching() as sources:
             for number, one in enumerate(labelled):
                 if progress is not None:
                     progress(number, len(labelled), "asking")
                 text = one.question.text
-                template = Template("raw", definition.name, text, room.clock.now())
+                template = Template("raw", definition.name, text, context.clock.now())
                 request = pipeline.FrameRequest(text)
-                scored = pipeline.score_frame(whole, request, sources, room.settings, template, _uncounted)
+                scored = pipeline.score_frame(whole, request, sources, context.settings, template, _uncounted)
                 found.append(tuning.asked(one, scored.candidates))
         return definition, found
 
@@ -212,7 +212,7 @@ class Calibration:
 
     def metrics(self, questions: Sequence[Question] = (), *, seed: int = 0) -> Metrics:
         """The six success metrics (AMGS §13.1); precision and recall need labelled questions. Leaves no trace."""
-        store = self._room.store
+        store = self._context.store
         every = stored_assemblies.latest(store)
         _, outcomes, score = calibration_log.counts(store)
         labelled = label(questions, self._blocks_of)
@@ -224,17 +224,17 @@ class Calibration:
                 measures.calibration(score, outcomes),
                 measures.attention_stability(every),
             ),
-            self._room.clock.now(),
+            self._context.clock.now(),
         )
 
     def _blocks_of(self, source: str) -> tuple[str, ...]:
-        return stored_blocks.with_source(self._room.store, source)
+        return stored_blocks.with_source(self._context.store, source)
 
     def _find(self, query: str, top_k: int) -> list[str]:
-        room = self._room
-        with room.derived.searching() as sources:
-            request = waterfall.Request(query)
-            found = waterfall.search(request, sources, room.settings.retrieval, top_k)
+        context = self._context
+        with context.derived.searching() as sources:
+            request = waterfall.RetrievalRequest(query)
+            found = waterfall.search(request, sources, context.settings.retrieval, top_k)
         return [hit.block.id for hit in found.hits]
 
     def monitor(self, *, record: bool = False, limit: int = 30) -> Monitored:
@@ -242,7 +242,7 @@ class Calibration:
 
         record: keep it, so that the next look is compared with this one.
         """
-        store = self._room.store
+        store = self._context.store
         before = monitors.latest(store, limit)
         seen = self._seen()
         if record:
@@ -250,29 +250,29 @@ class Calibration:
                 monitors.append(store, seen)
         return Monitored(tuple(_sighting(s) for s in seen), tuple(_sighting(s) for s in before), record)
 
-    def _seen(self) -> list[monitors.Seen]:
-        store, now = self._room.store, self._room.clock.now()
+    def _seen(self) -> list[monitors.MonitorValue]:
+        store, now = self._context.store, self._context.clock.now()
         importance = self._importance()
         last = monitors.last(store, "centrality drift")
         drift = None if last is None else shift(last.detail, importance)
-        seen = [monitors.Seen(now, "centrality drift", "graph", drift, importance)]
+        seen = [monitors.MonitorValue(now, "centrality drift", "graph", drift, importance)]
         every = stored_assemblies.latest(store)
         for name in sorted({a.name for a in every}):
             own = [a for a in every if a.name == name]
             bits = sum(a.entropy_bits for a in own[:_RECENT]) / len(own[:_RECENT])
-            seen.append(monitors.Seen(now, "entropy", name, bits, {}))
+            seen.append(monitors.MonitorValue(now, "entropy", name, bits, {}))
             stable = measures.attention_stability(every, name).value
-            seen.append(monitors.Seen(now, "attention stability", name, stable, {}))
+            seen.append(monitors.MonitorValue(now, "attention stability", name, stable, {}))
         return seen
 
     def _importance(self) -> dict[str, float]:
         """The centrality of the most central blocks, by id."""
-        room = self._room
-        with room.derived.reading() as state:
+        context = self._context
+        with context.derived.reading() as state:
             view, scores = state.graph.view(), state.graph.measures().importance()
         best = [i for i in scores.argsort(kind="stable")[::-1][:_CENTRAL].tolist() if scores[i] > 0]
         numbers = {int(view.nodes[i]): float(scores[i]) for i in best}
-        found = stored_blocks.by_number(room.store, sorted(numbers))
+        found = stored_blocks.by_number(context.store, sorted(numbers))
         return {one.block.id: numbers[one.number] for one in found}
 
 
@@ -282,5 +282,5 @@ def _uncounted(text: str) -> int:
     return 0
 
 
-def _sighting(seen: monitors.Seen) -> Sighting:
+def _sighting(seen: monitors.MonitorValue) -> Sighting:
     return Sighting(seen.at, seen.kind, seen.subject, seen.value)

@@ -28,7 +28,7 @@ _PREFIX = re.compile(r"[0-9a-f]{4,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class MemoryContext:
     """One open memory from inside: its store, what is derived from it, and what it was opened with."""
 
     store: Store

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from amgs.api.context import Room
+from amgs.api.context import MemoryContext
 from amgs.errors import StoreCorruptError, StoreError, StoreTooNewError, UsageError
 from amgs.exchange import document, graphml, rows
-from amgs.exchange.values import Document, Header, damaged, unreadable, written
+from amgs.exchange.values import Header, StoreDocument, damaged, unreadable, written
 from amgs.frames import registry, shipping
 from amgs.identity import block_id
 from amgs.lifecycle import verify
@@ -19,7 +19,7 @@ from amgs.storage.duckdb import meta as stored_meta
 from amgs.storage.duckdb import tables
 from amgs.storage.duckdb.connection import Store
 from amgs.storage.duckdb.migrations import LATEST
-from amgs.storage.duckdb.tables import Column
+from amgs.storage.duckdb.tables import TableColumn
 from amgs.types import Progress
 
 Form = Literal["json", "graphml"]
@@ -53,13 +53,13 @@ class Imported:
 class Exchange:
     """See the module."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
 
     def export(self, path: Path, form: Form = "json") -> Exported:
         """Write the whole store to a file, whole or not at all; raises InputError when it cannot be written."""
-        store = self._room.store
-        header = Header(store.schema_version, store.change_counter, self._room.clock.now())
+        store = self._context.store
+        header = Header(store.schema_version, store.change_counter, self._context.clock.now())
         with store.snapshot():
             lines = document.lines(store, header) if form == "json" else graphml.lines(store, header)
             size = written(path, lines)
@@ -74,7 +74,7 @@ class Exchange:
         StoreTooNewError for a file of a later version, StoreCorruptError for a block that does not hash to its id,
         InputError for any other file; nothing is imported then.
         """
-        store = self._room.store
+        store = self._context.store
         if tables.count(store, "memory_blocks"):
             raise UsageError("The store already holds blocks.", way_out="Import into a new store.")
         form: Form = "graphml" if _looks_like_xml(path) else "json"
@@ -97,12 +97,12 @@ class Exchange:
             if error.title in (StoreError.title, StoreCorruptError.title) or isinstance(error, UsageError):
                 raise damaged(path, error.message.rstrip(".")) from error
             raise
-        self._room.derived.forget()
+        self._context.derived.forget()
         counts = {name: len(list(rows)) for name, (_, rows) in found.tables.items()}
         return Imported(str(path), form, counts.get("memory_blocks", 0), counts.get("edges", 0), total)
 
-    def _fill(self, table: str, found: Document, progress: Progress | None) -> int:
-        store = self._room.store
+    def _fill(self, table: str, found: StoreDocument, progress: Progress | None) -> int:
+        store = self._context.store
         given, every = found.tables[table]
         taken = [tuple(row) for row in every]
         if table == "memory_blocks":
@@ -140,7 +140,7 @@ def _check_whole(path: Path, store: Store, progress: Progress | None) -> None:
         raise damaged(path, f"{len(faults)} faults, {first}")
 
 
-def _check(path: Path, found: Document, schema: dict[str, tuple[Column, ...]]) -> None:
+def _check(path: Path, found: StoreDocument, schema: dict[str, tuple[TableColumn, ...]]) -> None:
     """Refuse a file with a table or column that the schema does not have."""
     if found.schema > LATEST:
         raise StoreTooNewError(
@@ -158,7 +158,7 @@ def _check(path: Path, found: Document, schema: dict[str, tuple[Column, ...]]) -
         raise damaged(path, "it holds no table of blocks with their content")
 
 
-def _rehash(columns: Sequence[Column], rows: Sequence[tuple[Any, ...]]) -> None:
+def _rehash(columns: Sequence[TableColumn], rows: Sequence[tuple[Any, ...]]) -> None:
     names = [column.name for column in columns]
     at_id, at_content = names.index("id"), names.index("content")
     wrong = [row[at_id] for row in rows if block_id(row[at_content]) != row[at_id]]

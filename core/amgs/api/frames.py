@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from amgs import bounds
 from amgs.api.assembler import Assembler
-from amgs.api.context import Room
+from amgs.api.context import MemoryContext
 from amgs.clock import Clock, FixedClock, as_utc
 from amgs.decay import hours_between
 from amgs.derived.indexes import Derived
@@ -19,7 +19,7 @@ from amgs.frames import definition as shipped
 from amgs.frames import why as following
 from amgs.frames.compare import compare, weights_of
 from amgs.frames.registry import Definitions
-from amgs.frames.results import CachedFrame, Comparison, History, PastAssembly, Replay
+from amgs.frames.results import CachedFrame, FrameComparison, History, PastAssembly, Replay
 from amgs.storage.duckdb import assemblies as stored_assemblies
 from amgs.storage.duckdb import blocks as stored_blocks
 from amgs.storage.duckdb import frame_cache
@@ -27,14 +27,14 @@ from amgs.storage.duckdb import frames as stored_frames
 from amgs.storage.duckdb import meta as stored_meta
 from amgs.storage.duckdb.assemblies import Assembly
 from amgs.storage.duckdb.connection import Store
-from amgs.types import Fall, Frame, FrameDefinition, Weights
+from amgs.types import Explanation, Frame, FrameDefinition, Weights
 
 _SHORTEST_PREFIX = 4
 _LAST = "frame:last"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ComparisonSide:
     """One side of a comparison: a frame by name, or a past assembly by its id.
 
     at: assemble it as of this instant; one to come moves only the clock.
@@ -59,9 +59,9 @@ class Asked:
 class Frames:
     """See the module."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
-        self._assembler = Assembler(room)
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
+        self._assembler = Assembler(context)
 
     # --- the cache --------------------------------------------------------------------------------------
 
@@ -73,11 +73,11 @@ class Frames:
         Each frame is fresh for its refresh_hours; SELF for the hours in the settings, whatever changes but the
         identity itself. A memory opened for reading only is not written to.
         """
-        known = self._room.definitions()
+        known = self._context.definitions()
         definition = registry.find(name, known)
         request = pipeline.FrameRequest(query, budget, weights)
-        row = frame_cache.get(self._room.store, definition.name, cache.request_key(request))
-        age = None if row is None else hours_between(row.computed_at, self._room.clock.now())
+        row = frame_cache.get(self._context.store, definition.name, cache.request_key(request))
+        age = None if row is None else hours_between(row.computed_at, self._context.clock.now())
         if row is None:
             because = "nothing was kept for this request"
         else:
@@ -98,7 +98,7 @@ class Frames:
         """The kept frame; None when one of its blocks would no longer be a candidate."""
         statuses = {s for atom in registry.leaves(definition, known) for s in atom.rule.filter.statuses}
         try:
-            frame = cache.decode(text, lambda ids: stored_blocks.get(self._room.store, ids))
+            frame = cache.decode(text, lambda ids: stored_blocks.get(self._context.store, ids))
         except StoreCorruptError:
             return None
         return frame if all(c.block.status in statuses for c in frame.selected) else None
@@ -107,17 +107,17 @@ class Frames:
         """Keep a frame, with the candidates that did not get in, as the one assembled last; nothing in a memory
         opened for reading only.
         """
-        if not self._room.store.read_only:
-            with self._room.store.transaction():
-                stored_meta.keep(self._room.store, _LAST, cache.encode(frame, whole=True))
+        if not self._context.store.read_only:
+            with self._context.store.transaction():
+                stored_meta.keep(self._context.store, _LAST, cache.encode(frame, whole=True))
 
     def last(self) -> Frame | None:
         """The frame that was remembered; None where there is none, or where one of its blocks has left."""
-        text = stored_meta.kept(self._room.store, _LAST).get(_LAST)
+        text = stored_meta.kept(self._context.store, _LAST).get(_LAST)
         if text is None:
             return None
         try:
-            return cache.decode(text, lambda ids: stored_blocks.get(self._room.store, ids))
+            return cache.decode(text, lambda ids: stored_blocks.get(self._context.store, ids))
         except StoreCorruptError:
             return None
 
@@ -125,16 +125,16 @@ class Frames:
 
     def define(self, definition: FrameDefinition) -> None:
         """Register a frame or change one; raises FrameCycleError when it would contain itself."""
-        registry.register(definition, self._room.definitions())
-        with self._room.store.transaction():
-            stored_frames.put(self._room.store, [definition])
+        registry.register(definition, self._context.definitions())
+        with self._context.store.transaction():
+            stored_frames.put(self._context.store, [definition])
 
     def delete(self, name: str) -> FrameDefinition:
         """Take a frame of the user's own out; past assemblies of it can still be replayed.
 
         Raises UnknownFrameError, and UsageError for a frame that ships with the engine or that another contains.
         """
-        known = self._room.definitions()
+        known = self._context.definitions()
         definition = registry.find(name, known)
         if definition.name in registry.by_name(shipped.DEFAULTS):
             raise UsageError(
@@ -146,14 +146,14 @@ class Frames:
                 f"{definition.name} is a child of {', '.join(parents)}.",
                 way_out=f"Define or delete {parents[0]} first.",
             )
-        with self._room.store.transaction():
-            stored_frames.delete(self._room.store, [definition.name])
-            frame_cache.forget(self._room.store, definition.name)
+        with self._context.store.transaction():
+            stored_frames.delete(self._context.store, [definition.name])
+            frame_cache.forget(self._context.store, definition.name)
         return definition
 
     def origins(self) -> tuple[shipping.Origin, ...]:
         """Where each registered definition comes from: shipped, shipped and changed here, or the operator's own."""
-        return shipping.origins(self._room.store, self._room.definitions(), shipped.DEFAULTS)
+        return shipping.origins(self._context.store, self._context.definitions(), shipped.DEFAULTS)
 
     def reset(self, name: str) -> FrameDefinition:
         """Give a shipped frame its shipped definition back.
@@ -161,7 +161,7 @@ class Frames:
         Raises UnknownFrameError, UsageError for a frame of the operator's own, FrameCycleError where the shipped one
         would now contain itself.
         """
-        known = self._room.definitions()
+        known = self._context.definitions()
         wanted = registry.find(name, known).name
         ours = registry.by_name(shipped.DEFAULTS).get(wanted)
         if ours is None:
@@ -171,8 +171,8 @@ class Frames:
                 about="frame",
             )
         registry.register(ours, known)
-        with self._room.store.transaction():
-            shipping.reset(self._room.store, ours)
+        with self._context.store.transaction():
+            shipping.reset(self._context.store, ours)
         return ours
 
     # --- the past ---------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class Frames:
         """The latest assemblies, of one frame when it is named."""
         limit = bounds.count("A limit", limit)
         wanted = None if name is None else name.strip().upper()
-        every = stored_assemblies.latest(self._room.store, name=wanted)
+        every = stored_assemblies.latest(self._context.store, name=wanted)
         return History(tuple(_line(one) for one in every[:limit]), len(every))
 
     def replay(self, assembly_id: str) -> Replay:
@@ -206,7 +206,7 @@ class Frames:
     def _find(self, assembly_id: str) -> Assembly:
         wanted = assembly_id.strip().lower()
         short = len(wanted) < _SHORTEST_PREFIX
-        found = () if short else stored_assemblies.matching(self._room.store, wanted)
+        found = () if short else stored_assemblies.matching(self._context.store, wanted)
         ids = list(dict.fromkeys(one.id for one in found))
         if not ids:
             raise UsageError(
@@ -222,23 +222,23 @@ class Frames:
         return found[0]
 
     def _again(self, record: Assembly) -> tuple[Frame, Definitions]:
-        known = registry.by_name(stored_assemblies.version(self._room.store, record.definition))
+        known = registry.by_name(stored_assemblies.version(self._context.store, record.definition))
         known = {name: known[name] for name in registry.order(known)}
         request = pipeline.FrameRequest(record.query, record.budget, record.weights)
-        with as_of.rewind(self._room.store, as_of.Moment.of(record)) as store:
+        with as_of.rewind(self._context.store, as_of.Moment.of(record)) as store:
             pools = self._pools_again(record, request, known)
             frame = self._build(record.name, request, known, store, FixedClock(record.as_of), pools)
         return frame, known
 
     def _pools_again(
         self, record: Assembly, request: pipeline.FrameRequest, known: Definitions
-    ) -> dict[str, pipeline.Scored]:
+    ) -> dict[str, pipeline.ScoredPool]:
         """The pools that an assembly took over, scored again in the store as it was when they were."""
-        room, parent = self._room, registry.find(record.name, known)
+        context, parent = self._context, registry.find(record.name, known)
         pools = {}
-        for serial, made in stored_assemblies.by_serial(room.store, set(record.kept.values())).items():
-            with as_of.rewind(room.store, as_of.Moment.of(made)) as store:
-                derived = Derived(store, room.embedder, FixedClock(made.as_of), room.settings)
+        for serial, made in stored_assemblies.by_serial(context.store, set(record.kept.values())).items():
+            with as_of.rewind(context.store, as_of.Moment.of(made)) as store:
+                derived = Derived(store, context.embedder, FixedClock(made.as_of), context.settings)
                 try:
                     for name in (n for n, by in record.kept.items() if by == serial):
                         asked = pipeline.asked_in(parent, known[name], request)
@@ -255,26 +255,26 @@ class Frames:
         known: Definitions,
         store: Store,
         clock: Clock,
-        pools: Mapping[str, pipeline.Scored] = MappingProxyType({}),
+        pools: Mapping[str, pipeline.ScoredPool] = MappingProxyType({}),
     ) -> Frame:
         """A frame from another store than the open one, which is left as it is."""
-        room = self._room
-        derived = Derived(store, room.embedder, clock, room.settings)
+        context = self._context
+        derived = Derived(store, context.embedder, clock, context.settings)
         definition = registry.find(name, known)
         try:
             with derived.searching() as sources:
                 return pipeline.build(
-                    definition, request, known, sources, room.settings, room.count_tokens, pools
+                    definition, request, known, sources, context.settings, context.count_tokens, pools
                 )
         finally:
             derived.close()
 
     def _why_not(self, record: Assembly, then: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
-        store = self._room.store
+        store = self._context.store
         reasons = []
-        if record.setup != self._room.setup:
+        if record.setup != self._context.setup:
             reasons.append(
-                f"the embedder or the settings are others: {record.setup} then, {self._room.setup}"
+                f"the embedder or the settings are others: {record.setup} then, {self._context.setup}"
             )
         gone = set(then) - stored_blocks.existing(store, then)
         if gone:
@@ -300,42 +300,42 @@ class Frames:
         weights: Weights | None = None,
         child: str | None = None,
         made: Frame | None = None,
-    ) -> Fall:
+    ) -> Explanation:
         """Why a block is in a frame, or where it fell out. Leaves no trace.
 
         child: the part of a composite that is asked about. made: the frame as it was made for this request, which
         is explained; else it is assembled again, and what was reinforced meanwhile may stand elsewhere.
         """
-        room = self._room
-        wanted = room.block(block)
-        number = stored_blocks.numbers_of(room.store, [wanted.id])[wanted.id]
-        known = room.definitions()
+        context = self._context
+        wanted = context.block(block)
+        number = stored_blocks.numbers_of(context.store, [wanted.id])[wanted.id]
+        known = context.definitions()
         definition = registry.find(name, known)
         request = pipeline.FrameRequest(query, budget, weights)
-        with room.derived.searching() as sources:
+        with context.derived.searching() as sources:
             return following.why(
                 definition,
                 request,
                 known,
                 sources,
-                room.settings,
-                room.count_tokens,
+                context.settings,
+                context.count_tokens,
                 wanted,
                 number,
                 child,
                 made,
             )
 
-    def compare(self, left: Asked, right: Asked) -> Comparison:
+    def compare(self, left: ComparisonSide, right: ComparisonSide) -> FrameComparison:
         """Two assemblies beside each other: by name and query, with other weights, at other instants, or past
         ones by their ids. Nothing is reinforced.
         """
         (one, first), (two, second) = self._side(left), self._side(right)
         return compare(one, two, labels=(left.label, right.label), left_weights=first, right_weights=second)
 
-    def _side(self, asked: Asked) -> tuple[Frame, dict[str, Weights]]:
-        room = self._room
-        known = room.definitions()
+    def _side(self, asked: ComparisonSide) -> tuple[Frame, dict[str, Weights]]:
+        context = self._context
+        known = context.definitions()
         if asked.name.strip().upper().replace("-", "_") in known:
             weights = asked.weights
             request = pipeline.FrameRequest(asked.query, asked.budget, weights)
@@ -348,16 +348,16 @@ class Frames:
         atoms = registry.leaves(definition, known)
         return frame, dict(weights_of(definition, atoms, weights, frame.query))
 
-    def _at(self, asked: Asked, request: pipeline.FrameRequest, known: Definitions) -> Frame:
-        room = self._room
-        now = room.clock.now()
+    def _at(self, asked: ComparisonSide, request: pipeline.FrameRequest, known: Definitions) -> Frame:
+        context = self._context
+        now = context.clock.now()
         at = now if asked.at is None else as_utc(asked.at)
         if at != now:
-            with as_of.rewind(room.store, as_of.Moment(at)) as store:
+            with as_of.rewind(context.store, as_of.Moment(at)) as store:
                 return self._build(asked.name, request, known, store, FixedClock(at))
         definition = registry.find(asked.name, known)
-        with room.derived.searching() as sources:
-            return pipeline.build(definition, request, known, sources, room.settings, room.count_tokens)
+        with context.derived.searching() as sources:
+            return pipeline.build(definition, request, known, sources, context.settings, context.count_tokens)
 
 
 def _line(one: Assembly) -> PastAssembly:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs import bounds
-from amgs.api.context import Room
+from amgs.api.context import MemoryContext
 from amgs.clock import as_utc, microseconds_of
 from amgs.graph import communities, traversal
 from amgs.graph.view import GraphView
@@ -21,7 +21,7 @@ from amgs.types import Block, Centrality, GraphStats, LiveEdge, Neighbourhood
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class GraphPath:
     """The strongest way between two blocks. blocks: from the one to the other, empty when there is none.
 
     edges: the strongest between each two that follow each other. strength: their product.
@@ -59,8 +59,8 @@ class Communities:
 class Graph:
     """The graph of the live blocks as it is now."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
 
     def neighbourhood(
         self,
@@ -76,8 +76,8 @@ class Graph:
         relations: only edges of these types; () for all. since: only edges made or reinforced then or later.
         """
         hops, limit = bounds.count("A distance", hops), bounds.count("A limit", limit, least=1)
-        with self._room.derived.reading() as state:
-            block = self._room.block(block_id)
+        with self._context.derived.reading() as state:
+            block = self._context.block(block_id)
             number, graph = self._number(block), state.graph
             view, measures = _only(graph.view(), relations, since), graph.measures()
             reached = traversal.within(view, number, hops, limit)
@@ -93,10 +93,10 @@ class Graph:
             centrality={around[n].id: measures.of(i) for n, i in at.items() if i is not None},
         )
 
-    def path(self, start: str, goal: str) -> Way:
+    def path(self, start: str, goal: str) -> GraphPath:
         """The way from one block to another whose edges' strengths have the greatest product."""
-        with self._room.derived.reading() as state:
-            first, last = self._room.block(start), self._room.block(goal)
+        with self._context.derived.reading() as state:
+            first, last = self._context.block(start), self._context.block(goal)
             view = state.graph.view()
             numbers = traversal.strongest_path(view, self._number(first), self._number(last))
             blocks = self._blocks(list(numbers))
@@ -106,13 +106,13 @@ class Graph:
                 between = view.live_edges(view.edges_among({one, other}), names)
                 edges.append(max(between, key=lambda live: live.strength))
         strength = float(np.prod([live.strength for live in edges])) if numbers else 0.0
-        return Way(first, last, tuple(blocks[number] for number in numbers), tuple(edges), strength)
+        return GraphPath(first, last, tuple(blocks[number] for number in numbers), tuple(edges), strength)
 
     def communities(self, limit: int = 12, central: int = 3) -> Communities:
         """The blocks parted by Louvain's method on the strengths of the edges, the largest part first."""
         limit = bounds.count("A limit", limit)
         central = bounds.count("The number of central blocks", central)
-        with self._room.derived.reading() as state:
+        with self._context.derived.reading() as state:
             view, measures = state.graph.view(), state.graph.measures()
             parted = communities.louvain(view)
             rank = measures.pagerank
@@ -130,21 +130,21 @@ class Graph:
         """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside the
         graph.
         """
-        with self._room.derived.reading() as state:
-            number, graph = self._number(self._room.block(block_id)), state.graph
+        with self._context.derived.reading() as state:
+            number, graph = self._number(self._context.block(block_id)), state.graph
             at = graph.view().index_of(number)
             return Centrality() if at is None else graph.measures(betweenness=True).of(at)
 
     def stats(self) -> GraphStats:
         """Counts and shape of the whole graph."""
-        with self._room.derived.reading() as state:
+        with self._context.derived.reading() as state:
             return traversal.stats(state.graph.view())
 
     def _number(self, block: Block) -> int:
-        return stored_blocks.numbers_of(self._room.store, [block.id])[block.id]
+        return stored_blocks.numbers_of(self._context.store, [block.id])[block.id]
 
     def _blocks(self, numbers: list[int]) -> dict[int, Block]:
-        return {each.number: each.block for each in stored_blocks.by_number(self._room.store, numbers)}
+        return {each.number: each.block for each in stored_blocks.by_number(self._context.store, numbers)}
 
 
 def _only(view: GraphView, relations: Collection[str], since: datetime | None) -> GraphView:

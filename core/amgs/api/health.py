@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from amgs.api.context import Room
+from amgs.api.context import MemoryContext
 from amgs.api.lifecycle import Lifecycle
 from amgs.calibration.metrics import BRIER_GOAL
 from amgs.frames import registry
@@ -31,30 +31,30 @@ _SPLIT = 0.25
 """Share of lone blocks, or of faded edges, from which the graph wants a look."""
 
 
-def status(room: Room) -> StoreStatus:
+def status(context: MemoryContext) -> StoreStatus:
     """One look at the whole memory."""
-    now = room.clock.now()
-    _, outcomes, score = calibration_log.counts(room.store)
+    now = context.clock.now()
+    _, outcomes, score = calibration_log.counts(context.store)
     return StoreStatus(
-        path=room.store.path,
-        schema_version=room.store.schema_version,
-        change_counter=room.store.change_counter,
-        blocks=stored_blocks.by_status(room.store),
-        categories=stored_blocks.by_category(room.store),
-        edges=stored_edges.count(room.store),
-        frames=len(room.definitions()),
-        mean_relevance=stored_blocks.mean_relevance(room.store, now),
-        last_consolidation=stored_journal.last_of(room.store, consolidate.KIND),
+        path=context.store.path,
+        schema_version=context.store.schema_version,
+        change_counter=context.store.change_counter,
+        blocks=stored_blocks.by_status(context.store),
+        categories=stored_blocks.by_category(context.store),
+        edges=stored_edges.count(context.store),
+        frames=len(context.definitions()),
+        mean_relevance=stored_blocks.mean_relevance(context.store, now),
+        last_consolidation=stored_journal.last_of(context.store, consolidate.KIND),
         brier=score,
         outcomes=outcomes,
         now=now,
     )
 
 
-def health(room: Room) -> Health:
+def health(context: MemoryContext) -> Health:
     """How each side of the memory stands: inbox, consolidation, graph, decay, review, calibration, budget."""
-    now, store, threshold = room.clock.now(), room.store, room.settings.decay.threshold
-    due = Lifecycle(room).due()
+    now, store, threshold = context.clock.now(), context.store, context.settings.decay.threshold
+    due = Lifecycle(context).due()
     _, outcomes, score = calibration_log.counts(store)
     ahead = decay_forecast.forecast(store, BlockFilter(), now, days=_DAYS, threshold=threshold, limit=1)
     kept = stored_blocks.by_status(store).get("consolidated", 0)
@@ -70,7 +70,7 @@ def health(room: Room) -> Health:
         ),
         of_decay(ahead, kept),
         of_review(stored_reviews.waiting(store)),
-        of_calibration(score, outcomes, room.settings.calibration.fewest_outcomes),
+        of_calibration(score, outcomes, context.settings.calibration.fewest_outcomes),
         of_budget(last[0] if last else None),
     )
     return Health(now, lines)
@@ -153,14 +153,14 @@ def of_budget(last: Assembly | None) -> HealthLine:
     return HealthLine("budget", "watch" if share >= _FULL else "well", told, "frame history")
 
 
-def verify(room: Room, progress: Progress | None = None) -> Verification:
+def verify(context: MemoryContext, progress: Progress | None = None) -> Verification:
     """Re-hash every block, follow every reference, compare the indexes; names each fault."""
-    found = _lost(room.store) + sound.faults(room.store, progress)
-    found += room.derived.faults()
-    found += _frame_faults(room.store)
+    found = _lost(context.store) + sound.faults(context.store, progress)
+    found += context.derived.faults()
+    found += _frame_faults(context.store)
     return Verification(
-        blocks=sum(stored_blocks.by_status(room.store).values()),
-        edges=stored_edges.count(room.store),
+        blocks=sum(stored_blocks.by_status(context.store).values()),
+        edges=stored_edges.count(context.store),
         faults=tuple(found),
     )
 

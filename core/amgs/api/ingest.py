@@ -8,19 +8,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from amgs.api.context import Room
+from amgs.api.context import MemoryContext
 from amgs.clock import as_utc
 from amgs.errors import InputError
 from amgs.ingest import raw_blocks, source_names
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.types import IngestReport, Progress
 
 
 class Intake:
     """See the module; each piece is one transaction."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
 
     def text(
         self, text: str, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
@@ -28,8 +28,10 @@ class Intake:
         """Take in one piece of markdown, split when it is long; raises InputError when it is unfit."""
         meta = dict(meta or {})
         dated = None if created_at is None else as_utc(created_at)
-        source, now = str(meta.pop("source", "")), self._room.clock.now()
-        reading = raw_blocks.read_note(text, source, now, self._room.settings.ingest, dated=dated, extra=meta)
+        source, now = str(meta.pop("source", "")), self._context.clock.now()
+        reading = raw_blocks.read_note(
+            text, source, now, self._context.settings.ingest, dated=dated, extra=meta
+        )
         report = self._ingest(reading, source)
         if report.refused:
             raise InputError(
@@ -40,30 +42,30 @@ class Intake:
 
     def file(self, path: Path) -> IngestReport:
         """Take in one markdown file; a file that is missing or unfit raises InputError."""
-        reading = raw_blocks.read_file(path, path.name, self._room.settings.ingest)
+        reading = raw_blocks.read_file(path, path.name, self._context.settings.ingest)
         if reading.refused:
             raise InputError(
                 f"{path} was not ingested: {reading.refused[0].reason}.",
                 way_out="Fix the file or choose another. Nothing was changed.",
             )
-        return self._ingest(source_names.of_file(self._room.store, path, reading), path.name)
+        return self._ingest(source_names.of_file(self._context.store, path, reading), path.name)
 
     def folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
         """Take in every note below a folder, sorted; what is unfit is refused by name, the rest goes on."""
-        reading = raw_blocks.read_folder(folder, self._room.settings.ingest, progress)
-        reading = source_names.of_folder(self._room.store, folder, reading)
+        reading = raw_blocks.read_folder(folder, self._context.settings.ingest, progress)
+        reading = source_names.of_folder(self._context.store, folder, reading)
         return self._ingest(reading, folder.resolve().name, progress)
 
     def many(
-        self, drafts: Iterable[Draft], progress: Progress | None = None, *, told: str = ""
+        self, drafts: Iterable[RawBlock], progress: Progress | None = None, *, told: str = ""
     ) -> IngestReport:
         """Take in drafts as they are, without splitting, in one transaction. told: where they come from, in words."""
         return raw_blocks.ingest(
-            self._room.store, drafts, self._room.clock.now(), told=told, progress=progress
+            self._context.store, drafts, self._context.clock.now(), told=told, progress=progress
         )
 
     def _ingest(
-        self, reading: raw_blocks.Reading, told: str, progress: Progress | None = None
+        self, reading: raw_blocks.FolderContents, told: str, progress: Progress | None = None
     ) -> IngestReport:
         report = self.many(reading.drafts, progress, told=told)
         return replace(

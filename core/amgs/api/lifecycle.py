@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs import bounds
-from amgs.api.context import Room
+from amgs.api.context import MemoryContext
 from amgs.derived.indexes import check_space
 from amgs.errors import UsageError
 from amgs.frames import registry
@@ -30,9 +30,9 @@ from amgs.lifecycle import (
 from amgs.lifecycle import undo as undoing
 from amgs.lifecycle.categories import CATEGORIES
 from amgs.lifecycle.decay_preview import DecayPreview, preview
-from amgs.lifecycle.plan_editing import Draft
+from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
-from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
+from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
 from amgs.lifecycle.schedule import Due
 from amgs.lifecycle.self_detection import owner
 from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
@@ -49,8 +49,8 @@ from amgs.types import (
     ConsolidationPlan,
     DecayCurve,
     Forecast,
-    Operation,
-    OperationDetail,
+    JournalEntry,
+    JournalEntryDetail,
     Progress,
     Supposed,
     UndoPlan,
@@ -61,26 +61,26 @@ from amgs.types import (
 class Lifecycle:
     """The lifecycle of one open memory, from the inbox on."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
 
     # --- consolidation and its trigger (AMGS §8.2) -------------------------------------------------------
 
     def due(self) -> Due:
         """Whether the inbox should be consolidated now, by its volume and by the time since the last one."""
         raw = BlockFilter(statuses=("raw",))
-        earliest = stored_blocks.select(self._room.store, raw, order="arrival", limit=1)
+        earliest = stored_blocks.select(self._context.store, raw, order="arrival", limit=1)
         return schedule.due(
-            stored_blocks.count(self._room.store, raw),
+            stored_blocks.count(self._context.store, raw),
             earliest[0].created_at if earliest else None,
-            stored_journal.last_of(self._room.store, consolidate.KIND),
-            self._room.clock.now(),
-            self._room.settings.consolidation,
+            stored_journal.last_of(self._context.store, consolidate.KIND),
+            self._context.clock.now(),
+            self._context.settings.consolidation,
         )
 
     def corrections(self) -> int:
         """How many corrections of categories stand and teach."""
-        return category_feedback.lessons(self._room.store).count
+        return category_feedback.lessons(self._context.store).count
 
     def plan_consolidation(
         self, *, limit: int | None = None, progress: Progress | None = None
@@ -89,36 +89,36 @@ class Lifecycle:
         return self.draft_consolidation(limit=limit, progress=progress).proposed
 
     def draft_consolidation(
-        self, *, limit: int | None = None, before: Draft | None = None, progress: Progress | None = None
-    ) -> Draft:
+        self, *, limit: int | None = None, before: PlanDraft | None = None, progress: Progress | None = None
+    ) -> PlanDraft:
         """The same, open for corrections. before: an earlier draft, which is kept while the same blocks wait, and
         whose corrections go over into the new one where they still fit.
         """
-        counter, limit = self._room.store.change_counter, bounds.count("A limit", limit)
+        counter, limit = self._context.store.change_counter, bounds.count("A limit", limit)
         waiting = self._waiting(limit).tolist()
         if before is not None and self._drafted(before) == waiting:
             return before
-        known = consolidate.surroundings(self._room.store)
+        known = consolidate.link_context(self._context.store)
         plan = consolidate.plan(
-            stored_blocks.by_number(self._room.store, waiting),
+            stored_blocks.by_number(self._context.store, waiting),
             known,
             self.means(),
-            now=self._room.clock.now(),
+            now=self._context.clock.now(),
             change_counter=counter,
             progress=progress,
         )
         return plan_editing.carried(
-            () if before is None else before.edits, Draft(plan, whose=owner(known.authors))
+            () if before is None else before.edits, PlanDraft(plan, whose=owner(known.authors))
         )
 
-    def _drafted(self, draft: Draft) -> list[int]:
+    def _drafted(self, draft: PlanDraft) -> list[int]:
         """Running numbers of a draft's blocks, rising."""
         ids = [item.block.id for item in draft.proposed.items]
-        return sorted(stored_blocks.numbers_of(self._room.store, ids).values())
+        return sorted(stored_blocks.numbers_of(self._context.store, ids).values())
 
     def edit_draft(
         self,
-        draft: Draft,
+        draft: PlanDraft,
         block_id: str,
         *,
         category: str | None = None,
@@ -128,7 +128,7 @@ class Lifecycle:
         drop: Sequence[str] = (),
         keep: Sequence[str] = (),
         sure: Mapping[str, float] | None = None,
-    ) -> Draft:
+    ) -> PlanDraft:
         """The draft with one block corrected, see `revise.edited`; nothing is written. new: the category may be one
         that no block has yet.
         """
@@ -136,73 +136,73 @@ class Lifecycle:
             draft,
             block_id,
             category=category,
-            known=None if new else {*CATEGORIES, *stored_blocks.by_category(self._room.store)},
+            known=None if new else {*CATEGORIES, *stored_blocks.by_category(self._context.store)},
             confidence=confidence,
             left_out=left_out,
             drop=drop,
             keep=keep,
             sure=sure,
-            profiles=self._room.settings.decay.profiles,
+            profiles=self._context.settings.decay.profiles,
         )
 
-    def apply_draft(self, draft: Draft) -> Operation:
+    def apply_draft(self, draft: PlanDraft) -> JournalEntry:
         """Carry a draft out with its corrections, in one transaction with one journal entry; what is left out of
         it stays raw. Raises UsageError when its blocks are no longer raw.
         """
         return self._apply(draft.plan, edited=len(draft.edits))
 
-    def apply_consolidation(self, plan: ConsolidationPlan) -> Operation:
+    def apply_consolidation(self, plan: ConsolidationPlan) -> JournalEntry:
         """Carry a plan out in one transaction; raises UsageError when its blocks are no longer raw."""
         return self._apply(plan)
 
-    def _apply(self, plan: ConsolidationPlan, *, edited: int = 0) -> Operation:
-        check_space(self._room.store, self._room.embedder)
+    def _apply(self, plan: ConsolidationPlan, *, edited: int = 0) -> JournalEntry:
+        check_space(self._context.store, self._context.embedder)
         return consolidate.apply(
-            self._room.store,
+            self._context.store,
             plan,
-            embedder=self._room.embedder,
-            weights=registry.find("ATTENTION", self._room.definitions()).weights,
-            now=self._room.clock.now(),
+            embedder=self._context.embedder,
+            weights=registry.find("ATTENTION", self._context.definitions()).weights,
+            now=self._context.clock.now(),
             edited=edited,
         )
 
     def consolidate_in_batches(
         self, *, limit: int | None = None, progress: Progress | None = None
-    ) -> Iterator[tuple[ConsolidationPlan, Operation]]:
+    ) -> Iterator[tuple[ConsolidationPlan, JournalEntry]]:
         """Consolidate the inbox (its `limit` oldest arrivals) batch by batch, each in a transaction of its own.
 
         Gives each batch's plan and the journal entry as it then stands, which one `undo` takes back. Stopping
         keeps the batches that were committed.
         """
         return consolidate.run(
-            self._room.store,
+            self._context.store,
             self._waiting(limit),
             self.means(),
-            weights=registry.find("ATTENTION", self._room.definitions()).weights,
-            now=self._room.clock.now(),
+            weights=registry.find("ATTENTION", self._context.definitions()).weights,
+            now=self._context.clock.now(),
             progress=progress,
         )
 
     def _waiting(self, limit: int | None) -> NDArray[np.int64]:
-        return block_columns.numbers(self._room.store, consolidate.RAW)[:limit]
+        return block_columns.numbers(self._context.store, consolidate.RAW)[:limit]
 
-    def means(self) -> consolidate.Means:
+    def means(self) -> consolidate.ConsolidationInputs:
         """What consolidation plans with; raises StoreError where the store was embedded by another embedder."""
-        check_space(self._room.store, self._room.embedder)
-        settings = self._room.settings.consolidation
+        check_space(self._context.store, self._context.embedder)
+        settings = self._context.settings.consolidation
 
         def near(vectors: Vector, allowed: NDArray[np.int64]) -> Near:
-            index = self._room.derived.vectors()
+            index = self._context.derived.vectors()
             return index.nearest(vectors, settings.neighbours, floor=settings.similarity, allowed=allowed)
 
-        return consolidate.Means(
+        return consolidate.ConsolidationInputs(
             settings,
-            self._room.embedder,
-            self._room.recogniser,
+            self._context.embedder,
+            self._context.recogniser,
             near,
-            lambda ids: stored_blocks.contents_of(self._room.store, ids),
-            category_feedback.lessons(self._room.store),
-            self._room.settings.decay.profiles,
+            lambda ids: stored_blocks.contents_of(self._context.store, ids),
+            category_feedback.lessons(self._context.store),
+            self._context.settings.decay.profiles,
         )
 
     # --- enhancement (AMGS §8.3) ------------------------------------------------------------------------
@@ -211,13 +211,13 @@ class Lifecycle:
         self, *, kinds: Sequence[str] = (), limit: int | None = None, progress: Progress | None = None
     ) -> EnhancementPlan:
         """What could be better: of the kinds asked for, at most `limit` of each; changes nothing."""
-        check_space(self._room.store, self._room.embedder)
-        counter = self._room.store.change_counter
+        check_space(self._context.store, self._context.embedder)
+        counter = self._context.store.change_counter
         return enhance.plan(
-            enhance.world(self._room.store),
-            settings=self._room.settings.enhancement,
-            embedder=self._room.embedder,
-            now=self._room.clock.now(),
+            enhance.world(self._context.store),
+            settings=self._context.settings.enhancement,
+            embedder=self._context.embedder,
+            now=self._context.clock.now(),
             change_counter=counter,
             kinds=kinds,
             limit=bounds.count("A limit", limit),
@@ -228,43 +228,45 @@ class Lifecycle:
         """The proposals with these ids, all without any; raises UsageError for an unknown one."""
         return chosen(plan, only)
 
-    def apply_enhancement(self, plan: EnhancementPlan, only: Sequence[str] = ()) -> Operation:
+    def apply_enhancement(self, plan: EnhancementPlan, only: Sequence[str] = ()) -> JournalEntry:
         """Carry a plan or a part of it out; raises UsageError when the store has moved on under it."""
-        return enhance.apply(self._room.store, chosen(plan, only), self._room.clock.now())
+        return enhance.apply(self._context.store, chosen(plan, only), self._context.clock.now())
 
     def walks(self) -> dict[tuple[str, str, str], int]:
         """How many assemblies walked each edge (source, target, relation)."""
-        return reinforcement_log.walks(self._room.store)
+        return reinforcement_log.walks(self._context.store)
 
     # --- supersession and contradiction -----------------------------------------------------------------
 
     def plan_review(self, *, progress: Progress | None = None) -> ReviewPlan:
         """What may be superseded, contradicted or merged and is not in the queue yet; changes nothing."""
-        counter, now = self._room.store.change_counter, self._room.clock.now()
+        counter, now = self._context.store.change_counter, self._context.clock.now()
         return supersede.plan(
-            self._room.store,
-            self._room.settings.review,
+            self._context.store,
+            self._context.settings.review,
             now=now,
             change_counter=counter,
-            alike=self._room.settings.enhancement,
+            alike=self._context.settings.enhancement,
             progress=progress,
         )
 
-    def apply_review(self, plan: ReviewPlan) -> Operation:
+    def apply_review(self, plan: ReviewPlan) -> JournalEntry:
         """Put the findings into the queue."""
-        return supersede.enqueue(self._room.store, plan, self._room.clock.now())
+        return supersede.enqueue(self._context.store, plan, self._context.clock.now())
 
     def reviews(self, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
         """The queue: open findings, the surest first; every: also those decided."""
-        return supersede.queue(self._room.store, every=every, limit=bounds.count("A limit", limit))
+        return supersede.queue(self._context.store, every=every, limit=bounds.count("A limit", limit))
 
-    def accept(self, review_id: int) -> Operation:
+    def accept(self, review_id: int) -> JournalEntry:
         """Carry a finding out; raises UsageError for one that is not open."""
-        return supersede.accept(self._room.store, review_id, self._room.clock.now(), self._room.embedder)
+        return supersede.accept(
+            self._context.store, review_id, self._context.clock.now(), self._context.embedder
+        )
 
-    def reject(self, review_id: int) -> Operation:
+    def reject(self, review_id: int) -> JournalEntry:
         """Say that a finding is none; raises UsageError for one that is not open."""
-        return supersede.reject(self._room.store, review_id, self._room.clock.now())
+        return supersede.reject(self._context.store, review_id, self._context.clock.now())
 
     # --- pruning (AMGS §8.5) ----------------------------------------------------------------------------
 
@@ -280,13 +282,13 @@ class Lifecycle:
 
         threshold, lowest: stand in for `relevance` and `lowest` of the settings.
         """
-        counter, now = self._room.store.change_counter, self._room.clock.now()
+        counter, now = self._context.store.change_counter, self._context.clock.now()
         if hard:
             return prune.plan_hard(
-                self._room.store, now=now, change_counter=counter, limit=bounds.count("A limit", limit)
+                self._context.store, now=now, change_counter=counter, limit=bounds.count("A limit", limit)
             )
         return prune.plan(
-            self._room.store,
+            self._context.store,
             self._centrality(),
             self._pruning(threshold, lowest),
             now=now,
@@ -296,11 +298,13 @@ class Lifecycle:
 
     def explain_pruning(
         self, block_id: str, *, threshold: float | None = None, lowest: float | None = None
-    ) -> Standing:
+    ) -> PruneAssessment:
         """How a block stands to the four limits: which of them keep it, and when it will have faded."""
         limits = self._pruning(threshold, lowest)
-        wanted = self._room.whole_id(block_id)
-        return prune.explain(self._room.store, wanted, self._centrality(), limits, now=self._room.clock.now())
+        wanted = self._context.whole_id(block_id)
+        return prune.explain(
+            self._context.store, wanted, self._centrality(), limits, now=self._context.clock.now()
+        )
 
     def _pruning(self, threshold: float | None, lowest: float | None) -> PruningSettings:
         given = {"relevance": threshold, "lowest": lowest}
@@ -308,72 +312,72 @@ class Lifecycle:
         for name, value in changed.items():
             if not 0 <= value <= 1 or (name == "relevance" and value == 0):
                 raise UsageError(f"Invalid {name}: {value:g}.", way_out="Give a value between 0 and 1.")
-        return self._room.settings.pruning.model_copy(update=changed)
+        return self._context.settings.pruning.model_copy(update=changed)
 
     def _centrality(self) -> dict[int, float]:
         """Centrality of every live block by running number."""
-        with self._room.derived.reading() as state:
+        with self._context.derived.reading() as state:
             view, scores = state.graph.view(), state.graph.measures().importance()
         return dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
 
     def apply_pruning(self, plan: PrunePlan, *, ledger: Path | None = None) -> Pruned:
         """Carry a plan out; what a hard one deletes is written to the ledger first, beside the store without one."""
-        if plan.hard and ledger is None and self._room.store.path != MEMORY:
-            ledger = Path(f"{self._room.store.path}.deleted.jsonl")
-        return prune.apply(self._room.store, plan, self._room.clock.now(), ledger)
+        if plan.hard and ledger is None and self._context.store.path != MEMORY:
+            ledger = Path(f"{self._context.store.path}.deleted.jsonl")
+        return prune.apply(self._context.store, plan, self._context.clock.now(), ledger)
 
     def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:
         """What another λ (0 pins) would do to a block; changes nothing."""
-        wanted = self._room.whole_id(block_id)
+        wanted = self._context.whole_id(block_id)
         return preview(
-            stored_blocks.get(self._room.store, [wanted])[wanted],
-            reinforcement_log.of(self._room.store, wanted),
+            stored_blocks.get(self._context.store, [wanted])[wanted],
+            reinforcement_log.of(self._context.store, wanted),
             decay_lambda,
-            self._room.clock.now(),
+            self._context.clock.now(),
             days=days,
-            threshold=self._room.settings.decay.threshold,
+            threshold=self._context.settings.decay.threshold,
         )
 
     # --- journal and reinforcement ----------------------------------------------------------------------
 
-    def operations(self, limit: int = 20) -> tuple[Operation, ...]:
+    def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         """The latest operations, the newest first."""
-        return stored_journal.latest(self._room.store, bounds.count("A limit", limit))
+        return stored_journal.latest(self._context.store, bounds.count("A limit", limit))
 
-    def operation(self, operation_id: int, limit: int = 200) -> OperationDetail:
+    def operation(self, operation_id: int, limit: int = 200) -> JournalEntryDetail:
         """What an operation did to its first `limit` blocks and to edges, and which ones stand on it."""
-        return journal.detail(self._room.store, operation_id, bounds.count("A limit", limit) or 0)
+        return journal.detail(self._context.store, operation_id, bounds.count("A limit", limit) or 0)
 
     def plan_undo(self, operation_id: int | None = None) -> UndoPlan:
         """What undoing an operation (the latest that stands) would take back; changes nothing."""
-        return undoing.plan(self._room.store, operation_id)
+        return undoing.plan(self._context.store, operation_id)
 
-    def undo(self, operation_id: int) -> Operation:
+    def undo(self, operation_id: int) -> JournalEntry:
         """Take an operation back; raises UsageError when a later one stands on it."""
-        return undoing.undo(self._room.store, operation_id)
+        return undoing.undo(self._context.store, operation_id)
 
-    def redo(self, operation_id: int | None = None) -> Operation:
+    def redo(self, operation_id: int | None = None) -> JournalEntry:
         """Put an undone operation (the one undone last) back as the undo found it; raises UsageError when something
         later stands in the way.
         """
-        return undoing.redo(self._room.store, operation_id)
+        return undoing.redo(self._context.store, operation_id)
 
     def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
         """Start the decay clock of blocks anew, one logged event each."""
-        wanted, now = [self._room.whole_id(i) for i in ids], self._room.clock.now()
-        reinforcing.reinforce(self._room.store, wanted, event_type=event_type, source=source, now=now)
+        wanted, now = [self._context.whole_id(i) for i in ids], self._context.clock.now()
+        reinforcing.reinforce(self._context.store, wanted, event_type=event_type, source=source, now=now)
 
     # --- decay (AMGS §7.1) ------------------------------------------------------------------------------
 
     def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
         """A block's relevance from its creation to `days` ahead."""
-        block = self._room.block(block_id)
+        block = self._context.block(block_id)
         return decay_forecast.decay_curve(
             block,
-            reinforcement_log.of(self._room.store, block.id),
-            self._room.clock.now(),
+            reinforcement_log.of(self._context.store, block.id),
+            self._context.clock.now(),
             days=days,
-            threshold=self._room.settings.decay.threshold,
+            threshold=self._context.settings.decay.threshold,
         )
 
     def forecast(
@@ -388,18 +392,18 @@ class Lifecycle:
         `limit` of it. supposed: with another λ for some of it.
         """
         return decay_forecast.forecast(
-            self._room.store,
+            self._context.store,
             BlockFilter(),
-            self._room.clock.now(),
+            self._context.clock.now(),
             days=days,
-            threshold=self._room.settings.decay.threshold if threshold is None else threshold,
+            threshold=self._context.settings.decay.threshold if threshold is None else threshold,
             supposed=supposed,
             limit=bounds.count("A limit", limit),
         )
 
     def category_curves(self, *, days: float = 30) -> CategoryCurves:
         """Mean relevance of each category from `days` ago to `days` ahead."""
-        threshold = self._room.settings.decay.threshold
+        threshold = self._context.settings.decay.threshold
         return decay_forecast.category_curves(
-            self._room.store, BlockFilter(), self._room.clock.now(), days=days, threshold=threshold
+            self._context.store, BlockFilter(), self._context.clock.now(), days=days, threshold=threshold
         )

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amgs.api.context import Room
+from amgs.api.context import MemoryContext
 from amgs.retrieval import waterfall
 from amgs.retrieval import why as following
 from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.storage.duckdb import blocks as stored_blocks
 from amgs.text.loading import load
-from amgs.types import BlockFilter, Fall, SearchResult, Weights
+from amgs.types import BlockFilter, Explanation, SearchResult, Weights
 
 
 class Retrieval:
     """See the module; each question reads one committed state, whatever is written meanwhile."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
 
     def search(
         self,
@@ -29,37 +29,37 @@ class Retrieval:
         weights: Weights | None = None,
     ) -> SearchResult:
         """The best blocks for a query through the six layers, or through those named."""
-        request = waterfall.Request(
+        request = waterfall.RetrievalRequest(
             query, filter or BlockFilter(), weights or SEARCH_WEIGHTS, waterfall.check_layers(layers)
         )
         if request.layers & {"vector", "graph"}:
-            load(self._room.embedder, "the encoder")  # before the clock of its layer starts
-        with self._room.derived.searching() as sources:
-            return waterfall.search(request, sources, self._room.settings.retrieval, top_k)
+            load(self._context.embedder, "the encoder")  # before the clock of its layer starts
+        with self._context.derived.searching() as sources:
+            return waterfall.search(request, sources, self._context.settings.retrieval, top_k)
 
     def gather(
         self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None
     ) -> waterfall.Gathered:
         """Everything that the layers find for a query, with its evidence; no block is read. For measuring."""
         asked = waterfall.check_layers(layers)
-        request = waterfall.Request(query, weights=weights or SEARCH_WEIGHTS, layers=asked, most=0)
-        with self._room.derived.searching() as sources:
-            return waterfall.gather(request, sources, self._room.settings.retrieval)
+        request = waterfall.RetrievalRequest(query, weights=weights or SEARCH_WEIGHTS, layers=asked, most=0)
+        with self._context.derived.searching() as sources:
+            return waterfall.gather(request, sources, self._context.settings.retrieval)
 
     def nearest(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
         """Ids and cosines of the blocks nearest in meaning, as the vector layer finds them."""
-        with self._room.derived.searching() as sources:
+        with self._context.derived.searching() as sources:
             found = sources.vectors.search(sources.embed(query), limit)
             ids = {one.number: one.block.id for one in sources.blocks.stored([n for n, _ in found])}
         return [(ids[number], cosine) for number, cosine in found]
 
     def why(
         self, query: str, block: str, *, top_k: int, filter: BlockFilter | None, weights: Weights | None
-    ) -> Fall:
+    ) -> Explanation:
         """Why a block is among the `top_k` hits, or at which layer it fell out. Leaves no trace."""
-        room = self._room
-        asked = waterfall.Request(query, filter or BlockFilter(), weights or SEARCH_WEIGHTS)
-        with room.derived.searching() as sources:
-            wanted = room.block(block)
-            number = stored_blocks.numbers_of(room.store, [wanted.id])[wanted.id]
-            return following.why(asked, wanted, number, sources, room.settings.retrieval, top_k)
+        context = self._context
+        asked = waterfall.RetrievalRequest(query, filter or BlockFilter(), weights or SEARCH_WEIGHTS)
+        with context.derived.searching() as sources:
+            wanted = context.block(block)
+            number = stored_blocks.numbers_of(context.store, [wanted.id])[wanted.id]
+            return following.why(asked, wanted, number, sources, context.settings.retrieval, top_k)

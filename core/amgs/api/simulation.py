@@ -1,4 +1,4 @@
-"""The door to simulation, reached as `memory.montecarlo`; it reads a memory and never writes."""
+"""The door to simulation, reached as `memory.simulation`; it reads a memory and never writes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import numpy as np
 
-from amgs.api.context import Room
+from amgs.api.context import MemoryContext
 from amgs.calibration.questions import Labelled, Question, label
 from amgs.calibration.questions import recall as recall_of
 from amgs.clock import as_utc
@@ -20,13 +20,13 @@ from amgs.lifecycle.proposals import Proposal
 from amgs.lifecycle.prune_criteria import signals
 from amgs.retrieval import waterfall
 from amgs.simulation import enhance, evolve, insert, prune, stability
-from amgs.simulation.access import Ground, ground
+from amgs.simulation.access import AccessWorld, world
 from amgs.simulation.draws import Mask, spread
 from amgs.storage.duckdb import assemblies as stored_assemblies
 from amgs.storage.duckdb import block_columns, reinforcement_log
 from amgs.storage.duckdb import blocks as stored_blocks
 from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb.block_columns import Facts
+from amgs.storage.duckdb.block_columns import StoredFacts
 from amgs.storage.duckdb.blocks import Numbered
 from amgs.types import Block, BlockFilter, Edge, Progress
 
@@ -38,12 +38,12 @@ _UNUSED = 5.0
 """Accesses a day where the log of the last thirty days has none."""
 
 
-class MonteCarlo:
+class Simulation:
     """See the package."""
 
-    def __init__(self, room: Room, means: Callable[[], consolidate.Means]) -> None:
+    def __init__(self, context: MemoryContext, means: Callable[[], consolidate.ConsolidationInputs]) -> None:
         """means: what consolidation would plan with."""
-        self._room = room
+        self._context = context
         self._means = means
 
     def enhance(
@@ -54,13 +54,13 @@ class MonteCarlo:
         draws: int = 64,
         seed: int = 0,
         progress: Progress | None = None,
-    ) -> enhance.Simulation:
+    ) -> enhance.EnhancementForecast:
         """What the graph comes to after `days` without the proposals of enhancement and with them."""
         change = joined(p.change for p in proposals) if proposals else Change()
         return enhance.simulate(
-            enhance.scene(self._room.store),
+            enhance.scene(self._context.store),
             change,
-            now=self._room.clock.now(),
+            now=self._context.clock.now(),
             days=days,
             draws=draws,
             seed=seed,
@@ -79,7 +79,7 @@ class MonteCarlo:
     ) -> evolve.Evolution:
         """The memory after `days` of decay and of `rate` accesses a day, as the last month had them without one."""
         facts, under = self._ground(rate)
-        threshold = self._room.settings.decay.threshold
+        threshold = self._context.settings.decay.threshold
         lived = evolve.evolve(
             under, days=days, draws=draws, seed=seed, steps=steps, threshold=threshold, progress=progress
         )
@@ -120,12 +120,12 @@ class MonteCarlo:
         progress: Progress | None = None,
     ) -> prune.PruningFutures:
         """Ways to prune beside each other: each threshold of relevance with each number of the other signs."""
-        room = self._room
+        context = self._context
         facts, under = self._ground(rate)
-        with room.derived.reading() as state:
+        with context.derived.reading() as state:
             view, scores = state.graph.view(), state.graph.measures().importance()
         central = dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
-        own = room.settings.pruning
+        own = context.settings.pruning
         if lowest is not None:
             own = own.model_copy(update={"lowest": lowest})
         tried = prune.ways(
@@ -134,7 +134,7 @@ class MonteCarlo:
         asked = self._asked(questions, progress)
         found = prune.futures(
             under,
-            signals(facts, central, room.clock.now()),
+            signals(facts, central, context.clock.now()),
             tried,
             own,
             days=days,
@@ -158,29 +158,29 @@ class MonteCarlo:
         """Where a text would take hold, if it were ingested and consolidated now; of a text that is there already, how
         its links will last.
         """
-        room = self._room
+        context = self._context
         content = canonical(text)
         if not content:
             raise UsageError("An empty text cannot be inserted.", way_out="Give some words.")
-        now = room.clock.now()
-        here = enhance.scene(room.store)
+        now = context.clock.now()
+        here = enhance.scene(context.store)
         key = block_id(content)
-        known = key in here.titles and stored_blocks.get(room.store, [key])[key].status == "consolidated"
+        known = key in here.titles and stored_blocks.get(context.store, [key])[key].status == "consolidated"
         if known:
-            block = stored_blocks.get(room.store, [key])[key]
+            block = stored_blocks.get(context.store, [key])[key]
             edges: tuple[Edge, ...] = tuple(
                 e
-                for e in stored_edges.touching(room.store, [key])
+                for e in stored_edges.touching(context.store, [key])
                 if e.source_id in here.titles and e.target_id in here.titles
             )
         else:
-            last, *_ = stored_assemblies.standing(room.store)
+            last, *_ = stored_assemblies.standing(context.store)
             plan = consolidate.plan(
                 [Numbered(last + 1, Block(key, content, now, now), 0)],
-                consolidate.surroundings(room.store),
+                consolidate.link_context(context.store),
                 self._means(),
                 now=now,
-                change_counter=room.store.change_counter,
+                change_counter=context.store.change_counter,
             )
             block, edges = plan.items[0].block, plan.items[0].edges
         return insert.insert(
@@ -234,39 +234,39 @@ class MonteCarlo:
 
     # --- what they rest on ------------------------------------------------------------------------------
 
-    def _ground(self, rate: float | None) -> tuple[Facts, Ground]:
-        room, now = self._room, self._room.clock.now()
-        facts = block_columns.facts(room.store, _LIVE)
+    def _ground(self, rate: float | None) -> tuple[StoredFacts, AccessWorld]:
+        context, now = self._context, self._context.clock.now()
+        facts = block_columns.facts(context.store, _LIVE)
         if rate is None:
             since = as_utc(now) - timedelta(days=_MEASURED_DAYS)
-            events = reinforcement_log.count(room.store, since=since)
+            events = reinforcement_log.count(context.store, since=since)
             rate = events / _MEASURED_DAYS or _UNUSED
-        with room.derived.reading() as state:
+        with context.derived.reading() as state:
             view = state.graph.view()
-        return facts, ground(facts, view, now, rate)
+        return facts, world(facts, view, now, rate)
 
-    def _titles(self, facts: Facts, places: Sequence[int]) -> dict[str, str]:
-        found = stored_blocks.get(self._room.store, [str(facts.ids[i]) for i in places])
+    def _titles(self, facts: StoredFacts, places: Sequence[int]) -> dict[str, str]:
+        found = stored_blocks.get(self._context.store, [str(facts.ids[i]) for i in places])
         return {i: block.title for i, block in found.items()}
 
     def _asked(
         self, questions: Sequence[Question], progress: Progress | None
     ) -> list[tuple[tuple[str, ...], Labelled]]:
         """Each question that has an answer, with its best hits, deep enough to lose some."""
-        room = self._room
+        context = self._context
         asked = []
-        labelled = label(questions, lambda source: stored_blocks.with_source(room.store, source))
+        labelled = label(questions, lambda source: stored_blocks.with_source(context.store, source))
         for number, one in enumerate(labelled):
             if progress is not None:
                 progress(number, len(labelled), "asking")
-            with room.derived.searching() as sources:
-                request = waterfall.Request(one.question.text)
-                hits = waterfall.search(request, sources, room.settings.retrieval, _DEEP).hits
+            with context.derived.searching() as sources:
+                request = waterfall.RetrievalRequest(one.question.text)
+                hits = waterfall.search(request, sources, context.settings.retrieval, _DEEP).hits
             asked.append((tuple(hit.block.id for hit in hits), one))
         return asked
 
 
-def _recall(asked: Sequence[tuple[tuple[str, ...], Labelled]], facts: Facts, gone: Mask) -> float:
+def _recall(asked: Sequence[tuple[tuple[str, ...], Labelled]], facts: StoredFacts, gone: Mask) -> float:
     """Mean recall@10 when the pruned blocks fall out of the hits and others move up."""
     lost = set(facts.ids[gone].tolist())
     return float(np.mean([recall_of([i for i in hits if i not in lost][:_K], one) for hits, one in asked]))

@@ -19,14 +19,14 @@ Row = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class LabelledRows:
     """One labelled question. values: (m, k) features of its candidates. relevant: (m,) which answer it."""
 
     values: NDArray[np.float64]
     relevant: NDArray[np.bool_]
 
 
-def fit_ranking(questions: Sequence[Question], *, ridge: float = 1e-3) -> Row:
+def fit_ranking(questions: Sequence[LabelledRows], *, ridge: float = 1e-3) -> Row:
     """The weights (k,) that make the relevant candidates likeliest under a softmax over all candidates,
     questions counted equally; those without a relevant candidate teach nothing and are passed over.
     """
@@ -103,7 +103,7 @@ def _softmax(scores: Row) -> Row:
     return np.asarray(chance / chance.sum())
 
 
-def _surprise(question: Question, weights: Row) -> float:
+def _surprise(question: LabelledRows, weights: Row) -> float:
     scores = question.values @ weights
     top = scores.max()
     return float(top + np.log(np.exp(scores - top).sum()) - scores[question.relevant].mean())

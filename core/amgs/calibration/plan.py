@@ -18,7 +18,7 @@ from amgs.storage.duckdb import calibration_log, edge_forecasts
 from amgs.storage.duckdb import edges as stored_edges
 from amgs.storage.duckdb.connection import Store
 from amgs.storage.duckdb.edge_forecasts import Walked
-from amgs.types import Block, BlockFilter, Edge, Operation
+from amgs.types import Block, BlockFilter, Edge, JournalEntry
 
 KIND = "calibrate"
 _REST = ""
@@ -131,7 +131,7 @@ def make(store: Store, method: Method, settings: CalibrationSettings, now: datet
     )
 
 
-def apply(store: Store, proposal: CalibrationPlan, now: datetime) -> Operation:
+def apply(store: Store, proposal: CalibrationPlan, now: datetime) -> JournalEntry:
     """Carry a plan out in one transaction; raises UsageError when a confidence of it has changed since."""
     wanted = {c.block_id: c for c in proposal.blocks}
     with store.transaction():

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from amgs.calibration.recalibrate import Curve, Method
-from amgs.types import Edge, FrameDefinition, Operation, Weights
+from amgs.types import Edge, FrameDefinition, JournalEntry, Weights
 
 GroupKind = Literal["all", "frame", "category", "relation"]
 
@@ -89,7 +89,7 @@ class Calibrated:
     """A plan that was carried out, and its journal entry."""
 
     plan: CalibrationPlan
-    operation: Operation
+    operation: JournalEntry
 
 
 # --- metrics ----------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ class Month:
 
 
 @dataclass(frozen=True, slots=True)
-class Simulation:
+class SyntheticYear:
     """A synthetic year. survived: per kind of block, those above the threshold at the end over those that came."""
 
     days: int

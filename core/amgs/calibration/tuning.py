@@ -32,7 +32,7 @@ Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class ScoredQuestion:
     """One question with its candidates: ids of length n, sorted; parts (n, 5) before weighting."""
 
     labelled: Labelled
@@ -47,11 +47,13 @@ class Asked:
         return [self.ids[i] for i in order.tolist()]
 
 
-def asked(labelled: Labelled, candidates: Sequence[Candidate]) -> Asked:
+def asked(labelled: Labelled, candidates: Sequence[Candidate]) -> ScoredQuestion:
     """A question with the candidates that may be chosen for it."""
     chosen = sorted((c for c in candidates if c.fate == "selected"), key=lambda c: c.block.id)
     parts = np.array([[getattr(c.parts, n) for n in COMPONENTS] for c in chosen], dtype=np.float64)
-    return Asked(labelled, tuple(c.block.id for c in chosen), parts.reshape(len(chosen), len(COMPONENTS)))
+    return ScoredQuestion(
+        labelled, tuple(c.block.id for c in chosen), parts.reshape(len(chosen), len(COMPONENTS))
+    )
 
 
 def vector(weights: Weights) -> Values:
@@ -59,13 +61,13 @@ def vector(weights: Weights) -> Values:
     return np.array([getattr(weights, name) for name in COMPONENTS])
 
 
-def recalls(questions: Sequence[Asked], weights: Weights, k: int = K) -> Values:
+def recalls(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> Values:
     """(n,) recall@k of each question."""
     w = vector(weights)
     return np.array([recall(one.ranked(w, k), one.labelled) for one in questions], dtype=np.float64)
 
 
-def score(questions: Sequence[Asked], weights: Weights, k: int = K) -> Score:
+def score(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> Score:
     """Mean recall@k, precision@k and reciprocal rank of the first relevant block."""
     if not questions:
         return Score(0, 0.0, 0.0, 0.0)
@@ -92,7 +94,7 @@ def grid(trials: int) -> Iterator[Weights]:
 
 def tune(
     definition: FrameDefinition,
-    questions: Sequence[Asked],
+    questions: Sequence[ScoredQuestion],
     *,
     method: SearchMethod,
     trials: int,
@@ -144,7 +146,7 @@ def objective(found: Score) -> float:
 
 
 def _bayes(
-    questions: Sequence[Asked], present: Weights, trials: int, seed: int, progress: Progress | None
+    questions: Sequence[ScoredQuestion], present: Weights, trials: int, seed: int, progress: Progress | None
 ) -> list[Trial]:
     """Trials that a tree-structured Parzen estimator proposes, the present weights first."""
     import optuna
@@ -165,7 +167,7 @@ def _bayes(
 
 
 def compare(
-    frame: str, questions: Sequence[Asked], first: Weights, second: Weights, *, seed: int, k: int = K
+    frame: str, questions: Sequence[ScoredQuestion], first: Weights, second: Weights, *, seed: int, k: int = K
 ) -> WeightTest:
     """Two weight sets on the same questions, with a paired bootstrap over them; raises UsageError for none."""
     if not questions:

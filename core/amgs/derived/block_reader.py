@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.id_map import Roll
+from amgs.index.id_map import IdMap
 from amgs.storage.duckdb import block_columns
 from amgs.storage.duckdb import blocks as stored_blocks
 from amgs.storage.duckdb.block_columns import Scoring
@@ -21,7 +21,7 @@ _BLOCKS_KEPT = 4000
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class ScoringFacts:
     """What scoring needs of n blocks, rows in rising number; see retrieval/sources.py."""
 
     numbers: NDArray[np.int64]
@@ -32,16 +32,16 @@ class Facts:
     reinforcements: NDArray[np.int64]
 
 
-class Reader:
+class StateReader:
     """Reads one state of the store and remembers the numbers that pass a filter, the scoring columns of all blocks,
     and the blocks read. What it remembers is only ever put in place whole, so that several threads may read.
 
     before: the reader of an earlier state with the same structure: what it knows still holds, but for the clocks.
     """
 
-    def __init__(self, store: Store, roll: Callable[[], Roll], before: Reader | None = None) -> None:
+    def __init__(self, store: Store, id_map: Callable[[], IdMap], before: StateReader | None = None) -> None:
         self._store = store
-        self._roll = roll
+        self._id_map = id_map
         self._passing: dict[BlockFilter, NDArray[np.int64]] = {} if before is None else dict(before._passing)
         self._earlier: Scoring | None = None if before is None else before._scoring or before._earlier
         self._scoring: Scoring | None = None
@@ -72,7 +72,7 @@ class Reader:
                 known.update(read)
         return [found[n] for n in sorted(numbers) if n in found]
 
-    def facts(self, numbers: Sequence[int]) -> Facts:
+    def facts(self, numbers: Sequence[int]) -> ScoringFacts:
         all_ = self._scoring
         if all_ is None:
             all_ = self._scoring = self._read_scoring()
@@ -81,9 +81,9 @@ class Reader:
         inside = at < all_.numbers.size
         rows = at[inside][all_.numbers[at[inside]] == given[inside]]
         found = all_.numbers[rows]
-        return Facts(
+        return ScoringFacts(
             found,
-            self._roll().of(found),
+            self._id_map().of(found),
             all_.reinforced[rows],
             all_.decay_lambda[rows],
             all_.confidence[rows],

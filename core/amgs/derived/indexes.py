@@ -16,19 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import Clock
-from amgs.derived.block_reader import Reader
+from amgs.derived.block_reader import StateReader
 from amgs.derived.state import State
 from amgs.errors import ModelError, StoreCorruptError, StoreError
 from amgs.graph import persisted as kept_graph
 from amgs.graph.live import LiveGraph
 from amgs.graph.view import GraphView
-from amgs.index.block_features import Traits
-from amgs.index.id_map import Roll
+from amgs.index.block_features import BlockFeatures
+from amgs.index.id_map import IdMap
 from amgs.index.keyword import KeywordIndex
-from amgs.index.snapshot_store import Generation, Shelf, Stamp, save_arrays
+from amgs.index.snapshot_store import Generation, SnapshotStore, Stamp, save_arrays
 from amgs.index.vector import Base, VectorIndex
 from amgs.retrieval import sequence_index
-from amgs.retrieval.sequence_index import Terrain, lay_out
+from amgs.retrieval.sequence_index import SequenceIndex, lay_out
 from amgs.retrieval.sources import Sources
 from amgs.settings import Settings
 from amgs.storage.duckdb import block_columns
@@ -62,7 +62,7 @@ class Derived:
             None if beside is None else beside / "keyword", read_only=store.read_only
         )
         self._shelves = {
-            name: Shelf(None if beside is None else beside / name, format, read_only=store.read_only)
+            name: SnapshotStore(None if beside is None else beside / name, format, read_only=store.read_only)
             for name, format in (
                 ("vectors", _VECTORS),
                 ("graph", kept_graph.FORMAT),
@@ -78,8 +78,8 @@ class Derived:
         self._vectors_at = -1
         self._graph = self._first_graph()
         self._seen_graph: LiveGraph | None = None
-        self._ground: tuple[Terrain | None, int] = (None, -1)
-        self._roll: tuple[Roll | None, int] = (None, -1)
+        self._ground: tuple[SequenceIndex | None, int] = (None, -1)
+        self._id_map: tuple[IdMap | None, int] = (None, -1)
         # The same query is embedded for the search, for the frame and for each of its children.
         self._embed = lru_cache(maxsize=64)(self._embed_one)
 
@@ -127,12 +127,12 @@ class Derived:
     def forget(self) -> None:
         """Drop what follows revisions: the store was filled from elsewhere."""
         with self._lock:
-            for shelf in self._shelves.values():
-                shelf.forget()
+            for snapshots in self._shelves.values():
+                snapshots.forget()
             self._state = None
             self._words, self._words_at = None, -1
             self._vectors, self._vectors_at = None, -1
-            self._ground, self._roll = (None, -1), (None, -1)
+            self._ground, self._id_map = (None, -1), (None, -1)
             self._graph = self._first_graph()
 
     def close(self) -> None:
@@ -176,10 +176,10 @@ class Derived:
     def _damage(self) -> list[Fault]:
         """Kept files that are not what was written; they are removed, and derived anew at the next open."""
         found = []
-        for name, shelf in self._shelves.items():
-            bad = shelf.damage(stored_meta.store_id(self._store))
+        for name, snapshots in self._shelves.items():
+            bad = snapshots.damage(stored_meta.store_id(self._store))
             if bad:
-                shelf.forget()
+                snapshots.forget()
                 found.append(Fault(f"kept {name}", bad, repairable=True))
         return found
 
@@ -208,7 +208,7 @@ class Derived:
                 self._seen_graph = None
             return before
         same = before.blocks if before is not None and structure == before.structure else None
-        reader = Reader(self._store, lambda: self._caught_up_roll(structure), same)
+        reader = StateReader(self._store, lambda: self._caught_up_roll(structure), same)
         self._state = State(changes, structure, reader, self._graph, self._lay_out)
         return self._state
 
@@ -226,7 +226,7 @@ class Derived:
             graph=state.graph,
             embed=self._embed,
             clock=self._clock,
-            terrain=state.terrain,
+            sequences=state.sequences,
         )
 
     def _catch_up_keyword(self) -> None:
@@ -259,7 +259,7 @@ class Derived:
             return VectorIndex(space[1], Base.read(kept)), kept.stamp.revision
         return VectorIndex(space[1] if space is not None else self._embedder.dimension), -1
 
-    def _lay_out(self, structure: int, view: GraphView) -> Terrain:
+    def _lay_out(self, structure: int, view: GraphView) -> SequenceIndex:
         """The order and the episodes of all blocks of a structure, from the last that was laid out."""
         known, at = self._ground
         kept = self._kept("blocks") if known is None else None
@@ -269,7 +269,7 @@ class Derived:
             return known
         if at > structure:  # a later reader was faster
             known, at = None, -1
-        traits = Traits.none() if known is None else known.traits
+        traits = BlockFeatures.none() if known is None else known.traits
         gone = np.setdiff1d(traits.numbers, block_columns.numbers(self._store, _EVERY))
         fresh = block_columns.traits(self._store, since=at)
         made = lay_out(traits.without(gone).merged(fresh), view)
@@ -277,16 +277,16 @@ class Derived:
             self._ground = made, structure
         return made
 
-    def _caught_up_roll(self, structure: int) -> Roll:
+    def _caught_up_roll(self, structure: int) -> IdMap:
         """The ids of all blocks; one of a later state serves an earlier one as well, for it only grows."""
-        roll, at = self._roll
-        if roll is None:
+        id_map, at = self._id_map
+        if id_map is None:
             kept = self._kept("blocks")
-            roll = Roll.none() if kept is None else Roll(kept.array("roll"), kept.array("ids"))
+            id_map = IdMap.none() if kept is None else IdMap(kept.array("roll"), kept.array("ids"))
         if at < structure:
-            roll = roll.with_(*block_columns.ids_after(self._store, roll.last))
-            self._roll = roll, structure
-        return roll
+            id_map = id_map.with_(*block_columns.ids_after(self._store, id_map.last))
+            self._id_map = id_map, structure
+        return id_map
 
     # --- what lies beside the store ---------------------------------------------------------------------
 
@@ -314,8 +314,8 @@ class Derived:
         if ground is not None and long and self._worth("blocks", at):
             with self._shelves["blocks"].writing(Stamp(store, at), sequence_index.said(ground)) as folder:
                 sequence_index.write(folder, ground)
-                roll = self._caught_up_roll(self._store.structure_counter)
-                save_arrays(folder, {"roll": roll.numbers, "ids": roll.ids})
+                id_map = self._caught_up_roll(self._store.structure_counter)
+                save_arrays(folder, {"roll": id_map.numbers, "ids": id_map.ids})
         vectors = self._vectors
         # A short tail is caught up faster than a long base is written.
         late = vectors is not None and vectors.tail + vectors.gone > max(_WORTH_KEEPING, len(vectors) // 20)

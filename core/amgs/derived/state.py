@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from amgs.derived.block_reader import Reader
+from amgs.derived.block_reader import StateReader
 from amgs.graph.live import LiveGraph
 from amgs.graph.view import GraphView
-from amgs.retrieval.sequence_index import Terrain
+from amgs.retrieval.sequence_index import SequenceIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,13 +21,13 @@ class State:
 
     changes: int
     structure: int
-    blocks: Reader
+    blocks: StateReader
     graph: LiveGraph
-    lay_out: Callable[[int, GraphView], Terrain]
+    lay_out: Callable[[int, GraphView], SequenceIndex]
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _laid_out: list[Terrain] = field(default_factory=list)
+    _laid_out: list[SequenceIndex] = field(default_factory=list)
 
-    def terrain(self) -> Terrain:
+    def sequences(self) -> SequenceIndex:
         """The order and the episodes of all blocks, laid out once."""
         with self._lock:
             if not self._laid_out:

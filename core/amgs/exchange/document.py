@@ -10,8 +10,8 @@ from typing import Any
 from amgs.errors import InputError
 from amgs.exchange.values import (
     VERSION,
-    Document,
     Header,
+    StoreDocument,
     damaged,
     inward,
     of_another_form,
@@ -20,7 +20,7 @@ from amgs.exchange.values import (
 )
 from amgs.storage.duckdb import tables
 from amgs.storage.duckdb.connection import Store
-from amgs.storage.duckdb.tables import Column
+from amgs.storage.duckdb.tables import TableColumn
 
 FORM = "amgs memory"
 
@@ -49,7 +49,7 @@ def lines(store: Store, header: Header) -> Iterator[str]:
     yield "\n}}\n"
 
 
-def read(path: Path) -> Document:
+def read(path: Path) -> StoreDocument:
     """The document in a file; raises InputError for a file that is none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -66,7 +66,7 @@ def read(path: Path) -> Document:
     if data.get("version") != VERSION:
         raise of_another_form(path, data.get("version"))
     try:
-        return Document(
+        return StoreDocument(
             data["schema"],
             data["counter"],
             {str(name): _table(given) for name, given in data["tables"].items()},
@@ -75,7 +75,7 @@ def read(path: Path) -> Document:
         raise damaged(path, repr(error)) from error
 
 
-def _table(given: dict[str, Any]) -> tuple[tuple[Column, ...], list[tuple[Any, ...]]]:
-    columns = tuple(Column(str(name), str(kind)) for name, kind in given["columns"])
+def _table(given: dict[str, Any]) -> tuple[tuple[TableColumn, ...], list[tuple[Any, ...]]]:
+    columns = tuple(TableColumn(str(name), str(kind)) for name, kind in given["columns"])
     rows = [tuple(inward(v, c.type) for v, c in zip(row, columns, strict=True)) for row in given["rows"]]
     return columns, rows

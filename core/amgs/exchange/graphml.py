@@ -15,8 +15,8 @@ from xml.sax.saxutils import escape, quoteattr
 from amgs.errors import InputError
 from amgs.exchange.values import (
     VERSION,
-    Document,
     Header,
+    StoreDocument,
     damaged,
     inward,
     of_another_form,
@@ -25,7 +25,7 @@ from amgs.exchange.values import (
 )
 from amgs.storage.duckdb import tables
 from amgs.storage.duckdb.connection import Store
-from amgs.storage.duckdb.tables import Column
+from amgs.storage.duckdb.tables import TableColumn
 
 _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _TYPES = {"BIGINT": "long", "INTEGER": "int", "DOUBLE": "double", "BOOLEAN": "boolean"}
@@ -74,7 +74,7 @@ def lines(store: Store, header: Header) -> Iterator[str]:
     yield "</graph>\n</graphml>\n"
 
 
-def read(path: Path) -> Document:
+def read(path: Path) -> StoreDocument:
     """The store in a file; raises InputError for a file that is no such GraphML."""
     try:
         root = ElementTree.parse(path).getroot()
@@ -99,10 +99,10 @@ def read(path: Path) -> Document:
         raise damaged(path, repr(error)) from error
 
 
-def _document(graph: ElementTree.Element, header: dict[str, Any]) -> Document:
-    columns = {t: tuple(Column(n, k) for n, k in given) for t, given in header["columns"].items()}
+def _document(graph: ElementTree.Element, header: dict[str, Any]) -> StoreDocument:
+    columns = {t: tuple(TableColumn(n, k) for n, k in given) for t, given in header["columns"].items()}
     told = _values(graph)
-    found: dict[str, tuple[tuple[Column, ...], list[tuple[Any, ...]]]] = {}
+    found: dict[str, tuple[tuple[TableColumn, ...], list[tuple[Any, ...]]]] = {}
     for table, cs in columns.items():
         if table in (_NODES, _EDGES):
             tag, mark = ("node", "n") if table == _NODES else ("edge", "e")
@@ -114,14 +114,14 @@ def _document(graph: ElementTree.Element, header: dict[str, Any]) -> Document:
                 for row in json.loads(told[f"t_{table}"])
             ]
         found[table] = (cs, rows)
-    return Document(header["schema"], header["counter"], found)
+    return StoreDocument(header["schema"], header["counter"], found)
 
 
-def _outward(row: Sequence[Any], columns: Sequence[Column]) -> list[Any]:
+def _outward(row: Sequence[Any], columns: Sequence[TableColumn]) -> list[Any]:
     return [outward(v, c.type) for v, c in zip(row, columns, strict=True)]
 
 
-def _row(mark: str, row: Sequence[Any], columns: Sequence[Column]) -> str:
+def _row(mark: str, row: Sequence[Any], columns: Sequence[TableColumn]) -> str:
     values = zip(_outward(row, columns), columns, strict=True)
     return "".join(_data(f"{mark}_{c.name}", _said(v)) for v, c in values if v is not None)
 
@@ -144,7 +144,7 @@ def _values(element: ElementTree.Element) -> dict[str, str]:
     return found
 
 
-def _read_row(values: dict[str, str], mark: str, columns: Sequence[Column]) -> tuple[Any, ...]:
+def _read_row(values: dict[str, str], mark: str, columns: Sequence[TableColumn]) -> tuple[Any, ...]:
     return tuple(_read_value(values.get(f"{mark}_{c.name}"), c.type) for c in columns)
 
 

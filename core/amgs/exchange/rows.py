@@ -24,7 +24,7 @@ from amgs.errors import AmgsError
 from amgs.ingest import metadata
 from amgs.storage.duckdb import frames as stored_frames
 from amgs.storage.duckdb import meta as stored_meta
-from amgs.storage.duckdb.tables import Column
+from amgs.storage.duckdb.tables import TableColumn
 from amgs.types import Status, Weights
 
 _MOST_COMPLAINTS = 3
@@ -35,13 +35,13 @@ _LARGEST = 2**53
 """No counter or running number of a real memory comes near it; what is above overflows somewhere."""
 
 
-Tables = Mapping[str, tuple[tuple[Column, ...], Sequence[Sequence[Any]]]]
+Tables = Mapping[str, tuple[tuple[TableColumn, ...], Sequence[Sequence[Any]]]]
 """Columns and rows by table, as a file gives them."""
 
 
 def complaints(
     tables: Tables,
-    schema: Mapping[str, tuple[Column, ...]],
+    schema: Mapping[str, tuple[TableColumn, ...]],
 ) -> list[str]:
     """What is wrong with the rows, the first few of it, each in one short line; empty when they may be written."""
     found: list[str] = []
@@ -415,7 +415,7 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
 }
 
 
-def _model(table: str, columns: Sequence[Column]) -> type[_Row]:
+def _model(table: str, columns: Sequence[TableColumn]) -> type[_Row]:
     """What a row of the table must be: each column by what is known of it, else by its type."""
     fields: dict[str, Any] = {}
     for column in columns:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from amgs.errors import InputError
-from amgs.storage.duckdb.tables import Column
+from amgs.storage.duckdb.tables import TableColumn
 
 VERSION = 1
 """Of the file's form, not of the schema."""
@@ -25,12 +25,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class StoreDocument:
     """A whole store as read from a file. counter: where the change counter stood."""
 
     schema: int
     counter: int
-    tables: Mapping[str, tuple[tuple[Column, ...], Sequence[Sequence[Any]]]]
+    tables: Mapping[str, tuple[tuple[TableColumn, ...], Sequence[Sequence[Any]]]]
 
     def __post_init__(self) -> None:
         for name, value in (("schema", self.schema), ("counter", self.counter)):

@@ -19,7 +19,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextSpan:
     """A stretch of text and the block it came from; None for the template's own words."""
 
     text: str
@@ -27,7 +27,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class FrameSection:
     """The chosen blocks of one atomic frame; title is empty where the frame stands alone."""
 
     title: str
@@ -62,16 +62,16 @@ class Template:
         """The title of a section."""
         return f"## {title}\n\n" if title and self.assembly in ("template", "summary") else ""
 
-    def block(self, candidate: Candidate) -> tuple[Piece, ...]:
+    def block(self, candidate: Candidate) -> tuple[TextSpan, ...]:
         """One block with the words around it; its content stands in full, except in a summary."""
         block = candidate.block
         if self.assembly == "structured":
             return _structured(candidate)
         if self.assembly == "summary":
-            return Piece("- "), Piece(key_sentence(block.content, self.query), block.id), Piece("\n")
+            return TextSpan("- "), TextSpan(key_sentence(block.content, self.query), block.id), TextSpan("\n")
         if self.assembly == "raw":
-            return Piece(block.content, block.id), Piece("\n\n")
-        return Piece(_dateline(block)), Piece(block.content, block.id), Piece("\n\n")
+            return TextSpan(block.content, block.id), TextSpan("\n\n")
+        return TextSpan(_dateline(block)), TextSpan(block.content, block.id), TextSpan("\n\n")
 
     def cost(self, candidate: Candidate, count_tokens: CountTokens) -> int:
         """Tokens of one block with the words around it."""
@@ -86,21 +86,21 @@ class Assembled:
     spans: tuple[Span, ...]
 
 
-def assemble(template: Template, sections: Sequence[Section], count_tokens: CountTokens) -> Assembled:
+def assemble(template: Template, sections: Sequence[FrameSection], count_tokens: CountTokens) -> Assembled:
     """Write the sections; without a single block the text is empty."""
     filled = [section for section in sections if section.candidates]
     if not filled:
         return Assembled("", ())
-    pieces = [Piece(template.opening())]
+    pieces = [TextSpan(template.opening())]
     first = True
     for section in filled:
-        pieces.append(Piece(template.heading(section.title)))
+        pieces.append(TextSpan(template.heading(section.title)))
         for candidate in section.candidates:
             if template.assembly == "structured":
-                pieces.append(Piece("\n" if first else ",\n"))
+                pieces.append(TextSpan("\n" if first else ",\n"))
             pieces.extend(template.block(candidate))
             first = False
-    pieces.append(Piece(template.closing()))
+    pieces.append(TextSpan(template.closing()))
     return _joined(pieces, count_tokens)
 
 
@@ -125,7 +125,7 @@ def _dateline(block: Block) -> str:
     return day if not given or given.lower() in opening else f"{day}{given}\n"
 
 
-def _structured(candidate: Candidate) -> tuple[Piece, ...]:
+def _structured(candidate: Candidate) -> tuple[TextSpan, ...]:
     block = candidate.block
     facts = {
         "id": block.id,
@@ -136,20 +136,20 @@ def _structured(candidate: Candidate) -> tuple[Piece, ...]:
     }
     before = json.dumps(facts, ensure_ascii=False)[:-1]
     return (
-        Piece(f'{before}, "content": '),
-        Piece(json.dumps(block.content, ensure_ascii=False), block.id),
-        Piece("}"),
+        TextSpan(f'{before}, "content": '),
+        TextSpan(json.dumps(block.content, ensure_ascii=False), block.id),
+        TextSpan("}"),
     )
 
 
-def _joined(pieces: Iterable[Piece], count_tokens: CountTokens) -> Assembled:
+def _joined(pieces: Iterable[TextSpan], count_tokens: CountTokens) -> Assembled:
     """The pieces as one text; neighbouring pieces of the template become one span, empty ones none."""
-    merged: list[Piece] = []
+    merged: list[TextSpan] = []
     for piece in pieces:
         if not piece.text:
             continue
         if merged and piece.block_id is None and merged[-1].block_id is None:
-            merged[-1] = Piece(merged[-1].text + piece.text)
+            merged[-1] = TextSpan(merged[-1].text + piece.text)
         else:
             merged.append(piece)
     spans = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from amgs.frames.pipeline import FrameRequest, asked_in
-from amgs.frames.results import Comparison, Moved, Side
+from amgs.frames.results import FrameComparison, RankChange, Side
 from amgs.frames.score import effective
 from amgs.types import COMPONENTS, Candidate, Frame, FrameDefinition, ScoreParts, Weights
 
@@ -37,7 +37,7 @@ def compare(
     labels: tuple[str, str],
     left_weights: WeightsOf,
     right_weights: WeightsOf,
-) -> Comparison:
+) -> FrameComparison:
     """The comparison of two frames; their blocks are known by their ids."""
     ranks = [{c.block.id: n for n, c in enumerate(f.selected, 1)} for f in (left, right)]
     known = [_best(left), _best(right)]
@@ -50,7 +50,7 @@ def compare(
         for i in sorted(ranks[0].keys() | ranks[1].keys())
         if ranks[0].get(i) != ranks[1].get(i)
     ]
-    return Comparison(
+    return FrameComparison(
         _side(labels[0], left),
         _side(labels[1], right),
         jaccard=len(shared) / either if either else 1.0,
@@ -96,7 +96,7 @@ def _moved(
     right_rank: int | None,
     left_weights: WeightsOf,
     right_weights: WeightsOf,
-) -> Moved:
+) -> RankChange:
     one = right or left
     if one is None:
         raise ValueError("a block that moved is a candidate on one side at least")
@@ -105,7 +105,7 @@ def _moved(
         first = left.parts.weighted(left_weights[left.child])
         second = right.parts.weighted(right_weights[right.child])
         parts = ScoreParts(*(getattr(second, n) - getattr(first, n) for n in COMPONENTS))
-    return Moved(
+    return RankChange(
         one.block,
         left_rank,
         right_rank,
@@ -134,7 +134,7 @@ def _because(left: Candidate | None, right: Candidate | None, parts: ScoreParts 
     return "; ".join(said)
 
 
-def _order(one: Moved) -> tuple[int, int, str]:
+def _order(one: RankChange) -> tuple[int, int, str]:
     """Those that came, those that left, those that changed rank; by the rank that counts."""
     if one.left_rank is None:
         return 0, one.right_rank or 0, one.block.id

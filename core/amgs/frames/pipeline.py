@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from types import MappingProxyType
 
-from amgs.frames.assemble import Assembled, CountTokens, Section, Template, assemble
+from amgs.frames.assemble import Assembled, CountTokens, FrameSection, Template, assemble
 from amgs.frames.compose import Filled, Pool, Pools, fill
 from amgs.frames.registry import Definitions, check_budget, leaves
 from amgs.frames.score import effective, entropy_bits
 from amgs.frames.select import Taken, apart
 from amgs.frames.self import identity
 from amgs.retrieval.sources import Sources
-from amgs.retrieval.waterfall import Gathered, Request, gather
+from amgs.retrieval.waterfall import Gathered, RetrievalRequest, gather
 from amgs.settings import Settings
 from amgs.types import BlockFilter, Candidate, Frame, FrameDefinition, FramePart, LayerReport, Vector, Weights
 
@@ -34,7 +34,7 @@ class FrameRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredPool:
     """An atomic frame's candidates with their costs, in the order of choice, and what it says of them."""
 
     candidates: tuple[Candidate, ...]
@@ -51,7 +51,7 @@ def build(
     sources: Sources,
     settings: Settings,
     count_tokens: CountTokens,
-    kept: Mapping[str, Scored] = MappingProxyType({}),
+    kept: Mapping[str, ScoredPool] = MappingProxyType({}),
 ) -> Frame:
     """Assemble a frame. Its tokens never exceed its budget, the template's own words included.
 
@@ -114,7 +114,7 @@ def score_frame(
     settings: Settings,
     template: Template,
     count_tokens: CountTokens,
-) -> Scored:
+) -> ScoredPool:
     """Steps 1 and 2 for an atomic frame: gather its pool and score it."""
     has_query = any(c.isalnum() for c in request.query)
     shared = effective(definition, request.weights or definition.weights, has_query=has_query)
@@ -130,7 +130,7 @@ def score_frame(
     if has_query and definition.rule.gather == "query":
         ordered = _relevant(ordered, definition.rule.similarity_share)
     costed = tuple(replace(c, child=definition.name, tokens=template.cost(c, count_tokens)) for c in ordered)
-    return Scored(
+    return ScoredPool(
         costed,
         shared.weights,
         gathered.layers,
@@ -146,10 +146,10 @@ def asked_of(
     weights: Weights,
     sources: Sources,
     settings: Settings,
-) -> tuple[Request, dict[int, tuple[int, str]]]:
+) -> tuple[RetrievalRequest, dict[int, tuple[int, str]]]:
     """The request to the waterfall, and by number the tier and reason of blocks that belong to self."""
     rule = definition.rule
-    plain = Request(query, wanted, weights, hops=rule.hops)
+    plain = RetrievalRequest(query, wanted, weights, hops=rule.hops)
     if rule.gather == "query":
         return replace(plain, recent=rule.pool, most=rule.pool), {}
     if rule.gather == "filter":
@@ -186,7 +186,7 @@ def _relevant(candidates: list[Candidate], share: float) -> list[Candidate]:
     ]
 
 
-def _with_vectors(scored: Scored, sources: Sources) -> Scored:
+def _with_vectors(scored: ScoredPool, sources: Sources) -> ScoredPool:
     numbers = sources.blocks.numbers_of([c.block.id for c in scored.candidates])
     known = {number: block_id for block_id, number in numbers.items()}
     found = sources.vectors.vectors(sorted(known))
@@ -224,21 +224,21 @@ def _fitted(
         spend = min(spend, filled.used) - max(tokens - budget, 1)
 
 
-def _sections(candidates: tuple[Candidate, ...], *, titled: bool) -> list[Section]:
+def _sections(candidates: tuple[Candidate, ...], *, titled: bool) -> list[FrameSection]:
     by_child: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         if candidate.fate == "selected":
             by_child.setdefault(candidate.child, []).append(candidate)
-    return [Section(name if titled else "", tuple(chosen)) for name, chosen in by_child.items()]
+    return [FrameSection(name if titled else "", tuple(chosen)) for name, chosen in by_child.items()]
 
 
-def _waterfall(atoms: Sequence[FrameDefinition], scored: Mapping[str, Scored]) -> tuple[LayerReport, ...]:
+def _waterfall(atoms: Sequence[FrameDefinition], scored: Mapping[str, ScoredPool]) -> tuple[LayerReport, ...]:
     """The reports a frame shows: those of the first part that asked by the query, else of the first part."""
     asking = [atom.name for atom in atoms if atom.rule.gather == "query"]
     return scored[(asking or [atoms[0].name])[0]].layers
 
 
-def _own_weights(definition: FrameDefinition, scored: Mapping[str, Scored]) -> Weights:
+def _own_weights(definition: FrameDefinition, scored: Mapping[str, ScoredPool]) -> Weights:
     """What an atomic frame really scored with; a composite shows its own, its children score with theirs."""
     return definition.weights if definition.is_composite else scored[definition.name].weights
 

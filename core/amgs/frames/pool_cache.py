@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from amgs.errors import StoreCorruptError
 from amgs.frames.cache import DAMAGED, candidate_in, candidate_out
-from amgs.frames.pipeline import FrameRequest, Scored
+from amgs.frames.pipeline import FrameRequest, ScoredPool
 from amgs.types import COMPONENTS, Block, FrameDefinition, Weights
 
 PREFIX = "pool:"
@@ -26,7 +26,7 @@ class KeptPool:
     age_hours: since then.
     """
 
-    scored: Scored
+    scored: ScoredPool
     made_by: int | None = None
     age_hours: float = 0.0
 
@@ -39,7 +39,7 @@ def pool_key(request: FrameRequest, parent: FrameDefinition) -> str:
     return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def encode(scored: Scored, serial: int) -> str:
+def encode(scored: ScoredPool, serial: int) -> str:
     """A pool as JSON, blocks by their ids; serial: of the assembly that makes it."""
     return json.dumps(
         {
@@ -52,7 +52,7 @@ def encode(scored: Scored, serial: int) -> str:
     )
 
 
-def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> tuple[Scored, int] | None:
+def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> tuple[ScoredPool, int] | None:
     """The pool that `encode` wrote, without layer reports and vectors; None when one of its blocks is gone, or
     when it is damaged: what was kept can always be made anew.
     """
@@ -60,7 +60,7 @@ def decode(text: str, blocks: Callable[[list[str]], Mapping[str, Block]]) -> tup
         data = json.loads(text)
         found = blocks([row["block"] for row in data["candidates"]])
         candidates = tuple(candidate_in(row, found) for row in data["candidates"])
-        scored = Scored(candidates, Weights(*data["weights"]), (), remarks=tuple(data["remarks"]))
+        scored = ScoredPool(candidates, Weights(*data["weights"]), (), remarks=tuple(data["remarks"]))
         return scored, int(data["serial"])
     except (StoreCorruptError, *DAMAGED):
         return None

@@ -62,7 +62,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class RankChange:
     """A block that is not in the same place on both sides.
 
     A rank counts the selected blocks from 1; None: not selected. A fate of None: not even a candidate there. parts:
@@ -81,7 +81,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class FrameComparison:
     """Two assemblies beside each other. jaccard: blocks of both over blocks of either, 1 where both are empty.
 
     moved: those that came, those that left, then those whose rank changed, each in falling importance.
@@ -91,7 +91,7 @@ class Comparison:
     right: Side
     jaccard: float
     shared: tuple[str, ...]
-    moved: tuple[Moved, ...]
+    moved: tuple[RankChange, ...]
 
 
 @dataclass(frozen=True, slots=True)

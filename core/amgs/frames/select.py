@@ -55,7 +55,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class SelectionResult:
     """The candidates in their order, each with its fate; used: tokens of the selected ones."""
 
     candidates: tuple[Candidate, ...]
@@ -66,7 +66,9 @@ class Selected:
         return tuple(c for c in self.candidates if c.fate == "selected")
 
 
-def select(candidates: Sequence[Candidate], budget: int, rule: SelectionRule, taken: Taken) -> Selected:
+def select(
+    candidates: Sequence[Candidate], budget: int, rule: SelectionRule, taken: Taken
+) -> SelectionResult:
     """Take candidates until the budget of tokens or the top k is full.
 
     They come in the order in which they should be taken, each with its cost in `tokens`; one that already has
@@ -89,7 +91,7 @@ def select(candidates: Sequence[Candidate], budget: int, rule: SelectionRule, ta
             used += candidate.tokens
             picked += 1
             categories[candidate.block.category] += 1
-    return Selected(tuple(decided[i] for i in range(len(candidates))), used)
+    return SelectionResult(tuple(decided[i] for i in range(len(candidates))), used)
 
 
 def refill(candidates: Sequence[Candidate], left: int, taken: Taken) -> tuple[Candidate, ...]:

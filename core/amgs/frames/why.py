@@ -23,7 +23,7 @@ from amgs.types import (
     COMPONENTS,
     Block,
     Candidate,
-    Fall,
+    Explanation,
     Frame,
     FrameDefinition,
     LayerVerdict,
@@ -43,7 +43,7 @@ def why(
     number: int,
     child: str | None = None,
     made: Frame | None = None,
-) -> Fall:
+) -> Explanation:
     """Assemble the frame, leaving no trace, and say what became of one block in it.
 
     made: the frame as it was made, which is explained in place of one that is assembled and scored again.
@@ -125,7 +125,9 @@ class _Part:
         return "it passes every condition"
 
 
-def _among(frame: Frame, candidate: Candidate, weights: Weights, found: tuple[LayerVerdict, ...]) -> Fall:
+def _among(
+    frame: Frame, candidate: Candidate, weights: Weights, found: tuple[LayerVerdict, ...]
+) -> Explanation:
     peers = _peers(frame, candidate)
     chosen = [c for c in peers if c.fate == "selected"]
     needed = min((c.score for c in chosen), default=0.0)
@@ -133,7 +135,7 @@ def _among(frame: Frame, candidate: Candidate, weights: Weights, found: tuple[La
     because = candidate.because or ("it is in the frame" if taken else candidate.fate.replace("_", " "))
     rank = 1 + sum(c.score > candidate.score for c in peers)
     stands = f"rank {rank} of {len(peers)} in {candidate.child}"
-    return Fall(
+    return Explanation(
         query=frame.query,
         block=candidate.block,
         frame=frame.name,

@@ -39,7 +39,7 @@ class Walks(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class CentralitySnapshot:
     """Centrality as last known: numbers (n,) ascending and their scores (n,). edges: of the graph it is of."""
 
     numbers: NDArray[np.int64]
@@ -77,7 +77,7 @@ class LiveGraph:
         self._view: GraphView | None = None
         self._at_version = -1
         self._measures: Measures | None = None
-        self._standing: Standing | None = None
+        self._standing: CentralitySnapshot | None = None
         self._lock = threading.RLock()
 
     def successor(self, version: int) -> LiveGraph:
@@ -144,17 +144,17 @@ class LiveGraph:
             )
             if view is self._view:
                 self._measures = known
-            self._standing = Standing(view.nodes, known.importance(), view.source.size)
+            self._standing = CentralitySnapshot(view.nodes, known.importance(), view.source.size)
         return known
 
-    def standing(self) -> Standing:
+    def standing(self) -> CentralitySnapshot:
         """The centrality that scoring goes by: of the present view while the graph is small, else the last that
         was worked out. It moves slowly, and a search must not wait for it.
         """
         view = self.view()
         if self._measures is None and view.nodes.size <= self._settings.fresh_centrality_nodes:
             self.measures()
-        return self._standing or Standing(view.nodes[:0], np.zeros(0), 0)
+        return self._standing or CentralitySnapshot(view.nodes[:0], np.zeros(0), 0)
 
     def importance(self, numbers: Sequence[int]) -> dict[int, float]:
         """The centrality score of each block as it stands; 0 for a block outside the graph."""
@@ -169,7 +169,7 @@ class LiveGraph:
         at = np.minimum(np.searchsorted(standing.numbers, numbers), standing.numbers.size - 1)
         return np.where(standing.numbers[at] == numbers, standing.scores[at], 0.0)
 
-    def settled(self) -> tuple[GraphView, Standing] | None:
+    def settled(self) -> tuple[GraphView, CentralitySnapshot] | None:
         """The view with its centrality, to be kept; None when no view was ever asked for. Centrality is worked
         out anew when more than a hundredth of the blocks or edges came or went since it was.
         """
@@ -182,7 +182,7 @@ class LiveGraph:
             for now, then in ((view.nodes.size, standing.numbers.size), (view.source.size, standing.edges))
         ):
             scores = measure(view).importance()
-            standing = Standing(view.nodes, scores, view.source.size)
+            standing = CentralitySnapshot(view.nodes, scores, view.source.size)
         return view, standing
 
     def _opened(self, version: int) -> GraphView | None:
@@ -190,7 +190,7 @@ class LiveGraph:
         kept = self._kept()
         if kept is None:
             return None
-        self._standing = Standing(kept.standing, kept.scores, kept.standing_edges)
+        self._standing = CentralitySnapshot(kept.standing, kept.scores, kept.standing_edges)
         return kept.view if kept.version == version else None
 
     def _stale(self, view: GraphView, age: timedelta) -> bool:

@@ -223,7 +223,7 @@ def refreshed(
             if (int(c.source[row]), int(c.target[row]), str(c.relation[row])) == (begin, end, str(kind)):
                 clocks[row] = max(int(clocks[row]), instant)
     c = view.columns
-    columns = Columns(
+    columns = EdgeArrays(
         c.source, c.target, c.relation, c.weight, c.confidence, c.created, clocks, c.decay_lambda
     )
     return GraphView(view.nodes, columns, view.source, view.target, strengths(columns, now), now, view.ties)
@@ -239,7 +239,7 @@ def strengths(columns: EdgeColumns, now: datetime) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class EdgeArrays:
     """All edges, or some of them, as arrays; see EdgeColumns."""
 
     source: NDArray[np.int64]
@@ -252,8 +252,8 @@ class Columns:
     decay_lambda: NDArray[np.float64]
 
 
-def _rows(c: EdgeColumns, rows: NDArray[np.int64]) -> Columns:
-    return Columns(
+def _rows(c: EdgeColumns, rows: NDArray[np.int64]) -> EdgeArrays:
+    return EdgeArrays(
         c.source[rows],
         c.target[rows],
         c.relation[rows],

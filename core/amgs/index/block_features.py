@@ -20,7 +20,7 @@ _WORD = re.compile(r"\w+")
 _SHORTEST_NAME = 3
 
 
-class TraitColumns(Protocol):
+class FeatureColumns(Protocol):
     """Rows of n blocks in rising number. episode: equal for the pieces of one dialogue or file, 0 without a
     source. name: who speaks or wrote it, in lower case, empty when nobody is known. characters: its length.
     questions, sentences: how many of its marks end a question, how many end anything. asks: the last mark is
@@ -44,7 +44,7 @@ class TraitColumns(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Traits:
+class BlockFeatures:
     """The columns of all n blocks, rows in rising number; name is a place in `names`, or NOBODY."""
 
     numbers: NDArray[np.int64]
@@ -56,7 +56,7 @@ class Traits:
     names: tuple[str, ...]
 
     @classmethod
-    def none(cls) -> Traits:
+    def none(cls) -> BlockFeatures:
         return cls(
             np.zeros(0, np.int64),
             np.zeros(0, np.uint64),
@@ -88,11 +88,11 @@ class Traits:
                 called.setdefault(word, []).append(place)
         return called
 
-    def without(self, numbers: NDArray[np.int64]) -> Traits:
+    def without(self, numbers: NDArray[np.int64]) -> BlockFeatures:
         """These traits less some rows."""
         return self._kept(~np.isin(self.numbers, numbers)) if numbers.size else self
 
-    def merged(self, changed: TraitColumns) -> Traits:
+    def merged(self, changed: FeatureColumns) -> BlockFeatures:
         """These traits with the changed rows in place of, or beside, the old ones."""
         if not changed.numbers.size:
             return self
@@ -101,7 +101,7 @@ class Traits:
             [places.setdefault(one, len(places)) if one else NOBODY for one in changed.name], dtype=np.int32
         )
         sentences = np.maximum(changed.sentences, 1)
-        fresh = Traits(
+        fresh = BlockFeatures(
             changed.numbers,
             changed.episode,
             name,
@@ -112,7 +112,7 @@ class Traits:
         )
         old = self._kept(~np.isin(self.numbers, fresh.numbers))
         order = np.argsort(np.concatenate([old.numbers, fresh.numbers]), kind="stable")
-        return Traits(
+        return BlockFeatures(
             np.concatenate([old.numbers, fresh.numbers])[order],
             np.concatenate([old.episode, fresh.episode])[order],
             np.concatenate([old.name, fresh.name])[order],
@@ -122,8 +122,8 @@ class Traits:
             fresh.names,
         )
 
-    def _kept(self, rows: NDArray[np.bool_]) -> Traits:
-        return Traits(
+    def _kept(self, rows: NDArray[np.bool_]) -> BlockFeatures:
+        return BlockFeatures(
             self.numbers[rows],
             self.episode[rows],
             self.name[rows],

@@ -16,7 +16,7 @@ MOST_CORRECTIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Correction:
+class StemCorrection:
     """A known stem for an unknown one. closeness in (0, 1): 1 - edits / length; it weighs what the stem
     finds.
     """
@@ -32,13 +32,13 @@ def edits_allowed(word: str) -> int:
     return 0 if len(word) < 4 else 1 if len(word) <= 7 else 2
 
 
-def corrections(unknown: Iterable[str], vocabulary: Mapping[str, int]) -> tuple[Correction, ...]:
+def corrections(unknown: Iterable[str], vocabulary: Mapping[str, int]) -> tuple[StemCorrection, ...]:
     """For each unknown word the nearest stems of the vocabulary (stem -> documents that hold it).
 
     Nearest by optimal string alignment (an exchange of two neighbouring letters is one edit); of equally near
     ones the commonest, then the first in the alphabet.
     """
-    found: list[Correction] = []
+    found: list[StemCorrection] = []
     for word in list(unknown)[:MOST_WORDS]:
         allowed = edits_allowed(word)
         if allowed == 0:
@@ -48,5 +48,5 @@ def corrections(unknown: Iterable[str], vocabulary: Mapping[str, int]) -> tuple[
         ranked = sorted((int(edits), -vocabulary[stem], stem) for stem, edits, _ in matches)
         # Only the nearest: "dome" must not also be found as "done" when "domes" was one edit closer.
         for edits, _, stem in [r for r in ranked if r[0] == ranked[0][0]][:MOST_CORRECTIONS]:
-            found.append(Correction(word, stem, edits, 1.0 - edits / max(len(word), 1)))
+            found.append(StemCorrection(word, stem, edits, 1.0 - edits / max(len(word), 1)))
     return tuple(found)

@@ -12,14 +12,14 @@ _BYTES = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Roll:
+class IdMap:
     """numbers (n,) ascending, ids (n, 32): SHA-256 as bytes."""
 
     numbers: NDArray[np.int64]
     ids: NDArray[np.uint8]
 
     @classmethod
-    def none(cls) -> Roll:
+    def none(cls) -> IdMap:
         return cls(np.zeros(0, np.int64), np.zeros((0, _BYTES), np.uint8))
 
     @property
@@ -27,12 +27,12 @@ class Roll:
         """The highest number it holds, 0 when it is empty."""
         return int(self.numbers[-1]) if self.numbers.size else 0
 
-    def with_(self, numbers: NDArray[np.int64], ids: Sequence[str]) -> Roll:
+    def with_(self, numbers: NDArray[np.int64], ids: Sequence[str]) -> IdMap:
         """The roll with more blocks, all of higher numbers."""
         if not numbers.size:
             return self
         fresh = np.frombuffer(bytes.fromhex("".join(ids)), dtype=np.uint8).reshape(-1, _BYTES)
-        return Roll(np.concatenate([self.numbers, numbers]), np.concatenate([self.ids, fresh]))
+        return IdMap(np.concatenate([self.numbers, numbers]), np.concatenate([self.ids, fresh]))
 
     def of(self, numbers: NDArray[np.int64]) -> NDArray[np.object_]:
         """The id of each number, all of which it holds: (m,)."""

@@ -73,7 +73,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Postings:
+class StemPostings:
     """Documents that hold a stem, and what BM25 gives each for it: numbers (k,), scores (k,)."""
 
     numbers: NDArray[np.int64]
@@ -281,16 +281,16 @@ class KeywordIndex:
         terms = [t for t in query.terms if t.text not in idle]
         return tuple((terms or list(query.terms))[:MOST_CONTENT_TERMS])
 
-    def postings(self, term: str, limit: int) -> Postings:
+    def postings(self, term: str, limit: int) -> StemPostings:
         """The best `limit` documents of one stem."""
         if limit <= 0 or not self.documents:
-            return Postings(np.zeros(0, np.int64), np.zeros(0, np.float64))
+            return StemPostings(np.zeros(0, np.int64), np.zeros(0, np.float64))
         query = _term_query(self._schema, "content", term)
         found = self._searcher.search(query, min(limit, self.documents), count=False).hits
         if not found:
-            return Postings(np.zeros(0, np.int64), np.zeros(0, np.float64))
+            return StemPostings(np.zeros(0, np.int64), np.zeros(0, np.float64))
         scores, addresses = zip(*found, strict=True)
-        return Postings(self._numbers_at(list(addresses)), np.array(scores, dtype=np.float64).round(5))
+        return StemPostings(self._numbers_at(list(addresses)), np.array(scores, dtype=np.float64).round(5))
 
     def stems(self, word: str) -> list[str]:
         """What a word is looked up as."""

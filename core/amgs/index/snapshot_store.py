@@ -47,7 +47,7 @@ class Generation:
         return np.asarray(np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
 
 
-class Shelf:
+class SnapshotStore:
     """One kind of derived files. folder: None for a store that lives in memory, which keeps nothing.
 
     format: rises when what is written changes; generations of another format are left alone.

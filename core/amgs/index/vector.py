@@ -188,12 +188,12 @@ class VectorIndex:
 
     # --- reading ----------------------------------------------------------------------------------------
 
-    def compare(self, query: Vector, allowed: NDArray[np.int64] | None = None) -> Comparison:
+    def compare(self, query: Vector, allowed: NDArray[np.int64] | None = None) -> QueryVectors:
         """The query beside the vectors. allowed: numbers (ascending) that may be found; None: all. query: (d,);
         a zero query is like nothing.
         """
         direction = unit(np.asarray(query, dtype=np.float32).reshape(1, -1))[0]
-        return Comparison(self, direction, allowed)
+        return QueryVectors(self, direction, allowed)
 
     def search(
         self, query: Vector, limit: int, allowed: NDArray[np.int64] | None = None
@@ -317,7 +317,7 @@ class VectorIndex:
         self._matrix, self._numbers = matrix, numbers
 
 
-class Comparison:
+class QueryVectors:
     """A query beside the vectors of an index, as the index was when it was asked.
 
     exact: whether everything that may be found is measured; else the nearest are looked up in the neighbour graph

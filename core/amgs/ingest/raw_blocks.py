@@ -20,8 +20,8 @@ from amgs.storage.duckdb.connection import Store
 from amgs.text import front_matter, markdown, outline, splitting
 from amgs.text.dates import note_date
 from amgs.text.outline import Form
-from amgs.text.splitting import Piece
-from amgs.types import Block, IngestReport, Operation, Progress, Refusal, Skipped
+from amgs.text.splitting import TextPart
+from amgs.types import Block, IngestReport, JournalEntry, Progress, Refusal, Skipped
 
 KIND = "ingest"
 _DIALOGUE = "dialogue"
@@ -33,7 +33,7 @@ _NOT_MEANT = "its front matter says `ingest: false`"
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class RawBlock:
     """A block before it has an id. created_at: None means the instant of ingestion.
 
     meta may hold `source` (where it came from) and `follows` (the source of the piece before it).
@@ -45,12 +45,12 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FolderContents:
     """What reading files gave: drafts in order, what was refused, the files that are no notes, and what of the others
     could not be read.
     """
 
-    drafts: tuple[Draft, ...]
+    drafts: tuple[RawBlock, ...]
     refused: tuple[Refusal, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[Refusal, ...] = ()
@@ -59,7 +59,7 @@ class Reading:
 # --- reading ----------------------------------------------------------------------------------------------
 
 
-def read_folder(folder: Path, settings: IngestSettings, progress: Progress | None = None) -> Reading:
+def read_folder(folder: Path, settings: IngestSettings, progress: Progress | None = None) -> FolderContents:
     """Every note below a folder, sorted by path: Markdown, reStructuredText, Org and plain text; one bad file does not
     stop the others, and files of other kinds are counted.
 
@@ -98,7 +98,7 @@ def read_folder(folder: Path, settings: IngestSettings, progress: Progress | Non
             elif name != DESCRIPTION:
                 skipped[Path(name).suffix.lower()] += 1
     files.sort(key=lambda path: path.relative_to(folder).as_posix())
-    drafts: list[Draft] = []
+    drafts: list[RawBlock] = []
     warnings: list[Refusal] = []
     for i, path in enumerate(files):
         if progress is not None:
@@ -109,10 +109,10 @@ def read_folder(folder: Path, settings: IngestSettings, progress: Progress | Non
         # A file that asks to stay out is no fault of the folder; asked for by name, it says why it is not taken.
         refused += [refusal for refusal in reading.refused if refusal.reason != _NOT_MEANT]
     passed_over = tuple(Skipped(_told(ending), n) for ending, n in sorted(skipped.items()))
-    return Reading(tuple(drafts), tuple(refused), passed_over, tuple(warnings))
+    return FolderContents(tuple(drafts), tuple(refused), passed_over, tuple(warnings))
 
 
-def read_file(path: Path, source: str, settings: IngestSettings) -> Reading:
+def read_file(path: Path, source: str, settings: IngestSettings) -> FolderContents:
     """One file as drafts, or the reason why it is refused."""
     if _told(source) != source:
         return _refused(_told(source), "its file name is not UTF-8; rename the file")
@@ -145,7 +145,7 @@ def read_note(
     form: Form = "markdown",
     dated: datetime | None = None,
     extra: Mapping[str, Any] | None = None,
-) -> Reading:
+) -> FolderContents:
     """A note's text as drafts: one, or one a turn of a dialogue, or the parts of a long one.
 
     The instant is `dated`, else the front matter's date, else `modified`. Each part or turn has the source
@@ -182,7 +182,7 @@ def read_note(
     if front.get("kind") == _DIALOGUE:
         drafts = _dialogue(body, named, at, meta, settings)
         if drafts:
-            return Reading(drafts, warnings=tuple(warnings))
+            return FolderContents(drafts, warnings=tuple(warnings))
     limit = settings.max_block_chars
     # What is cut into pieces leaves its comments and link definitions behind: none of them is a memory of its own.
     parts = splitting.pieces(body if len(body) <= limit else seen.strip("\n"), limit, form)
@@ -190,8 +190,8 @@ def read_note(
         if parts[0].heading and "title" not in meta:
             meta["title"] = parts[0].heading
         own = meta | ({"source": source} if source else {})
-        return Reading((Draft(parts[0].text, at, own),), warnings=tuple(warnings))
-    return Reading(tuple(_parts(parts, named, at, meta)), warnings=tuple(warnings))
+        return FolderContents((RawBlock(parts[0].text, at, own),), warnings=tuple(warnings))
+    return FolderContents(tuple(_parts(parts, named, at, meta)), warnings=tuple(warnings))
 
 
 def _instant(written: object, modified: datetime) -> tuple[datetime, str]:
@@ -210,7 +210,9 @@ def _instant(written: object, modified: datetime) -> tuple[datetime, str]:
     )
 
 
-def _parts(parts: Sequence[Piece], source: str, at: datetime, meta: Mapping[str, Any]) -> Iterable[Draft]:
+def _parts(
+    parts: Sequence[TextPart], source: str, at: datetime, meta: Mapping[str, Any]
+) -> Iterable[RawBlock]:
     """The parts of a long note: each has the nearest heading as its title, and keeps that of the note beside it."""
     document = str(meta.get("title") or parts[0].heading)
     for n, part in enumerate(parts, 1):
@@ -222,12 +224,12 @@ def _parts(parts: Sequence[Piece], source: str, at: datetime, meta: Mapping[str,
             own["document"] = document
         if n > 1:
             own["follows"] = f"{source}#{n - 1}"
-        yield Draft(part.text, at, own)
+        yield RawBlock(part.text, at, own)
 
 
 def _dialogue(
     body: str, source: str, at: datetime, meta: Mapping[str, Any], settings: IngestSettings
-) -> tuple[Draft, ...]:
+) -> tuple[RawBlock, ...]:
     """A draft for each turn, `Name: text`, a minute apart; a turn over the limit becomes several."""
     turns = markdown.turns(body)
     common = dict(meta)
@@ -235,7 +237,7 @@ def _dialogue(
     name = str(meta.get("title") or markdown.title(body))
     if name:
         common["dialogue"] = name
-    drafts: list[Draft] = []
+    drafts: list[RawBlock] = []
     before = ""
     for n, turn in enumerate(turns, 1):
         pieces = splitting.split(turn.text, settings.max_block_chars)
@@ -247,7 +249,7 @@ def _dialogue(
             if before:
                 own["follows"] = before
             content = f"{turn.speaker}: {piece}" if turn.speaker else piece
-            drafts.append(Draft(content, _minutes_later(at, n - 1), own))
+            drafts.append(RawBlock(content, _minutes_later(at, n - 1), own))
             before = here
     return tuple(drafts)
 
@@ -259,8 +261,8 @@ def _minutes_later(at: datetime, minutes: int) -> datetime:
         return at  # the last year that a calendar holds
 
 
-def _refused(source: str, reason: str) -> Reading:
-    return Reading((), (Refusal(source, reason),))
+def _refused(source: str, reason: str) -> FolderContents:
+    return FolderContents((), (Refusal(source, reason),))
 
 
 # --- writing ----------------------------------------------------------------------------------------------
@@ -268,7 +270,7 @@ def _refused(source: str, reason: str) -> Reading:
 
 def ingest(
     store: Store,
-    drafts: Iterable[Draft],
+    drafts: Iterable[RawBlock],
     now: datetime,
     *,
     told: str = "",
@@ -287,13 +289,13 @@ def ingest(
     known: list[str] = []
     refused: list[Refusal] = []
     gained: dict[str, tuple[Block, Block]] = {}
-    operation: Operation | None = None
+    operation: JournalEntry | None = None
     with store.transaction():
         for start in range(0, len(wanted), batch):
             if progress is not None:
                 progress(start, len(wanted), "ingesting")
             blocks: dict[str, Block] = {}
-            repeats: list[Draft] = []
+            repeats: list[RawBlock] = []
             for given in wanted[start : start + batch]:
                 try:
                     draft = _fit(given)
@@ -309,7 +311,7 @@ def ingest(
             fresh = set(stored_blocks.insert(store, tuple(blocks.values())))
             added += [i for i in blocks if i in fresh]
             known += [i for i in blocks if i not in fresh]
-            repeats += [Draft(b.content, meta=b.meta) for i, b in blocks.items() if i not in fresh]
+            repeats += [RawBlock(b.content, meta=b.meta) for i, b in blocks.items() if i not in fresh]
             for before, after in _note_sources(store, repeats):
                 gained[after.id] = (gained[after.id][0] if after.id in gained else before, after)
         made = frozenset(added)
@@ -336,7 +338,7 @@ def _summary(added: int, touched: int, told: str) -> str:
     return ", ".join(parts) + (f" from {told}" if told else "")
 
 
-def _fit(draft: Draft) -> Draft:
+def _fit(draft: RawBlock) -> RawBlock:
     """The draft as it can be stored; raises ValueError that says why it cannot."""
     if not isinstance(draft.content, str):
         raise ValueError(f"it is a {type(draft.content).__name__}, not a text")
@@ -356,7 +358,7 @@ def _told(source: object) -> str:
     return str(source).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _block(draft: Draft, now: datetime) -> Block:
+def _block(draft: RawBlock, now: datetime) -> Block:
     content = canonical(draft.content)
     at = draft.created_at or now
     return Block(block_id(content), content, at, at, meta=_with_source({}, draft.meta))
@@ -382,7 +384,7 @@ def _with_source(meta: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, 
     return result
 
 
-def _note_sources(store: Store, repeats: Sequence[Draft]) -> list[tuple[Block, Block]]:
+def _note_sources(store: Store, repeats: Sequence[RawBlock]) -> list[tuple[Block, Block]]:
     """Add to known blocks where else their text was found; (before, after) of those that changed."""
     before = stored_blocks.get(store, {block_id(d.content) for d in repeats})
     known = dict(before)

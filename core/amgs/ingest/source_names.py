@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from amgs.identity import block_id
-from amgs.ingest.raw_blocks import Draft, Reading
+from amgs.ingest.raw_blocks import FolderContents, RawBlock
 from amgs.storage.duckdb import blocks as stored_blocks
 from amgs.storage.duckdb import meta as stored_meta
 from amgs.storage.duckdb.connection import Store
@@ -21,13 +21,13 @@ from amgs.storage.duckdb.connection import Store
 _FOLDERS, _FILES = "source folders", "source files"
 
 
-def of_folder(store: Store, folder: Path, reading: Reading) -> Reading:
+def of_folder(store: Store, folder: Path, reading: FolderContents) -> FolderContents:
     """What was read from a folder, its sources told apart from those of other folders."""
     before = _prefix(store, folder.resolve(), reading.drafts)
     return reading if not before else _renamed(reading, lambda source: before + source)
 
 
-def of_file(store: Store, path: Path, reading: Reading) -> Reading:
+def of_file(store: Store, path: Path, reading: FolderContents) -> FolderContents:
     """The same for a file that was taken in by itself; one of a known folder has the source that it has there."""
     whole = path.resolve()
     inside = _inside(_kept(store, _FOLDERS), whole.parent)
@@ -44,10 +44,10 @@ def of_file(store: Store, path: Path, reading: Reading) -> Reading:
     return reading if wanted == path.name else _renamed(reading, lambda s: wanted + s[len(path.name) :])
 
 
-def _renamed(reading: Reading, name: Callable[[str], str]) -> Reading:
+def _renamed(reading: FolderContents, name: Callable[[str], str]) -> FolderContents:
     """The same with other names for its sources."""
 
-    def draft(one: Draft) -> Draft:
+    def draft(one: RawBlock) -> RawBlock:
         named = {k: name(str(one.meta[k])) for k in ("source", "follows") if k in one.meta}
         return replace(one, meta={**one.meta, **named})
 
@@ -59,7 +59,7 @@ def _renamed(reading: Reading, name: Callable[[str], str]) -> Reading:
     )
 
 
-def _prefix(store: Store, folder: Path, drafts: Sequence[Draft]) -> str:
+def _prefix(store: Store, folder: Path, drafts: Sequence[RawBlock]) -> str:
     """What stands before the paths of a folder: "" or a name and a slash."""
     known = _kept(store, _FOLDERS)
     inside = _inside(known, folder)
@@ -88,7 +88,7 @@ def _inside(known: dict[str, str], folder: Path) -> str | None:
     return None
 
 
-def _taken(store: Store, drafts: Sequence[Draft]) -> bool:
+def _taken(store: Store, drafts: Sequence[RawBlock]) -> bool:
     """Whether other texts hold the sources of these drafts, and none of them is theirs."""
     held = stored_blocks.of_sources(store, [str(d.meta.get("source", "")) for d in drafts])
     return bool(held) and not held & {block_id(d.content) for d in drafts}

@@ -40,7 +40,7 @@ _RANK = {category: n for n, category in enumerate(CATEGORIES)}
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CategoryVerdict:
     """A category, how sure the rules are in [0, 1], and the evidence in a few words."""
 
     category: str
@@ -145,7 +145,7 @@ _HEDGES = re.compile(
 )
 
 
-def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESSONS) -> Verdict:
+def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESSONS) -> CategoryVerdict:
     """The category with the most evidence; confidence = evidence for it / (all evidence + doubt).
 
     lessons: what the operator's corrections taught; a category of the operator's own can win by them.
@@ -179,13 +179,13 @@ def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESS
             add(lesson.category, weight, lesson.because if weight > 0 else f"less by {lesson.because}")
     evidence = {category: weight for category, weight in evidence.items() if weight > 0}
     if not evidence:
-        return Verdict(NOTE, 0.3, "no tag, folder or phrase decides")
+        return CategoryVerdict(NOTE, 0.3, "no tag, folder or phrase decides")
     # Equal evidence goes to the category that the list names first: the longer-lived one.
     best = min(evidence, key=lambda c: (-evidence[c], _RANK.get(c, len(_RANK)), c))
     # A lesson that decided is told, however many reasons stand before it.
     taught = [r for r in reasons[best][4:] if "your corrections" in r]
     confidence = evidence[best] / (sum(evidence.values()) + _DOUBT)
-    return Verdict(best, round(confidence, 4), ", ".join([*reasons[best][:4], *taught]))
+    return CategoryVerdict(best, round(confidence, 4), ", ".join([*reasons[best][:4], *taught]))
 
 
 def decay_of(category: str, profiles: ProfileSettings = DEFAULT_PROFILES) -> float:
@@ -193,7 +193,7 @@ def decay_of(category: str, profiles: ProfileSettings = DEFAULT_PROFILES) -> flo
     return profiles.of(PROFILE_OF.get(category, "standard"))
 
 
-def initial_confidence(content: str, verdict: Verdict) -> float:
+def initial_confidence(content: str, verdict: CategoryVerdict) -> float:
     """How far to believe a block at first, in [0.2, 0.95].
 
     A clear category lifts it, hedging words lower it.

@@ -32,7 +32,7 @@ _LEAST_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Correction:
+class CategoryCorrection:
     """A block whose category the operator changed, and both categories."""
 
     block: Block
@@ -90,7 +90,7 @@ def _told(feature: str) -> str:
     return f"“{name}”" if kind == "word" else feature
 
 
-def learn(corrections: Sequence[Correction], held: Mapping[str, int], blocks: int) -> Lessons:
+def learn(corrections: Sequence[CategoryCorrection], held: Mapping[str, int], blocks: int) -> Lessons:
     """Weights from corrections; held: how many of the `blocks` have each feature.
 
     A feature counts for the category that was chosen and half as much against the one that was wrong. It weighs
@@ -117,7 +117,7 @@ def lessons(store: Store) -> Lessons:
     if not changed:
         return NO_LESSONS
     blocks = stored_blocks.get(store, changed)
-    corrections = [Correction(blocks[i], *changed[i]) for i in changed if i in blocks]
+    corrections = [CategoryCorrection(blocks[i], *changed[i]) for i in changed if i in blocks]
     every = stored_blocks.select(store, BlockFilter(), order="arrival")
     wanted = {f for c in corrections for f in features(c.block.content, c.block.meta)}
     held = Counter(f for b in every for f in features(b.content, b.meta) & wanted)

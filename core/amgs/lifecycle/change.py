@@ -18,7 +18,7 @@ from amgs.storage.duckdb import edges as stored_edges
 from amgs.storage.duckdb import scores as stored_scores
 from amgs.storage.duckdb.connection import Store
 from amgs.storage.duckdb.journal import Row
-from amgs.types import Block, Edge, Operation
+from amgs.types import Block, Edge, JournalEntry
 
 _FIELDS = ("category", "confidence", "decay_lambda", "status", "is_self_component")
 
@@ -55,7 +55,7 @@ def joined(changes: Iterable[Change]) -> Change:
     )
 
 
-def carry_out(store: Store, kind: str, change: Change, summary: str, now: datetime) -> Operation:
+def carry_out(store: Store, kind: str, change: Change, summary: str, now: datetime) -> JournalEntry:
     """Write a change and its journal entry in one transaction.
 
     Raises UsageError when a block or an edge is no longer as the plan saw it; nothing is written then.

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from amgs.decay import relevance_at
 from amgs.errors import Cancelled, UsageError
 from amgs.index.neighbours import Near
-from amgs.lifecycle.categories import Verdict, categorise, decay_of, initial_confidence
+from amgs.lifecycle.categories import CategoryVerdict, categorise, decay_of, initial_confidence
 from amgs.lifecycle.category_feedback import NO_LESSONS, Lessons
-from amgs.lifecycle.link_context import Surroundings, node
+from amgs.lifecycle.link_context import LinkContext, node
 from amgs.lifecycle.linking import Contents, Fresh, link
 from amgs.lifecycle.self_detection import is_self_component, owner
 from amgs.log import journal
@@ -41,7 +41,7 @@ from amgs.types import (
     ConsolidationItem,
     ConsolidationPlan,
     Edge,
-    Operation,
+    JournalEntry,
     Progress,
     ScoreParts,
     Vector,
@@ -52,9 +52,9 @@ KIND = "consolidate"
 RAW = BlockFilter(statuses=("raw",))
 
 
-def surroundings(store: Store) -> Surroundings:
+def link_context(store: Store) -> LinkContext:
     """What linking must know of the consolidated blocks; of the raw ones, who signed what they say of self."""
-    known = Surroundings()
+    known = LinkContext()
     for one in stored_blocks.described(store, BlockFilter(statuses=("raw", "consolidated"))):
         if one.status == "raw":
             known.note_author(one.meta)
@@ -64,7 +64,7 @@ def surroundings(store: Store) -> Surroundings:
 
 
 @dataclass(frozen=True)
-class Means:
+class ConsolidationInputs:
     """What a plan is made with, beside the blocks.
 
     near: the consolidated blocks nearest to each of many unit vectors (m, d), rows being numbers. read: texts
@@ -85,8 +85,8 @@ class Means:
 
 def plan(
     raw: Sequence[Numbered],
-    known: Surroundings,
-    means: Means,
+    known: LinkContext,
+    means: ConsolidationInputs,
     *,
     now: datetime,
     change_counter: int,
@@ -188,7 +188,7 @@ def embedding_text(block: Block) -> str:
 
 def _block(
     raw: Block,
-    verdict: Verdict,
+    verdict: CategoryVerdict,
     entities: tuple[str, ...],
     vector: Vector,
     whose: str,
@@ -216,10 +216,10 @@ def _block(
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class OpenConsolidation:
     """An operation that may still be continued, and the categories of the blocks it consolidated."""
 
-    operation: Operation
+    operation: JournalEntry
     categories: Counter[str]
 
 
@@ -230,9 +230,9 @@ def apply(
     embedder: Embedder,
     weights: Weights,
     now: datetime,
-    so_far: Standing | None = None,
+    so_far: OpenConsolidation | None = None,
     edited: int = 0,
-) -> Operation:
+) -> JournalEntry:
     """Carry a plan out in one transaction, with its journal entry.
 
     weights: those of the frame that the first scores are computed for. so_far: the operation that this plan
@@ -313,21 +313,21 @@ def _summary(kinds: Mapping[str, int]) -> str:
 def run(
     store: Store,
     waiting: NDArray[np.int64],
-    means: Means,
+    means: ConsolidationInputs,
     *,
     weights: Weights,
     now: datetime,
     progress: Progress | None = None,
-) -> Iterator[tuple[ConsolidationPlan, Operation]]:
+) -> Iterator[tuple[ConsolidationPlan, JournalEntry]]:
     """Consolidate the raw blocks with these numbers, `settings.transaction` of them in each transaction.
 
     Gives each batch's plan and the journal entry as it then stands: one batch of nothing for an empty inbox.
     Memory holds one batch at a time. Raises Cancelled when the operator stops it: batches that were committed
     stay, and the message says how many.
     """
-    known = surroundings(store)
+    known = link_context(store)
     size = means.settings.transaction
-    so_far: Standing | None = None
+    so_far: OpenConsolidation | None = None
     for start in range(0, max(1, waiting.size), size):
         batch = stored_blocks.by_number(store, waiting[start : start + size].tolist())
         raw = [one for one in batch if one.block.status == "raw"]
@@ -347,7 +347,7 @@ def run(
         categories = Counter(i.category for i in proposal.items)
         if so_far is not None and so_far.operation.id == done.id:
             categories += so_far.categories
-        so_far = Standing(done, categories)
+        so_far = OpenConsolidation(done, categories)
         yield proposal, done
 
 

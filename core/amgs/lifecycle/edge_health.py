@@ -22,7 +22,7 @@ _GAIN = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class EdgeUsage:
     """What the logs say.
 
     blocks: the assemblies that each block was in. walks: how often each edge (source, target, relation) was
@@ -57,7 +57,7 @@ def faint(
 def by_use(
     edges: Sequence[Edge],
     blocks: Mapping[str, Block],
-    usage: Usage,
+    usage: EdgeUsage,
     settings: EnhancementSettings,
     busy: Collection[str],
 ) -> list[Proposal]:
@@ -97,7 +97,7 @@ def by_use(
 def mismatches(
     edges: Sequence[Edge],
     blocks: Mapping[str, Block],
-    usage: Usage,
+    usage: EdgeUsage,
     settings: EnhancementSettings,
     busy: Collection[str],
 ) -> list[Proposal]:

@@ -13,7 +13,7 @@ from amgs.decay import PROFILES
 from amgs.errors import UsageError
 from amgs.lifecycle import edge_health, merge_split
 from amgs.lifecycle.change import Change, carry_out, joined
-from amgs.lifecycle.edge_health import Usage
+from amgs.lifecycle.edge_health import EdgeUsage
 from amgs.lifecycle.proposals import KINDS, EnhancementPlan, Proposal, proposal_id
 from amgs.lifecycle.similarity import Pair, pairs
 from amgs.settings import EnhancementSettings
@@ -22,14 +22,14 @@ from amgs.storage.duckdb import blocks as stored_blocks
 from amgs.storage.duckdb import edges as stored_edges
 from amgs.storage.duckdb.connection import Store
 from amgs.text.embedding import Embedder
-from amgs.types import Block, BlockFilter, Edge, Operation, Progress, Vector
+from amgs.types import Block, BlockFilter, Edge, JournalEntry, Progress, Vector
 
 KIND = "enhance"
 _LIVE = BlockFilter(statuses=("consolidated",))
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class EnhancementInputs:
     """What a plan looks at: consolidated blocks with their embeddings (n, d), edges among them, and their use.
 
     known: ids of all blocks, whatever their status.
@@ -38,11 +38,11 @@ class World:
     blocks: tuple[Block, ...]
     matrix: Vector
     edges: tuple[Edge, ...]
-    usage: Usage
+    usage: EdgeUsage
     known: frozenset[str]
 
 
-def world(store: Store) -> World:
+def world(store: Store) -> EnhancementInputs:
     """The world as the store holds it now."""
     blocks = {b.id: b for b in stored_blocks.select(store, _LIVE, order="arrival")}
     held = block_columns.embeddings(store, wanted=_LIVE)
@@ -52,15 +52,15 @@ def world(store: Store) -> World:
     edges = tuple(
         e for e in stored_edges.everything(store) if e.source_id in blocks and e.target_id in blocks
     )
-    usage = Usage(reinforcement_log.assemblies(store), reinforcement_log.walks(store))
-    return World(tuple(blocks[i] for i in present), held.matrix, edges, usage, known)
+    usage = EdgeUsage(reinforcement_log.assemblies(store), reinforcement_log.walks(store))
+    return EnhancementInputs(tuple(blocks[i] for i in present), held.matrix, edges, usage, known)
 
 
 # --- the plan ---------------------------------------------------------------------------------------------
 
 
 def plan(
-    seen: World,
+    seen: EnhancementInputs,
     *,
     settings: EnhancementSettings,
     embedder: Embedder,
@@ -123,7 +123,7 @@ def _remade(found: Iterable[Proposal]) -> frozenset[str]:
 
 
 def _alike(
-    seen: World,
+    seen: EnhancementInputs,
     settings: EnhancementSettings,
     embedder: Embedder,
     now: datetime,
@@ -190,7 +190,7 @@ def _same_event(pair: Pair, now: datetime) -> Edge:
 
 
 def _splits(
-    seen: World,
+    seen: EnhancementInputs,
     settings: EnhancementSettings,
     embedder: Embedder,
     now: datetime,
@@ -262,7 +262,7 @@ def _touching(edges: Iterable[Edge]) -> Mapping[str, Sequence[Edge]]:
 # --- the change -------------------------------------------------------------------------------------------
 
 
-def apply(store: Store, proposals: Sequence[Proposal], now: datetime) -> Operation:
+def apply(store: Store, proposals: Sequence[Proposal], now: datetime) -> JournalEntry:
     """Carry proposals of one plan out in one transaction; raises UsageError when the store has moved on."""
     counts = Counter(p.kind for p in proposals)
     said = ", ".join(f"{counts[kind]} {kind.replace('_', ' ')}" for kind in KINDS if counts[kind])

@@ -22,7 +22,7 @@ from amgs.text.markdown import slug
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class LinkNode:
     """What linking must know of a block.
 
     number: its running number. sources: where it came from. follows: source -> source of the piece before.
@@ -40,11 +40,11 @@ class Node:
     author: str = ""
 
 
-def node(number: int, block_id: str, created_at: datetime, meta: Mapping[str, Any]) -> Node:
+def node(number: int, block_id: str, created_at: datetime, meta: Mapping[str, Any]) -> LinkNode:
     """A node from a block's meta."""
     sources = meta.get("sources") or ([meta["source"]] if meta.get("source") else [])
     follows = meta.get("follows")
-    return Node(
+    return LinkNode(
         number=number,
         id=block_id,
         created_at=created_at,
@@ -57,10 +57,10 @@ def node(number: int, block_id: str, created_at: datetime, meta: Mapping[str, An
     )
 
 
-class Surroundings:
+class LinkContext:
     """Blocks by what others may be linked to them for. A block is a row, in the order in which it was added."""
 
-    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+    def __init__(self, nodes: Iterable[LinkNode] = ()) -> None:
         self.ids: list[str] = []
         self.created: list[datetime] = []
         self.sources: dict[str, int] = {}
@@ -94,7 +94,7 @@ class Surroundings:
             numbers.shape
         )
 
-    def add(self, nodes: Iterable[Node]) -> None:
+    def add(self, nodes: Iterable[LinkNode]) -> None:
         """Add blocks as the next rows."""
         for n in nodes:
             row = len(self.ids)
@@ -121,7 +121,7 @@ class Surroundings:
             self.authors[signed(meta)] += 1
 
 
-def places(n: Node) -> Iterator[str]:
+def places(n: LinkNode) -> Iterator[str]:
     """The slugs by which a note is linked to: its file and its title; of a split note its first part's."""
     for source in n.sources:
         path, piece = file_of(source), piece_of(source)

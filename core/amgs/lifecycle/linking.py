@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from amgs.decay import PROFILES
 from amgs.index.neighbours import Near, nearest
-from amgs.lifecycle.link_context import Node, Surroundings, places
+from amgs.lifecycle.link_context import LinkContext, LinkNode, places
 from amgs.settings import ConsolidationSettings
 from amgs.types import Edge, Vector
 
@@ -50,14 +50,14 @@ class Fresh:
     are there, by their row in the surroundings.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[LinkNode, ...]
     contents: tuple[str, ...]
     matrix: Vector
     near: Near
 
 
 def link(
-    fresh: Fresh, known: Surroundings, read: Contents, settings: ConsolidationSettings, now: datetime
+    fresh: Fresh, known: LinkContext, read: Contents, settings: ConsolidationSettings, now: datetime
 ) -> dict[str, tuple[Edge, ...]]:
     """The edges that consolidating `fresh` brings, by the fresh block that brings them; each key once.
 
@@ -92,7 +92,7 @@ def _edge(
     return Edge(source, target, relation, weight, confidence, now, now, PROFILES[profile])
 
 
-def _sequence(nodes: Sequence[Node], known: Surroundings, first: int, now: datetime) -> Iterator[Edge]:
+def _sequence(nodes: Sequence[LinkNode], known: LinkContext, first: int, now: datetime) -> Iterator[Edge]:
     """`next` from a turn or part to the one after it."""
     for n in nodes:
         for source in n.sources:
@@ -105,7 +105,7 @@ def _sequence(nodes: Sequence[Node], known: Surroundings, first: int, now: datet
                 yield _edge(known.ids[known.sources[before]], n.id, NEXT, 0.6, 0.99, "core", now)
 
 
-def _links(nodes: Sequence[Node], known: Surroundings, first: int, now: datetime) -> Iterator[Edge]:
+def _links(nodes: Sequence[LinkNode], known: LinkContext, first: int, now: datetime) -> Iterator[Edge]:
     """`links_to` for each `[[slug]]`: the note whose file or title has that name.
 
     Of a split note its first part.
@@ -124,7 +124,7 @@ def _links(nodes: Sequence[Node], known: Surroundings, first: int, now: datetime
 # --- shared names -----------------------------------------------------------------------------------------
 
 
-def _shared_names(nodes: Sequence[Node], known: Surroundings, first: int, now: datetime) -> Iterator[Edge]:
+def _shared_names(nodes: Sequence[LinkNode], known: LinkContext, first: int, now: datetime) -> Iterator[Edge]:
     """`mentions_same` between blocks that share rare names.
 
     Weight by the rarest name and by how many are shared.
@@ -141,7 +141,7 @@ def _shared_names(nodes: Sequence[Node], known: Surroundings, first: int, now: d
 
 
 def _pairs_by_names(
-    nodes: Sequence[Node], known: Surroundings, first: int
+    nodes: Sequence[LinkNode], known: LinkContext, first: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Pairs of rows (m, 2), the earlier row first, of which the second is new; what their names weigh
     together (noisy or: every further one adds, none takes it over 1), and how many they share: (m,) each.
@@ -177,7 +177,7 @@ def _pairs_by_names(
 
 def _likeness(
     fresh: Fresh,
-    known: Surroundings,
+    known: LinkContext,
     first: int,
     read: Contents,
     settings: ConsolidationSettings,
@@ -217,7 +217,7 @@ def overlap(a: str, b: str) -> float:
     return len(first & second) / len(union) if union else 1.0
 
 
-def _by_age(known: Surroundings, a: int, b: int) -> tuple[str, str]:
+def _by_age(known: LinkContext, a: int, b: int) -> tuple[str, str]:
     """Ids of (later, earlier); equal instants are told apart by id: a pair has one direction, whoever asks."""
     one, other = (known.created[a], known.ids[a]), (known.created[b], known.ids[b])
     return (one[1], other[1]) if one > other else (other[1], one[1])

@@ -40,7 +40,7 @@ class ItemEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PlanDraft:
     """A plan as it was proposed, and the corrections to it, one for each block that has some.
 
     whose: the owner of the memory, whose values are parts of the self.
@@ -72,7 +72,7 @@ class Draft:
 
 
 def edited(
-    draft: Draft,
+    draft: PlanDraft,
     block_id: str,
     *,
     category: str | None = None,
@@ -83,7 +83,7 @@ def edited(
     keep: Sequence[str] = (),
     sure: Mapping[str, float] | None = None,
     profiles: ProfileSettings = DEFAULT_PROFILES,
-) -> Draft:
+) -> PlanDraft:
     """The draft with one block corrected; what is not given stays as it was.
 
     known: categories that exist, None to allow a new one. drop, keep, sure: edges by their number in the plan
@@ -111,13 +111,13 @@ def edited(
     return _with(draft, edit)
 
 
-def reset(draft: Draft, block_id: str) -> Draft:
+def reset(draft: PlanDraft, block_id: str) -> PlanDraft:
     """The draft without the corrections to a block; raises UsageError for one that the plan does not have."""
     item_of(draft.proposed, block_id)
     return _with(draft, ItemEdit(block_id))
 
 
-def carried(edits: Sequence[ItemEdit], fresh: Draft) -> Draft:
+def carried(edits: Sequence[ItemEdit], fresh: PlanDraft) -> PlanDraft:
     """A fresh plan with the corrections that still fit it; those to blocks and edges that left are dropped."""
     found = fresh
     for edit in edits:
@@ -231,7 +231,7 @@ def _revised(item: ConsolidationItem, edit: ItemEdit | None, out: frozenset[str]
     )
 
 
-def _with(draft: Draft, edit: ItemEdit) -> Draft:
+def _with(draft: PlanDraft, edit: ItemEdit) -> PlanDraft:
     """The draft with this correction in place of the one to the same block; an empty one falls away."""
     edits = {e.block_id: e for e in draft.edits}
     edits[edit.block_id] = edit

@@ -26,7 +26,7 @@ from amgs.storage.duckdb import block_columns
 from amgs.storage.duckdb import blocks as stored_blocks
 from amgs.storage.duckdb import edges as stored_edges
 from amgs.storage.duckdb.connection import Store
-from amgs.types import STATUSES, Block, BlockFilter, Edge, Operation
+from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry
 
 KIND, HARD = "prune", "prune hard"
 _LIVE = BlockFilter(statuses=("consolidated",))
@@ -35,7 +35,7 @@ _GONE = BlockFilter(statuses=("pruned",))
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PruneCandidate:
     """A block that may go, with the four reasons: each value lies under its limit."""
 
     block: Block
@@ -54,7 +54,7 @@ class PrunePlan:
     confidence", "self or pin"), and how many of them. limits: the greatest value of each sign that is low.
     """
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[PruneCandidate, ...]
     hard: bool
     made_at: datetime
     change_counter: int
@@ -74,7 +74,7 @@ class Sign:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PruneAssessment:
     """Why pruning takes a block or lets it be. kept_by: what keeps it, empty when it may go. fades_at: when its
     relevance falls under the limit if nothing reinforces it; None for a pin.
     """
@@ -90,7 +90,7 @@ class Pruned:
     """What was pruned, its journal entry, and the ledger that holds what left the store."""
 
     plan: PrunePlan
-    operation: Operation
+    operation: JournalEntry
     ledger: str = ""
 
 
@@ -135,7 +135,7 @@ def _spared(seen: Signals, bounds: Mapping[str, float]) -> dict[str, int]:
 
 def explain(
     store: Store, block_id: str, centrality: Mapping[int, float], settings: PruningSettings, *, now: datetime
-) -> Standing:
+) -> PruneAssessment:
     """How a block stands to each of the four limits, and what keeps it; of any status."""
     block = stored_blocks.get(store, [block_id])[block_id]
     facts = block_columns.facts(store, _LIVE)
@@ -162,7 +162,7 @@ def explain(
     if block.status != "consolidated":
         kept.insert(0, f"is {block.status}")
     fades = falls_below(block.decay_lambda, block.last_reinforced_at, bounds["relevance"])
-    return Standing(block, told, tuple(kept), fades)
+    return PruneAssessment(block, told, tuple(kept), fades)
 
 
 def plan_hard(store: Store, *, now: datetime, change_counter: int, limit: int | None = None) -> PrunePlan:
@@ -170,7 +170,7 @@ def plan_hard(store: Store, *, now: datetime, change_counter: int, limit: int | 
     blocks = stored_blocks.select(store, _GONE, order="arrival")
     counts = {n.block.id: n.reinforcements for n in _numbered(store, blocks)}
     candidates = [
-        Candidate(
+        PruneCandidate(
             b, relevance_at(b.decay_lambda, b.last_reinforced_at, now), 0.0, counts[b.id], 0, "is pruned"
         )
         for b in blocks
@@ -179,9 +179,11 @@ def plan_hard(store: Store, *, now: datetime, change_counter: int, limit: int | 
     return PrunePlan(tuple(candidates[:limit]), True, now, change_counter)
 
 
-def _candidate(block: Block, seen: Signals, at: int, edges: int, bounds: Mapping[str, float]) -> Candidate:
+def _candidate(
+    block: Block, seen: Signals, at: int, edges: int, bounds: Mapping[str, float]
+) -> PruneCandidate:
     one = Signals(*(getattr(seen, f.name)[at : at + 1] for f in fields(seen)))
-    return Candidate(
+    return PruneCandidate(
         block,
         round(float(one.relevance[0]), 6),
         round(float(one.centrality[0]), 6),

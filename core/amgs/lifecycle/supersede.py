@@ -29,7 +29,7 @@ from amgs.storage.duckdb import reviews as stored_reviews
 from amgs.storage.duckdb.connection import Store
 from amgs.text.claims import terms
 from amgs.text.embedding import Embedder
-from amgs.types import STATUSES, Block, BlockFilter, Edge, Operation, Progress, Review, Vector
+from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry, Progress, Review, Vector
 
 MERGES = "merges"
 FOUND, DECIDED = "review", "review verdict"
@@ -173,7 +173,7 @@ def _origin(block: Block) -> str:
 # --- the queue --------------------------------------------------------------------------------------------
 
 
-def enqueue(store: Store, proposal: ReviewPlan, now: datetime) -> Operation:
+def enqueue(store: Store, proposal: ReviewPlan, now: datetime) -> JournalEntry:
     """Put findings into the queue, journalled: undo takes them out again.
 
     Raises UsageError when another look has filled the queue since.
@@ -202,7 +202,7 @@ def queue(store: Store, *, every: bool = False, limit: int | None = None) -> tup
     return tuple(ReviewItem(r, blocks[r.older_id], blocks[r.newer_id]) for r in there[:limit])
 
 
-def accept(store: Store, review_id: int, now: datetime, embedder: Embedder) -> Operation:
+def accept(store: Store, review_id: int, now: datetime, embedder: Embedder) -> JournalEntry:
     """Carry a finding out: an edge, and where it supersedes, the older block is marked and stays; a merge makes one
     block of two and archives them.
 
@@ -253,7 +253,7 @@ def _merge(store: Store, item: ReviewItem, embedder: Embedder, now: datetime) ->
     return change
 
 
-def reject(store: Store, review_id: int, now: datetime) -> Operation:
+def reject(store: Store, review_id: int, now: datetime) -> JournalEntry:
     """Say that a finding is none: it is not proposed again. Raises UsageError for one that is not open."""
     item = _open(store, review_id)
     told = f"{item.newer.id[:8]} does not {item.review.kind.removesuffix('s')} {item.older.id[:8]} (review {review_id})"
@@ -262,7 +262,7 @@ def reject(store: Store, review_id: int, now: datetime) -> Operation:
 
 def _decide(
     store: Store, item: ReviewItem, verdict: str, change: Change, told: str, now: datetime
-) -> Operation:
+) -> JournalEntry:
     with store.transaction():
         done = carry_out(store, DECIDED, change, told, now)
         stored_reviews.decide(store, item.review.id, verdict, done.id)

@@ -23,7 +23,7 @@ from amgs.storage.duckdb import journal as stored_journal
 from amgs.storage.duckdb import scores as stored_scores
 from amgs.storage.duckdb.connection import Store
 from amgs.storage.duckdb.journal import Row
-from amgs.types import Block, Edge, Operation, UndoPlan
+from amgs.types import Block, Edge, JournalEntry, UndoPlan
 
 _BY_HAND = re.compile(r", (\d+) (?:edited|corrected by hand)$")
 
@@ -46,7 +46,7 @@ def plan(store: Store, operation_id: int | None = None) -> UndoPlan:
     return UndoPlan(operation, corrected, stored_journal.later_on_same(store, number))
 
 
-def undo(store: Store, operation_id: int, *, keep: bool = True) -> Operation:
+def undo(store: Store, operation_id: int, *, keep: bool = True) -> JournalEntry:
     """Take an operation back: every row is put to what it was.
 
     keep: whether what is found is kept for a redo. Raises UsageError when there is no such operation, it is undone
@@ -71,7 +71,7 @@ def undo(store: Store, operation_id: int, *, keep: bool = True) -> Operation:
         return replace(operation, undone=True)
 
 
-def redo(store: Store, operation_id: int | None = None) -> Operation:
+def redo(store: Store, operation_id: int | None = None) -> JournalEntry:
     """Put an undone operation (the one that was undone last) back exactly as its undo found it.
 
     Raises UsageError when there is none, it stands, or something it changed is no longer as the undo left it.
@@ -102,7 +102,7 @@ def redo(store: Store, operation_id: int | None = None) -> Operation:
 # --- what may be done -------------------------------------------------------------------------------------
 
 
-def _found(store: Store, operation_id: int) -> Operation:
+def _found(store: Store, operation_id: int) -> JournalEntry:
     operation = stored_journal.get(store, operation_id)
     if operation is None:
         raise UsageError(
@@ -113,7 +113,7 @@ def _found(store: Store, operation_id: int) -> Operation:
     return operation
 
 
-def _standing(store: Store, operation_id: int) -> Operation:
+def _standing(store: Store, operation_id: int) -> JournalEntry:
     operation = _found(store, operation_id)
     if operation.undone:
         raise UsageError(
@@ -124,7 +124,7 @@ def _standing(store: Store, operation_id: int) -> Operation:
     return operation
 
 
-def _check_clear(store: Store, operation: Operation) -> None:
+def _check_clear(store: Store, operation: JournalEntry) -> None:
     """Raise UsageError where something stands in the way of a redo."""
     number = operation.id
     later = stored_journal.later_on_same(store, number)

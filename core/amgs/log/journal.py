@@ -15,7 +15,7 @@ from amgs.storage.duckdb import edges as stored_edges
 from amgs.storage.duckdb import journal as stored_journal
 from amgs.storage.duckdb.connection import Store
 from amgs.storage.duckdb.journal import Row
-from amgs.types import Block, BlockChange, Edge, Operation, OperationDetail, Outcome
+from amgs.types import Block, BlockChange, Edge, JournalEntry, JournalEntryDetail, Outcome
 
 # What an operation may change of a block. The reinforcement clock is not part of it: it has its own log.
 STATE = ("category", "confidence", "decay_lambda", "status", "is_self_component", "meta")
@@ -73,19 +73,19 @@ def edge_row(before: Edge | None, after: Edge | None) -> Row:
     return Row("edge", " ".join(stored_edges.key(one)), _edge_out(before), _edge_out(after))
 
 
-def write(store: Store, kind: str, at: datetime, summary: str, rows: Sequence[Row]) -> Operation:
+def write(store: Store, kind: str, at: datetime, summary: str, rows: Sequence[Row]) -> JournalEntry:
     """Write an operation with its rows; inside the transaction that makes the change."""
     blocks, edges = _counted(rows)
     return stored_journal.append(store, kind, at, summary, rows, blocks=blocks, edges=edges)
 
 
-def extend(store: Store, operation: Operation, summary: str, rows: Sequence[Row]) -> Operation:
+def extend(store: Store, operation: JournalEntry, summary: str, rows: Sequence[Row]) -> JournalEntry:
     """Make rows part of an operation that `is_latest`, so that one undo takes all of it back."""
     blocks, edges = _counted(rows)
     return stored_journal.extend(store, operation, summary, rows, blocks=blocks, edges=edges)
 
 
-def is_latest(store: Store, operation: Operation) -> bool:
+def is_latest(store: Store, operation: JournalEntry) -> bool:
     """Whether an operation stands and none came after it: only then may it be continued."""
     return stored_journal.is_latest(store, operation.id)
 
@@ -96,7 +96,7 @@ def _counted(rows: Sequence[Row]) -> tuple[int, int]:
     return len(rows) - edges, edges
 
 
-def detail(store: Store, operation_id: int, limit: int) -> OperationDetail:
+def detail(store: Store, operation_id: int, limit: int) -> JournalEntryDetail:
     """What an operation did to its first `limit` blocks, and to edges; raises UsageError for one that is not there."""
     operation = stored_journal.get(store, operation_id)
     if operation is None:
@@ -116,7 +116,7 @@ def detail(store: Store, operation_id: int, limit: int) -> OperationDetail:
         for one, row in zip(ids, rows, strict=True)
     )
     later = stored_journal.later_on_same(store, operation_id)
-    return OperationDetail(operation, blocks, *stored_journal.edge_counts(store, operation_id), later)
+    return JournalEntryDetail(operation, blocks, *stored_journal.edge_counts(store, operation_id), later)
 
 
 def _block_of(row: Row) -> str:

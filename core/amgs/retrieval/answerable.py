@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.retrieval.features import FEATURES, Evidence
+from amgs.retrieval.features import FEATURES, Features
 from amgs.retrieval.similarity import WEIGHTS
 
 SIGNS: Mapping[str, str] = {
@@ -49,7 +49,7 @@ _OF_PERSONS = ("asked_of", "in_reply")
 _TOP = 5
 
 
-def signs(evidence: Evidence, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+def signs(evidence: Features, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
     """The signs (s,) of one search; the evidence holds at least one candidate. weights: (k,) those of the
     similarity unless others are given, as while they are being fitted.
     """
@@ -86,7 +86,7 @@ def signs(evidence: Evidence, weights: NDArray[np.float64] | None = None) -> NDA
     return np.array([found.get(name, 0.0) for name in SIGNS])
 
 
-def answerable(evidence: Evidence) -> float:
+def answerable(evidence: Features) -> float:
     """The chance in [0, 1] that what was found answers the query."""
     linear = INTERCEPT + float(signs(evidence) @ np.array([WEIGHTS_OF_SIGNS[name] for name in SIGNS]))
     return float(1.0 / (1.0 + np.exp(-linear)))

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from amgs.index.block_features import name_words
 from amgs.index.keyword import KeywordIndex
 from amgs.index.terms import LexicalQuery
-from amgs.index.vector import Comparison, VectorIndex
-from amgs.retrieval.sequence_index import NOTHING, Terrain
+from amgs.index.vector import QueryVectors, VectorIndex
+from amgs.retrieval.sequence_index import NOTHING, SequenceIndex
 from amgs.retrieval.sources import Numbers
 
 FEATURES: Mapping[str, str] = {
@@ -44,7 +44,7 @@ _SHARPEST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Features:
     """values: (m, k) for m candidates in rising number and the k FEATURES. named: (m,) whether somebody whom
     the query names says the block; all False when it names nobody. coverage: (m,) how much of what is asked
     about the block itself mentions, in [0, 1].
@@ -57,35 +57,39 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryFeatures:
     """A query as the evidence needs it. comparison: None while the vector layer is off. flows: by number.
     lexical, order: whether words, and the order of blocks, may speak at all.
     """
 
     text: str
     query: LexicalQuery
-    comparison: Comparison | None
+    comparison: QueryVectors | None
     flows: Mapping[int, float]
     lexical: bool = True
     order: bool = True
 
 
 def weigh(
-    numbers: Numbers, asked: Asked, terrain: Terrain, keyword: KeywordIndex, vectors: VectorIndex
-) -> Evidence:
+    numbers: Numbers,
+    asked: QueryFeatures,
+    sequences: SequenceIndex,
+    keyword: KeywordIndex,
+    vectors: VectorIndex,
+) -> Features:
     """The evidence for each candidate: numbers (m,) rising, all of them in the terrain."""
-    traits = terrain.traits
+    traits = sequences.traits
     rows = traits.rows(numbers)
-    before = terrain.step(rows, terrain.before)
+    before = sequences.step(rows, sequences.before)
     people = traits.named(asked.text)
-    words = _Words(asked, terrain, keyword, [traits.names[i] for i in people])
+    words = _Words(asked, sequences, keyword, [traits.names[i] for i in people])
     named = np.isin(traits.name[rows], people)
     columns: dict[str, NDArray[np.float64]] = {"words": words.of(rows)}
     if asked.order:
         columns["words_before"] = words.of(before)
-        columns["words_after"] = words.of(terrain.step(rows, terrain.after))
-        columns["words_2_before"] = words.of(terrain.step(rows, terrain.before, 2))
-        columns["words_2_after"] = words.of(terrain.step(rows, terrain.after, 2))
+        columns["words_after"] = words.of(sequences.step(rows, sequences.after))
+        columns["words_2_before"] = words.of(sequences.step(rows, sequences.before, 2))
+        columns["words_2_after"] = words.of(sequences.step(rows, sequences.after, 2))
         columns["episode_words"] = words.of_episodes(rows)
         columns["after_question"] = np.where(before == NOTHING, 0.0, traits.asks[before])
     best = max(float(columns["words"].max(initial=0.0)), _SHARPEST)
@@ -93,7 +97,7 @@ def weigh(
         if name in columns:
             columns[name] = columns[name] / best
     if asked.comparison is not None:
-        columns |= _meaning(numbers, rows, before, asked, asked.comparison, terrain, vectors)
+        columns |= _meaning(numbers, rows, before, asked, asked.comparison, sequences, vectors)
     columns["asked_of"] = named.astype(np.float64)
     spoken_by_others = (before != NOTHING) & ~np.isin(traits.name[before], people)
     columns["in_reply"] = (named & spoken_by_others).astype(np.float64)
@@ -102,7 +106,7 @@ def weigh(
     columns["flow"] = np.array([asked.flows.get(n, 0.0) for n in numbers.tolist()], dtype=np.float64)
     nothing = np.zeros(numbers.size)
     values = np.stack([columns.get(name, nothing) for name in FEATURES], axis=1)
-    return Evidence(numbers, values, named, words.coverage[rows] if numbers.size else nothing)
+    return Features(numbers, values, named, words.coverage[rows] if numbers.size else nothing)
 
 
 class _Words:
@@ -111,12 +115,14 @@ class _Words:
     The names of the people asked about are left out: who says a thing is evidence of its own.
     """
 
-    def __init__(self, asked: Asked, terrain: Terrain, keyword: KeywordIndex, people: list[str]) -> None:
-        traits = terrain.traits
-        self._terrain = terrain
+    def __init__(
+        self, asked: QueryFeatures, sequences: SequenceIndex, keyword: KeywordIndex, people: list[str]
+    ) -> None:
+        traits = sequences.traits
+        self._sequences = sequences
         self._lexical = np.zeros(traits.numbers.size)
         self.coverage = np.zeros(traits.numbers.size)
-        self._episodes = np.zeros(terrain.episodes)
+        self._episodes = np.zeros(sequences.episodes)
         if not asked.lexical:
             return
         terms = keyword.content(asked.query, {word for name in people for word in name_words(name)})
@@ -128,7 +134,7 @@ class _Words:
             rows = rows[known]
             self._lexical[rows] += found.scores[known]
             self.coverage[rows] += term.idf / mass
-            self._episodes[np.unique(terrain.episode[rows])] += term.idf
+            self._episodes[np.unique(sequences.episode[rows])] += term.idf
 
     def of(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """BM25 at each row, 0 at NOTHING."""
@@ -136,7 +142,7 @@ class _Words:
 
     def of_episodes(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """What the episode of each row mentions, by the best of them."""
-        mentioned = self._episodes[self._terrain.episode[rows]]
+        mentioned = self._episodes[self._sequences.episode[rows]]
         return np.asarray(mentioned / max(float(mentioned.max(initial=0.0)), _SHARPEST))
 
 
@@ -144,9 +150,9 @@ def _meaning(
     numbers: Numbers,
     rows: NDArray[np.int64],
     before: NDArray[np.int64],
-    asked: Asked,
-    comparison: Comparison,
-    terrain: Terrain,
+    asked: QueryFeatures,
+    comparison: QueryVectors,
+    sequences: SequenceIndex,
     vectors: VectorIndex,
 ) -> dict[str, NDArray[np.float64]]:
     """Cosines in deviations from the mean; a block without an embedding stands at the mean.
@@ -160,13 +166,13 @@ def _meaning(
     single = (cosine - mean) / deviation
     if not asked.order:
         return {"meaning": single}
-    earlier = np.where(before == NOTHING, NOTHING, terrain.traits.numbers[before])
+    earlier = np.where(before == NOTHING, NOTHING, sequences.traits.numbers[before])
     length = vectors.together(numbers, earlier)
     theirs = comparison.of(earlier.tolist())
     other = np.array([theirs.get(n, 0.0) for n in earlier.tolist()], dtype=np.float64)
     paired = length > _SHARPEST
     together = np.where(paired, (cosine + other) / np.where(paired, length, 1.0), cosine)
-    _, episode = np.unique(terrain.episode[rows], return_inverse=True)
+    _, episode = np.unique(sequences.episode[rows], return_inverse=True)
     best = np.full(rows.size, -np.inf)
     np.maximum.at(best, episode, single)
     return {"meaning": (together - mean) / deviation, "episode_meaning": best[episode]}

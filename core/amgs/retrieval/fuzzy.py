@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from amgs.index.fuzzy import Correction, corrections
+from amgs.index.fuzzy import StemCorrection, corrections
 from amgs.index.keyword import KeywordIndex
 from amgs.index.terms import LexicalQuery
 from amgs.retrieval.keyword import LexicalHit
@@ -17,7 +17,7 @@ class FuzzyResult:
     """The hits by number, and what was read for what."""
 
     hits: Mapping[int, LexicalHit]
-    corrections: tuple[Correction, ...]
+    corrections: tuple[StemCorrection, ...]
 
 
 def fuzzy(query: LexicalQuery, index: KeywordIndex, allowed: Numbers, limit: int) -> FuzzyResult:

@@ -75,7 +75,7 @@ def weight_row(weights: Weights) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class CompositeScores:
     """The candidates' composite: parts (m, 5) in the order of COMPONENTS, totals (m,), and `order`: the rows
     in falling score, ties by block id, so that equal runs give equal lists.
     """
@@ -92,7 +92,7 @@ def score(
     importance: NDArray[np.float64],
     now: datetime,
     weights: Weights,
-) -> Scored:
+) -> CompositeScores:
     """The composite of m candidates, rows as in the facts. importance: centrality in [0, 1]."""
     hours = np.maximum(microseconds_of(now) - facts.reinforced, 0) / _MICROSECONDS_PER_HOUR
     columns = {
@@ -104,4 +104,4 @@ def score(
     }
     parts = np.stack([columns[name] for name in COMPONENTS], axis=1)
     totals = np.clip((parts * weight_row(weights)).sum(axis=1), 0.0, 1.0)
-    return Scored(facts, parts, totals, np.lexsort((facts.ids.astype(str), -totals)))
+    return CompositeScores(facts, parts, totals, np.lexsort((facts.ids.astype(str), -totals)))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.graph.view import GraphView
-from amgs.index.block_features import Traits
+from amgs.index.block_features import BlockFeatures
 from amgs.index.snapshot_store import Generation, save_arrays
 
 NEXT = "next"
@@ -26,12 +26,12 @@ FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Terrain:
+class SequenceIndex:
     """Rows are those of the traits, n of them. before, after: (n,) the row of the piece before and after, or
     NOTHING. episode: (n,) a number from 0 for each episode; a block of its own is one.
     """
 
-    traits: Traits
+    traits: BlockFeatures
     before: NDArray[np.int64]
     after: NDArray[np.int64]
     episode: NDArray[np.int64]
@@ -48,26 +48,28 @@ class Terrain:
         return rows
 
 
-def write(folder: Path, terrain: Terrain) -> None:
+def write(folder: Path, sequences: SequenceIndex) -> None:
     """Write a terrain into a folder, all but the names, which `said` gives."""
-    t = terrain.traits
+    t = sequences.traits
     save_arrays(folder, {name: getattr(t, name) for name in _COLUMNS})
-    save_arrays(folder, {"before": terrain.before, "after": terrain.after, "episode_number": terrain.episode})
+    save_arrays(
+        folder, {"before": sequences.before, "after": sequences.after, "episode_number": sequences.episode}
+    )
 
 
-def said(terrain: Terrain) -> Mapping[str, Any]:
+def said(sequences: SequenceIndex) -> Mapping[str, Any]:
     """What is noted beside the arrays."""
-    return {"names": list(terrain.traits.names)}
+    return {"names": list(sequences.traits.names)}
 
 
-def read(kept: Generation) -> Terrain:
+def read(kept: Generation) -> SequenceIndex:
     """The terrain of a generation."""
     columns = {name: kept.array(name) for name in _COLUMNS}
-    traits = Traits(**columns, names=tuple(map(str, kept.said["names"])))
-    return Terrain(traits, kept.array("before"), kept.array("after"), kept.array("episode_number"))
+    traits = BlockFeatures(**columns, names=tuple(map(str, kept.said["names"])))
+    return SequenceIndex(traits, kept.array("before"), kept.array("after"), kept.array("episode_number"))
 
 
-def lay_out(traits: Traits, view: GraphView) -> Terrain:
+def lay_out(traits: BlockFeatures, view: GraphView) -> SequenceIndex:
     """The terrain of a store: order from the `next` edges, episodes from the sources, else from the order.
 
     Order does not decay: whatever an edge's strength, what was said before stays said before. A text that
@@ -81,10 +83,10 @@ def lay_out(traits: Traits, view: GraphView) -> Terrain:
         target = traits.rows(view.nodes[view.target[kept]])
         # Reversed above, so that of several writes to one place the first edge is the last to write.
         after[source], before[target] = target, source
-    return Terrain(traits, before, after, _episodes(traits, before))
+    return SequenceIndex(traits, before, after, _episodes(traits, before))
 
 
-def _episodes(traits: Traits, before: NDArray[np.int64]) -> NDArray[np.int64]:
+def _episodes(traits: BlockFeatures, before: NDArray[np.int64]) -> NDArray[np.int64]:
     """(n,) episode numbers: blocks of one source, or of one chain where sources do not tell."""
     size = before.size
     if not size:

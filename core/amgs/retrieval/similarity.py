@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.retrieval.features import FEATURES, Evidence
+from amgs.retrieval.features import FEATURES, Features
 
 WEIGHTS: Mapping[str, float] = {
     "words": 3.125,
@@ -45,7 +45,7 @@ FEW = 10.0
 """In a pool of so many candidates the differences between them count half."""
 
 
-def contributions(evidence: Evidence) -> NDArray[np.float64]:
+def contributions(evidence: Features) -> NDArray[np.float64]:
     """(m, k): each feature times its weight; a row sums to the linear score."""
     return np.asarray(evidence.values * np.array([WEIGHTS[name] for name in FEATURES]))
 

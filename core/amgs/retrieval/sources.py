@@ -18,7 +18,7 @@ from amgs.clock import Clock
 from amgs.graph.live import LiveGraph
 from amgs.index.keyword import KeywordIndex
 from amgs.index.vector import VectorIndex
-from amgs.retrieval.sequence_index import Terrain
+from amgs.retrieval.sequence_index import SequenceIndex
 from amgs.types import Block, BlockFilter, Vector
 
 Numbers = NDArray[np.int64]
@@ -83,4 +83,4 @@ class Sources:
     graph: LiveGraph
     embed: Callable[[str], Vector]
     clock: Clock
-    terrain: Callable[[], Terrain]
+    sequences: Callable[[], SequenceIndex]

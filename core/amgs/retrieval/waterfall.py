@@ -12,27 +12,36 @@ from numpy.typing import NDArray
 
 from amgs import bounds
 from amgs.errors import UsageError
-from amgs.index.fuzzy import Correction
-from amgs.index.vector import Comparison, contains
+from amgs.index.fuzzy import StemCorrection
+from amgs.index.vector import QueryVectors, contains
 from amgs.retrieval.answerable import answerable
-from amgs.retrieval.features import FEATURES, Asked, Evidence, weigh
+from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
 from amgs.retrieval.fuzzy import fuzzy
 from amgs.retrieval.graph import best, expand
 from amgs.retrieval.keyword import LexicalHit, keyword, saturated
 from amgs.retrieval.prefilter import prefilter, total
-from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, Scored, pulled, score, similarity
+from amgs.retrieval.score import SEARCH_WEIGHTS, CompositeScores, Finding, pulled, score, similarity
 from amgs.retrieval.similarity import contributions, fused
 from amgs.retrieval.sources import Numbers, Sources
 from amgs.retrieval.vector import vector
 from amgs.settings import RetrievalSettings
-from amgs.types import LAYERS, BlockFilter, Candidate, LayerReport, Reading, ScoreParts, SearchResult, Weights
+from amgs.types import (
+    LAYERS,
+    BlockFilter,
+    Candidate,
+    LayerReport,
+    ScoreParts,
+    SearchResult,
+    StemReading,
+    Weights,
+)
 
 FINDERS = ("keyword", "fuzzy", "vector", "graph")
 """The layers that bring candidates; the pre-filter and the score always run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RetrievalRequest:
     """What is asked. present: blocks that are candidates whatever the finders say (a frame's own pool).
 
     recent: with nothing to look for, so many of the most recently reinforced blocks are the candidates; 0 for
@@ -62,9 +71,9 @@ class Gathered:
     candidates: tuple[Candidate, ...]
     numbers: Mapping[str, int]
     layers: tuple[LayerReport, ...]
-    corrections: tuple[Correction, ...]
-    scored: Scored
-    evidence: Evidence | None = None
+    corrections: tuple[StemCorrection, ...]
+    scored: CompositeScores
+    evidence: Features | None = None
     answerable: float | None = None
 
 
@@ -81,7 +90,9 @@ def check_layers(layers: Collection[str] | None) -> frozenset[str]:
     return frozenset(layers)
 
 
-def search(request: Request, sources: Sources, settings: RetrievalSettings, top_k: int) -> SearchResult:
+def search(
+    request: RetrievalRequest, sources: Sources, settings: RetrievalSettings, top_k: int
+) -> SearchResult:
     """The best `top_k` blocks for a query, with each layer's report."""
     top_k = bounds.count("The number of hits", top_k)
     start = sources.clock.perf()
@@ -92,7 +103,7 @@ def search(request: Request, sources: Sources, settings: RetrievalSettings, top_
         layers=gathered.layers,
         milliseconds=1000.0 * (sources.clock.perf() - start),
         weights=request.weights,
-        readings=tuple(Reading(c.unknown, c.known, c.closeness) for c in gathered.corrections),
+        readings=tuple(StemReading(c.unknown, c.known, c.closeness) for c in gathered.corrections),
         answerable=gathered.answerable,
     )
 
@@ -110,7 +121,7 @@ def explained(candidates: Sequence[Candidate], gathered: Gathered) -> tuple[Cand
     )
 
 
-def gather(request: Request, sources: Sources, settings: RetrievalSettings) -> Gathered:
+def gather(request: RetrievalRequest, sources: Sources, settings: RetrievalSettings) -> Gathered:
     """Run the layers asked for and score everything they found."""
     run = _Run(request, sources, settings)
     run.prefilter()
@@ -124,7 +135,7 @@ def gather(request: Request, sources: Sources, settings: RetrievalSettings) -> G
 class _Run:
     """One query on its way down: what is known of each block so far, by number, and the reports."""
 
-    def __init__(self, request: Request, sources: Sources, settings: RetrievalSettings) -> None:
+    def __init__(self, request: RetrievalRequest, sources: Sources, settings: RetrievalSettings) -> None:
         self.request, self.sources, self.settings = request, sources, settings
         self.wanted = [n for n in FINDERS if n in request.layers and (n != "graph" or request.hops > 0)]
         # Alone, the graph lets the keyword and vector layers find its seeds but hands on only what it
@@ -133,9 +144,9 @@ class _Run:
         self.has_words = any(c.isalnum() for c in request.text)
         self.found: dict[int, Finding] = {}
         self.reports: list[LayerReport] = []
-        self.corrections: tuple[Correction, ...] = ()
+        self.corrections: tuple[StemCorrection, ...] = ()
         self.query = sources.keyword.query(request.text)
-        self.comparison: Comparison | None = None
+        self.comparison: QueryVectors | None = None
         self.allowed: Numbers = np.zeros(0, dtype=np.int64)
 
     @property
@@ -241,9 +252,9 @@ class _Run:
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _evidence(self, numbers: Numbers) -> Evidence:
+    def _evidence(self, numbers: Numbers) -> Features:
         flows = {number: found.flow for number, found in self.found.items() if found.flow > 0.0}
-        asked = Asked(
+        asked = QueryFeatures(
             self.request.text,
             self.query,
             self.comparison,
@@ -252,9 +263,9 @@ class _Run:
             order="graph" in self.wanted,
         )
         sources = self.sources
-        return weigh(numbers, asked, sources.terrain(), sources.keyword, sources.vectors)
+        return weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
 
-    def _similarities(self, numbers: Sequence[int], evidence: Evidence | None) -> NDArray[np.float64]:
+    def _similarities(self, numbers: Sequence[int], evidence: Features | None) -> NDArray[np.float64]:
         """(m,): what the evidence comes to, or what the only layer says."""
         if evidence is None:
             alone = [similarity(self.found[n], self.lexical_share) for n in numbers]
@@ -262,7 +273,7 @@ class _Run:
         exact = np.array([self.found[n].exact for n in numbers], dtype=np.float64)
         return pulled(fused(contributions(evidence).sum(axis=1)), exact)
 
-    def _candidates(self, scored: Scored, rows: Sequence[int]) -> tuple[Candidate, ...]:
+    def _candidates(self, scored: CompositeScores, rows: Sequence[int]) -> tuple[Candidate, ...]:
         """The rows of the scored as candidates, in their order; only these blocks are read."""
         numbers = [int(scored.facts.numbers[row]) for row in rows]
         blocks = {one.number: one.block for one in self.sources.blocks.stored(numbers)}
@@ -314,7 +325,7 @@ class _Run:
             known.layers = (*known.layers, layer)
         return known
 
-    def _add_cosines(self, comparison: Comparison) -> None:
+    def _add_cosines(self, comparison: QueryVectors) -> None:
         for number, cosine in comparison.of(self.found).items():
             self.found[number].cosine = cosine
 

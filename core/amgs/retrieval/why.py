@@ -15,20 +15,20 @@ from amgs.retrieval.prefilter import prefilter
 from amgs.retrieval.quoting import held, told, with_stems
 from amgs.retrieval.score import weight_row
 from amgs.retrieval.sources import Sources
-from amgs.retrieval.waterfall import FINDERS, Gathered, Request, explained, gather
+from amgs.retrieval.waterfall import FINDERS, Gathered, RetrievalRequest, explained, gather
 from amgs.settings import RetrievalSettings
-from amgs.types import COMPONENTS, Block, BlockFilter, Fall, LayerVerdict, WeightChange, Weights
+from amgs.types import COMPONENTS, Block, BlockFilter, Explanation, LayerVerdict, WeightChange, Weights
 
 
 def why(
-    request: Request,
+    request: RetrievalRequest,
     block: Block,
     number: int,
     sources: Sources,
     settings: RetrievalSettings,
     places: int,
     frame: str = "",
-) -> Fall:
+) -> Explanation:
     """Follow one block down the waterfall of a request that admits the best `places`."""
     refused = refused_by(block, request.filter)
     if refused:
@@ -72,8 +72,10 @@ def refused_by(block: Block, wanted: BlockFilter) -> str:
     return next((words for met, words in conditions if not met), "")
 
 
-def _turned_away(request: Request, block: Block, frame: str, because: str, places: int) -> Fall:
-    return Fall(
+def _turned_away(
+    request: RetrievalRequest, block: Block, frame: str, because: str, places: int
+) -> Explanation:
+    return Explanation(
         query=request.text,
         block=block,
         frame=frame,
@@ -92,14 +94,14 @@ def _turned_away(request: Request, block: Block, frame: str, because: str, place
 
 
 def _scored(
-    request: Request,
+    request: RetrievalRequest,
     block: Block,
     number: int,
     gathered: Gathered,
     layers: tuple[LayerVerdict, ...],
     places: int,
     frame: str,
-) -> Fall:
+) -> Explanation:
     scored = gathered.scored
     row = int(np.searchsorted(scored.facts.numbers, number))
     rank = int(np.flatnonzero(scored.order == row)[0]) + 1
@@ -119,7 +121,7 @@ def _scored(
     if fell_at == "score":
         change = _change(admission(scored.parts, row, weight_row(request.weights), places))
     candidate = next((c for c in gathered.candidates if c.block.id == block.id), None)
-    return Fall(
+    return Explanation(
         query=request.text,
         block=block,
         frame=frame,
@@ -149,7 +151,7 @@ def _change(found: Admission | None) -> WeightChange | None:
 
 
 def finders(
-    request: Request,
+    request: RetrievalRequest,
     block: Block,
     number: int,
     gathered: Gathered,
@@ -172,7 +174,12 @@ def finders(
 
 
 def _lexical(
-    layer: str, request: Request, block: Block, number: int, sources: Sources, settings: RetrievalSettings
+    layer: str,
+    request: RetrievalRequest,
+    block: Block,
+    number: int,
+    sources: Sources,
+    settings: RetrievalSettings,
 ) -> LayerVerdict:
     query, index = sources.keyword.query(request.text), sources.keyword
     allowed = prefilter(request.filter, sources.blocks)
@@ -199,7 +206,9 @@ def _lexical(
     return LayerVerdict(layer, "missed", own, lowest, because)
 
 
-def _vector(request: Request, number: int, sources: Sources, settings: RetrievalSettings) -> LayerVerdict:
+def _vector(
+    request: RetrievalRequest, number: int, sources: Sources, settings: RetrievalSettings
+) -> LayerVerdict:
     allowed = prefilter(request.filter, sources.blocks)
     comparison = sources.vectors.compare(sources.embed(request.text), allowed)
     own = comparison.of([number]).get(number)

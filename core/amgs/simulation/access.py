@@ -14,11 +14,11 @@ import numpy as np
 
 from amgs.graph.view import GraphView
 from amgs.simulation.draws import Floats, Mask, Places, Wiring
-from amgs.storage.duckdb.block_columns import Facts
+from amgs.storage.duckdb.block_columns import StoredFacts
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class AccessWorld:
     """n blocks and m edges among them as they stand now; times are hours.
 
     idle, edge_idle: since the last reinforcement. full: weight x confidence of the edges. chance: (n,) of being what an
@@ -44,7 +44,7 @@ class Ground:
         return np.asarray(self.full * np.exp(-self.edge_decay * self.edge_idle))
 
 
-def ground(facts: Facts, view: GraphView, now: datetime, rate: float) -> Ground:
+def world(facts: StoredFacts, view: GraphView, now: datetime, rate: float) -> AccessWorld:
     """The ground under the blocks of `facts`, with the edges of the view that join two of them."""
     instant = int(now.timestamp() * 1e6)
     at = np.searchsorted(facts.numbers, view.nodes)
@@ -54,7 +54,7 @@ def ground(facts: Facts, view: GraphView, now: datetime, rate: float) -> Ground:
     inside: Mask = (source >= 0) & (target >= 0) & (source != target)
     c = view.columns
     times = 1.0 + facts.reinforcements
-    return Ground(
+    return AccessWorld(
         idle=np.maximum(instant - facts.reinforced, 0) / 3.6e9,
         decay=facts.decay_lambda,
         uses=facts.reinforcements.astype(np.float64),
@@ -70,20 +70,22 @@ def ground(facts: Facts, view: GraphView, now: datetime, rate: float) -> Ground:
 class Life:
     """One draw: the clocks of blocks and edges as accesses move them on."""
 
-    def __init__(self, ground: Ground, rows: tuple[Places, Places, Places], rng: np.random.Generator) -> None:
+    def __init__(
+        self, world: AccessWorld, rows: tuple[Places, Places, Places], rng: np.random.Generator
+    ) -> None:
         """rows: `Wiring.rows_at` of the ground, which all draws share."""
-        self.ground = ground
+        self.world = world
         self.hours = 0.0
-        self.uses = ground.uses.copy()
+        self.uses = world.uses.copy()
         self._rng = rng
         self._rows = rows
-        self._last = -ground.idle
-        self._edge_last = -ground.edge_idle
-        self._upto = np.cumsum(ground.chance)
+        self._last = -world.idle
+        self._edge_last = -world.edge_idle
+        self._upto = np.cumsum(world.chance)
 
     def live(self, until: float) -> Places:
         """Live on to `until` hours from the start; gives the place of what each access found, in order."""
-        g = self.ground
+        g = self.world
         count = int(self._rng.poisson(g.rate / 24.0 * (until - self.hours))) if g.n else 0
         times = np.sort(self._rng.uniform(self.hours, until, count))
         found = np.searchsorted(self._upto, self._rng.random(count) * self._upto[-1:], side="right")
@@ -95,15 +97,15 @@ class Life:
 
     def relevance(self) -> Floats:
         """(n,) of the blocks now."""
-        return np.asarray(np.exp(-self.ground.decay * (self.hours - self._last)))
+        return np.asarray(np.exp(-self.world.decay * (self.hours - self._last)))
 
     def strength(self) -> Floats:
         """(m,) of the edges now."""
-        g = self.ground
+        g = self.world
         return np.asarray(g.full * np.exp(-g.edge_decay * (self.hours - self._edge_last)))
 
     def _use(self, time: float, place: int) -> None:
-        g = self.ground
+        g = self.world
         starts, edges, others = self._rows
         here = slice(int(starts[place]), int(starts[place + 1]))
         rows = edges[here]

@@ -39,7 +39,7 @@ class Future:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class CentralityChange:
     """A block whose centrality the change moves, and by how much on the mean."""
 
     block_id: str
@@ -50,7 +50,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Simulation:
+class EnhancementForecast:
     """The two futures and what lies between them.
 
     shift: mean absolute change of centrality over all blocks. likely of a moved block: share of draws in which
@@ -63,7 +63,7 @@ class Simulation:
     without: Future
     with_change: Future
     shift: Spread
-    moved: tuple[Moved, ...]
+    moved: tuple[CentralityChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def simulate(
     draws: int,
     seed: int,
     progress: Progress | None = None,
-) -> Simulation:
+) -> EnhancementForecast:
     """Both futures after `days`, from `draws` draws; the same seed gives the same answer.
 
     Raises UsageError for days or draws out of range.
@@ -134,7 +134,7 @@ def simulate(
         runs.append((one.run(*factors, today), two.run(*factors, today)))
     shifts = np.stack([np.abs(b.importance - a.importance) for a, b in runs])
     touched = one.present | two.present
-    return Simulation(
+    return EnhancementForecast(
         days=days,
         draws=draws,
         seed=seed,
@@ -226,13 +226,13 @@ def _future(cast: _Cast, runs: Sequence[_Run]) -> Future:
 
 def _moved(
     ids: Sequence[str], titles: Mapping[str, str], runs: Sequence[tuple[_Run, _Run]]
-) -> tuple[Moved, ...]:
+) -> tuple[CentralityChange, ...]:
     before = np.stack([a.importance for a, _ in runs])
     after = np.stack([b.importance for _, b in runs])
     mean = (after - before).mean(axis=0)
     order = sorted(range(len(ids)), key=lambda i: (-abs(mean[i]), ids[i]))[:_MOST_MOVED]
     return tuple(
-        Moved(
+        CentralityChange(
             ids[i],
             titles[ids[i]],
             round(float(before[:, i].mean()), 6),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from amgs.errors import UsageError
-from amgs.simulation.access import Ground, Life
+from amgs.simulation.access import AccessWorld, Life
 from amgs.simulation.draws import ALIVE, Floats, Spread, check, spread, stays, top
 from amgs.types import Progress
 
@@ -70,7 +70,7 @@ class Lived:
 
 
 def evolve(
-    ground: Ground,
+    world: AccessWorld,
     *,
     days: float,
     draws: int,
@@ -84,27 +84,27 @@ def evolve(
     Raises UsageError for days, draws, steps or a rate out of range.
     """
     check(days, draws)
-    check_use(ground.rate, days)
+    check_use(world.rate, days)
     if not 1 <= steps <= 100:
         raise UsageError(f"{steps} steps are out of range.", way_out="Give 1 to 100.")
-    rows = ground.wiring.rows_at()
-    today = top(ground.wiring.importance(ground.strength()))
+    rows = world.wiring.rows_at()
+    today = top(world.wiring.importance(world.strength()))
     ends = np.linspace(0.0, 24.0 * days, steps + 1)
     seen = np.zeros((draws, steps + 1, 5))
-    alive = np.zeros(ground.n)
-    uses = np.zeros((draws, ground.n), dtype=np.float32)
+    alive = np.zeros(world.n)
+    uses = np.zeros((draws, world.n), dtype=np.float32)
     stay = []
     for number in range(draws):
         if progress is not None:
             progress(number, draws, "living on")
-        life = Life(ground, rows, np.random.default_rng([seed, number]))
+        life = Life(world, rows, np.random.default_rng([seed, number]))
         accesses = 0
         for at, end in enumerate(ends.tolist()):
             accesses += life.live(end).size
             seen[number, at] = *_look(life, threshold), accesses
         alive += life.relevance() >= threshold
-        uses[number] = life.uses - ground.uses
-        stay.append(stays(top(ground.wiring.importance(life.strength())), today))
+        uses[number] = life.uses - world.uses
+        stay.append(stays(top(world.wiring.importance(life.strength())), today))
     checkpoints = tuple(
         Checkpoint(end / 24.0, *(spread(seen[:, at, kind]) for kind in range(5)))
         for at, end in enumerate(ends.tolist())
@@ -131,5 +131,5 @@ def check_use(rate: float, days: float) -> None:
 def _look(life: Life, threshold: float) -> tuple[float, float, float, float]:
     relevance, alive = life.relevance(), life.strength() >= ALIVE
     mean = float(relevance.mean()) if relevance.size else 0.0
-    components = np.unique(life.ground.wiring.labels(alive)).size
+    components = np.unique(life.world.wiring.labels(alive)).size
     return float((relevance >= threshold).sum()), mean, float(alive.sum()), float(components)

@@ -14,7 +14,7 @@ import numpy as np
 from amgs.errors import UsageError
 from amgs.lifecycle.prune_criteria import Signals, expendable, limits
 from amgs.settings import PruningSettings
-from amgs.simulation.access import Ground, Life
+from amgs.simulation.access import AccessWorld, Life
 from amgs.simulation.draws import ALIVE, Floats, Mask, Spread, check, spread
 from amgs.simulation.evolve import check_use
 from amgs.types import Progress
@@ -24,7 +24,7 @@ Recall = Callable[[Mask], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class PruningPolicy:
     """A way to prune: relevance under `threshold`, and at least `others` of the three other signs of AMGS §8.5."""
 
     threshold: float
@@ -66,20 +66,20 @@ class PruningFutures:
     questions: int = 0
 
 
-def ways(thresholds: Sequence[float]) -> tuple[Way, ...]:
+def ways(thresholds: Sequence[float]) -> tuple[PruningPolicy, ...]:
     """Each threshold with each number of other signs, the strictest first; raises UsageError for a senseless one."""
     for one in thresholds:
         if not 0 < one <= 1:
             raise UsageError(
                 f"Invalid relevance threshold: {one:g}.", way_out="Give a value between 0 and 1."
             )
-    return tuple(Way(t, k) for k in (3, 2, 1, 0) for t in sorted(set(thresholds)))
+    return tuple(PruningPolicy(t, k) for k in (3, 2, 1, 0) for t in sorted(set(thresholds)))
 
 
 def futures(
-    ground: Ground,
+    world: AccessWorld,
     now: Signals,
-    tried: Sequence[Way],
+    tried: Sequence[PruningPolicy],
     settings: PruningSettings,
     *,
     days: float,
@@ -94,21 +94,21 @@ def futures(
     now: the signals of the blocks of the ground. Raises UsageError for numbers out of range.
     """
     check(days, draws)
-    check_use(ground.rate, days)
+    check_use(world.rate, days)
     if not 0 < cycle <= 36_500:
         raise UsageError(
             f"A cycle of {cycle:g} days is out of range.", way_out="Give a positive number of days."
         )
     bounds = [limits(now, settings.model_copy(update={"relevance": way.threshold})) for way in tried]
-    rows = ground.wiring.rows_at()
+    rows = world.wiring.rows_at()
     pruned, missed, edges = (np.zeros((len(tried), draws)) for _ in range(3))
     found, recalls = np.zeros(draws), np.zeros((len(tried), draws))
     ends = [24.0 * min(days, cycle * k) for k in range(1, int(np.ceil(days / cycle)) + 1)] or [0.0]
     for number in range(draws):
         if progress is not None:
             progress(number, draws, "pruning in every way")
-        life = Life(ground, rows, np.random.default_rng([seed, number]))
-        gone = [np.zeros(ground.n, dtype=np.bool_) for _ in tried]
+        life = Life(world, rows, np.random.default_rng([seed, number]))
+        gone = [np.zeros(world.n, dtype=np.bool_) for _ in tried]
         for end in ends:
             accesses = life.live(end)
             found[number] += accesses.size
@@ -119,7 +119,7 @@ def futures(
         alive = life.strength() >= ALIVE
         for at, one in enumerate(gone):
             pruned[at, number] = one.sum()
-            edges[at, number] = (alive & ~one[ground.wiring.source] & ~one[ground.wiring.target]).sum()
+            edges[at, number] = (alive & ~one[world.wiring.source] & ~one[world.wiring.target]).sum()
             if recall is not None:
                 recalls[at, number] = recall(one)
     kept = 1.0 - missed / np.maximum(found, 1.0)
@@ -129,8 +129,8 @@ def futures(
         cycle=cycle,
         draws=draws,
         seed=seed,
-        rate=ground.rate,
-        blocks=ground.n,
+        rate=world.rate,
+        blocks=world.n,
         accesses=spread(found),
         ways=tuple(
             WayResult(
@@ -145,7 +145,7 @@ def futures(
             )
             for at, way in enumerate(tried)
         ),
-        recall_now=None if recall is None else round(recall(np.zeros(ground.n, dtype=np.bool_)), 6),
+        recall_now=None if recall is None else round(recall(np.zeros(world.n, dtype=np.bool_)), 6),
     )
 
 

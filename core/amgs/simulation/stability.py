@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from amgs.errors import UsageError
-from amgs.simulation.access import Ground
+from amgs.simulation.access import AccessWorld
 from amgs.simulation.draws import ALIVE, Floats, Spread, check, spread, stays, top
 from amgs.types import Progress
 
@@ -67,7 +67,7 @@ class Shaken:
 
 
 def shake(
-    ground: Ground,
+    world: AccessWorld,
     *,
     noise: float,
     loss: float,
@@ -87,9 +87,9 @@ def shake(
             f"Noise {noise:g}, loss {loss:g} or decay multiple {list(paces)} is out of range.",
             way_out="Noise must be between 0 and 5, loss between 0 and 1, a decay multiple between 0 and 1000.",
         )
-    wiring, now = ground.wiring, ground.strength()
+    wiring, now = world.wiring, world.strength()
     cases = [(1.0, 0.0), *((pace, days) for pace in paces)]
-    faded = [ground.full * np.exp(-ground.edge_decay * (ground.edge_idle + 24.0 * d * p)) for p, d in cases]
+    faded = [world.full * np.exp(-world.edge_decay * (world.edge_idle + 24.0 * d * p)) for p, d in cases]
     scores = wiring.importance(now)
     today = top(scores)
     living = max(1, int((now >= ALIVE).sum()))
@@ -111,7 +111,7 @@ def shake(
                 stays(stay, today),
                 alive.sum() / living,
                 (sizes > 0).sum(),
-                sizes.max() / max(1, ground.n),
+                sizes.max() / max(1, world.n),
             )
             firm[case] += [i in stay for i in order]
     scenarios = tuple(

@@ -13,7 +13,7 @@ _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPart:
     """A part of a text. heading: the one it begins with, else the nearest before it; empty before the first."""
 
     text: str
@@ -34,7 +34,7 @@ def split(body: str, limit: int, form: Form = "markdown") -> tuple[str, ...]:
     return tuple(piece.text for piece in pieces(body, limit, form))
 
 
-def pieces(body: str, limit: int, form: Form = "markdown") -> tuple[Piece, ...]:
+def pieces(body: str, limit: int, form: Form = "markdown") -> tuple[TextPart, ...]:
     """Pieces of at most `limit` characters, cut at headings and paragraphs, else at lines, sentences, words.
 
     They hold all of the body's text but the white space between them; short ones are joined. A code fence is cut only
@@ -43,7 +43,7 @@ def pieces(body: str, limit: int, form: Form = "markdown") -> tuple[Piece, ...]:
     if len(body) <= limit:
         found = outline.headings(body, form)
         first = found[0].title if found and not body[: found[0].start].strip() else ""
-        return (Piece(body, first),)
+        return (TextPart(body, first),)
     made: list[tuple[str, str]] = []  # (text, heading)
     current = ""
     for part in _parts(body, limit, form):
@@ -57,7 +57,7 @@ def pieces(body: str, limit: int, form: Form = "markdown") -> tuple[Piece, ...]:
             made.append((part.text, inside[0].title if titled else current))
         if inside:
             current = inside[-1].title
-    return tuple(Piece(text.strip(), heading) for text, heading in made if text.strip())
+    return tuple(TextPart(text.strip(), heading) for text, heading in made if text.strip())
 
 
 def _parts(body: str, limit: int, form: Form) -> list[_Part]:

@@ -17,7 +17,7 @@ from amgs.types.decay import (
     ForecastRow,
     Supposed,
 )
-from amgs.types.explanation import Fall, LayerVerdict, Verdict, WeightChange
+from amgs.types.explanation import Explanation, LayerVerdict, Verdict, WeightChange
 from amgs.types.frame import (
     Assembly,
     BudgetStrategy,
@@ -39,8 +39,8 @@ from amgs.types.lifecycle import (
     ConsolidationItem,
     ConsolidationPlan,
     IngestReport,
-    Operation,
-    OperationDetail,
+    JournalEntry,
+    JournalEntryDetail,
     Refusal,
     ReinforcementEvent,
     Review,
@@ -48,7 +48,7 @@ from amgs.types.lifecycle import (
     UndoPlan,
 )
 from amgs.types.progress import Progress
-from amgs.types.retrieval import LAYERS, BlockFilter, Candidate, Fate, LayerReport, Reading, SearchResult
+from amgs.types.retrieval import LAYERS, BlockFilter, Candidate, Fate, LayerReport, SearchResult, StemReading
 from amgs.types.score import COMPONENTS, ScoreParts, Weights
 
 __all__ = [
@@ -71,7 +71,7 @@ __all__ = [
     "CoursePoint",
     "DecayCurve",
     "Edge",
-    "Fall",
+    "Explanation",
     "Fate",
     "Fault",
     "Forecast",
@@ -85,17 +85,16 @@ __all__ = [
     "Health",
     "HealthLine",
     "IngestReport",
+    "JournalEntry",
+    "JournalEntryDetail",
     "LayerReport",
     "LayerVerdict",
     "LedgerEntry",
     "LiveEdge",
     "Merge",
     "Neighbourhood",
-    "Operation",
-    "OperationDetail",
     "Outcome",
     "Progress",
-    "Reading",
     "Refusal",
     "ReinforcementEvent",
     "Reliability",
@@ -108,6 +107,7 @@ __all__ = [
     "Skipped",
     "Span",
     "Status",
+    "StemReading",
     "StoreStatus",
     "Supposed",
     "UndoPlan",

@@ -35,7 +35,7 @@ class WeightChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Fall:
+class Explanation:
     """Why a block was admitted to an answer, or where it fell out.
 
     fell_at: the layer, "selection" for a frame's own choice, empty when it was admitted. by: how much it lacked

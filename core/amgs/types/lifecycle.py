@@ -67,7 +67,7 @@ class ConsolidationPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class JournalEntry:
     """A journal entry: one applied lifecycle change, which can be undone while it is the latest on its blocks."""
 
     id: int
@@ -89,13 +89,13 @@ class BlockChange:
 
 
 @dataclass(frozen=True, slots=True)
-class OperationDetail:
+class JournalEntryDetail:
     """What an operation did: the first of its blocks, and how many edges it made, changed and took out.
 
     later: operations that stand on it and have to be undone first.
     """
 
-    operation: Operation
+    operation: JournalEntry
     blocks: tuple[BlockChange, ...]
     edges_made: int
     edges_changed: int
@@ -111,7 +111,7 @@ class UndoPlan:
     undone first.
     """
 
-    operation: Operation
+    operation: JournalEntry
     corrected: int
     later: tuple[int, ...]
 

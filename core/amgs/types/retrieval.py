@@ -65,7 +65,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StemReading:
     """A word of the query that no block holds, and the stem it was read as; closeness in (0, 1)."""
 
     written: str
@@ -86,5 +86,5 @@ class SearchResult:
     layers: tuple[LayerReport, ...]
     milliseconds: float
     weights: Weights
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[StemReading, ...] = ()
     answerable: float | None = None

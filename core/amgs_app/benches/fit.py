@@ -18,16 +18,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.calibration.listwise import Question, fit_logistic, fit_ranking
+from amgs.calibration.listwise import LabelledRows, fit_logistic, fit_ranking
 from amgs.memory import Memory
 from amgs.retrieval.answerable import SIGNS, signs
-from amgs.retrieval.features import FEATURES, Evidence
+from amgs.retrieval.features import FEATURES, Features
 from amgs.text.embedding import Embedder
 from amgs.text.minilm import MiniLM
 from amgs_app.benches.locomo_data import read_folder
 from amgs_app.benches.measures import auroc
 from amgs_app.benches.stores import (
-    Labelled,
+    SourcedQuestion,
     block_ids,
     conversation_questions,
     conversation_store,
@@ -40,18 +40,20 @@ Weights = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class ObservedQuestion:
     """What a search knew of one question: its evidence, (m,) which candidates are relevant, and how many
     relevant blocks there are in the store.
     """
 
-    question: Labelled
-    evidence: Evidence
+    question: SourcedQuestion
+    evidence: Features
     relevant: NDArray[np.bool_]
     total: int
 
 
-def corpora(locomo: Path | None, notes: Path | None, embedder: Embedder) -> Iterator[tuple[str, list[Seen]]]:
+def corpora(
+    locomo: Path | None, notes: Path | None, embedder: Embedder
+) -> Iterator[tuple[str, list[ObservedQuestion]]]:
     """Each corpus by name with what a search knows of each of its questions."""
     for conversation in read_folder(locomo) if locomo is not None else ():
         with conversation_store(conversation, embedder) as memory:
@@ -61,7 +63,7 @@ def corpora(locomo: Path | None, notes: Path | None, embedder: Embedder) -> Iter
             yield notes.name, look(memory, notes_questions(notes / "questions.jsonl"))
 
 
-def look(memory: Memory, questions: Sequence[Labelled]) -> list[Seen]:
+def look(memory: Memory, questions: Sequence[SourcedQuestion]) -> list[ObservedQuestion]:
     """The evidence of every question; one that nothing at all is found for is left out."""
     seen = []
     for question in questions:
@@ -70,16 +72,16 @@ def look(memory: Memory, questions: Sequence[Labelled]) -> list[Seen]:
         if gathered.evidence is not None:
             ids = gathered.scored.facts.ids
             relevant = np.array([str(i) in wanted for i in ids], dtype=np.bool_)
-            seen.append(Seen(question, gathered.evidence, relevant, len(wanted)))
+            seen.append(ObservedQuestion(question, gathered.evidence, relevant, len(wanted)))
     return seen
 
 
-def taught(seen: Sequence[Seen]) -> list[Question]:
+def taught(seen: Sequence[ObservedQuestion]) -> list[LabelledRows]:
     """What the ranking can learn from: questions that have an answer in the store."""
-    return [Question(one.evidence.values, one.relevant) for one in seen if one.relevant.any()]
+    return [LabelledRows(one.evidence.values, one.relevant) for one in seen if one.relevant.any()]
 
 
-def recall(seen: Sequence[Seen], weights: Weights, depth: int = 10) -> dict[str, list[float]]:
+def recall(seen: Sequence[ObservedQuestion], weights: Weights, depth: int = 10) -> dict[str, list[float]]:
     """Recall at a depth of each question with an answer, by its kind."""
     found: dict[str, list[float]] = defaultdict(list)
     for one in seen:
@@ -89,13 +91,15 @@ def recall(seen: Sequence[Seen], weights: Weights, depth: int = 10) -> dict[str,
     return found
 
 
-def signs_of(seen: Sequence[Seen], weights: Weights) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def signs_of(
+    seen: Sequence[ObservedQuestion], weights: Weights
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """(n, s) signs under the weights, and (n,) whether each question has an answer."""
     rows = np.array([signs(one.evidence, weights) for one in seen])
     return rows, np.array([one.question.answerable for one in seen], dtype=np.bool_)
 
 
-def left_out(data: Mapping[str, list[Seen]]) -> None:
+def left_out(data: Mapping[str, list[ObservedQuestion]]) -> None:
     """Say for each corpus what weights fitted on all the others reach there."""
     for name, seen in data.items():
         rest = [one for other, many in data.items() if other != name for one in many]
@@ -111,7 +115,7 @@ def left_out(data: Mapping[str, list[Seen]]) -> None:
         _say(f"{name}: recall@10 {100 * np.mean(every):.1f} ({by_kind}); AUROC of abstention {ours:.3f}")
 
 
-def constants(data: Mapping[str, list[Seen]]) -> str:
+def constants(data: Mapping[str, list[ObservedQuestion]]) -> str:
     """The Python constants fitted on everything."""
     everything = [one for many in data.values() for one in many]
     weights = fit_ranking(taught(everything))

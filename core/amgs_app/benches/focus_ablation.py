@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from amgs.types import Progress
-from amgs_app.benches.focus_texts import Corpus, Stopwatch
+from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_focus.evaluation.bootstrap import Interval, resampled
@@ -44,7 +44,7 @@ PLAIN, NOISY, CAUSAL = "as it is", "noisy scores", "causal lens"
 
 
 @dataclass(frozen=True)
-class Noisy:
+class NoisyLook:
     """A scorer with uniform noise on every score, drawn anew at every look."""
 
     scorer: FocusScorer
@@ -69,7 +69,7 @@ def run(
     model: BaseModel,
     encoder: GistEncoder,
     scorer: FocusScorer,
-    corpus: Corpus,
+    corpus: TokenCorpus,
     out: Path,
     *,
     causal: FocusScorer | None = None,
@@ -115,7 +115,7 @@ def run(
         for name, (chosen, told_settings) in variants.items():
             if progress is not None:
                 progress(number, len(drawn), name)
-            used = chosen or Noisy(scorer, np.random.default_rng(SEED + number))
+            used = chosen or NoisyLook(scorer, np.random.default_rng(SEED + number))
             measure = partial(_read, model, encoder, used, tokens, future, told_settings)
             rows[name].append(ledger.once(f"{document}/{at}/{name}", measure))
     groups = [document for document, _ in drawn]

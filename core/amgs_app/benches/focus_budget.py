@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from amgs.types import Progress
-from amgs_app.benches.focus_texts import Corpus, Stopwatch
+from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_app.benches.references import Bm25
@@ -48,7 +48,7 @@ def run(
     model: BaseModel,
     encoder: GistEncoder,
     scorer: FocusScorer,
-    corpus: Corpus,
+    corpus: TokenCorpus,
     out: Path,
     *,
     places: int = 12,

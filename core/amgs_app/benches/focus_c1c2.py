@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from amgs.types import Progress
-from amgs_app.benches.focus_texts import Corpus
+from amgs_app.benches.focus_texts import TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_focus.evaluation.bootstrap import resampled
@@ -80,7 +80,7 @@ def run(
     model: BaseModel,
     encoder: GistEncoder,
     scorers: Sequence[FocusScorer],
-    corpus: Corpus,
+    corpus: TokenCorpus,
     out: Path,
     *,
     pairs: int = PAIRS,
@@ -130,7 +130,11 @@ def run(
 
 
 def _pair(
-    number: int, model: BaseModel, encoder: GistEncoder, scorers: Mapping[str, FocusScorer], corpus: Corpus
+    number: int,
+    model: BaseModel,
+    encoder: GistEncoder,
+    scorers: Mapping[str, FocusScorer],
+    corpus: TokenCorpus,
 ) -> Row:
     """The margins of every scorer under both questions, and what the pair was about."""
     generator = random.Random(f"{SEED}:{number}")
@@ -161,7 +165,7 @@ def _pair(
 
 
 def _lifetime(
-    generator: random.Random, tree: LifetimeTree, facts: Sequence[list[int]], corpus: Corpus
+    generator: random.Random, tree: LifetimeTree, facts: Sequence[list[int]], corpus: TokenCorpus
 ) -> list[tuple[int, int]]:
     """Filler with both facts in it, neither near the end; the tokens [start, end) of each."""
     size = tree.block_size

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from amgs.types import Progress
-from amgs_app.benches.focus_texts import Corpus
+from amgs_app.benches.focus_texts import TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger
 from amgs_focus.evaluation.gist import VARIANTS, GistReport, draw_windows, variant_nll
@@ -65,7 +65,7 @@ CURVE = (Condition(2, 0, 32, 1, _FEWER), Condition(4, 1, 64, 1, _FEWER))
 def run(
     model: BaseModel,
     encoder: GistEncoder,
-    corpora: Sequence[Corpus],
+    corpora: Sequence[TokenCorpus],
     out: Path,
     *,
     windows: int = 48,
@@ -125,7 +125,7 @@ def _share(progress: Progress | None, before: int, total: int) -> Callable[[int,
 def _report(
     model: BaseModel,
     encoder: GistEncoder,
-    corpus: Corpus,
+    corpus: TokenCorpus,
     condition: Condition,
     windows: int,
     ledger: Ledger,
@@ -169,7 +169,7 @@ def _report(
 
 
 def _metrics(
-    corpora: Sequence[Corpus], reports: Mapping[tuple[str, str, int], GistReport], slots: int
+    corpora: Sequence[TokenCorpus], reports: Mapping[tuple[str, str, int], GistReport], slots: int
 ) -> dict[str, float]:
     """Those that the requirement lists, in percent and nats; of a second corpus with `_code` behind."""
     metrics: dict[str, float] = {}
@@ -190,7 +190,7 @@ def _metrics(
 
 
 def _table(
-    corpus: Corpus, reports: Mapping[tuple[str, str, int], GistReport], encoder: GistEncoder
+    corpus: TokenCorpus, reports: Mapping[tuple[str, str, int], GistReport], encoder: GistEncoder
 ) -> BenchTable:
     columns = ("blocks / tail / horizon", "windows", *VARIANTS, "gap", "recovered %", "gist − drop")
     rows = []
@@ -215,7 +215,7 @@ def _table(
 
 
 def _curve(
-    corpus: Corpus, reports: Mapping[tuple[str, str, int], GistReport], curve: Sequence[GistEncoder]
+    corpus: TokenCorpus, reports: Mapping[tuple[str, str, int], GistReport], curve: Sequence[GistEncoder]
 ) -> BenchTable:
     """Recovered share by slots a block, beside as many raw tokens; what no net was trained for says so."""
     rows = []

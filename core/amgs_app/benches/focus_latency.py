@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from amgs.types import Progress
-from amgs_app.benches.focus_texts import Corpus, Stopwatch
+from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_focus.evaluation.bootstrap import resampled
@@ -27,7 +27,7 @@ from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.refocusing import refocus
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.settings import FocusSettings
-from amgs_focus.utility.labels import Snapshot
+from amgs_focus.utility.labels import LabelSnapshot
 from amgs_focus.window.layout import lay_out
 
 GOALS: Mapping[str, tuple[Operator, float]] = {"control_share": ("<=", 3.0)}
@@ -43,7 +43,7 @@ def run(
     model: BaseModel,
     encoder: GistEncoder,
     scorer: FocusScorer,
-    corpus: Corpus,
+    corpus: TokenCorpus,
     out: Path,
     *,
     rounds: int = 3,
@@ -115,7 +115,7 @@ def _kept(
     model: BaseModel,
     encoder: GistEncoder,
     scorer: FocusScorer,
-    corpus: Corpus,
+    corpus: TokenCorpus,
     settings: FocusSettings,
     places: int,
 ) -> list[Reuse]:
@@ -134,7 +134,7 @@ def _kept(
         before = laid_out.extended(tree.length)
         state = FocusState(before, settings)
         after, _ = refocus(state, tree, scorer, settings, PrefixReader(model, Stopwatch()), Stopwatch())
-        made = reuse(Snapshot(after.context, tree, tuple(future)), before)
+        made = reuse(LabelSnapshot(after.context, tree, tuple(future)), before)
         if made is not None:
             found.append(made)
     return found

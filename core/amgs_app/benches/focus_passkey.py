@@ -17,7 +17,7 @@ import numpy as np
 
 from amgs.types import Progress
 from amgs_app.benches.focus_lifetimes import Lifetimes
-from amgs_app.benches.focus_texts import Corpus, Stopwatch
+from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_focus.evaluation.asking import answers_from, ask, room_for_text
@@ -43,7 +43,7 @@ def run(
     model: BaseModel,
     encoder: GistEncoder,
     scorer: FocusScorer,
-    corpus: Corpus,
+    corpus: TokenCorpus,
     out: Path,
     *,
     sizes: Mapping[str, int] = SIZES,

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from amgs.types import Progress
-from amgs_app.benches.focus_texts import Corpus
+from amgs_app.benches.focus_texts import TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_app.benches.references import Bm25
@@ -52,7 +52,7 @@ def run(
     model: BaseModel,
     encoder: GistEncoder,
     scorers: Sequence[FocusScorer],
-    corpus: Corpus,
+    corpus: TokenCorpus,
     out: Path,
     *,
     places: int = 16,

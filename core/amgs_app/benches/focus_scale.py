@@ -18,7 +18,7 @@ import torch
 
 from amgs.types import Progress
 from amgs_app.benches.focus_lifetimes import Lifetimes
-from amgs_app.benches.focus_texts import Corpus, Stopwatch
+from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_focus.evaluation.tiled import TiledStore
@@ -44,7 +44,7 @@ def run(
     model: BaseModel,
     encoder: GistEncoder,
     scorers: Sequence[FocusScorer],
-    corpus: Corpus,
+    corpus: TokenCorpus,
     out: Path,
     *,
     sizes: Mapping[str, int] = SIZES,

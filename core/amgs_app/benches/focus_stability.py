@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from amgs.types import Progress
-from amgs_app.benches.focus_texts import Corpus, Stopwatch
+from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_focus.errors import TextError
 from amgs_focus.evaluation.stability import SHAKES, Adversary, Noisy, Steadiness, steadiness, stream
@@ -42,7 +42,7 @@ SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StabilityRun:
     """One run: what it was made with and what came of it. shaken: its scores were made to disturb."""
 
     scorer: str
@@ -57,7 +57,7 @@ def run(
     model: BaseModel,
     encoder: GistEncoder,
     scorers: Sequence[FocusScorer],
-    corpus: Corpus,
+    corpus: TokenCorpus,
     *,
     refocuses: int = REFOCUSES,
     lifetimes: Sequence[int] = LIFETIMES,
@@ -79,7 +79,7 @@ def run(
         raise TextError(
             f"{corpus.name} has {len(tokens)} tokens; {needed} are needed.", way_out="Give a longer text."
         )
-    runs: list[Run] = []
+    runs: list[StabilityRun] = []
     for size in fitting:
         tree = LifetimeTree(model, encoder, block_size=settings.block_size)
         if progress is not None:
@@ -93,7 +93,7 @@ def run(
                     if progress is not None:
                         progress(len(runs), len(runs) + 1, f"{scorer.name}, window {window}, {size:,} tokens")
                     found = steadiness(stream(tree, scorer, used, future, Stopwatch()), used)
-                    runs.append(Run(scorer.name, shaken, policy, window, size, found))
+                    runs.append(StabilityRun(scorer.name, shaken, policy, window, size, found))
         tree.close()
     told = {
         "model": model.card.name,
@@ -122,7 +122,7 @@ def _scorers(real: Sequence[FocusScorer]) -> Iterator[tuple[FocusScorer, bool]]:
         yield Adversary(shake, SEED), True
 
 
-def _worst(runs: Sequence[Run], ending: str) -> dict[str, float]:
+def _worst(runs: Sequence[StabilityRun], ending: str) -> dict[str, float]:
     """The worst that any of the runs did, by metric."""
     chosen = [one.found for one in runs]
     return {
@@ -137,7 +137,7 @@ def _worst(runs: Sequence[Run], ending: str) -> dict[str, float]:
     }
 
 
-def _table(runs: Sequence[Run]) -> BenchTable:
+def _table(runs: Sequence[StabilityRun]) -> BenchTable:
     """The worst over lifetimes, windows and policies for each scorer."""
     rows = []
     for name in dict.fromkeys(one.scorer for one in runs):
@@ -165,7 +165,7 @@ def _table(runs: Sequence[Run]) -> BenchTable:
     return BenchTable("The worst run of each scorer", columns, tuple(rows))
 
 
-def _all(runs: Sequence[Run]) -> BenchTable:
+def _all(runs: Sequence[StabilityRun]) -> BenchTable:
     rows = [
         (
             one.scorer,

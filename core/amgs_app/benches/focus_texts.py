@@ -16,7 +16,7 @@ HELD_OUT = ("email", "asyncio", "xml")
 
 
 @dataclass(frozen=True)
-class Corpus:
+class TokenCorpus:
     """Documents as token ids. mark: changes with the text."""
 
     name: str
@@ -36,7 +36,7 @@ class Stopwatch:
         return time.perf_counter()
 
 
-def read_texts(model: BaseModel, files: Sequence[Path] | Path | None, bench: str) -> Corpus:
+def read_texts(model: BaseModel, files: Sequence[Path] | Path | None, bench: str) -> TokenCorpus:
     """Text files, each a document. Raises UsageError when none is named, InputError for one that cannot be
     read.
     """
@@ -49,7 +49,7 @@ def read_texts(model: BaseModel, files: Sequence[Path] | Path | None, bench: str
     return _corpus(model, " + ".join(file.name for file in named), named)
 
 
-def held_out_code(model: BaseModel) -> Corpus:
+def held_out_code(model: BaseModel) -> TokenCorpus:
     """The packages of Python's standard library that training leaves out, each module a document."""
     library = Path(sysconfig.get_paths()["stdlib"])
     files = sorted(file for package in HELD_OUT for file in (library / package).rglob("*.py"))
@@ -61,13 +61,13 @@ def held_out_code(model: BaseModel) -> Corpus:
     return _corpus(model, f"standard library: {', '.join(HELD_OUT)}", files)
 
 
-def _corpus(model: BaseModel, name: str, files: Sequence[Path]) -> Corpus:
+def _corpus(model: BaseModel, name: str, files: Sequence[Path]) -> TokenCorpus:
     documents, mark = [], 0
     for file in files:
         text = _text(file)
         mark = zlib.crc32(text.encode(), mark)
         documents.append(tuple(model.encode(text)))
-    return Corpus(name, tuple(file.name for file in files), tuple(documents), f"{mark:08x}")
+    return TokenCorpus(name, tuple(file.name for file in files), tuple(documents), f"{mark:08x}")
 
 
 def _text(file: Path) -> str:

@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from amgs.clock import FixedClock
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle.consolidate import embedding_text
 from amgs.memory import Memory
 from amgs.text.embedding import Embedder, HashingEmbedder
@@ -42,7 +42,7 @@ class StandIn:
         return self._words.embed(texts, progress)
 
 
-def drafts(books: Books, count: int, seed: int) -> Iterator[Draft]:
+def drafts(books: Books, count: int, seed: int) -> Iterator[RawBlock]:
     """`count` blocks of the books, each following the one before it in its part."""
     for made in books.slices(count, seed, SLICE):
         before = ""
@@ -51,12 +51,12 @@ def drafts(books: Books, count: int, seed: int) -> Iterator[Draft]:
             if before.split("#")[0] == source.split("#")[0]:
                 meta["follows"] = before
             before = source
-            yield Draft(content, meta=meta)
+            yield RawBlock(content, meta=meta)
 
 
-def held_back(made: Iterator[Draft], count: int, sample: int) -> Iterator[Draft]:
+def held_back(made: Iterator[RawBlock], count: int, sample: int) -> Iterator[RawBlock]:
     """The same drafts, but `sample` of them, evenly chosen, last: so that they are of all the texts."""
-    apart: list[Draft] = []
+    apart: list[RawBlock] = []
     for at, draft in enumerate(made):
         if (at + 1) * sample // count > at * sample // count:
             apart.append(draft)
@@ -134,7 +134,7 @@ def measure(asked: dict[str, Any], progress: Progress) -> dict[str, Any]:
     }
 
 
-def _take_in(memory: Memory, made: Iterator[Draft], blocks: int, progress: Progress) -> float:
+def _take_in(memory: Memory, made: Iterator[RawBlock], blocks: int, progress: Progress) -> float:
     """Seconds that taking the blocks in took, without making them."""
     seconds, done = 0.0, 0
     while batch := list(islice(made, SLICE)):

@@ -21,11 +21,11 @@ from amgs.text.embedding import Embedder
 from amgs.text.tokens import approximate_tokens
 from amgs.types import LAYERS, Progress, SearchResult
 from amgs_app.benches import measures
-from amgs_app.benches.fit import Seen, scaled, signs_of, taught
+from amgs_app.benches.fit import ObservedQuestion, scaled, signs_of, taught
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.locomo_data import ADVERSARIAL, CATEGORIES, MULTI_HOP, Conversation, read_folder
 from amgs_app.benches.references import Bm25, fused_ranks, with_neighbours
-from amgs_app.benches.stores import Labelled, block_ids, conversation_store
+from amgs_app.benches.stores import SourcedQuestion, block_ids, conversation_store
 
 GOALS: Mapping[str, tuple[Operator, float]] = {
     "recall10_c14": (">=", 79.0),
@@ -52,7 +52,7 @@ class Ranking:
 
 
 @dataclass
-class Measured:
+class LocomoMeasurements:
     """Everything noted on the way: rankings by method, latency, tokens, and signs of abstention."""
 
     rankings: dict[str, list[Ranking]] = field(default_factory=lambda: defaultdict(list))
@@ -62,7 +62,7 @@ class Measured:
     answerable: list[float] = field(default_factory=list)
     top: list[float] = field(default_factory=list)
     adversarial: list[bool] = field(default_factory=list)
-    seen: dict[str, list[Seen]] = field(default_factory=dict)
+    seen: dict[str, list[ObservedQuestion]] = field(default_factory=dict)
     ids: dict[str, list[NDArray[np.object_]]] = field(default_factory=dict)
     left_out: float = float("nan")
 
@@ -72,7 +72,7 @@ def run(
 ) -> BenchResult:
     """Measure a folder of conversations; raises InputError when it holds none."""
     conversations = read_folder(data)
-    measured = Measured()
+    measured = LocomoMeasurements()
     for place, conversation in enumerate(conversations):
         if progress is not None:
             progress(place, len(conversations), f"conversation {conversation.name}")
@@ -86,7 +86,12 @@ def run(
 
 
 def _measure(
-    conversation: Conversation, memory: Memory, embedder: Embedder, measured: Measured, *, ablate: bool
+    conversation: Conversation,
+    memory: Memory,
+    embedder: Embedder,
+    measured: LocomoMeasurements,
+    *,
+    ablate: bool,
 ) -> None:
     others = _references(conversation, memory, embedder)
     measured.seen[conversation.name], measured.ids[conversation.name] = [], []
@@ -109,15 +114,17 @@ def _measure(
         if gathered.evidence is not None:
             wanted = frozenset().union(*relevant)
             ids = gathered.scored.facts.ids
-            label = Labelled(
+            label = SourcedQuestion(
                 question.text, str(question.category), question.evidence, question.category != ADVERSARIAL
             )
             held = np.array([str(i) in wanted for i in ids], dtype=np.bool_)
-            measured.seen[conversation.name].append(Seen(label, gathered.evidence, held, len(wanted)))
+            measured.seen[conversation.name].append(
+                ObservedQuestion(label, gathered.evidence, held, len(wanted))
+            )
             measured.ids[conversation.name].append(ids)
 
 
-def _note_search(found: SearchResult, category: int, measured: Measured) -> None:
+def _note_search(found: SearchResult, category: int, measured: LocomoMeasurements) -> None:
     measured.tokens.append(sum(approximate_tokens(hit.block.content) for hit in found.hits[:10]))
     measured.answerable.append(found.answerable or 0.0)
     measured.top.append(found.hits[0].score if found.hits else 0.0)
@@ -164,7 +171,7 @@ def _ids(memory: Memory, query: str, layers: Sequence[str]) -> list[str]:
 # --- weights that never saw the conversation --------------------------------------------------------------
 
 
-def _leave_out(measured: Measured) -> None:
+def _leave_out(measured: LocomoMeasurements) -> None:
     """Rank every conversation with weights fitted on the others alone, and tell abstention likewise."""
     if len(measured.seen) < 2:
         return
@@ -189,7 +196,9 @@ def _leave_out(measured: Measured) -> None:
 # --- the result -------------------------------------------------------------------------------------------
 
 
-def _result(conversations: Sequence[Conversation], measured: Measured, embedder: Embedder) -> BenchResult:
+def _result(
+    conversations: Sequence[Conversation], measured: LocomoMeasurements, embedder: Embedder
+) -> BenchResult:
     ours, times = measured.rankings[OURS], np.array(measured.milliseconds)
     truth = ~np.array(measured.adversarial)
     neighbours = measured.rankings["BM25 + neighbours"]

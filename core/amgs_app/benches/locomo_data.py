@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from amgs.errors import InputError
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 
 MULTI_HOP, TEMPORAL, OPEN_DOMAIN, SINGLE_HOP, ADVERSARIAL = 1, 2, 3, 4, 5
 CATEGORIES: Mapping[int, str] = {
@@ -28,7 +28,7 @@ _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LocomoQuestion:
     """A question with the sources of the turns that answer it; never empty."""
 
     text: str
@@ -41,8 +41,8 @@ class Conversation:
     """One conversation: its turns as drafts in order, its questions, and the day after its last session."""
 
     name: str
-    drafts: tuple[Draft, ...]
-    questions: tuple[Question, ...]
+    drafts: tuple[RawBlock, ...]
+    questions: tuple[LocomoQuestion, ...]
     now: datetime
 
 
@@ -87,7 +87,7 @@ def _conversation(name: str, given: Mapping[str, Any]) -> Conversation | None:
     inside = given.get("conversation")
     held: Mapping[str, Any] = inside if isinstance(inside, Mapping) else given
     numbers = sorted(int(m[1]) for key in held if (m := _SESSION.fullmatch(key)))
-    drafts: list[Draft] = []
+    drafts: list[RawBlock] = []
     now = datetime(1970, 1, 1, tzinfo=UTC)
     for number in numbers:
         written = str(held.get(f"session_{number}_date_time", ""))
@@ -99,8 +99,8 @@ def _conversation(name: str, given: Mapping[str, Any]) -> Conversation | None:
     return Conversation(name, tuple(drafts), tuple(asked), now) if drafts and asked else None
 
 
-def _session(turns: Sequence[Mapping[str, Any]], written: str, at: datetime) -> list[Draft]:
-    drafts: list[Draft] = []
+def _session(turns: Sequence[Mapping[str, Any]], written: str, at: datetime) -> list[RawBlock]:
+    drafts: list[RawBlock] = []
     for place, turn in enumerate(turns):
         found = _EVIDENCE.fullmatch(str(turn.get("dia_id", "")))
         if found is None or not str(turn.get("text", "")).strip():
@@ -114,18 +114,18 @@ def _session(turns: Sequence[Mapping[str, Any]], written: str, at: datetime) -> 
         if drafts:
             meta["follows"] = drafts[-1].meta["source"]
         text = f"{turn['speaker']}: {turn['text']}{caption}\n({written})"
-        drafts.append(Draft(text, at + timedelta(minutes=place), meta))
+        drafts.append(RawBlock(text, at + timedelta(minutes=place), meta))
     return drafts
 
 
-def _questions(given: Sequence[Mapping[str, Any]], known: set[str]) -> list[Question]:
+def _questions(given: Sequence[Mapping[str, Any]], known: set[str]) -> list[LocomoQuestion]:
     asked = []
     for one in given:
         named = _EVIDENCE.findall(" ".join(map(str, one.get("evidence") or ())))
         evidence = dict.fromkeys(source_of(int(session), int(turn)) for session, turn in named)
         there = tuple(source for source in evidence if source in known)
         if there:
-            asked.append(Question(str(one["question"]), int(one["category"]), there))
+            asked.append(LocomoQuestion(str(one["question"]), int(one["category"]), there))
     return asked
 
 

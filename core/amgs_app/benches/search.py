@@ -55,7 +55,7 @@ class Effort:
 
 
 @dataclass
-class Measured:
+class SearchMeasurements:
     """What was noted of one store; milliseconds unless another unit is said."""
 
     opening: list[float] = field(default_factory=list)
@@ -87,7 +87,7 @@ def run(
     embedder.embed(["The model is loaded before anything is measured."])
     count_tokens("So is the tokenizer.")
     stores: list[LargeStore] = []
-    found: dict[int, Measured] = {}
+    found: dict[int, SearchMeasurements] = {}
     for size in sizes:
         store = prepare(
             books,
@@ -112,8 +112,8 @@ def run(
 
 def _measure(
     store: LargeStore, books: Books, embedder: Embedder, count_tokens: CountTokens, effort: Effort
-) -> Measured:
-    measured = Measured()
+) -> SearchMeasurements:
+    measured = SearchMeasurements()
     questions = books.queries(effort.questions + WARM_UP + OPENINGS + 1 + effort.frames, SEED + store.blocks)
     start = perf_counter()
     with _opened(store, embedder, count_tokens) as memory:
@@ -150,13 +150,13 @@ def _opened(store: LargeStore, embedder: Embedder, count_tokens: CountTokens) ->
     return Memory.open(store.path, clock=BenchClock(NOW), embedder=embedder, count_tokens=count_tokens)
 
 
-def _noted(found: SearchResult, measured: Measured) -> None:
+def _noted(found: SearchResult, measured: SearchMeasurements) -> None:
     for layer in found.layers:
         measured.layers.setdefault(layer.layer, []).append(layer.milliseconds)
 
 
 def _peers(
-    store: LargeStore, questions: Sequence[str], embedder: Embedder, measured: Measured
+    store: LargeStore, questions: Sequence[str], embedder: Embedder, measured: SearchMeasurements
 ) -> list[tuple[str, list[str]]]:
     """The other ways, over the same vectors and texts; gives questions with the ids of what is truly nearest."""
     with Store.open(store.path, read_only=True) as raw:
@@ -204,7 +204,7 @@ def _timed(act: Callable[[str], object], question: str) -> float:
 
 def _result(
     stores: Sequence[LargeStore],
-    found: Mapping[int, Measured],
+    found: Mapping[int, SearchMeasurements],
     embedder: Embedder,
     books: Books,
     effort: Effort,
@@ -261,7 +261,7 @@ def _result(
     return result("search", settings=settings, metrics=metrics, goals=goals, tables=_tables(stores, found))
 
 
-def _tables(stores: Sequence[LargeStore], found: Mapping[int, Measured]) -> tuple[BenchTable, ...]:
+def _tables(stores: Sequence[LargeStore], found: Mapping[int, SearchMeasurements]) -> tuple[BenchTable, ...]:
     layers = ("keyword", "fuzzy", "vector", "graph", "score")
     by_layer = BenchTable(
         "Median milliseconds by layer (the vector layer embeds the question)",

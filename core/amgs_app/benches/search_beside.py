@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.text.embedding import Embedder
 from amgs.text.tokens import CountTokens
@@ -45,7 +45,7 @@ def beside(
     """Consolidate so many paragraphs in a copy of the store, and ask questions until that is done."""
     paragraphs = [books.paragraphs[n % len(books.paragraphs)].text for n in range(blocks)]
     drafts = [
-        Draft(f"Copy {n}. {text}", NOW, {"source": f"copies/{n // 40}.md#{n % 40}"})
+        RawBlock(f"Copy {n}. {text}", NOW, {"source": f"copies/{n // 40}.md#{n % 40}"})
         for n, text in enumerate(paragraphs)
     ]
     with tempfile.TemporaryDirectory(prefix="amgs-bench-") as folder:

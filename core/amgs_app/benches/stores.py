@@ -26,7 +26,7 @@ class BenchClock(FixedClock):
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class SourcedQuestion:
     """A question with the sources that answer it; none, and not answerable, where the corpus says nothing.
 
     kind: the corpus's own word for its kind.
@@ -60,20 +60,20 @@ def notes_store(
         yield memory
 
 
-def conversation_questions(conversation: Conversation) -> tuple[Labelled, ...]:
+def conversation_questions(conversation: Conversation) -> tuple[SourcedQuestion, ...]:
     """A conversation's questions; the adversarial ones ask for what was never said so."""
     return tuple(
-        Labelled(q.text, str(q.category), q.evidence, q.category != ADVERSARIAL)
+        SourcedQuestion(q.text, str(q.category), q.evidence, q.category != ADVERSARIAL)
         for q in conversation.questions
     )
 
 
-def notes_questions(file: Path) -> tuple[Labelled, ...]:
+def notes_questions(file: Path) -> tuple[SourcedQuestion, ...]:
     """Questions from lines of JSON: `question`, `kind`, `answers` (sources; none when it has no answer)."""
     try:
         rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
         return tuple(
-            Labelled(str(r["question"]), str(r["kind"]), tuple(r["answers"]), bool(r["answers"]))
+            SourcedQuestion(str(r["question"]), str(r["kind"]), tuple(r["answers"]), bool(r["answers"]))
             for r in rows
         )
     except (OSError, ValueError, KeyError, TypeError) as error:

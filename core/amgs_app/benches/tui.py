@@ -87,13 +87,13 @@ def _arguments(store: Path, model: str) -> list[str]:
 
 def _prepare(store: Path, notes: int) -> None:
     """A store with so many raw notes, each with a title of its own."""
-    from amgs.ingest.raw_blocks import Draft
+    from amgs.ingest.raw_blocks import RawBlock
     from amgs.memory import Memory
 
     begin = datetime(2026, 1, 1, tzinfo=UTC)
     draw = random.Random(5)
     drafts = (
-        Draft(
+        RawBlock(
             f"# Note {number:06d}\n{' '.join(draw.choices(WORDS, k=24))}.",
             begin - timedelta(minutes=number),
             {"title": f"Note {number:06d}", "source": f"notes/{number:06d}.md"},

@@ -8,7 +8,7 @@ import typer
 
 from amgs_app.operations.arguments import LambdaValue, Limit, Profile, Reference, read_lambda
 from amgs_app.operations.registry import verb
-from amgs_app.operations.results import BlockDetail, BlockList, Selected
+from amgs_app.operations.results import BlockDetail, BlockList, SelectedBlock
 
 if TYPE_CHECKING:
     from amgs_app.session import Session
@@ -71,13 +71,13 @@ def set_block(
         Literal["yes", "no"] | None,
         typer.Option("--self", metavar="yes|no", help="Whether it is part of the self."),
     ] = None,
-) -> Selected:
+) -> SelectedBlock:
     """Change only what is given; journalled, so `undo` reverts it. The content never changes.
 
     Later consolidations learn from a corrected category: they weigh its words and tags, and say so.
     """
     chosen = session.block(block)
-    return Selected(
+    return SelectedBlock(
         session.memory.set_metadata(
             chosen.id,
             category=category,
@@ -95,18 +95,18 @@ def pin(
     block: Reference = None,
     *,
     off: Annotated[bool, typer.Option("--off", help="Unpin: restore the decay of its category.")] = False,
-) -> Selected:
+) -> SelectedBlock:
     """Set λ to 0: the block keeps its relevance and is never pruned. `decay preview --pin` shows it first."""
     from amgs.lifecycle.categories import decay_of
 
     chosen = session.block(block)
     wanted = decay_of(chosen.category, session.settings.memory.decay.profiles) if off else 0.0
-    return Selected(session.memory.set_metadata(chosen.id, decay_lambda=wanted))
+    return SelectedBlock(session.memory.set_metadata(chosen.id, decay_lambda=wanted))
 
 
 @verb("select", summary="Select a block; every pane follows.")
-def select(session: Session, block: Reference = None) -> Selected:
+def select(session: Session, block: Reference = None) -> SelectedBlock:
     """Select a block. Commands that take an ID use it when none is given."""
     chosen = session.block(block)
     session.selection = chosen.id
-    return Selected(chosen)
+    return SelectedBlock(chosen)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from amgs_app.operations.line import LineError, Word, quote, split
-from amgs_app.operations.registry import PANES, Kind, Parameter, Registry, Verb
+from amgs_app.operations.registry import PANES, Kind, Operation, Parameter, Registry
 
 if TYPE_CHECKING:
     from amgs_app.session import Session
@@ -97,7 +97,7 @@ def _verb_words(registry: Registry, words: list[Word], typed: str) -> Iterable[F
     yield from ((word, word, note) for word, note in seen.items())
 
 
-def _flags(chosen: Verb, rest: list[Word], typed: str) -> Iterable[Found]:
+def _flags(chosen: Operation, rest: list[Word], typed: str) -> Iterable[Found]:
     for parameter in chosen.parameters:
         if parameter.is_option and (parameter.many or not set(parameter.flags) & set(rest)):
             for flag in parameter.flags:
@@ -105,7 +105,7 @@ def _flags(chosen: Verb, rest: list[Word], typed: str) -> Iterable[Found]:
                     yield flag, flag, parameter.help
 
 
-def _current(chosen: Verb, rest: list[Word]) -> Parameter | None:
+def _current(chosen: Operation, rest: list[Word]) -> Parameter | None:
     """The parameter that the next word fills."""
     by_flag = {flag: parameter for parameter in chosen.parameters for flag in parameter.flags}
     before = by_flag.get(rest[-1]) if rest else None

@@ -12,7 +12,7 @@ from amgs_app.operations.registry import verb
 from amgs_app.operations.results import Consolidated, consolidated
 
 if TYPE_CHECKING:
-    from amgs.lifecycle.plan_editing import Draft
+    from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Progress
     from amgs_app.session import Session
 
@@ -34,7 +34,7 @@ def plan(
     ] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Discard the corrections made so far.")] = False,
     progress: Progress | None = None,
-) -> Draft:
+) -> PlanDraft:
     """Draft what consolidation would make of the inbox: category, entities, edges, decay. Nothing is written.
 
     `consolidate edit` corrects it, `consolidate apply` applies it. The session keeps one draft: while the same blocks
@@ -78,7 +78,7 @@ def edit(
     reset: Annotated[
         bool, typer.Option("--reset", help="Discard the corrections to this block first.")
     ] = False,
-) -> Draft:
+) -> PlanDraft:
     """Correct what the draft says about one block; nothing is written until `consolidate apply`.
 
     A category sets its own decay profile, and later plans learn from it. Repeating a proposed value is not a
@@ -116,7 +116,7 @@ def apply(session: Session) -> Consolidated:
     return consolidated([(draft.plan, done)])
 
 
-def _draft(session: Session) -> Draft:
+def _draft(session: Session) -> PlanDraft:
     if session.draft is None:
         raise UsageError(
             "No consolidation is drafted.",

@@ -11,7 +11,7 @@ from amgs.errors import UsageError
 from amgs_app.operations.arguments import Lifetime
 from amgs_app.operations.focus_control import Node, node_of
 from amgs_app.operations.registry import Takes, verb
-from amgs_app.operations.results import Moved, Opened, Stepped
+from amgs_app.operations.results import Opened, RunPosition, Stepped
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -108,9 +108,9 @@ def refocus(session: Session) -> Stepped:
     writes=True,
     keys=("comma",),
 )
-def back(session: Session, count: Count = 1) -> Moved:
+def back(session: Session, count: Count = 1) -> RunPosition:
     """Go back N tokens: lifetime, working context and scores are exactly what they were. `focus step` repeats them."""
-    return Moved("back", count, session.focus.back(count))
+    return RunPosition("back", count, session.focus.back(count))
 
 
 @verb(

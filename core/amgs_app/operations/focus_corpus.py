@@ -59,7 +59,7 @@ def corpus(
     going_on = lifetime is not None and (lifetime / JOURNAL).exists()
     if going_on and lifetime is not None:
         journal = SpanJournal(lifetime, "", session.settings.focus.block_size)
-        known = journal.read().upkeep.versions()
+        known = journal.read().span_metadata.versions()
     plan = plan_corpus(documents, name=folder.resolve().name, known=known, bridges=bridges)
     if dry_run:
         return CorpusRead(str(folder), plan, skipped, False, session.focus_view)

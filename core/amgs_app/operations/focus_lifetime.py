@@ -17,11 +17,11 @@ from amgs_app.operations.registry import Takes, verb
 from amgs_app.operations.results_of_lifetime import (
     ActRow,
     Brought,
-    Described,
     Forgotten,
     ForgottenList,
     Purged,
     Rebuilt,
+    SpanDescribed,
     SpanList,
     SpanRow,
     Tagged,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from amgs_focus.records import NodeRef
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.tree.check import LifetimeCheck
-    from amgs_focus.tree.retention import Situation
+    from amgs_focus.tree.retention import RetentionContext
     from amgs_focus.tree.span_metadata import Act, SpanAbout
 
 OPERATOR = "operator"
@@ -110,13 +110,15 @@ def restore(
     from amgs_focus.tree.retention import act_of
 
     runtime = session.focus
-    tree, upkeep = runtime.tree, runtime.tree.catalogue.upkeep
+    tree, span_metadata = runtime.tree, runtime.tree.catalogue.span_metadata
     if wanted is not None:
         usage = tree.catalogue.usage
-        chosen = NodeSet.of(node for node in upkeep.sealed - upkeep.purged if usage.of(node).wanted >= wanted)
+        chosen = NodeSet.of(
+            node for node in span_metadata.sealed - span_metadata.purged if usage.of(node).wanted >= wanted
+        )
         said = why or f"asked for {wanted} times"
     else:
-        chosen = (_act(runtime, act).nodes & upkeep.sealed) - upkeep.purged
+        chosen = (_act(runtime, act).nodes & span_metadata.sealed) - span_metadata.purged
         said = why or "asked for by the operator"
     made = act_of(tree, "restore", chosen, at=_now(session), by=OPERATOR, why=said)
     return Brought(made, len(chosen), runtime.act(made))
@@ -130,12 +132,12 @@ def forgotten(session: Session) -> ForgottenList:
     from amgs_focus.tree.node_set import NOTHING
 
     catalogue = session.focus.tree.catalogue
-    upkeep = catalogue.upkeep
+    span_metadata = catalogue.span_metadata
     rows = []
-    for act in upkeep.acts:
-        held = act.nodes & upkeep.sealed if act.kind == "forget" else NOTHING
+    for act in span_metadata.acts:
+        held = act.nodes & span_metadata.sealed if act.kind == "forget" else NOTHING
         rows.append(ActRow(act, len(held), sum(catalogue.usage.of(node).wanted > 0 for node in held)))
-    return ForgottenList(tuple(rows), len(upkeep.sealed), len(upkeep.purged))
+    return ForgottenList(tuple(rows), len(span_metadata.sealed), len(span_metadata.purged))
 
 
 @verb("focus purge", summary="Delete forgotten detail permanently.", pane="focus", long=True, writes=True)
@@ -154,8 +156,8 @@ def purge(
     from amgs_focus.tree.retention import act_of, freed
 
     runtime = session.focus
-    tree, upkeep = runtime.tree, runtime.tree.catalogue.upkeep
-    chosen = (_act(runtime, act).nodes & upkeep.sealed) - upkeep.purged
+    tree, span_metadata = runtime.tree, runtime.tree.catalogue.span_metadata
+    chosen = (_act(runtime, act).nodes & span_metadata.sealed) - span_metadata.purged
     tokens = sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1)
     size = freed(tree, chosen)
     if dry_run:
@@ -192,13 +194,13 @@ def tag(
     if not made.word:
         raise UsageError("A tag must be a word.", way_out="Give one, such as incident.")
     if release:
-        gone = [one for one in catalogue.upkeep.tags_on(start, end) if one.word == made.word]
+        gone = [one for one in catalogue.span_metadata.tags_on(start, end) if one.word == made.word]
         if not gone:
             raise UsageError(f"That span has no tag {made.word!r}.", way_out="`focus spans` shows the tags.")
         catalogue.untag(gone)
     else:
         catalogue.tag(made)
-    return Tagged(made, release, catalogue.upkeep.tags)
+    return Tagged(made, release, catalogue.span_metadata.tags)
 
 
 @verb("focus spans", summary="List the spans of the lifetime: source and metadata.")
@@ -230,7 +232,7 @@ def describe(
         str, typer.Argument(metavar="KEY", help="domain, path, section, language, time, trust or version.")
     ],
     value: Annotated[str, typer.Argument(metavar="VALUE", help="The new value; empty removes it.")],
-) -> Described:
+) -> SpanDescribed:
     """Set one piece of a span's metadata.
 
     The domain chooses the half-life, trust lengthens it, and of several versions of one path only the latest keeps
@@ -255,7 +257,7 @@ def describe(
             f"{key} = {value!r}: {error}.", way_out="Trust must be a number from 0 to 1."
         ) from error
     tree.catalogue.describe({held[span].start: after})
-    return Described(span, before, after)
+    return SpanDescribed(span, before, after)
 
 
 @verb("focus rebuild", summary="Re-encode stale gists.", pane="focus", long=True, writes=True)
@@ -300,13 +302,13 @@ def _now(session: Session) -> str:
     return session.clock.now().isoformat()
 
 
-def _situation(runtime: FocusRuntime) -> Situation:
+def _situation(runtime: FocusRuntime) -> RetentionContext:
     """What a plan spares because of how the window stands."""
-    from amgs_focus.tree.retention import Situation
+    from amgs_focus.tree.retention import RetentionContext
 
     said = runtime.state.allocator.overrides
     pinned = tuple(node for node, word in said.items() if word == "pin")
-    return Situation(runtime.context.tail_start, runtime.context.standing(), pinned)
+    return RetentionContext(runtime.context.tail_start, runtime.context.standing(), pinned)
 
 
 def _gist(runtime: FocusRuntime, text: str) -> NodeRef:
@@ -319,10 +321,10 @@ def _gist(runtime: FocusRuntime, text: str) -> NodeRef:
 
 def _act(runtime: FocusRuntime, number: int | None) -> Act:
     """The forgetting of this number, else the latest that still stands."""
-    upkeep = runtime.tree.catalogue.upkeep
-    held = [act for act in upkeep.acts if act.kind == "forget"]
+    span_metadata = runtime.tree.catalogue.span_metadata
+    held = [act for act in span_metadata.acts if act.kind == "forget"]
     if number is None:
-        held = [act for act in held if ((act.nodes & upkeep.sealed) - upkeep.purged).runs]
+        held = [act for act in held if ((act.nodes & span_metadata.sealed) - span_metadata.purged).runs]
     found = held[-1:] if number is None else [act for act in held if act.id == number]
     if not found:
         raise UsageError(
@@ -334,7 +336,7 @@ def _act(runtime: FocusRuntime, number: int | None) -> Act:
 
 def _row(runtime: FocusRuntime, number: int) -> SpanRow:
     """One span with the sums over its blocks."""
-    from amgs_focus.tree.provenance import KeptSpan, spread_of
+    from amgs_focus.tree.provenance import SpanProvenance, spread_of
 
     tree = runtime.tree
     span = tree.spans()[number]
@@ -348,8 +350,8 @@ def _row(runtime: FocusRuntime, number: int) -> SpanRow:
     )
     return SpanRow(
         number=number,
-        kept=KeptSpan(span, tree.catalogue.about(span.start), tree.length - span.end),
-        tags=tree.catalogue.upkeep.tags_on(span.start, span.end),
+        kept=SpanProvenance(span, tree.catalogue.about(span.start), tree.length - span.end),
+        tags=tree.catalogue.span_metadata.tags_on(span.start, span.end),
         opened=int(used["opened"].sum()),
         dwell=int(used["dwell"].sum()),
         forgotten=hidden / (span.end - span.start),

@@ -12,12 +12,12 @@ import typer
 from amgs.errors import InputError, UsageError
 from amgs_app.operations.paths import lies_there
 from amgs_app.operations.registry import Takes, verb
-from amgs_app.operations.results import BranchList, LastRun, Moved, Replayed, Resumed
+from amgs_app.operations.results import BranchList, LastRun, Replayed, Resumed, RunPosition
 
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.session import Session
-    from amgs_focus.trace.lineage import Line, TraceDiff, TraceSummary
+    from amgs_focus.trace.lineage import TraceBranch, TraceDiff, TraceSummary
     from amgs_focus.trace.telemetry import Telemetry
     from amgs_focus.trace.trace import Trace
 
@@ -36,12 +36,12 @@ def branch(
         int | None,
         typer.Option("--at", metavar="STEP", min=0, help="The step at which it begins; default: here."),
     ] = None,
-) -> Moved:
+) -> RunPosition:
     """Leave the current branch at a step and continue beside it; the current one keeps everything it decoded.
 
     Any change after `focus back` (a pin, a question, a setting) begins a branch by itself.
     """
-    return Moved("branch", 0, session.focus.branch(name, at=at))
+    return RunPosition("branch", 0, session.focus.branch(name, at=at))
 
 
 @verb("focus branches", summary="List the branches of this run.", pane="focus")
@@ -54,9 +54,9 @@ def branches(session: Session) -> BranchList:
 @verb("focus switch", summary="Go to the end of a branch.", pane="focus", long=True, writes=True)
 def switch(
     session: Session, name: Annotated[str, typer.Argument(metavar="NAME", help="A branch of this run.")]
-) -> Moved:
+) -> RunPosition:
     """Go to another branch, exactly as it was left: lifetime, working context, scores and cooldowns."""
-    return Moved("switch", 0, session.focus.switch(name))
+    return RunPosition("switch", 0, session.focus.switch(name))
 
 
 @verb("focus diff", summary="Compare two branches or traces up to the first difference.")
@@ -169,7 +169,7 @@ def telemetry(
     return found
 
 
-def _line(told: Trace, name: str) -> Line:
+def _line(told: Trace, name: str) -> TraceBranch:
     """A branch of a trace, the active one for ""."""
     from amgs_focus.trace.lineage import lineage
 

@@ -13,7 +13,7 @@ from amgs_app.operations.registry import Takes, verb
 from amgs_app.row_fields import listed
 
 if TYPE_CHECKING:
-    from amgs.frames.results import CachedFrame, Comparison, History, Replay
+    from amgs.frames.results import CachedFrame, FrameComparison, History, Replay
     from amgs.types import ChildFrame, FrameDefinition
     from amgs_app.session import Session
 
@@ -331,14 +331,14 @@ def compare(
         datetime | None, typer.Option("--at-b", metavar="INSTANT", help="Assemble B as of this time.")
     ] = None,
     budget: Budget = None,
-) -> Comparison:
+) -> FrameComparison:
     """Compare two frames, two weight sets or two instants. Nothing is reinforced.
 
     For every block that entered, left or changed its rank, shows which weighted part of its score moved it.
     """
-    from amgs.api.frames import Asked
+    from amgs.api.frames import ComparisonSide
 
     return session.memory.frames.compare(
-        Asked(left, query, budget, read_weights(weights_a), at_a),
-        Asked(right, query if query_b is None else query_b, budget, read_weights(weights_b), at_b),
+        ComparisonSide(left, query, budget, read_weights(weights_a), at_a),
+        ComparisonSide(right, query if query_b is None else query_b, budget, read_weights(weights_b), at_b),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from amgs.errors import UsageError
-from amgs_app.operations.registry import Call, Pane, Takes, Verb, standard, verb
+from amgs_app.operations.registry import Call, Operation, Pane, Takes, standard, verb
 from amgs_app.operations.results import HelpList, Overview, PaneState, SettingsList, Shown, ThemeSet, VerbHelp
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def help_verb(
     return HelpList(tuple(_explained(each) for each in found))
 
 
-def _explained(each: Verb) -> VerbHelp:
+def _explained(each: Operation) -> VerbHelp:
     described: list[tuple[str, str]] = []
     for parameter in each.parameters:
         label = ", ".join(parameter.flags) if parameter.is_option else parameter.label

@@ -12,7 +12,7 @@ from amgs_app.operations.registry import Takes, verb
 from amgs_app.operations.results import Inspection
 
 if TYPE_CHECKING:
-    from amgs.api.graph import Communities, Way
+    from amgs.api.graph import Communities, GraphPath
     from amgs.types import GraphStats, Neighbourhood
     from amgs_app.session import Session
 
@@ -53,7 +53,7 @@ def path(
         typer.Argument(metavar="TO", help="Another block; default: the selected one."),
         Takes("block"),
     ] = None,
-) -> Way:
+) -> GraphPath:
     """Find the path whose edges have the greatest product of strengths: how two blocks are connected."""
     found = session.memory.graph.path(session.block(start).id, session.block(goal).id)
     session.listed = tuple(each.id for each in found.blocks)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from amgs_app.session import Session
     from amgs_focus.model.base_model import BaseModel
     from amgs_focus.training.lens_runs import LensText
-    from amgs_focus.training.records import Labelled, TrainedRun
+    from amgs_focus.training.records import LabelReport, TrainedRun
 
 Texts = Annotated[
     list[Path],
@@ -66,7 +66,7 @@ def label(
         ),
     ] = False,
     progress: Progress | None = None,
-) -> Labelled:
+) -> LabelReport:
     """Draw runs over the texts, stop each at a snapshot, and measure by exact recomputation what candidates for
     expansion and collapse are worth to the next tokens.
 

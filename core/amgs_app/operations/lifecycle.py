@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from amgs.types import (
         ConsolidationPlan,
         IngestReport,
-        Operation,
-        OperationDetail,
+        JournalEntry,
+        JournalEntryDetail,
         Progress,
         UndoPlan,
         Verification,
@@ -189,7 +189,7 @@ def operation(
     ],
     *,
     limit: Limit = 200,
-) -> OperationDetail:
+) -> JournalEntryDetail:
     """Show what an operation did to each of its blocks (the first --limit of them), how many edges it changed, and
     which later operations must be undone before it.
     """
@@ -214,7 +214,7 @@ def undo(
         bool, typer.Option("--dry-run", help="Show what would be undone and change nothing.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
-) -> Operation | UndoPlan:
+) -> JournalEntry | UndoPlan:
     """Undo an operation, by default the latest one not yet undone: blocks, edges and verdicts return to what they
     were.
 

@@ -15,9 +15,9 @@ from amgs_app.operations.results import Enhanced, ReviewList
 
 if TYPE_CHECKING:
     from amgs.lifecycle.proposals import EnhancementPlan
-    from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
+    from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
     from amgs.lifecycle.supersede import ReviewPlan
-    from amgs.types import Operation, Progress
+    from amgs.types import JournalEntry, Progress
     from amgs_app.session import Session
 
 
@@ -115,7 +115,7 @@ def prune(
         ),
         Takes("file", made=True),
     ] = None,
-) -> PrunePlan | Pruned | Standing:
+) -> PrunePlan | Pruned | PruneAssessment:
     """Mark blocks as pruned and drop their edges, if they are under all four limits at once.
 
     With --explain nothing is pruned: each of a block's four signs is compared with its limit. With --hard, blocks
@@ -177,7 +177,7 @@ def queue(
     summary="Accept a finding: mark what is superseded, link what contradicts, merge copies.",
     writes=True,
 )
-def accept(session: Session, review: ReviewId) -> Operation:
+def accept(session: Session, review: ReviewId) -> JournalEntry:
     """Apply a finding.
 
     A superseded block stays, marked with its successor and the time; a contradiction becomes an edge; two blocks that
@@ -187,6 +187,6 @@ def accept(session: Session, review: ReviewId) -> Operation:
 
 
 @verb("review reject", summary="Reject a finding: it is not proposed again.", writes=True)
-def reject(session: Session, review: ReviewId) -> Operation:
+def reject(session: Session, review: ReviewId) -> JournalEntry:
     """Dismiss a finding. `undo` reopens it."""
     return session.memory.lifecycle.reject(review)

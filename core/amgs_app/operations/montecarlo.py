@@ -11,7 +11,7 @@ from amgs_app.operations.maintenance import Concerns, Only
 from amgs_app.operations.registry import Takes, verb
 
 if TYPE_CHECKING:
-    from amgs.simulation.enhance import Simulation
+    from amgs.simulation.enhance import EnhancementForecast
     from amgs.simulation.evolve import Evolution
     from amgs.simulation.insert import Insertion
     from amgs.simulation.prune import PruningFutures
@@ -38,7 +38,7 @@ def enhance(
     days: Days = 30,
     draws: Draws = 64,
     progress: Progress | None = None,
-) -> Simulation:
+) -> EnhancementForecast:
     """Simulate the graph with and without the proposals of `enhance`, under uncertain confidences and decay.
 
     Shows the strength of edges, the components, how stable the most central blocks are, and which blocks move. The
@@ -47,7 +47,7 @@ def enhance(
     lifecycle = session.memory.lifecycle
     plan = lifecycle.plan_enhancement(kinds=[each.value for each in kind] if kind else (), progress=progress)
     chosen = lifecycle.choose(plan, only or ())
-    return session.memory.montecarlo.enhance(
+    return session.memory.simulation.enhance(
         chosen, days=days, draws=draws, seed=session.seed, progress=progress
     )
 
@@ -92,7 +92,7 @@ def prune(
     """
     from amgs.calibration.questions import load
 
-    return session.memory.montecarlo.prune(
+    return session.memory.simulation.prune(
         thresholds=tuple(threshold or ()),
         days=days,
         cycle=cycle,
@@ -121,7 +121,7 @@ def evolve(
     An access finds a block, walks each of its edges with a chance equal to the edge's strength, and reinforces what
     it reaches. Lists the blocks whose survival is least certain.
     """
-    found = session.memory.montecarlo.evolve(
+    found = session.memory.simulation.evolve(
         days=days, draws=draws, seed=session.seed, steps=steps, rate=rate, progress=progress
     )
     session.listed = tuple(each.block_id for each in found.open)
@@ -141,7 +141,7 @@ def insert(
 
     The best insertion point comes first. Nothing is ingested.
     """
-    found = session.memory.montecarlo.insert(
+    found = session.memory.simulation.insert(
         text, days=days, draws=draws, seed=session.seed, progress=progress
     )
     session.listed = tuple(each.other_id for each in found.links)
@@ -181,7 +181,7 @@ def stability(
 
     Lists the central blocks whose rank is least stable.
     """
-    found = session.memory.montecarlo.stability(
+    found = session.memory.simulation.stability(
         noise=noise,
         loss=loss,
         days=days,

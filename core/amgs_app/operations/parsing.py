@@ -10,10 +10,10 @@ import typer
 from amgs_app.operations.line import LineError, Word
 
 if TYPE_CHECKING:
-    from amgs_app.operations.registry import Parameter, Verb
+    from amgs_app.operations.registry import Operation, Parameter
 
 
-def read_arguments(chosen: Verb, words: list[Word], line: str) -> dict[str, Any]:
+def read_arguments(chosen: Operation, words: list[Word], line: str) -> dict[str, Any]:
     """The value of every parameter by name; raises LineError that points at the word that is wrong."""
     command = chosen.command
     try:
@@ -42,7 +42,7 @@ def _said(error: typer.TyperException) -> str:
     return text if text.endswith((".", "?")) else f"{text}."
 
 
-def _column(error: typer.TyperException, chosen: Verb, words: Sequence[Word], line: str) -> int:
+def _column(error: typer.TyperException, chosen: Operation, words: Sequence[Word], line: str) -> int:
     """Where the word stands that the error speaks of; the end of the line when something is missing."""
     option = getattr(error, "option_name", None)
     if option is not None:
@@ -58,7 +58,7 @@ def _column(error: typer.TyperException, chosen: Verb, words: Sequence[Word], li
     return _first(words, lambda word: any(word.startswith(f"{flag}=") for flag in named.opts), line)
 
 
-def _raw(chosen: Verb, words: Sequence[Word]) -> tuple[Mapping[str, Any], Sequence[Any]]:
+def _raw(chosen: Operation, words: Sequence[Word]) -> tuple[Mapping[str, Any], Sequence[Any]]:
     """The words as the parser distributes them, not yet converted: by parameter, and those left over."""
     command = chosen.command
     context = command.make_context(chosen.name, list(words), resilient_parsing=True)

@@ -85,7 +85,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Verb:
+class Operation:
     """An operator action.
 
     long: it reports progress and can be cancelled. writes: it changes the store or the working context. pane:
@@ -179,7 +179,7 @@ class Verb:
 class Call:
     """A verb with all its arguments: what a line, a key or a form has asked for."""
 
-    verb: Verb
+    verb: Operation
     arguments: Mapping[str, Any] = field(hash=False)
 
     def line(self) -> str:
@@ -236,11 +236,11 @@ def verb(
     keys: Sequence[str] = (),
     creates: bool = False,
     asks: bool = False,
-) -> Callable[[Callable[..., Any]], Verb]:
+) -> Callable[[Callable[..., Any]], Operation]:
     """Make a function `f(session, …, [progress])` a verb; a Registry collects it from its module."""
 
-    def mark(function: Callable[..., Any]) -> Verb:
-        return Verb(name, function, summary, pane, long, writes, tuple(keys), creates, asks)
+    def mark(function: Callable[..., Any]) -> Operation:
+        return Operation(name, function, summary, pane, long, writes, tuple(keys), creates, asks)
 
     return mark
 
@@ -248,17 +248,19 @@ def verb(
 class Registry:
     """The verbs by name."""
 
-    def __init__(self, verbs: Iterable[Verb]) -> None:
-        self._verbs: dict[str, Verb] = {}
+    def __init__(self, verbs: Iterable[Operation]) -> None:
+        self._verbs: dict[str, Operation] = {}
         for one in verbs:
             if self._verbs.setdefault(one.name, one) is not one:
                 raise ValueError(f"Two verbs are called {one.name!r}.")
 
     @classmethod
     def of_modules(cls, modules: Iterable[ModuleType]) -> Registry:
-        return cls(value for module in modules for value in vars(module).values() if isinstance(value, Verb))
+        return cls(
+            value for module in modules for value in vars(module).values() if isinstance(value, Operation)
+        )
 
-    def __iter__(self) -> Iterator[Verb]:
+    def __iter__(self) -> Iterator[Operation]:
         return iter(self._verbs.values())
 
     def __len__(self) -> int:
@@ -267,15 +269,15 @@ class Registry:
     def __contains__(self, name: object) -> bool:
         return name in self._verbs
 
-    def __getitem__(self, name: str) -> Verb:
+    def __getitem__(self, name: str) -> Operation:
         """The verb of this name; raises LineError (a UsageError) when there is none."""
         if name not in self._verbs:
             self._refuse(split(name), name)
         return self._verbs[name]
 
-    def nouns(self) -> dict[str, list[Verb]]:
+    def nouns(self) -> dict[str, list[Operation]]:
         """Verbs by their first word, in the order of registration."""
-        grouped: dict[str, list[Verb]] = {}
+        grouped: dict[str, list[Operation]] = {}
         for one in self:
             grouped.setdefault(one.words[0], []).append(one)
         return grouped
@@ -321,7 +323,7 @@ class Registry:
         session.note(call, result, explicit)
         return result
 
-    def find(self, words: Sequence[str]) -> tuple[Verb | None, int]:
+    def find(self, words: Sequence[str]) -> tuple[Operation | None, int]:
         """The verb with the longest name that opens the words, and how many words it took."""
         for count in range(min(3, len(words)), 0, -1):
             chosen = self._verbs.get(" ".join(words[:count]))
@@ -333,7 +335,7 @@ class Registry:
         """Commands that the word may have been meant for, the best match first."""
         return near(typed, {**self.nouns(), **self._verbs})
 
-    def _choose(self, words: list[Word], line: str) -> tuple[Verb, list[Word]]:
+    def _choose(self, words: list[Word], line: str) -> tuple[Operation, list[Word]]:
         chosen, count = self.find(words)
         if chosen is None:
             self._refuse(words, line)
@@ -436,7 +438,7 @@ def standard() -> Registry:
 
 
 def callback_of(
-    chosen: Verb, receive: Callable[..., Any], extra: Sequence[inspect.Parameter] = ()
+    chosen: Operation, receive: Callable[..., Any], extra: Sequence[inspect.Parameter] = ()
 ) -> Callable[..., Any]:
     """A function with the verb's signature (and extra parameters) that hands what was parsed to `receive`."""
 

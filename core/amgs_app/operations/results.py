@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         ForecastCase,
         Frame,
         FrameDefinition,
+        JournalEntry,
         Neighbourhood,
-        Operation,
         Outcome,
         StoreStatus,
     )
@@ -111,14 +111,14 @@ class Consolidated:
     """
 
     plan: ConsolidationPlan
-    operations: tuple[Operation, ...]
+    operations: tuple[JournalEntry, ...]
     categories: Mapping[str, int] = field(hash=False)
 
 
-def consolidated(batches: Iterable[tuple[ConsolidationPlan, Operation]]) -> Consolidated:
+def consolidated(batches: Iterable[tuple[ConsolidationPlan, JournalEntry]]) -> Consolidated:
     """What a consolidation in batches did; of the plans only the first is kept."""
     first: ConsolidationPlan | None = None
-    operations: dict[int, Operation] = {}
+    operations: dict[int, JournalEntry] = {}
     categories: Counter[str] = Counter()
     for plan, operation in batches:
         first = first or plan
@@ -134,7 +134,7 @@ class Enhanced:
     """`enhance`: the proposals that were applied and their journal entry."""
 
     proposals: tuple[Proposal, ...]
-    operation: Operation
+    operation: JournalEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +182,14 @@ class Inspection:
 class OperationList:
     """`operations`: the journal, newest first."""
 
-    operations: tuple[Operation, ...]
+    operations: tuple[JournalEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Redone:
     """`redo`: the operation that stands again."""
 
-    operation: Operation
+    operation: JournalEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +282,7 @@ class SettingChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class RunPosition:
     """`focus back`, `branch`, `switch`: where the run stands now. steps: decoded tokens that were taken back."""
 
     how: Literal["back", "branch", "switch"]
@@ -331,7 +331,7 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class SelectedBlock:
     """`select`: the block that every pane now shows."""
 
     block: Block
@@ -407,7 +407,7 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class SnapshotFiles:
     """`snapshot`: the files written, or found equal when the run checks."""
 
     name: str

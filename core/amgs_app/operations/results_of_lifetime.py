@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from amgs_focus.records import FocusView
     from amgs_focus.tree.corpus import CorpusPlan
-    from amgs_focus.tree.provenance import KeptSpan
+    from amgs_focus.tree.provenance import SpanProvenance
     from amgs_focus.tree.retention import ForgetPlan
     from amgs_focus.tree.span_metadata import Act, SpanAbout, Tag
 
@@ -79,7 +79,7 @@ class SpanRow:
     """
 
     number: int
-    kept: KeptSpan
+    kept: SpanProvenance
     tags: tuple[Tag, ...]
     opened: int
     dwell: int
@@ -97,7 +97,7 @@ class SpanList:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class SpanDescribed:
     """`focus describe`: what is known of a span, before and after."""
 
     number: int

@@ -12,7 +12,7 @@ import typer
 
 from amgs.errors import ExpectationError, InputError, UsageError
 from amgs_app.operations.registry import Takes, verb
-from amgs_app.operations.results import Expectation, Recording, Saved, Snapshot
+from amgs_app.operations.results import Expectation, Recording, Saved, SnapshotFiles
 
 if TYPE_CHECKING:
     from amgs.types import Frame
@@ -30,7 +30,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 def snapshot(
     session: Session,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The files' name, without an extension.")],
-) -> Snapshot:
+) -> SnapshotFiles:
     """Write the pane shown last as text, as a picture and as data.
 
     In `amgs run SCRIPT --out DIR` the files go to DIR; with --check they are compared with the files there.

@@ -12,7 +12,7 @@ from amgs_app.operations.arguments import Reference, WeightsText, read_weights
 from amgs_app.operations.registry import verb
 
 if TYPE_CHECKING:
-    from amgs.types import Fall, Progress, SearchResult
+    from amgs.types import Explanation, Progress, SearchResult
     from amgs_app.session import Session
 
 
@@ -99,7 +99,7 @@ def why(
             "--last", help="Explain the frame assembled last, as it was, if it is this frame for this query."
         ),
     ] = False,
-) -> Fall:
+) -> Explanation:
     """Follow one block through the layers: where it dropped out, by how much, and which rank it has.
 
     A frame is assembled again for this, and may have changed since through reinforcement; --last explains the frame

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         Metrics,
         Monitored,
         OutcomeGroups,
-        Simulation,
+        SyntheticYear,
         Tuning,
         WeightTest,
     )
@@ -170,7 +170,7 @@ def simulate(
         typer.Option("--seed", metavar="N", help="Random seed of the simulation; default: the session's."),
     ] = None,
     progress: Progress | None = None,
-) -> Simulation:
+) -> SyntheticYear:
     """Simulate blocks that arrive, are consolidated, asked for, judged and fade, month by month. No store is touched.
 
     The simulation writes the blocks and asks the questions, so every verdict is known; one in twenty is wrong.

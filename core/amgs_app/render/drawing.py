@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from amgs import types
 from amgs.calibration import results as learned
 from amgs.lifecycle.decay_preview import DecayPreview
-from amgs.lifecycle.plan_editing import Draft
+from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.lifecycle.supersede import ReviewPlan
 from amgs_app.operations import results
 from amgs_app.operations import results_of_lifetime as of_lifetime
@@ -99,8 +99,8 @@ def _inbox(session: Session, result: results.Inbox, canvas: Canvas) -> Text:
     )
 
 
-def _plan(session: Session, result: types.ConsolidationPlan | Draft, canvas: Canvas) -> Text:
-    draft = Draft(result) if isinstance(result, types.ConsolidationPlan) else result
+def _plan(session: Session, result: types.ConsolidationPlan | PlanDraft, canvas: Canvas) -> Text:
+    draft = PlanDraft(result) if isinstance(result, types.ConsolidationPlan) else result
     rows = _places(session, "inbox", of_draft(draft, session.clock.now()))
     titles = _titles_of_edges(session, (edge for item in draft.plan.items for edge in item.edges))
     return plan.plan(draft, canvas, selected=session.selection, titles=titles, shown=rows)
@@ -281,8 +281,8 @@ def _current(name: str) -> Draw:
 _PICTURES: tuple[tuple[type, Draw], ...] = (
     (results.Overview, _overview),
     (types.Health, _current("status")),
-    (types.OperationDetail, _current("status")),
-    (types.Operation, _current("status")),
+    (types.JournalEntryDetail, _current("status")),
+    (types.JournalEntry, _current("status")),
     (results.OperationList, _current("status")),
     (types.IngestReport, _current("inbox list")),
     (results.ReviewList, _current("inbox list")),
@@ -306,7 +306,7 @@ _PICTURES: tuple[tuple[type, Draw], ...] = (
     (of_lifetime.Rebuilt, _with_view),
     (of_lifetime.CorpusRead, _with_view),
     (types.ConsolidationPlan, _plan),
-    (Draft, _plan),
+    (PlanDraft, _plan),
     (types.Frame, _frame),
     (types.SearchResult, _search),
     (types.Neighbourhood, _neighbourhood),
@@ -323,7 +323,7 @@ _PICTURES: tuple[tuple[type, Draw], ...] = (
     (records.FocusView, _view),
     (results.LastRun, lambda session, _, canvas: _view(session, session.focus_view, canvas)),
     (results.Resumed, lambda session, result, canvas: _view(session, result.view, canvas)),
-    (results.Moved, lambda session, result, canvas: _view(session, result.view, canvas)),
+    (results.RunPosition, lambda session, result, canvas: _view(session, result.view, canvas)),
     (records.EntryExplanation, _why),
     (records.TokenSpan, _tokens),
 )

@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from amgs.types import Fall, Outcome
+from amgs.types import Explanation, Outcome
 from amgs_app.operations.results import BlockDetail, HelpList, ThemeSet, VerbHelp
 from amgs_app.render.figures.block import block, content_lines
 from amgs_app.render.sentences_of_focus import said as said_of_focus
@@ -50,12 +50,12 @@ def page(result: Any, canvas: Canvas, now: datetime) -> RenderableType:
         return block(result.block, canvas.sized(canvas.width, len(lines) + CARD_LINES), now=now)
     if isinstance(result, HelpList) and len(result.verbs) <= SHORT_HELP:
         return Group(*(_explained(each) for each in result.verbs))
-    if isinstance(result, Fall):
+    if isinstance(result, Explanation):
         return _followed(result)
     return to_table(table_of(result))
 
 
-def _followed(fall: Fall) -> RenderableType:
+def _followed(fall: Explanation) -> RenderableType:
     """A block on its way down the layers, each with its reason in full."""
     told = table_of(fall)
     way = Table.grid(padding=(0, 1))

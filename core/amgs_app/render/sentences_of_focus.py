@@ -8,10 +8,10 @@ from typing import Any
 from amgs_app.operations.results import (
     BranchList,
     Measured,
-    Moved,
     Opened,
     Replayed,
     Resumed,
+    RunPosition,
     SettingChanged,
     Steered,
     Stepped,
@@ -97,7 +97,7 @@ def _(result: SettingChanged) -> str:
 
 
 @said.register
-def _(result: Moved) -> str:
+def _(result: RunPosition) -> str:
     view = result.view
     if result.how == "back":
         return f"{_tokens(result.steps)} taken back: step {view.position:,} of {view.head:,} on {view.branch}"

@@ -17,12 +17,12 @@ _CORRECTED = frozenset({"block set", "block pin"})
 def of_memory(result: Any, verb: str) -> str:
     """The sentence; empty for a result that has none. A table's heading is one only where it counts something."""
     match result:
-        case types.Operation() | results.Redone():
+        case types.JournalEntry() | results.Redone():
             return table_of(result).title
-        case results.Selected(block=block) if verb in _CORRECTED:
+        case results.SelectedBlock(block=block) if verb in _CORRECTED:
             kind = block.category or "uncategorised"
             return f"“{block.title}” is now {kind}, confidence {block.confidence:.2f}, {_decay(block)}"
-        case results.Selected(block=block):
+        case results.SelectedBlock(block=block):
             return f"“{block.title}” is selected"
         case results.BlockDetail(block=block):
             return f"“{block.title}”: relevance {result.relevance:.2f}"
@@ -47,7 +47,7 @@ def of_memory(result: Any, verb: str) -> str:
             return plural(len(result.rows), "layout")
         case results.Recording():
             return "Recording; R again saves it"
-        case results.Snapshot():
+        case results.SnapshotFiles():
             return f"Wrote {', '.join(str(name) for name in result.files)}"
         case results.Sifted():
             return table_of(result).title

@@ -38,7 +38,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ResultTable:
     """A table. rows hold raw values, one a column; title and notes around it are no part of the CSV.
 
     digest: the rows that people are shown instead of all; None shows all.
@@ -51,11 +51,11 @@ class Sheet:
     digest: tuple[tuple[Any, ...], ...] | None = None
 
 
-def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()) -> Sheet:
+def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()) -> ResultTable:
     """A sheet whose columns are written in one line: `id:id title* score:score part:score?` (name, kind after `:`,
     `*` is wide, `?` is a detail).
     """
-    return Sheet(
+    return ResultTable(
         title,
         tuple(_column(word) for word in columns.split()),
         tuple(tuple(row) for row in rows),
@@ -63,12 +63,12 @@ def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterab
     )
 
 
-def facts(title: str, pairs: Iterable[tuple[str, Any]], notes: Iterable[str] = ()) -> Sheet:
+def facts(title: str, pairs: Iterable[tuple[str, Any]], notes: Iterable[str] = ()) -> ResultTable:
     """A sheet of names and values, one a line."""
     return sheet(title, "what value*", pairs, notes)
 
 
-def to_csv(given: Sheet) -> str:
+def to_csv(given: ResultTable) -> str:
     """RFC 4180 with a header line; values in full, as in the JSON."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -77,7 +77,7 @@ def to_csv(given: Sheet) -> str:
     return printable(out.getvalue())
 
 
-def to_lines(given: Sheet, width: int) -> list[Text]:
+def to_lines(given: ResultTable, width: int) -> list[Text]:
     """The sheet as lines of at most `width` cells.
 
     Notes may be longer and are folded by whoever prints them.
@@ -101,14 +101,14 @@ def to_lines(given: Sheet, width: int) -> list[Text]:
     return [*lines, *(Text(printable(note), style="dim") for note in given.notes)]
 
 
-def to_table(given: Sheet) -> RenderableType:
+def to_table(given: ResultTable) -> RenderableType:
     """The sheet as something Rich and Textual draw, as wide as they have room."""
     return _Drawn(given)
 
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    sheet: Sheet
+    sheet: ResultTable
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         del console

@@ -18,7 +18,7 @@ from amgs_focus.window.working_context import SINKS, WorkingContext
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerCheck:
     """expanded: every token of the key stood in the working context as itself. answered: the right option was
     chosen. applied: expansions and collapses of the refocus.
     """
@@ -30,7 +30,7 @@ class Asked:
 
 def ask(
     tree: LifetimeTree, scorer: FocusScorer, settings: FocusSettings, planted: Planted, clock: PerfClock
-) -> Asked:
+) -> AnswerCheck:
     """Lay the lifetime out, ask, refocus as after any question, choose. The lifetime is then as it was."""
     length = tree.length
     runtime = FocusRuntime(tree.model, scorer=scorer, settings=settings, tree=tree, clock=clock)
@@ -40,7 +40,7 @@ def ask(
         context = runtime.context
         rows = context.embeddings(tree, 0, context.used)
         right = choose(tree.model, rows, planted.needle) == planted.needle.right
-        return Asked(in_sight(context, planted), right, len(record.applied))
+        return AnswerCheck(in_sight(context, planted), right, len(record.applied))
     finally:
         tree.truncate(length)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tree.gist_tree import LifetimeTree, Progress
-from amgs_focus.utility.labels import Snapshot
+from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback
+from amgs_focus.utility.labels import LabelSnapshot
 from amgs_focus.window.layout import spread
 
 
@@ -17,7 +17,7 @@ def lifetime_of(
     gist: GistEncoder,
     tokens: Sequence[int],
     settings: FocusSettings,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> LifetimeTree:
     """A lifetime in memory that holds the tokens."""
     tree = LifetimeTree(model, gist, block_size=settings.block_size)
@@ -31,12 +31,12 @@ def snapshot_of(
     tokens: Sequence[int],
     horizon: int,
     settings: FocusSettings,
-    progress: Progress | None = None,
-) -> Snapshot:
+    progress: ProgressCallback | None = None,
+) -> LabelSnapshot:
     """Gists all over the lifetime without the last `horizon` tokens, which are its future; the part of the
     window that `focus_share` names is free.
     """
     tree = lifetime_of(model, gist, tokens[:-horizon], settings, progress)
     headroom = settings.cadence + int(settings.focus_share * settings.window)
     context = spread(tree, settings.window, settings.tail_blocks, headroom=headroom)
-    return Snapshot(context, tree, tuple(tokens[-horizon:]))
+    return LabelSnapshot(context, tree, tuple(tokens[-horizon:]))

@@ -17,8 +17,8 @@ import torch
 
 from amgs_focus.lens.scoring import FocusScorer, LensView, Values, aggregate
 from amgs_focus.records import NodeRef
-from amgs_focus.tree.gist_tree import Progress
-from amgs_focus.utility.labels import HorizonReader, Label, Snapshot, counterfactuals
+from amgs_focus.tree.gist_tree import ProgressCallback
+from amgs_focus.utility.labels import HorizonReader, Label, LabelSnapshot, counterfactuals
 from amgs_focus.window.exact_allocation import best, is_open, with_open, worth
 from amgs_focus.window.working_context import SINKS, WorkingContext
 
@@ -62,13 +62,13 @@ class Judged:
 
 
 def judge(
-    snapshot: Snapshot,
+    snapshot: LabelSnapshot,
     policies: Mapping[str, Policy],
     fixed: Mapping[str, WorkingContext],
     *,
     steps: int = 4,
     breadth: int = 8,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Judged:
     """Measure every action of the snapshot, let each policy spend the window's room, and read what it built.
 
@@ -96,7 +96,7 @@ def judge(
 
 
 def climbed(
-    snapshot: Snapshot,
+    snapshot: LabelSnapshot,
     context: WorkingContext,
     gains: Mapping[NodeRef, float],
     *,

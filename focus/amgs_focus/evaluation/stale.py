@@ -14,7 +14,7 @@ import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.model.base_model import KVCache
-from amgs_focus.utility.labels import Snapshot
+from amgs_focus.utility.labels import LabelSnapshot
 from amgs_focus.window.working_context import Codes, WorkingContext
 
 Layers = list[tuple[torch.Tensor, torch.Tensor]]
@@ -50,7 +50,7 @@ class Reuse:
     dirty: int
 
 
-def reuse(snapshot: Snapshot, before: WorkingContext) -> Reuse | None:
+def reuse(snapshot: LabelSnapshot, before: WorkingContext) -> Reuse | None:
     """The snapshot's future after its context with everything computed, and with what stood behind the last
     change kept from `before`, a context of the same lifetime. None where nothing changed, or all of it.
 

@@ -18,7 +18,7 @@ from amgs_focus.tree.files import MemoryRows, RowStore
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.journal import Journalled
 from amgs_focus.tree.span_metadata import BLANK, SpanAbout
-from amgs_focus.tree.usage import Usage
+from amgs_focus.tree.usage import GistUsage
 
 
 @dataclass
@@ -72,7 +72,7 @@ class TiledStore:
 
     def __init__(self, real: LifetimeTree, length: int) -> None:
         self.reads = Reads()
-        self.usage = Usage()
+        self.usage = GistUsage()
         self._length = length
         self._version = real.gist.version
         self._levels: dict[int, RowStore] = {

@@ -77,5 +77,5 @@ class BridgedScorer:
         spans = tree.spans()
         if len(spans) != self._known:
             self._known = len(spans)
-            self._linked = any(one.bridges for one in tree.catalogue.upkeep.about.values())
-            self._current = tree.catalogue.upkeep.versions()
+            self._linked = any(one.bridges for one in tree.catalogue.span_metadata.about.values())
+            self._current = tree.catalogue.span_metadata.versions()

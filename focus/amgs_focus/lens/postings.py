@@ -25,7 +25,7 @@ RECENT = 1024
 Numbers = NDArray[np.int64]
 
 
-class Postings:
+class BlockPostings:
     """Words of blocks, in the order in which they came. Word 0 is mere space and is never found."""
 
     def __init__(self, model: BaseModel) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from amgs_focus.lens.postings import Numbers, Postings
+from amgs_focus.lens.postings import BlockPostings, Numbers
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.files import MemoryRows
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -54,7 +54,7 @@ class SpanIndex:
         self.tree = tree
         self._seen_cuts = len(tree.truncations)
         self._epoch = 0
-        self._postings = Postings(tree.model)
+        self._postings = BlockPostings(tree.model)
         self._begin()
 
     @property

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import torch
 
-from amgs_focus.errors import BudgetError
+from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import StepRecord
 from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.state import FocusState
-from amgs_focus.tree.gist_tree import LifetimeTree, Progress
+from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback
 from amgs_focus.window.allocator import make_room
 from amgs_focus.window.working_context import WorkingContext
 
@@ -20,7 +20,7 @@ def decode_token(
     tree: LifetimeTree,
     reader: PrefixReader,
     generator: torch.Generator,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> tuple[StepRecord, FocusState]:
     """The record of one more token and the state after it; the tree has grown by it.
 
@@ -78,7 +78,7 @@ def _room_for_one(state: FocusState, tree: LifetimeTree) -> WorkingContext:
     allocator = replace(state.allocator, headroom=1)
     context = make_room(state.context, state.scores, tree, state.settings, allocator).context
     if context.free < 1:
-        raise BudgetError(
+        raise WindowBudgetError(
             f"{context.window} positions are full, and nothing more can be collapsed.",
             way_out="Use a larger window, or a shorter tail.",
         )

@@ -14,7 +14,7 @@ import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.tree.gist_tree import LifetimeTree, Progress
+from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback
 from amgs_focus.window.invalidation_cost import Prices
 from amgs_focus.window.working_context import SINKS, Codes, WorkingContext
 
@@ -29,7 +29,7 @@ class PerfClock(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PrefixReading:
     """logits: (V,) float32 after the last position. dirty: positions computed. milliseconds: they took."""
 
     logits: torch.Tensor
@@ -80,7 +80,9 @@ class PrefixReader:
         elif length < tree.length:
             self._logits = None
 
-    def read(self, context: WorkingContext, tree: LifetimeTree, progress: Progress | None = None) -> Reading:
+    def read(
+        self, context: WorkingContext, tree: LifetimeTree, progress: ProgressCallback | None = None
+    ) -> PrefixReading:
         """Logits for the token after the context. Raises FocusError when the model gives values that are no
         number.
         """
@@ -101,10 +103,10 @@ class PrefixReader:
                 f"{self._model.card.name} returned logits that are not numbers.",
                 way_out="Use another precision, or the pointer gist, or step back.",
             )
-        return Reading(self._logits, dirty, elapsed)
+        return PrefixReading(self._logits, dirty, elapsed)
 
     def _compute(
-        self, codes: Codes, context: WorkingContext, tree: LifetimeTree, progress: Progress | None
+        self, codes: Codes, context: WorkingContext, tree: LifetimeTree, progress: ProgressCallback | None
     ) -> None:
         """Run the model over the positions that the cache lacks, a chunk at a time."""
         first, total = len(self._codes), len(codes)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import torch
 
-from amgs_focus.errors import BudgetError, FocusError
+from amgs_focus.errors import FocusError, WindowBudgetError
 from amgs_focus.gist.gistnet import GistEncoder, for_model
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.scoring import FocusScorer
@@ -37,7 +37,7 @@ from amgs_focus.runtime.state import FocusState
 from amgs_focus.runtime.timeline import Move, Timeline
 from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.sink import TraceSink
-from amgs_focus.tree.gist_tree import LifetimeTree, Progress, Segment
+from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback, Segment
 from amgs_focus.tree.retention import require_in_reach
 from amgs_focus.tree.span_metadata import Act
 from amgs_focus.utility.counterfactual import measure
@@ -82,7 +82,7 @@ class FocusRuntime:
             )
         positions = model.card.positions
         if positions and settings.window > positions:
-            raise BudgetError(
+            raise WindowBudgetError(
                 f"{model.card.name} has {positions} positions, and the window is {settings.window}.",
                 title="The window is too large",
                 way_out=f"Set the window to {positions} or less, or choose another model.",
@@ -138,7 +138,7 @@ class FocusRuntime:
     def branch_name(self) -> str:
         return self._timeline.name
 
-    def ingest(self, segments: Iterable[Segment], progress: Progress | None = None) -> FocusView:
+    def ingest(self, segments: Iterable[Segment], progress: ProgressCallback | None = None) -> FocusView:
         """Append segments to the lifetime and lay the working context out anew.
 
         Raises BudgetError when the window cannot hold it, and whatever `progress` raises to cancel; the
@@ -151,7 +151,7 @@ class FocusRuntime:
             self._trace.keyframed(self._state.keyframe(self._tree.digest()))
         return self.snapshot()
 
-    def question(self, text: str, progress: Progress | None = None) -> FocusView:
+    def question(self, text: str, progress: ProgressCallback | None = None) -> FocusView:
         """Append a question as the model expects a user's turn; the next step refocuses on it first.
 
         Raises BudgetError like `ingest`.
@@ -173,7 +173,7 @@ class FocusRuntime:
             self._trace.refocused(record)
         return record
 
-    def step(self, progress: Progress | None = None) -> StepRecord:
+    def step(self, progress: ProgressCallback | None = None) -> StepRecord:
         """Refocus when it is due, then decode one token. A step that was taken back is repeated as it was.
 
         Raises FocusError when the answer has ended or the model fails, and whatever `progress` raises to
@@ -200,7 +200,7 @@ class FocusRuntime:
     def decode(
         self,
         n: int,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
         on_record: Callable[[StepRecord], None] | None = None,
     ) -> tuple[StepRecord, ...]:
         """Up to n steps, fewer when the answer ends. Raising from `progress` stops between two tokens."""
@@ -361,7 +361,9 @@ class FocusRuntime:
         grown = state.context.extended(self._tree.length)
         return make_room(grown, state.scores, self._tree, settings, allocator).context
 
-    def _text_came(self, segments: Sequence[Segment], question: str, progress: Progress | None) -> None:
+    def _text_came(
+        self, segments: Sequence[Segment], question: str, progress: ProgressCallback | None
+    ) -> None:
         """Append text, a question's or other, and begin anew from it; the lifetime is as it was if it fails.
 
         After an answer the word goes back to the user first, so that no text stands in the model's turn.
@@ -410,7 +412,7 @@ class FocusRuntime:
         self._tree.catalogue.usage.refocused(after.context, record, tau)
         return after, record
 
-    def _decode(self, progress: Progress | None) -> tuple[StepRecord, FocusState]:
+    def _decode(self, progress: ProgressCallback | None) -> tuple[StepRecord, FocusState]:
         """Refocus if due, then one token. The lifetime has grown by it; the state after is only returned."""
         began = self._clock.perf()
         state, refocused = self._state, None

@@ -21,7 +21,7 @@ MAIN = "main"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TimelineSpan:
     """Tokens of the lifetime and where they came from."""
 
     tokens: tuple[int, ...]
@@ -38,7 +38,7 @@ class Move:
 
     after: FocusState
     record: StepRecord | None = None
-    pieces: tuple[Piece, ...] | None = None
+    pieces: tuple[TimelineSpan, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -108,7 +108,7 @@ class Timeline:
         start, end = self.state.context.lifetime, move.after.context.lifetime
         if move.pieces is None:
             move.pieces = tuple(
-                Piece(
+                TimelineSpan(
                     tuple(int(token) for token in self._tree.tokens(span.start, span.end)),
                     span,
                     self._tree.catalogue.about(span.start),

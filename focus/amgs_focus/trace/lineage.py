@@ -13,11 +13,11 @@ from amgs_focus.trace.replay import outcome
 from amgs_focus.trace.trace import (
     NAMES,
     Acted,
-    Asked,
     Branched,
     Configured,
     Ingested,
     Overridden,
+    QuestionRecord,
     Record,
     SteppedBack,
     Switched,
@@ -28,11 +28,11 @@ from amgs_focus.trace.trace import (
 
 Change = Literal["nothing", "text", "question", "override", "setting", "upkeep", "refocus", "token", "end"]
 
-_MOVES = (Ingested, Asked, Overridden, Configured, Acted, StepRecord)
+_MOVES = (Ingested, QuestionRecord, Overridden, Configured, Acted, StepRecord)
 
 
 @dataclass(slots=True)
-class Line:
+class TraceBranch:
     """One branch of a trace: everything that changed something on it, from the beginning. at: the step at
     which it left its parent.
     """
@@ -127,10 +127,10 @@ class TraceSummary:
 class Lineage:
     """The branches of a trace by name, and which of them was the present one at its end."""
 
-    lines: Mapping[str, Line]
+    lines: Mapping[str, TraceBranch]
     active: str
 
-    def line(self, name: str = "") -> Line:
+    def line(self, name: str = "") -> TraceBranch:
         """A branch, the active one for "". Raises TraceError for one that is not there."""
         if (name or self.active) not in self.lines:
             raise TraceError(
@@ -143,14 +143,14 @@ class Lineage:
 
 def lineage(trace: Trace) -> Lineage:
     """Follow the events to the branches. Raises TraceError for an event that cannot follow those before."""
-    line = Line("main")
+    line = TraceBranch("main")
     lines = {line.name: line}
     place = 0
     for event in trace.events:
         record = event.record
         if isinstance(record, Branched):
             place = _seek(line, place, record.at) if record.chosen else place
-            line = Line(record.name, line.name, record.at, line.moves[:place])
+            line = TraceBranch(record.name, line.name, record.at, line.moves[:place])
             lines[record.name] = line
         elif isinstance(record, Switched):
             if record.name not in lines:
@@ -174,7 +174,9 @@ def summary(trace: Trace, path: str = "") -> TraceSummary:
     line = found.line()
     counts = Counter(NAMES[type(event.record)] for event in trace.events)
     last = next((m for m in reversed(line.moves) if isinstance(m, StepRecord)), None)
-    question = next((at for at in reversed(range(len(line.moves))) if isinstance(line.moves[at], Asked)), -1)
+    question = next(
+        (at for at in reversed(range(len(line.moves))) if isinstance(line.moves[at], QuestionRecord)), -1
+    )
     asked = line.moves[question] if question >= 0 else None
     answer = [move.text for move in line.moves[question + 1 :] if isinstance(move, StepRecord)]
     return TraceSummary(
@@ -196,15 +198,15 @@ def summary(trace: Trace, path: str = "") -> TraceSummary:
             for one in found.lines.values()
         ),
         milliseconds=sum(step.milliseconds for step in trace.steps),
-        question=asked.question if isinstance(asked, Asked) else "",
+        question=asked.question if isinstance(asked, QuestionRecord) else "",
         text="".join(answer),
         state_hash=last.state_hash if last else "",
     )
 
 
 def diff(
-    ours: Line,
-    theirs: Line,
+    ours: TraceBranch,
+    theirs: TraceBranch,
     headers: tuple[TraceHeader, TraceHeader] | None = None,
     names: tuple[str, str] | None = None,
 ) -> TraceDiff:
@@ -235,7 +237,7 @@ def diff(
     )
 
 
-def _seek(line: Line, place: int, step: int) -> int:
+def _seek(line: TraceBranch, place: int, step: int) -> int:
     """The place in a line at which so many steps were taken, going move by move as the runtime does."""
     taken = _steps(line.moves[:place])
     while place > 0 and taken > step:
@@ -259,7 +261,7 @@ def _alike(a: Record, b: Record) -> bool:
         return bool(outcome(a) == outcome(b))
     if isinstance(a, Ingested) and isinstance(b, Ingested):
         return a.segments == b.segments
-    if isinstance(a, Asked) and isinstance(b, Asked):
+    if isinstance(a, QuestionRecord) and isinstance(b, QuestionRecord):
         return a.question == b.question
     if isinstance(a, Configured) and isinstance(b, Configured):
         return (a.key, a.value) == (b.key, b.value)
@@ -268,7 +270,7 @@ def _alike(a: Record, b: Record) -> bool:
     return a == b
 
 
-def _first_change(ours: Line, theirs: Line) -> tuple[int, tuple[Changed, ...]]:
+def _first_change(ours: TraceBranch, theirs: TraceBranch) -> tuple[int, tuple[Changed, ...]]:
     """The first refocus that decided otherwise: tokens decoded before it, and what it decided."""
     for a, b in zip(ours.refocuses, theirs.refocuses, strict=False):
         if outcome(a) != outcome(b):
@@ -311,7 +313,7 @@ _CHANGES: tuple[tuple[type[Record], Change], ...] = (
     (Overridden, "override"),
     (Configured, "setting"),
     (Acted, "upkeep"),
-    (Asked, "question"),
+    (QuestionRecord, "question"),
     (Ingested, "text"),
 )
 
@@ -326,7 +328,7 @@ def _told(move: Record | None) -> str:
         return f"{move.word or 'release'} {move.node}"
     if isinstance(move, Configured):
         return f"sets {move.key} to {move.value}"
-    if isinstance(move, Asked):
+    if isinstance(move, QuestionRecord):
         return f"asks {move.question!r}"
     if isinstance(move, Acted):
         return f"{move.kind}s the detail of {len(move.act.nodes)} gists"
@@ -335,7 +337,7 @@ def _told(move: Record | None) -> str:
     return "refocuses at the operator's word"
 
 
-def _text(line: Line, shared: int) -> str:
+def _text(line: TraceBranch, shared: int) -> str:
     return "".join(step.text for step in line.steps[shared:])
 
 

@@ -11,11 +11,11 @@ from amgs_focus.records import Refocus, StepRecord
 from amgs_focus.trace.codec import rounded
 from amgs_focus.trace.trace import (
     Acted,
-    Asked,
     Branched,
     Configured,
     Ingested,
     Overridden,
+    QuestionRecord,
     SteppedBack,
     Switched,
     Trace,
@@ -27,7 +27,7 @@ from amgs_focus.trace.trace import (
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel
     from amgs_focus.runtime.runtime import FocusRuntime
-    from amgs_focus.tree.gist_tree import Progress
+    from amgs_focus.tree.gist_tree import ProgressCallback
 
 
 def header_of(runtime: FocusRuntime, *, created: str = "", kept: str = "") -> TraceHeader:
@@ -56,7 +56,7 @@ def fingerprint(model: BaseModel) -> str:
     return hashlib.sha256(values.astype("<f4").tobytes()).hexdigest()[:16]
 
 
-def replay(trace: Trace, runtime: FocusRuntime, progress: Progress | None = None) -> int:
+def replay(trace: Trace, runtime: FocusRuntime, progress: ProgressCallback | None = None) -> int:
     """Do again what the trace tells, on a fresh runtime, and compare; the number of steps that agreed.
 
     Raises TraceError for another model, gist, scorer or settings, and for the first line whose outcome
@@ -112,7 +112,7 @@ def _replay_one(event: TraceEvent, runtime: FocusRuntime) -> None:
         return
     if isinstance(record, Ingested):
         runtime.ingest(record.segments)
-    elif isinstance(record, Asked):
+    elif isinstance(record, QuestionRecord):
         runtime.question(record.question)
     elif isinstance(record, SteppedBack):
         runtime.back(record.steps)

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from amgs_focus.records import Action, Measurement, NodeRef, Refocus, StepRecord
 from amgs_focus.trace.codec import rounded
-from amgs_focus.trace.lineage import Line
+from amgs_focus.trace.lineage import TraceBranch
 from amgs_focus.trace.trace import Trace
 from amgs_focus.window.geometry import tail_start
 
@@ -105,7 +105,7 @@ class Telemetry:
     alarms: tuple[Alarm, ...]
 
 
-def telemetry(trace: Trace, line: Line) -> Telemetry:
+def telemetry(trace: Trace, line: TraceBranch) -> Telemetry:
     """The telemetry of one branch of a trace."""
     settings = trace.header.settings
     horizon = int(settings["horizon"])

@@ -64,7 +64,7 @@ class Ingested:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionRecord:
     """A question, and the state after it."""
 
     question: str
@@ -144,7 +144,7 @@ class Ended:
 
 Record = (
     Ingested
-    | Asked
+    | QuestionRecord
     | Refocus
     | StepRecord
     | SteppedBack
@@ -160,7 +160,7 @@ Record = (
 
 KINDS: dict[str, type[Any]] = {
     "ingest": Ingested,
-    "question": Asked,
+    "question": QuestionRecord,
     "refocus": Refocus,
     "decode": StepRecord,
     "back": SteppedBack,
@@ -237,7 +237,7 @@ class TraceWriter:
         self._write("ingest", {"segments": plain, "state_hash": state_hash})
 
     def asked(self, question: str, state_hash: str) -> None:
-        self._record(Asked(question, state_hash))
+        self._record(QuestionRecord(question, state_hash))
 
     def refocused(self, refocus: Refocus) -> None:
         self._record(refocus)

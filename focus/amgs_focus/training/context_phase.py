@@ -26,7 +26,7 @@ from amgs_focus.model.adapter import Adapter
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.contexts import (
-    Situation,
+    TrainingContext,
     context_rows,
     divergence,
     edge_weights,
@@ -34,9 +34,9 @@ from amgs_focus.training.contexts import (
     situation,
     teacher_logits,
 )
-from amgs_focus.training.corpus import Corpus
+from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.gistnet import StepReport
-from amgs_focus.training.held_out import Exam, Sat, effect
+from amgs_focus.training.held_out import HeldOut, HeldOutResult, effect
 from amgs_focus.training.records import Effect
 from amgs_focus.training.run_config import ContextPhaseConfig
 
@@ -54,9 +54,9 @@ class Trainee(Protocol):
 
     def load(self, weights: Weights) -> None: ...
 
-    def rows(self, case: Situation) -> torch.Tensor: ...
+    def rows(self, case: TrainingContext) -> torch.Tensor: ...
 
-    def drift(self, cases: list[Situation]) -> torch.Tensor: ...
+    def drift(self, cases: list[TrainingContext]) -> torch.Tensor: ...
 
     def teaching(self) -> AbstractContextManager[None]: ...
 
@@ -93,11 +93,11 @@ class GistTrainee:
     def load(self, weights: Weights) -> None:
         self.net.load_state_dict(weights)
 
-    def rows(self, case: Situation) -> torch.Tensor:
+    def rows(self, case: TrainingContext) -> torch.Tensor:
         """(W, d) with gists from the net in training."""
         return context_rows(case, self.net)
 
-    def drift(self, cases: list[Situation]) -> torch.Tensor:
+    def drift(self, cases: list[TrainingContext]) -> torch.Tensor:
         """Mean squared distance of its gists from those of the net it began as."""
         blocks = torch.cat([gist_blocks(case) for case in cases]).to(self.net.read.weight)
         if not len(blocks):
@@ -131,11 +131,11 @@ class LoraTrainee:
     def load(self, weights: Weights) -> None:
         self.adapter.load_weights(weights)
 
-    def rows(self, case: Situation) -> torch.Tensor:
+    def rows(self, case: TrainingContext) -> torch.Tensor:
         """(W, d) as the frozen gists make them."""
         return context_rows(case)
 
-    def drift(self, cases: list[Situation]) -> torch.Tensor:
+    def drift(self, cases: list[TrainingContext]) -> torch.Tensor:
         """Mean squared distance of its weights from those it began with."""
         del cases
         pairs = zip(self.adapter.parameters(), self._begun, strict=True)
@@ -150,18 +150,18 @@ class LoraTrainee:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ContextPhase:
     """What stays fixed in a phase. name: such as "b3". judge: windows for its effect; stopper: for its end."""
 
     name: str
     model: BaseModel
     gist: GistEncoder
     scorer: FocusScorer
-    corpus: Corpus
+    corpus: TrainingCorpus
     focus: FocusSettings
     lifetime: int
-    judge: Exam
-    stopper: Exam
+    judge: HeldOut
+    stopper: HeldOut
     seed: int
 
 
@@ -178,7 +178,7 @@ class PhaseState:
 
 
 def train_phase(
-    stage: Stage,
+    stage: ContextPhase,
     plan: ContextPhaseConfig,
     trainee: Trainee,
     path: Path,
@@ -228,7 +228,11 @@ def step_of(path: Path) -> int:
 
 
 def _step(
-    stage: Stage, plan: ContextPhaseConfig, trainee: Trainee, optimizer: torch.optim.Optimizer, step: int
+    stage: ContextPhase,
+    plan: ContextPhaseConfig,
+    trainee: Trainee,
+    optimizer: torch.optim.Optimizer,
+    step: int,
 ) -> dict[str, float]:
     """One step on fresh lifetimes; the losses by name."""
     generator = torch.Generator().manual_seed(stage.seed * 1_000_003 + step)
@@ -251,7 +255,7 @@ def _step(
     return {name: float(value.detach()) for name, value in {**parts, "loss": loss, "gradient": norm}.items()}
 
 
-def _stop_sit(stage: Stage, trainee: Trainee) -> Sat:
+def _stop_sit(stage: ContextPhase, trainee: Trainee) -> HeldOutResult:
     return stage.stopper.sit(stage.model, trainee.encoder(), stage.scorer, plain_too=False)
 
 
@@ -272,7 +276,7 @@ def _rate(plan: ContextPhaseConfig, step: int) -> float:
     return plan.learning_rate * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * done)))
 
 
-def _fresh(stage: Stage, trainee: Trainee) -> PhaseState:
+def _fresh(stage: ContextPhase, trainee: Trainee) -> PhaseState:
     """A phase that has to beat the weights that it begins with."""
     begun = trainee.weights()
     return PhaseState(0, begun, begun, _stop_sit(stage, trainee).loss_at_h)

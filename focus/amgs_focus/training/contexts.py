@@ -24,7 +24,7 @@ from amgs_focus.window.working_context import SINKS, WorkingContext
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class TrainingContext:
     """A lifetime as the focus laid it out, and the tokens that follow it, (H,) ids. refocus: how it was decided."""
 
     context: WorkingContext
@@ -46,7 +46,7 @@ def situation(
     scorer: FocusScorer,
     settings: FocusSettings,
     tokens: torch.Tensor,
-) -> Situation:
+) -> TrainingContext:
     """The lifetime of all but the last H of the tokens under the policy, after one refocus.
 
     Raises BudgetError when the window cannot hold it.
@@ -56,10 +56,10 @@ def situation(
     tree.append([int(token) for token in lifetime])
     runtime = FocusRuntime(model, scorer=scorer, settings=settings, clock=_Still(), tree=tree)
     made = runtime.refocus()
-    return Situation(runtime.context, tree, following.long(), made)
+    return TrainingContext(runtime.context, tree, following.long(), made)
 
 
-def context_rows(case: Situation, net: GistNet | None = None) -> torch.Tensor:
+def context_rows(case: TrainingContext, net: GistNet | None = None) -> torch.Tensor:
     """(W, d): what the model reads. With a net, gists of tokens come from it, with their gradients."""
     rows = case.context.embeddings(case.tree, 0, case.context.used)
     if net is None:
@@ -71,21 +71,21 @@ def context_rows(case: Situation, net: GistNet | None = None) -> torch.Tensor:
     return rows.index_copy(0, torch.tensor(places, device=rows.device), gists)
 
 
-def full_rows(case: Situation) -> torch.Tensor:
+def full_rows(case: TrainingContext) -> torch.Tensor:
     """(SINKS + lifetime, d): the whole lifetime in tokens, as the teacher reads it."""
     model = case.tree.model
     tokens = torch.from_numpy(case.tree.tokens(0, case.tree.length).astype("int64"))
     return model.embed(torch.cat([torch.tensor(model.sinks()), tokens]))
 
 
-def plain_rows(case: Situation) -> torch.Tensor:
+def plain_rows(case: TrainingContext) -> torch.Tensor:
     """(W, d): the sinks and the latest tokens, as many entries as the working context has."""
     rows = full_rows(case)
     return torch.cat([rows[:SINKS], rows[SINKS:][max(0, len(rows) - case.context.used) :]])
 
 
 def following_hidden(
-    model: BaseModel, prefixes: Sequence[torch.Tensor], cases: Sequence[Situation]
+    model: BaseModel, prefixes: Sequence[torch.Tensor], cases: Sequence[TrainingContext]
 ) -> torch.Tensor:
     """Prefixes (W, d) of any lengths and their H following tokens in one padded pass -> (n, H, d) hidden states."""
     horizon = len(cases[0].following)
@@ -98,7 +98,7 @@ def following_hidden(
 
 
 def following_nll(
-    model: BaseModel, prefixes: Sequence[torch.Tensor], cases: Sequence[Situation]
+    model: BaseModel, prefixes: Sequence[torch.Tensor], cases: Sequence[TrainingContext]
 ) -> torch.Tensor:
     """The same -> (n, H) NLL in nats."""
     hidden = following_hidden(model, prefixes, cases)
@@ -108,14 +108,17 @@ def following_nll(
     return (logits.logsumexp(dim=-1) - chosen).view(hidden.shape[:2])
 
 
-def teacher_logits(model: BaseModel, cases: Sequence[Situation]) -> torch.Tensor:
+def teacher_logits(model: BaseModel, cases: Sequence[TrainingContext]) -> torch.Tensor:
     """(n * H, V) of the model that reads each whole lifetime in tokens."""
     with torch.no_grad():
         return model.logits(following_hidden(model, [full_rows(case) for case in cases], cases).flatten(0, 1))
 
 
 def divergence(
-    model: BaseModel, prefixes: Sequence[torch.Tensor], cases: Sequence[Situation], teacher: torch.Tensor
+    model: BaseModel,
+    prefixes: Sequence[torch.Tensor],
+    cases: Sequence[TrainingContext],
+    teacher: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """KL(teacher ‖ model on the prefixes) and NLL, each (n, H). The teacher's logits are used up."""
     hidden = following_hidden(model, prefixes, cases)
@@ -124,7 +127,7 @@ def divergence(
     return kl.view(hidden.shape[:2]), nll.view(hidden.shape[:2])
 
 
-def edge_weights(cases: Sequence[Situation], boundary: float, width: int = 2) -> torch.Tensor:
+def edge_weights(cases: Sequence[TrainingContext], boundary: float, width: int = 2) -> torch.Tensor:
     """(n, H) weights of mean 1 a row: tokens beside a block's edge count `boundary` times as much as others."""
     rows = []
     for case in cases:
@@ -135,14 +138,14 @@ def edge_weights(cases: Sequence[Situation], boundary: float, width: int = 2) ->
     return torch.stack(rows)
 
 
-def gist_blocks(case: Situation) -> torch.Tensor:
+def gist_blocks(case: TrainingContext) -> torch.Tensor:
     """(n, 32, d): the embeddings of the blocks that stand as gists of tokens in a context."""
     blocks = _gist_places(case)[1]
     width = case.tree.model.card.width
     return torch.stack(blocks) if blocks else torch.zeros(0, BLOCK, width)
 
 
-def _gist_places(case: Situation) -> tuple[list[int], list[torch.Tensor]]:
+def _gist_places(case: TrainingContext) -> tuple[list[int], list[torch.Tensor]]:
     """The positions of all level-1 slots, and the embeddings of their blocks."""
     places: list[int] = []
     blocks: list[torch.Tensor] = []

@@ -21,7 +21,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class TrainingCorpus:
     """The texts of a run, as token ids."""
 
     parts: tuple[Part, ...]

@@ -8,7 +8,7 @@ import torch
 from torch import distributed
 
 
-class Crew:
+class DataParallel:
     """One worker's place among `count`, over the process group that it joined; alone, all of it is free.
 
     What every worker computes from here on is equal bit for bit, so one of them can speak for all.
@@ -60,4 +60,4 @@ class Crew:
         return {name: value for one in every for name, value in one.items()}
 
 
-ALONE = Crew()
+ALONE = DataParallel()

@@ -99,7 +99,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class InventedFact:
     """The paragraph that tells it, a question that it answers, and how a model should answer."""
 
     paragraph: int
@@ -112,7 +112,7 @@ class FactText:
     """Paragraphs in order, and the facts among them."""
 
     paragraphs: tuple[str, ...]
-    facts: tuple[Fact, ...]
+    facts: tuple[InventedFact, ...]
 
 
 def fact_text(generator: random.Random, filler: Sequence[str], facts: int) -> FactText:
@@ -133,7 +133,7 @@ def fact_text(generator: random.Random, filler: Sequence[str], facts: int) -> Fa
     generator.shuffle(order)
     rest = iter(filler)
     paragraphs = tuple(next(rest) if which < 0 else tellings[which] for which in order)
-    found = tuple(Fact(order.index(which), *asked[which]) for which in range(facts))
+    found = tuple(InventedFact(order.index(which), *asked[which]) for which in range(facts))
     return FactText(paragraphs, found)
 
 

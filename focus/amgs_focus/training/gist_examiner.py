@@ -9,8 +9,8 @@ import torch
 from amgs_focus.evaluation.gist import gap_recovered
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, GistNetEncoder
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.training.corpus import Corpus
-from amgs_focus.training.data_parallel import ALONE, Crew
+from amgs_focus.training.corpus import TrainingCorpus
+from amgs_focus.training.data_parallel import ALONE, DataParallel
 from amgs_focus.training.gist_plan import GistTraining
 
 
@@ -25,15 +25,15 @@ class GistExaminer:
     def __init__(
         self,
         settings: GistTraining,
-        corpus: Corpus,
+        corpus: TrainingCorpus,
         model: BaseModel,
         lower: GistEncoder | None,
-        crew: Crew = ALONE,
+        parallel: DataParallel = ALONE,
     ) -> None:
         self._settings = settings
-        self._crew = crew
+        self._crew = parallel
         kept = [part for part in corpus.parts if len(part.validation)]
-        self._parts = kept[crew.rank :: crew.count]
+        self._parts = kept[parallel.rank :: parallel.count]
         self._model = model
         self._lower = lower
         self._known: dict[tuple[str, int], dict[str, float]] = {}

@@ -11,8 +11,8 @@ from torch import nn
 from amgs_focus.evaluation.gist import span_gists
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.training.corpus import Corpus
-from amgs_focus.training.data_parallel import ALONE, Crew
+from amgs_focus.training.corpus import TrainingCorpus
+from amgs_focus.training.data_parallel import ALONE, DataParallel
 from amgs_focus.training.divergence import Divergence
 from amgs_focus.training.gist_plan import GistTraining, Phase, phase_at
 
@@ -28,14 +28,14 @@ class Student:
 
 
 def draw(
-    settings: GistTraining, corpus: Corpus, step: int, crew: Crew = ALONE
+    settings: GistTraining, corpus: TrainingCorpus, step: int, parallel: DataParallel = ALONE
 ) -> tuple[torch.Tensor, list[list[Student]], Phase]:
     """(S, blocks * span + horizon) ids, the students in groups of one horizon, and the phase.
 
     Every worker of a crew draws its own.
     """
     phase = phase_at(settings, step)
-    stream = settings.seed * crew.count + crew.rank
+    stream = settings.seed * parallel.count + parallel.rank
     generator = torch.Generator().manual_seed(stream * 1_000_003 + step)
     horizon = phase.long_horizon if phase.long else phase.short_horizon
     span = BLOCK**settings.level
@@ -60,16 +60,16 @@ def draw(
 
 def step_loss(
     settings: GistTraining,
-    corpus: Corpus,
+    corpus: TrainingCorpus,
     model: BaseModel,
     net: GistNet,
     head: nn.Linear,
     step: int,
     lower: GistEncoder | None = None,
-    crew: Crew = ALONE,
+    parallel: DataParallel = ALONE,
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """The loss of one step with its graph, and its parts by name. Level 2 reads the gists of `lower`."""
-    windows, groups, phase = draw(settings, corpus, step, crew)
+    windows, groups, phase = draw(settings, corpus, step, parallel)
     with torch.no_grad():
         rows = model.embed(windows)
         windows = windows.to(rows.device)

@@ -23,18 +23,18 @@ from amgs_focus.gist.gistnet import (
 )
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.runtime.prefix import PerfClock
-from amgs_focus.training.corpus import Corpus
-from amgs_focus.training.data_parallel import ALONE, Crew
+from amgs_focus.training.corpus import TrainingCorpus
+from amgs_focus.training.data_parallel import ALONE, DataParallel
 from amgs_focus.training.gist_plan import GistTraining
 from amgs_focus.training.gistnet import StepReport, TrainingState, start, train
 from amgs_focus.training.model_card import gist_card
 from amgs_focus.training.records import TrainedPart, TrainedRun
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
-from amgs_focus.training.run_session import Sitting
+from amgs_focus.training.run_session import RunSession
 from amgs_focus.training.staging import open_corpus
 from amgs_focus.training.workers import run_crew
-from amgs_focus.tree.gist_tree import Progress
+from amgs_focus.tree.gist_tree import ProgressCallback
 
 PartName = Literal["tokens", "gists"]
 PARTS: tuple[PartName, ...] = ("tokens", "gists")
@@ -53,23 +53,25 @@ class GistJob:
     part: PartName
     until: int
 
-    def __call__(self, crew: Crew, report: Callable[[StepReport], None], stopped: Callable[[], bool]) -> None:
+    def __call__(
+        self, parallel: DataParallel, report: Callable[[StepReport], None], stopped: Callable[[], bool]
+    ) -> None:
         model = base_model(self.config)
-        self.run(model, open_corpus(self.config.data, model), report, stopped, crew)
+        self.run(model, open_corpus(self.config.data, model), report, stopped, parallel)
 
     def run(
         self,
         model: BaseModel,
-        corpus: Corpus,
+        corpus: TrainingCorpus,
         report: Callable[[StepReport], None],
         stopped: Callable[[], bool],
-        crew: Crew = ALONE,
+        parallel: DataParallel = ALONE,
     ) -> None:
         """The same with a model and a corpus that are open already."""
         settings = self.config.training(self.part, model.card.width)
         path = _state(self.folder, self.part)
-        state = _begin(self.config, settings, self.part, path, model, crew)
-        first = crew.rank == 0
+        state = _begin(self.config, settings, self.part, path, model, parallel)
+        first = parallel.rank == 0
         last = [state.step]
 
         def told(said: StepReport) -> None:
@@ -86,7 +88,7 @@ class GistJob:
             lower=_lower(self.config, self.folder, model) if self.part == "gists" else None,
             save=(lambda kept: kept.save(path, settings)) if first else None,
             stopped=lambda: last[0] >= self.until or stopped(),
-            crew=crew,
+            parallel=parallel,
         )
 
 
@@ -94,7 +96,7 @@ def train_gistnet(
     config: RunConfig,
     *,
     clock: PerfClock,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     resume: bool = False,
     steps: int | None = None,
 ) -> TrainedRun:
@@ -129,7 +131,7 @@ def train_gistnet(
     return _exported(config, model, corpus, record)
 
 
-def base_model(config: RunConfig, progress: Progress | None = None) -> BaseModel:
+def base_model(config: RunConfig, progress: ProgressCallback | None = None) -> BaseModel:
     """The frozen model of a run."""
     if config.model.base == "tiny":
         from amgs_focus.model.tiny import TinyModel
@@ -146,38 +148,43 @@ def base_model(config: RunConfig, progress: Progress | None = None) -> BaseModel
 def _sitting(
     job: GistJob,
     model: BaseModel,
-    corpus: Corpus,
+    corpus: TrainingCorpus,
     done: int,
     record: RunRecord,
     clock: PerfClock,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
 ) -> RunRecord:
     """Trains a part for its steps of this sitting; the record after it, written down even when cancelled."""
     config = job.config
     settings = config.training(job.part, model.card.width)
     span = (done, job.until, settings.steps)
-    sitting = Sitting(config, job.folder, job.part, _SPOKEN[job.part], span, clock, progress)
+    run_session = RunSession(config, job.folder, job.part, _SPOKEN[job.part], span, clock, progress)
     try:
         if config.workers > 1:
-            run_crew(job, config.workers, sitting.report)
+            run_crew(job, config.workers, run_session.report)
         else:
-            job.run(model, corpus, sitting.hear, sitting.stopped)
+            job.run(model, corpus, run_session.hear, run_session.stopped)
     finally:
-        record = sitting.noted(record, _step_of(job.folder, job.part, settings))
-    sitting.end()
+        record = run_session.noted(record, _step_of(job.folder, job.part, settings))
+    run_session.end()
     return record
 
 
 def _begin(
-    config: RunConfig, settings: GistTraining, part: PartName, path: Path, model: BaseModel, crew: Crew
+    config: RunConfig,
+    settings: GistTraining,
+    part: PartName,
+    path: Path,
+    model: BaseModel,
+    parallel: DataParallel,
 ) -> TrainingState:
     """The state of before, or a new one."""
     if path.exists():
-        return TrainingState.load(path, settings, crew)
+        return TrainingState.load(path, settings, parallel)
     trained = None
     if part == "tokens" and config.gistnet.start:
         trained = widened(starting_net(config, model), settings.shape)
-    return start(settings, trained, crew)
+    return start(settings, trained, parallel)
 
 
 def starting_net(config: RunConfig, model: BaseModel) -> GistNet:
@@ -251,7 +258,7 @@ def _standing(config: RunConfig, model: BaseModel, record: RunRecord) -> Trained
     return TrainedRun(config.name, str(config.out), tuple(parts))
 
 
-def _exported(config: RunConfig, model: BaseModel, corpus: Corpus, record: RunRecord) -> TrainedRun:
+def _exported(config: RunConfig, model: BaseModel, corpus: TrainingCorpus, record: RunRecord) -> TrainedRun:
     """Both nets as one checkpoint with its card, in the run's folder."""
     checkpoint = config.out / f"{config.name}.safetensors"
     nets = {part: _net(config, config.out, part, model) for part in PARTS}

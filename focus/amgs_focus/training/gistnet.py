@@ -17,8 +17,8 @@ from torch import nn
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import GistEncoder, GistNet
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.training.corpus import Corpus, Part, corpus_part
-from amgs_focus.training.data_parallel import ALONE, Crew
+from amgs_focus.training.corpus import Part, TrainingCorpus, corpus_part
+from amgs_focus.training.data_parallel import ALONE, DataParallel
 from amgs_focus.training.gist_examiner import GistExaminer
 from amgs_focus.training.gist_objective import step_loss
 from amgs_focus.training.gist_plan import GistTraining, Phase, learning_rate
@@ -27,11 +27,11 @@ from amgs_focus.training.muon import Muon
 STATE_FORMAT = "amgs-gistnet-training-1"
 
 __all__ = [
-    "Corpus",
     "GistTraining",
     "Part",
     "Phase",
     "StepReport",
+    "TrainingCorpus",
     "TrainingState",
     "corpus_part",
     "start",
@@ -85,7 +85,7 @@ class TrainingState:
         partial.replace(path)
 
     @classmethod
-    def load(cls, path: Path, settings: GistTraining, crew: Crew = ALONE) -> TrainingState:
+    def load(cls, path: Path, settings: GistTraining, parallel: DataParallel = ALONE) -> TrainingState:
         """Reads what `save` wrote; raises CheckpointError when it belongs to another shape or seed."""
         try:
             stored = torch.load(path, weights_only=True, map_location="cpu")
@@ -103,7 +103,7 @@ class TrainingState:
                 f"The training state {path.name} was made with seed {stored['seed']}, not {settings.seed}.",
                 way_out="Resume with the seed it was made with.",
             )
-        state = start(settings, crew=crew)
+        state = start(settings, parallel=parallel)
         state.step = int(stored["step"])
         state.net.load_state_dict(stored["net"])
         state.head.load_state_dict(stored["head"])
@@ -112,7 +112,9 @@ class TrainingState:
         return state
 
 
-def start(settings: GistTraining, trained: GistNet | None = None, crew: Crew = ALONE) -> TrainingState:
+def start(
+    settings: GistTraining, trained: GistNet | None = None, parallel: DataParallel = ALONE
+) -> TrainingState:
     """A fresh net that equals its pointer, seeded; or a copy of a `trained` one, to go on from a checkpoint.
 
     Raises CheckpointError when the trained net has another shape.
@@ -139,13 +141,13 @@ def start(settings: GistTraining, trained: GistNet | None = None, crew: Crew = A
         weight_decay=0.0,
         fused=True,
     )
-    muon = Muon(matrices, settings.learning_rate, settings.weight_decay, crew=crew)
+    muon = Muon(matrices, settings.learning_rate, settings.weight_decay, parallel=parallel)
     return TrainingState(0, net, head, (muon, adam))
 
 
 def train(
     settings: GistTraining,
-    corpus: Corpus,
+    corpus: TrainingCorpus,
     model: BaseModel,
     progress: Callable[[StepReport], None],
     *,
@@ -153,7 +155,7 @@ def train(
     lower: GistEncoder | None = None,
     save: Callable[[TrainingState], None] | None = None,
     stopped: Callable[[], bool] = lambda: False,
-    crew: Crew = ALONE,
+    parallel: DataParallel = ALONE,
 ) -> TrainingState:
     """Runs the steps that are left and returns the state, with the net ready to be exported.
 
@@ -165,17 +167,17 @@ def train(
         raise CheckpointError(
             "The net for gists needs a trained net for tokens below it.", way_out="Train level 1 first."
         )
-    state = state or start(settings, crew=crew)
+    state = state or start(settings, parallel=parallel)
     state.to(model.embed(torch.tensor(model.sinks())).device)
-    examiner = GistExaminer(settings, corpus, model, lower, crew)
+    examiner = GistExaminer(settings, corpus, model, lower, parallel)
     unsaved = False
-    while state.step < settings.steps and not crew.any(stopped()):
+    while state.step < settings.steps and not parallel.any(stopped()):
         rate = learning_rate(settings, state.step)
         for optimizer in state.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate
         state.net.train()
-        losses = _step(settings, corpus, model, state, lower, crew)
+        losses = _step(settings, corpus, model, state, lower, parallel)
         state.step += 1
         last = state.step == settings.steps
         unsaved = True
@@ -193,22 +195,22 @@ def train(
 
 def _step(
     settings: GistTraining,
-    corpus: Corpus,
+    corpus: TrainingCorpus,
     model: BaseModel,
     state: TrainingState,
     lower: GistEncoder | None,
-    crew: Crew,
+    parallel: DataParallel,
 ) -> dict[str, float]:
     """One optimizer step; the losses by name."""
-    loss, parts = step_loss(settings, corpus, model, state.net, state.head, state.step, lower, crew)
+    loss, parts = step_loss(settings, corpus, model, state.net, state.head, state.step, lower, parallel)
     for optimizer in state.optimizers:
         optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
     trained = [*state.net.parameters(), *state.head.parameters()]
-    crew.average([parameter.grad for parameter in trained if parameter.grad is not None])
+    parallel.average([parameter.grad for parameter in trained if parameter.grad is not None])
     norm = nn.utils.clip_grad_norm_(state.net.parameters(), settings.clip)
     for optimizer in state.optimizers:
         optimizer.step()
     told = {name: value.detach().float() for name, value in {**parts, "loss": loss}.items()}
-    crew.average(list(told.values()))
+    parallel.average(list(told.values()))
     return {name: float(value) for name, value in {**told, "gradient": norm}.items()}

@@ -21,12 +21,12 @@ from amgs_focus.model.base_model import BaseModel
 from amgs_focus.runtime.prefix import PerfClock
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.contexts import context_rows, following_nll, plain_rows, situation
-from amgs_focus.training.corpus import Corpus
+from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.records import Effect
 
 
 @dataclass(frozen=True, slots=True)
-class Sat:
+class HeldOutResult:
     """One sitting. mixed, plain: (n,) NLL in nats a token after the working context, and after as many raw tokens.
 
     telemetry: means over the windows, by the specification's names.
@@ -41,12 +41,12 @@ class Sat:
         return sum(self.mixed) / len(self.mixed)
 
 
-class Exam:
+class HeldOut:
     """Windows of texts that were kept apart, the same every time."""
 
     def __init__(
         self,
-        corpus: Corpus,
+        corpus: TrainingCorpus,
         settings: FocusSettings,
         *,
         lifetime: int,
@@ -78,7 +78,9 @@ class Exam:
             self._windows += [tokens[at : at + need] for at in offsets]
 
     @torch.no_grad()
-    def sit(self, model: BaseModel, gist: GistEncoder, scorer: FocusScorer, *, plain_too: bool = True) -> Sat:
+    def sit(
+        self, model: BaseModel, gist: GistEncoder, scorer: FocusScorer, *, plain_too: bool = True
+    ) -> HeldOutResult:
         """NLL of every window with these modules; without `plain_too` only of the working contexts."""
         began = self._clock.perf()
         mixed: list[float] = []
@@ -98,10 +100,10 @@ class Exam:
             "token_budget_utilization": used,
             "latency_ms": (self._clock.perf() - began) * 1000 / len(self._windows),
         }
-        return Sat(tuple(mixed), tuple(plain), telemetry)
+        return HeldOutResult(tuple(mixed), tuple(plain), telemetry)
 
 
-def effect(phase: str, before: Sat, after: Sat, seed: int) -> Effect:
+def effect(phase: str, before: HeldOutResult, after: HeldOutResult, seed: int) -> Effect:
     """What a phase changed on the working contexts, and how much of it is more than it changed on raw tokens."""
     change = _difference(before.mixed, after.mixed, seed)
     beyond = _difference(

@@ -18,18 +18,25 @@ from amgs_focus.lens import checkpoint
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter, AdapterShape, attach, read_adapter
 from amgs_focus.runtime.prefix import PerfClock
-from amgs_focus.training.context_phase import GistTrainee, LoraTrainee, Stage, Trainee, step_of, train_phase
+from amgs_focus.training.context_phase import (
+    ContextPhase,
+    GistTrainee,
+    LoraTrainee,
+    Trainee,
+    step_of,
+    train_phase,
+)
 from amgs_focus.training.gist_run import base_model, starting_gists
 from amgs_focus.training.gistnet import StepReport
-from amgs_focus.training.held_out import Exam
+from amgs_focus.training.held_out import HeldOut
 from amgs_focus.training.lens_phase import train_lens_phase
 from amgs_focus.training.model_card import joint_card
 from amgs_focus.training.records import Effect, TrainedRun
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
-from amgs_focus.training.run_session import Sitting
+from amgs_focus.training.run_session import RunSession
 from amgs_focus.training.staging import open_corpus
-from amgs_focus.tree.gist_tree import Progress
+from amgs_focus.tree.gist_tree import ProgressCallback
 
 PhaseName = Literal["b1", "b2", "b3"]
 SPOKEN = {"b1": "gists", "b2": "lens", "b3": "LoRA"}
@@ -58,7 +65,7 @@ def train_lora(
     config: RunConfig,
     *,
     clock: PerfClock,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     resume: bool = False,
     steps: int | None = None,
 ) -> TrainedRun:
@@ -73,7 +80,7 @@ def train_joint(
     config: RunConfig,
     *,
     clock: PerfClock,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     resume: bool = False,
     steps: int | None = None,
 ) -> TrainedRun:
@@ -92,7 +99,7 @@ def _run(
     config: RunConfig,
     schedule: Schedule,
     clock: PerfClock,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
     *,
     resume: bool,
     steps: int | None,
@@ -118,7 +125,7 @@ class _JointRun:
         config: RunConfig,
         schedule: Schedule,
         clock: PerfClock,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
         steps: int | None,
     ) -> None:
         self._config, self._schedule, self._clock, self._progress = config, schedule, clock, progress
@@ -163,9 +170,9 @@ class _JointRun:
             self._record.save(self._config.out)
         return found
 
-    def _stage(self, name: str, number: int) -> Stage:
+    def _stage(self, name: str, number: int) -> ContextPhase:
         config = self._config
-        return Stage(
+        return ContextPhase(
             name=name,
             model=self._model,
             gist=self._trio.gist,
@@ -178,14 +185,14 @@ class _JointRun:
             seed=config.seed * 1000 + number,
         )
 
-    def _context_phase(self, stage: Stage, phase: PhaseName) -> Effect | None:
+    def _context_phase(self, stage: ContextPhase, phase: PhaseName) -> Effect | None:
         """B1 or B3; None when the steps of now did not suffice."""
         config, name = self._config, stage.name
         plan = config.lora if phase == "b3" else config.joint.gistnet
         done = step_of(self._state(name))
         until = plan.steps if self._left is None else min(plan.steps, done + self._left)
         trainee = self._trainee(phase)
-        sitting = Sitting(
+        run_session = RunSession(
             config,
             config.out,
             name,
@@ -198,27 +205,32 @@ class _JointRun:
 
         def report(said: StepReport) -> None:
             last[0] = said.step
-            sitting.hear(said)
+            run_session.hear(said)
 
         try:
             found = train_phase(
-                stage, plan, trainee, self._state(name), report, lambda: last[0] >= until or sitting.stopped()
+                stage,
+                plan,
+                trainee,
+                self._state(name),
+                report,
+                lambda: last[0] >= until or run_session.stopped(),
             )
         finally:
-            self._record = sitting.noted(self._record, last[0])
-        sitting.end()
+            self._record = run_session.noted(self._record, last[0])
+        run_session.end()
         if self._left is not None:
             self._left -= last[0] - done
         if found is not None and found.verdict == "better":
             self._keep(name, phase, trainee)
         return found
 
-    def _lens(self, stage: Stage) -> Effect:
+    def _lens(self, stage: ContextPhase) -> Effect:
         """B2, in one go: what is labelled and saved is kept when it is cancelled."""
         config, name = self._config, stage.name
         plan = config.joint.lensnet
         steps = plan.warm_steps + plan.steps
-        sitting = Sitting(config, config.out, name, SPOKEN["b2"], (0, steps, steps), self._clock, None)
+        run_session = RunSession(config, config.out, name, SPOKEN["b2"], (0, steps, steps), self._clock, None)
         reached = 0
         try:
             found, scorer, path = train_lens_phase(
@@ -226,7 +238,7 @@ class _JointRun:
             )
             reached = steps
         finally:
-            self._record = sitting.noted(self._record, reached)
+            self._record = run_session.noted(self._record, reached)
         if self._left is not None:
             self._left = max(0, self._left - steps)
         if found.verdict == "better":
@@ -268,9 +280,9 @@ class _JointRun:
         else:
             self._adapter().load_weights(read_adapter(path)[1])
 
-    def _exam(self, half: Literal[0, 1]) -> Exam:
+    def _exam(self, half: Literal[0, 1]) -> HeldOut:
         told = self._config
-        return Exam(
+        return HeldOut(
             self._corpus,
             told.focus,
             lifetime=told.contexts.lifetime,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import torch
 
-from amgs_focus.errors import BudgetError
+from amgs_focus.errors import WindowBudgetError
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.lensnet import LensInput, LensReader
 from amgs_focus.lens.scoring import LensView
@@ -161,7 +161,7 @@ def _layout(generator: random.Random, tree: LifetimeTree, runs: LensRuns) -> Wor
     lay, free = generator.choice((assemble, spread)), generator.choice((0.0, 0.25, 0.5))
     try:
         context = lay(tree, window, tail, headroom=32 + int(free * window))
-    except BudgetError:
+    except WindowBudgetError:
         return None
     return stirred(generator, context, tree)
 

@@ -24,13 +24,13 @@ from amgs_focus.model.base_model import BaseModel
 from amgs_focus.records import NodeRef
 from amgs_focus.training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
 from amgs_focus.training.rank_correlation import spearman
-from amgs_focus.training.records import Labelled
-from amgs_focus.tree.gist_tree import LifetimeTree, Progress
+from amgs_focus.training.records import LabelReport
+from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback
 from amgs_focus.utility.labels import (
-    Candidate,
     JointLabel,
     Label,
-    Snapshot,
+    LabelledAction,
+    LabelSnapshot,
     candidates,
     counterfactuals,
     joint,
@@ -94,7 +94,7 @@ class LabelledSnapshot:
     number: int
     document: str
     group: str
-    snapshot: Snapshot
+    snapshot: LabelSnapshot
     labels: tuple[Label, ...]
     screened: tuple[float | None, ...]
     asked: tuple[int, int]
@@ -113,8 +113,8 @@ def label_runs(
     exact: int = 12,
     together: int = 0,
     screened: bool = False,
-    progress: Progress | None = None,
-) -> Labelled:
+    progress: ProgressCallback | None = None,
+) -> LabelReport:
     """Label snapshots 0 to `snapshots` − 1, each with up to `exact` candidates; those on disk are kept.
 
     together: sets of blocks of each snapshot without a question whose detail is measured as a whole.
@@ -146,12 +146,12 @@ def label_runs(
             agreed.append(_rank_correlation(kept, [label.gain for label in measured]))
         done, labels = done + 1, labels + len(measured)
     total = len(list(folder.glob("*.parquet")))
-    return Labelled(str(folder), done, total, labels, float(np.mean(agreed)) if agreed else float("nan"))
+    return LabelReport(str(folder), done, total, labels, float(np.mean(agreed)) if agreed else float("nan"))
 
 
 def choose(
     drawn: LensSnapshot,
-    found: Sequence[Candidate],
+    found: Sequence[LabelledAction],
     exact: int,
     generator: random.Random,
     guesses: Sequence[float] | None = None,
@@ -294,7 +294,7 @@ def read(path: Path, model: BaseModel, gist: GistEncoder) -> LabelledSnapshot:
         number=row["number"],
         document=row["document"],
         group=row["group"],
-        snapshot=Snapshot(context, tree, tuple(row["future"]), tuple(row["question"])),
+        snapshot=LabelSnapshot(context, tree, tuple(row["future"]), tuple(row["question"])),
         labels=labels,
         screened=tuple(one["screened"] for one in row["labels"]),
         asked=(row["asked_start"], row["asked_end"]),

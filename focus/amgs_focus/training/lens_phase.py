@@ -12,8 +12,8 @@ from amgs_focus.lens.checkpoint import load_checkpoint
 from amgs_focus.lens.lensnet import LensShape
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.runtime.prefix import PerfClock
-from amgs_focus.training.context_phase import Stage
-from amgs_focus.training.corpus import Corpus
+from amgs_focus.training.context_phase import ContextPhase
+from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.held_out import effect
 from amgs_focus.training.lens_labels import label_runs
 from amgs_focus.training.lens_run import LensJob, train_lensnet
@@ -21,15 +21,15 @@ from amgs_focus.training.lens_runs import LensRuns, LensText
 from amgs_focus.training.lensnet import LensTraining
 from amgs_focus.training.records import Effect
 from amgs_focus.training.run_config import LensPhaseConfig
-from amgs_focus.tree.gist_tree import Progress
+from amgs_focus.tree.gist_tree import ProgressCallback
 
 
 def train_lens_phase(
-    stage: Stage,
+    stage: ContextPhase,
     plan: LensPhaseConfig,
     folder: Path,
     clock: PerfClock,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> tuple[Effect, FocusScorer, Path]:
     """Labels, trains and judges; the effect, the new lens and its checkpoint in `folder`.
 
@@ -75,7 +75,7 @@ def train_lens_phase(
     return effect(stage.name, before, after, stage.seed), scorer, path
 
 
-def lens_texts(corpus: Corpus, most: int) -> tuple[LensText, ...]:
+def lens_texts(corpus: TrainingCorpus, most: int) -> tuple[LensText, ...]:
     """The first `most` tokens of every part that is trained on."""
     return tuple(
         LensText(part.name, part.name, tuple(part.train[:most].tolist()))

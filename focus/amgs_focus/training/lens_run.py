@@ -18,7 +18,7 @@ from amgs_focus.training.lens_labels import read
 from amgs_focus.training.lens_runs import LensRuns, LensText
 from amgs_focus.training.lensnet import LensReport, LensTraining, LensTrainingState, examine, train
 from amgs_focus.training.records import TrainedPart, TrainedRun
-from amgs_focus.tree.gist_tree import Progress
+from amgs_focus.tree.gist_tree import ProgressCallback
 
 STATE, LOG = "lens.state", "log.jsonl"
 
@@ -56,7 +56,7 @@ def train_lensnet(
     gist: GistEncoder,
     *,
     clock: PerfClock,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     resume: bool = False,
     note: str = "",
 ) -> TrainedRun:
@@ -133,7 +133,7 @@ def _examples(
     settings: LensTraining,
     model: BaseModel,
     gist: GistEncoder,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
 ) -> _Read:
     warm: list[LensExample] = []
     texts = [text for text in job.texts if text.group not in job.held_out]

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from amgs_focus.errors import BudgetError, TextError
+from amgs_focus.errors import TextError, WindowBudgetError
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
@@ -20,7 +20,7 @@ from amgs_focus.runtime.state import FocusState
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.facts import fact_text
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility.labels import Snapshot, candidates
+from amgs_focus.utility.labels import LabelSnapshot, candidates
 from amgs_focus.window.allocator import make_room
 from amgs_focus.window.layout import assemble, spread
 from amgs_focus.window.working_context import WorkingContext
@@ -64,7 +64,7 @@ class LensSnapshot:
     number: int
     document: str
     group: str
-    snapshot: Snapshot
+    snapshot: LabelSnapshot
     asked: tuple[int, int] = (0, 0)
 
 
@@ -100,19 +100,19 @@ def snapshot_at(
     tree = LifetimeTree(model, gist, block_size=block_size)
     try:
         context = _run(generator, made, rounds, tree, settings, scorer, runs)
-    except BudgetError:  # a window that cannot hold the lifetime at its coarsest: another draw
+    except WindowBudgetError:  # a window that cannot hold the lifetime at its coarsest: another draw
         return snapshot_at(number + 1_000_000, texts, runs, model, gist, scorer, block_size)
     return LensSnapshot(
         number=number,
         document=text.name,
         group=text.group,
-        snapshot=Snapshot(context, tree, made.future, made.question),
+        snapshot=LabelSnapshot(context, tree, made.future, made.question),
         asked=made.asked,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnQuestion:
     """Tokens before the question, the turn that asks it, the question alone, what comes next, and the span of
     the fact.
     """
@@ -155,7 +155,7 @@ def text_of(generator: random.Random, texts: Sequence[LensText], runs: LensRuns,
 
 def excerpt(
     generator: random.Random, text: LensText, length: int, horizon: int, block_size: int
-) -> Drawn | None:
+) -> DrawnQuestion | None:
     """A place of the text with `length` and some tokens before it, and what comes next."""
     length += generator.randrange(block_size)
     room = len(text.tokens) - length - horizon
@@ -163,7 +163,7 @@ def excerpt(
         return None
     start = generator.randrange(room + 1)
     tokens = text.tokens[start : start + length + horizon]
-    return Drawn(tokens[:length], tokens[length:])
+    return DrawnQuestion(tokens[:length], tokens[length:])
 
 
 def fact_lifetime(
@@ -190,13 +190,13 @@ def fact_lifetime(
     return FactLifetime(tuple(tokens), told)
 
 
-def _asked(generator: random.Random, text: LensText, length: int, model: BaseModel) -> Drawn | None:
+def _asked(generator: random.Random, text: LensText, length: int, model: BaseModel) -> DrawnQuestion | None:
     """A lifetime of facts, a question about one of them, and its answer."""
     lifetime = fact_lifetime(generator, text, length, model)
     if lifetime is None:
         return None
     fact = generator.choice(lifetime.facts)
-    return Drawn(
+    return DrawnQuestion(
         tokens=lifetime.tokens,
         future=tuple(model.encode(fact.answer)),
         question_turn=tuple(model.encode(model.turn(fact.question))),
@@ -207,7 +207,7 @@ def _asked(generator: random.Random, text: LensText, length: int, model: BaseMod
 
 def _run(
     generator: random.Random,
-    made: Drawn,
+    made: DrawnQuestion,
     rounds: int,
     tree: LifetimeTree,
     settings: FocusSettings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from amgs_focus.training.corpus import Corpus
+from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.records import TrainedPart
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
@@ -12,7 +12,7 @@ from amgs_focus.training.throughput import spoken
 
 
 def gist_card(
-    config: RunConfig, record: RunRecord, corpus: Corpus, sizes: Mapping[str, int], version: int
+    config: RunConfig, record: RunRecord, corpus: TrainingCorpus, sizes: Mapping[str, int], version: int
 ) -> str:
     """The card of a pair of nets. sizes: parameters by part; version: CRC-32 of the weights."""
     card = record.model
@@ -59,7 +59,7 @@ def gist_card(
     return "\n".join(lines) + "\n"
 
 
-def joint_card(config: RunConfig, record: RunRecord, corpus: Corpus, kept: Sequence[str]) -> str:
+def joint_card(config: RunConfig, record: RunRecord, corpus: TrainingCorpus, kept: Sequence[str]) -> str:
     """The card of a run of phases on working contexts. kept: the phases whose checkpoints it ended with."""
     focus = config.focus
     lines = [
@@ -109,7 +109,7 @@ def interval(found: tuple[float, float, float]) -> str:
     return f"{found[0]:+.4f} [{found[1]:+.4f}, {found[2]:+.4f}]"
 
 
-def _data(corpus: Corpus) -> list[str]:
+def _data(corpus: TrainingCorpus) -> list[str]:
     return table(
         ("text", "weight", "tokens trained on", "tokens kept apart"),
         [

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import nn
 
-from amgs_focus.training.data_parallel import ALONE, Crew
+from amgs_focus.training.data_parallel import ALONE, DataParallel
 
 
 class Muon(torch.optim.Optimizer):
@@ -26,10 +26,10 @@ class Muon(torch.optim.Optimizer):
         lr: float,
         weight_decay: float,
         momentum: float = 0.95,
-        crew: Crew = ALONE,
+        parallel: DataParallel = ALONE,
     ) -> None:
-        self._crew = crew
-        self._owners = _owners(matrices, crew.count)
+        self._crew = parallel
+        self._owners = _owners(matrices, parallel.count)
         super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
 
     @torch.no_grad()

@@ -88,7 +88,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelReport:
     """`focus label`: what is in a folder of labels. done: snapshots measured now.
 
     screen: rank correlation of the gated pass and the exact measurement, of the snapshots measured now; NaN

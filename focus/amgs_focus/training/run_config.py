@@ -21,13 +21,13 @@ from amgs_focus.training.gist_plan import GistTraining, Phase
 Slots = Literal[1, 2, 4, 8]
 
 
-class Section(BaseModel):
+class ConfigSection(BaseModel):
     """A frozen group of keys that refuses unknown names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class ModelConfig(Section):
+class ModelConfig(ConfigSection):
     base: str = Field(default="smollm2", description="A path, a cached hub id, smollm2, or tiny.")
     precision: Literal["auto", "bf16", "fp16", "fp32"] = "fp32"
     device: str = Field(default="cpu", description="cpu, or cuda where there is one.")
@@ -41,7 +41,7 @@ class ModelConfig(Section):
         return value and _placed(value, info)
 
 
-class TextConfig(Section):
+class TextConfig(ConfigSection):
     name: str = Field(pattern=r"^[\w.-]+$", description="Names the text in shards, logs and the model card.")
     path: Path = Field(description="A text file, or a folder of them.")
     suffixes: tuple[str, ...] = Field(
@@ -60,7 +60,7 @@ class TextConfig(Section):
         return _placed(value, info)
 
 
-class DataConfig(Section):
+class DataConfig(ConfigSection):
     staged: Path = Field(default=Path("shards"), description="The folder of the Arrow shards.")
     texts: tuple[TextConfig, ...] = Field(min_length=1, description="What is trained on.")
 
@@ -82,7 +82,7 @@ class DataConfig(Section):
         return value
 
 
-class OptimiserConfig(Section):
+class OptimiserConfig(ConfigSection):
     learning_rate: float = Field(default=6e-4, gt=0)
     warmup: int = Field(default=100, ge=1, description="Steps in which the rate rises.")
     decay: float = Field(
@@ -92,7 +92,7 @@ class OptimiserConfig(Section):
     clip: float = Field(default=1.0, gt=0, description="Norm above which gradients are scaled down.")
 
 
-class LossConfig(Section):
+class LossConfig(ConfigSection):
     gap: float = Field(default=1.0, ge=0, description="Weight of KL(full text ‖ gists).")
     truth: float = Field(default=0.5, ge=0, description="Weight of the NLL of what really follows.")
     hinge: float = Field(default=0.5, ge=0, description="Weight of doing worse than dropping the span.")
@@ -102,7 +102,7 @@ class LossConfig(Section):
     separation_margin: float = Field(default=0.5, ge=-1, le=1)
 
 
-class PhaseConfig(Section):
+class PhaseConfig(ConfigSection):
     """One stretch of the curriculum, up to and without step `until`."""
 
     until: int = Field(gt=0)
@@ -116,7 +116,7 @@ class PhaseConfig(Section):
     open_share: float = Field(default=0.0, ge=0, le=1)
 
 
-class NetConfig(Section):
+class NetConfig(ConfigSection):
     """One of the two nets: its size, its steps, its curriculum."""
 
     hidden: int = Field(default=512, gt=0)
@@ -142,7 +142,7 @@ _GISTS_NET = NetConfig(
 )
 
 
-class GistConfig(Section):
+class GistConfig(ConfigSection):
     slots: Slots = Field(default=1, description="Gists a block.")
     start: str = Field(
         default="", description='Where the net for tokens begins: "shipped", a checkpoint, or empty for anew.'
@@ -156,7 +156,7 @@ class GistConfig(Section):
         return value if value in ("", "shipped") else str(_placed(Path(value), info))
 
 
-class ContextConfig(Section):
+class ContextConfig(ConfigSection):
     """Working contexts that joint phases train and are judged on; the window itself is that of [focus]."""
 
     lifetime: int = Field(
@@ -165,7 +165,7 @@ class ContextConfig(Section):
     windows: int = Field(default=32, ge=2, description="Validation windows, spread over what is kept apart.")
 
 
-class ContextPhaseConfig(Section):
+class ContextPhaseConfig(ConfigSection):
     """One phase on working contexts: B1 (gists) or B3 (LoRA)."""
 
     steps: int = Field(default=200, ge=0)
@@ -196,7 +196,7 @@ class LoraConfig(ContextPhaseConfig):
     )
 
 
-class LensPhaseConfig(Section):
+class LensPhaseConfig(ConfigSection):
     """Phase B2: labels measured under the modules of now, and a lens trained on them."""
 
     tokens: int = Field(default=100_000, gt=0, description="Of each text, from its beginning.")
@@ -210,7 +210,7 @@ class LensPhaseConfig(Section):
     save_every: int = Field(default=100, gt=0)
 
 
-class JointConfig(Section):
+class JointConfig(ConfigSection):
     cycles: int = Field(default=3, ge=1)
     patience: int = Field(
         default=1, ge=1, description="Cycles without gain after which the schedule ends early."
@@ -222,14 +222,14 @@ class JointConfig(Section):
     lensnet: LensPhaseConfig = LensPhaseConfig()
 
 
-class LoggingConfig(Section):
+class LoggingConfig(ConfigSection):
     every: int = Field(default=1, ge=1, description="Steps between two lines of log.jsonl.")
     wandb: str = Field(
         default="", description="A Weights & Biases project to log to as well; needs the wandb package."
     )
 
 
-class RunConfig(Section):
+class RunConfig(ConfigSection):
     """A training run, whole."""
 
     name: str = Field(default="run", pattern=r"^[\w.-]+$", description="Names the checkpoint.")

@@ -16,11 +16,11 @@ from amgs_focus.training.records import Leg, TrainedPart
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_log import RunLog, read_log
 from amgs_focus.training.run_record import RunRecord
-from amgs_focus.training.throughput import Pace
-from amgs_focus.tree.gist_tree import Progress
+from amgs_focus.training.throughput import Throughput
+from amgs_focus.tree.gist_tree import ProgressCallback
 
 
-class Sitting:
+class RunSession:
     """Steps `first` to `until` of a part that has `steps` in all."""
 
     def __init__(
@@ -31,13 +31,13 @@ class Sitting:
         spoken: str,
         span: tuple[int, int, int],
         clock: PerfClock,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
     ) -> None:
         """span: first, until, steps. Raises ConfigurationError when the log cannot be written."""
         self.first, until, steps = span
         self._config, self._folder = config, folder
         self._seen = TrainedPart(part, self.first, steps, 0.0)
-        self._pace = Pace(clock, self.first, until, spoken)
+        self._pace = Throughput(clock, self.first, until, spoken)
         self._progress = progress
         self._asked: BaseException | None = None
         self._log = RunLog(folder / "log.jsonl", config, part, self.first)

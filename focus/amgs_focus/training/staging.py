@@ -22,10 +22,10 @@ from torch.utils.dlpack import from_dlpack
 from amgs_focus.errors import TextError
 from amgs_focus.gist.gistnet import BLOCK
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.training.corpus import Corpus, Part
+from amgs_focus.training.corpus import Part, TrainingCorpus
 from amgs_focus.training.records import Shard, Staged
 from amgs_focus.training.run_config import DataConfig, TextConfig
-from amgs_focus.tree.gist_tree import Progress
+from amgs_focus.tree.gist_tree import ProgressCallback
 
 FORMAT = "amgs-shard-1"
 _KEY = b"amgs"
@@ -57,7 +57,7 @@ class Provenance:
     format: str = FORMAT
 
 
-def stage(data: DataConfig, model: BaseModel, progress: Progress | None = None) -> Staged:
+def stage(data: DataConfig, model: BaseModel, progress: ProgressCallback | None = None) -> Staged:
     """Brings the shards of every text up to date and says what is there.
 
     A shard that was made of the same bytes with the same vocabulary is kept. Raises TextError for a text that
@@ -67,14 +67,16 @@ def stage(data: DataConfig, model: BaseModel, progress: Progress | None = None) 
     return Staged(str(data.staged), tuple(shard for shards in made for shard in shards))
 
 
-def open_corpus(data: DataConfig, model: BaseModel, progress: Progress | None = None) -> Corpus:
+def open_corpus(
+    data: DataConfig, model: BaseModel, progress: ProgressCallback | None = None
+) -> TrainingCorpus:
     """The staged texts as a corpus over memory-mapped files; stages what is missing or out of date."""
     stage(data, model, progress)
     parts = []
     for text in data.texts:
         train, validation = (read_shard(_file(data.staged, text.name, split))[1] for split in SPLITS)
         parts.append(Part(text.name, text.weight, train, validation))
-    return Corpus(tuple(parts))
+    return TrainingCorpus(tuple(parts))
 
 
 def read_shard(path: Path) -> tuple[Provenance, torch.Tensor]:
@@ -98,7 +100,7 @@ def read_shard(path: Path) -> tuple[Provenance, torch.Tensor]:
 
 
 def _stage_text(
-    text: TextConfig, folder: Path, model: BaseModel, progress: Progress | None
+    text: TextConfig, folder: Path, model: BaseModel, progress: ProgressCallback | None
 ) -> tuple[Shard, ...]:
     files = _files(text)
     contents = [_read(file, text.name) for file in files]
@@ -129,7 +131,9 @@ def _stage_text(
     return tuple(shards)
 
 
-def _encode(text: str, model: BaseModel, name: str, progress: Progress | None) -> np.ndarray[Any, Any]:
+def _encode(
+    text: str, model: BaseModel, name: str, progress: ProgressCallback | None
+) -> np.ndarray[Any, Any]:
     """The text's tokens, piece by piece; pieces end at a line break, where tokenisers break too."""
     pieces: list[list[int]] = []
     place = 0

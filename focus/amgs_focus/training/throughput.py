@@ -9,7 +9,7 @@ from amgs_focus.runtime.prefix import PerfClock
 _TOLD = ("kl", "nll", "loss")
 
 
-class Pace:
+class Throughput:
     """Measures steps `first` to `last` of something. The first step, which warms up, counts only in `seconds`."""
 
     def __init__(self, clock: PerfClock, first: int, last: int, doing: str) -> None:

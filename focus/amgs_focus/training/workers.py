@@ -21,13 +21,15 @@ import torch
 from torch import distributed
 
 from amgs_focus.errors import FocusError
-from amgs_focus.training.data_parallel import Crew
+from amgs_focus.training.data_parallel import DataParallel
 
 
 class Job(Protocol):
     """What every worker runs; it must be importable by name, and its values picklable."""
 
-    def __call__(self, crew: Crew, report: Callable[[Any], None], stopped: Callable[[], bool]) -> None: ...
+    def __call__(
+        self, parallel: DataParallel, report: Callable[[Any], None], stopped: Callable[[], bool]
+    ) -> None: ...
 
 
 def run_crew(job: Job, count: int, report: Callable[[Any], None]) -> None:
@@ -113,7 +115,7 @@ def _work(job: Job, wire: Connection, rank: int, count: int, meeting: str) -> No
             world_size=count,
             timeout=datetime.timedelta(hours=1),
         )
-        job(Crew(rank, count), lambda value: _send(wire, ("report", value)), wire.poll)
+        job(DataParallel(rank, count), lambda value: _send(wire, ("report", value)), wire.poll)
         distributed.destroy_process_group()
     except FocusError as error:
         _send(wire, ("failed", error))

@@ -81,7 +81,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DocumentSection:
     """A stretch of a document; all sections of one are its whole text. bridges: keys of related sections."""
 
     path: str
@@ -137,7 +137,7 @@ class CorpusPlan:
     which it holds an older version, which stays and counts as superseded.
     """
 
-    sections: tuple[Section, ...]
+    sections: tuple[DocumentSection, ...]
     bridges: tuple[Bridge, ...]
     dropped: tuple[Dropped, ...]
     unchanged: tuple[str, ...]
@@ -204,7 +204,7 @@ def _rank(document: Document) -> int:
     return 1 if _DESIGN.search(document.path) else 2
 
 
-def _sections(document: Document, domain: str) -> list[Section]:
+def _sections(document: Document, domain: str) -> list[DocumentSection]:
     """The document cut at its headings or definitions."""
     if document.language == "python":
         cuts = _python_cuts(document.text)
@@ -225,7 +225,9 @@ def _sections(document: Document, domain: str) -> list[Section]:
         if end == len(document.text) and not text.endswith("\n\n"):
             text = text.rstrip("\n") + "\n\n"
         made.append(
-            Section(document.path, name, text, domain, document.language, document.version, document.time)
+            DocumentSection(
+                document.path, name, text, domain, document.language, document.version, document.time
+            )
         )
     return made
 
@@ -293,10 +295,10 @@ def _evened(text: str, cuts: list[tuple[int, str]]) -> list[tuple[int, str]]:
     return made or [(0, "beginning")]
 
 
-def _thinned(sections: Sequence[Section]) -> tuple[list[Section], tuple[Dropped, ...]]:
+def _thinned(sections: Sequence[DocumentSection]) -> tuple[list[DocumentSection], tuple[Dropped, ...]]:
     """The sections without those that an earlier one says nearly word for word."""
     holders: defaultdict[int, list[int]] = defaultdict(list)
-    kept: list[Section] = []
+    kept: list[DocumentSection] = []
     dropped = []
     for section in sections:
         words = _WORD.findall(section.text.lower())
@@ -314,7 +316,7 @@ def _thinned(sections: Sequence[Section]) -> tuple[list[Section], tuple[Dropped,
     return kept, tuple(dropped)
 
 
-def _bridges(sections: Sequence[Section]) -> tuple[Bridge, ...]:
+def _bridges(sections: Sequence[DocumentSection]) -> tuple[Bridge, ...]:
     """Definitions and the sections of other documents that mention them by name, prose first."""
     defined: defaultdict[str, set[int]] = defaultdict(set)
     mentions: defaultdict[str, set[int]] = defaultdict(set)

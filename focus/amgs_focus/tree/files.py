@@ -32,7 +32,7 @@ from amgs_focus.tree.ctx_file import (
 )
 from amgs_focus.tree.journal import Journalled, SpanJournal
 from amgs_focus.tree.span_metadata import BLANK, SpanAbout
-from amgs_focus.tree.usage import Usage
+from amgs_focus.tree.usage import GistUsage
 
 LOCK = "lock"
 
@@ -96,7 +96,7 @@ class LifetimeStore(Protocol):
         ...
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> GistUsage:
         """How the lifetime was looked at."""
         ...
 
@@ -135,7 +135,7 @@ class MemoryStore:
         self._default = gist_version
         self._versions: dict[int, int] = {}
         self._levels: dict[int, MemoryRows] = {}
-        self.usage = Usage()
+        self.usage = GistUsage()
 
     def level(self, number: int) -> RowStore:
         if number not in self._levels:
@@ -207,7 +207,7 @@ class FolderStore:
             ) from error
         self._lock = locked(folder)
         self._journal = SpanJournal(folder, model, block_size, vocabulary)
-        self.usage = Usage(folder)
+        self.usage = GistUsage(folder)
         number = 0
         try:
             for path in folder.glob("L*.use"):

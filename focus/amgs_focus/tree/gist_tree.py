@@ -36,7 +36,7 @@ BATCH = 64  # nodes encoded at a time: the unit of progress and of cancelling
 Tokens = NDArray[np.uint32]
 
 
-class Progress(Protocol):
+class ProgressCallback(Protocol):
     """Told how far a long action is. Raising from it cancels the action, which then leaves nothing behind."""
 
     def __call__(self, done: int, total: int, doing: str) -> None: ...
@@ -212,7 +212,7 @@ class LifetimeTree:
         kind: SpanKind = "memory",
         label: str = "",
         about: SpanAbout = BLANK,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> None:
         """Add tokens at the end and roll up every gist that became complete.
 
@@ -238,7 +238,7 @@ class LifetimeTree:
         if len(self._starts) < len(self._spans):
             self._starts.append(start)
 
-    def append_segment(self, segment: Segment, progress: Progress | None = None) -> None:
+    def append_segment(self, segment: Segment, progress: ProgressCallback | None = None) -> None:
         """Encode one segment by itself, so that its boundary is exact, and append it."""
         self.append(
             self._model.encode(segment.text),
@@ -281,7 +281,7 @@ class LifetimeTree:
             )
         self._gist = gist
 
-    def rebuild(self, progress: Progress | None = None) -> None:
+    def rebuild(self, progress: ProgressCallback | None = None) -> None:
         """Make every gist anew with the present encoder, each in its place; what was purged stays as it is.
 
         Stopped in between, the level is stale still, and every gist the old one or the new one.
@@ -302,7 +302,7 @@ class LifetimeTree:
                 first = high
             self._store.say_version(level, self._gist.version)
 
-    def roll_up(self, progress: Progress | None = None) -> None:
+    def roll_up(self, progress: ProgressCallback | None = None) -> None:
         """Encode every node whose children are complete, lowest level first."""
         total = self._missing()
         done = 0
@@ -394,9 +394,9 @@ class LifetimeTree:
                 f"L0.ctx holds tokens outside the vocabulary of {self._model.card.name}.",
                 way_out="Open it with the model that wrote it.",
             )
-        upkeep = told.upkeep.cut(length, self._block_size)
+        span_metadata = told.span_metadata.cut(length, self._block_size)
         counts = {level: len(self._store.level(level)) for level in self._store.levels()}
-        for run in upkeep.purged.runs:
+        for run in span_metadata.purged.runs:
             if run.stop > min(counts.get(run.level, 0), length // self._block_size**run.level):
                 raise CtxError(
                     f"L{run.level}.ctx is missing gists of purged spans.",
@@ -407,7 +407,7 @@ class LifetimeTree:
             self._store.record_cut(length, [])
         for level in counts:
             self._store.level(level).truncate(length // self._block_size**level if level else whole)
-        self.catalogue.begin(upkeep)
+        self.catalogue.begin(span_metadata)
         self._open = open_tokens
         self.roll_up()
         return spans, open_tokens

@@ -17,7 +17,7 @@ from amgs_focus.errors import CtxError
 from amgs_focus.records import SpanSource
 from amgs_focus.trace.codec import build
 from amgs_focus.tree.ctx_file import is_there, unwritten
-from amgs_focus.tree.span_metadata import BLANK, SpanAbout, Upkeep, changed, line_of_span
+from amgs_focus.tree.span_metadata import BLANK, SpanAbout, SpanMetadata, changed, line_of_span
 
 JOURNAL = "spans.jsonl"
 JOURNAL_FORMAT = "amgs-spans-1"
@@ -32,7 +32,7 @@ class Journalled:
 
     spans: list[SpanSource] = field(default_factory=list)
     open: list[int] = field(default_factory=list)
-    upkeep: Upkeep = field(default_factory=Upkeep)
+    span_metadata: SpanMetadata = field(default_factory=SpanMetadata)
     vocabulary: int = 0
 
 
@@ -121,21 +121,21 @@ class SpanJournal:
             self._block_size = size
             told.vocabulary = build(int, line.get("vocabulary", 0))
             return
-        upkeep = changed(told.upkeep, line, self._block_size)
-        if upkeep is not None:
-            told.upkeep = upkeep
+        span_metadata = changed(told.span_metadata, line, self._block_size)
+        if span_metadata is not None:
+            told.span_metadata = span_metadata
         if "open" in line:
             told.open = [_token(one) for one in line.pop("open")]
         if "cut" in line:
             told.spans = clip(told.spans, build(int, line["cut"]))
-        elif upkeep is None:
+        elif span_metadata is None:
             about = SpanAbout.of(line.pop("about", {}))
             span = build(SpanSource, line)
             if span.start != (told.spans[-1].end if told.spans else 0) or span.end < span.start:
                 raise ValueError(f"{span} does not begin where the last one ends")
             add_span(told.spans, span)
             if about != BLANK:
-                told.upkeep.about[span.start] = about
+                told.span_metadata.about[span.start] = about
 
     def _begin(self, tokens: int) -> Journalled:
         head = {"format": JOURNAL_FORMAT, "model": self._model, "block_size": self._block_size}

@@ -14,8 +14,8 @@ from amgs_focus.errors import FocusError
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.files import LifetimeStore
 from amgs_focus.tree.node_set import NodeSet
-from amgs_focus.tree.span_metadata import BLANK, Act, SpanAbout, Tag, Upkeep
-from amgs_focus.tree.usage import Usage
+from amgs_focus.tree.span_metadata import BLANK, Act, SpanAbout, SpanMetadata, Tag
+from amgs_focus.tree.usage import GistUsage
 
 Range = tuple[int, int]
 
@@ -26,58 +26,60 @@ class Catalogue:
     def __init__(self, store: LifetimeStore, block_size: int) -> None:
         self._store = store
         self._block_size = block_size
-        self.upkeep = Upkeep()
+        self.span_metadata = SpanMetadata()
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> GistUsage:
         """How often each gist was opened, and the like."""
         return self._store.usage
 
     @property
     def sealed(self) -> NodeSet:
         """Gists whose detail is not shown."""
-        return self.upkeep.sealed
+        return self.span_metadata.sealed
 
     def is_sealed(self, node: NodeRef) -> bool:
         """Whether what lies below a gist was forgotten."""
-        return node in self.upkeep.sealed
+        return node in self.span_metadata.sealed
 
-    def begin(self, upkeep: Upkeep) -> None:
+    def begin(self, span_metadata: SpanMetadata) -> None:
         """Take over what the journal tells, and finish a purge that was cut short."""
-        self.upkeep = upkeep
-        if not upkeep.blanked:
+        self.span_metadata = span_metadata
+        if not span_metadata.blanked:
             self._blank()
 
     def about(self, start: int) -> SpanAbout:
         """What is known of the span that begins at a token."""
-        return self.upkeep.about.get(start, BLANK)
+        return self.span_metadata.about.get(start, BLANK)
 
     def describe(self, spans: Mapping[int, SpanAbout]) -> None:
         """Say what is known of spans, by their starts, in the place of what was said before."""
         if spans:
             self._store.note({"about": [[start, one.plain()] for start, one in spans.items()]})
-            self.upkeep = replace(self.upkeep, about={**self.upkeep.about, **spans})
+            self.span_metadata = replace(self.span_metadata, about={**self.span_metadata.about, **spans})
 
     def came(self, start: int, about: SpanAbout) -> None:
         """A span was appended, and the journal told of it."""
         if about != BLANK:
-            self.upkeep.about[start] = about
+            self.span_metadata.about[start] = about
 
     def tag(self, tag: Tag) -> None:
         """Put a word on tokens, so that no rule forgets them."""
         self._store.note({"tag": {name: getattr(tag, name) for name in Tag.__slots__}})
-        self.upkeep = replace(self.upkeep, tags=(*self.upkeep.tags, tag))
+        self.span_metadata = replace(self.span_metadata, tags=(*self.span_metadata.tags, tag))
 
     def untag(self, gone: Iterable[Tag]) -> None:
         """Take tags back."""
         for tag in gone:
             self._store.note({"untag": {name: getattr(tag, name) for name in Tag.__slots__}})
-            self.upkeep = replace(self.upkeep, tags=tuple(one for one in self.upkeep.tags if one != tag))
+            self.span_metadata = replace(
+                self.span_metadata, tags=tuple(one for one in self.span_metadata.tags if one != tag)
+            )
 
     def act(self, act: Act) -> None:
         """Forget, restore or purge. Raises FocusError for an act that changes nothing."""
-        after = self.upkeep.acted(act)
-        if (after.sealed, after.purged) == (self.upkeep.sealed, self.upkeep.purged):
+        after = self.span_metadata.acted(act)
+        if (after.sealed, after.purged) == (self.span_metadata.sealed, self.span_metadata.purged):
             raise FocusError(
                 f"There is nothing to {act.kind}.",
                 title="Nothing changes",
@@ -85,27 +87,27 @@ class Catalogue:
                 about="forgotten",
             )
         self._store.note({"act": act.plain()})
-        self.upkeep = after
+        self.span_metadata = after
         if act.kind == "purge":
             self._blank()
 
     def seal(self, sealed: NodeSet) -> None:
         """Have exactly these sealed, and what was purged: stepping back and forward comes here."""
-        wanted = sealed | self.upkeep.purged
-        if wanted != self.upkeep.sealed:
+        wanted = sealed | self.span_metadata.purged
+        if wanted != self.span_metadata.sealed:
             self._store.note({"sealed": [list(run) for run in wanted.runs]})
-            self.upkeep = replace(self.upkeep, sealed=wanted)
+            self.span_metadata = replace(self.span_metadata, sealed=wanted)
 
     def cut(self, length: int) -> None:
         """The lifetime was cut to so many tokens; the journal learns it from the cut."""
-        self.upkeep = self.upkeep.cut(length, self._block_size)
+        self.span_metadata = self.span_metadata.cut(length, self._block_size)
         self.usage.cut(length, self._block_size)
 
     def gone(self, level: int) -> tuple[Range, ...]:
         """Rows of a level under or of purged nodes, in order: they cannot be made anew. At level 0 tokens."""
         size = self._block_size
         ranges = []
-        for run in self.upkeep.purged.runs:
+        for run in self.span_metadata.purged.runs:
             if run.level >= max(1, level):
                 width = size ** (run.level - level)
                 ranges.append((run.first * width, run.stop * width))
@@ -113,7 +115,7 @@ class Catalogue:
 
     def _blank(self) -> None:
         """Carry out every purge there is; what is gone already is gone again."""
-        purged = self.upkeep.purged
+        purged = self.span_metadata.purged
         for level in sorted(self._store.levels()):
             below = [run for run in purged.runs if run.level > level]
             ranges = _merged(
@@ -124,7 +126,7 @@ class Catalogue:
             if ranges:
                 self._store.blank(level, ranges)
         self._store.note({"blanked": True})
-        self.upkeep = replace(self.upkeep, blanked=True)
+        self.span_metadata = replace(self.span_metadata, blanked=True)
 
 
 def _merged(ranges: Iterable[Range]) -> tuple[Range, ...]:

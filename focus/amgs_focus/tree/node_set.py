@@ -16,7 +16,7 @@ DEEPEST = 64
 """No lifetime has so many levels."""
 
 
-class Run(NamedTuple):
+class NodeRun(NamedTuple):
     """Nodes [first, stop) of a level."""
 
     level: int
@@ -28,24 +28,24 @@ class Run(NamedTuple):
 class NodeSet:
     """Immutable; runs are in order, and neither touch nor overlap, so that equal sets are equal values."""
 
-    runs: tuple[Run, ...] = ()
+    runs: tuple[NodeRun, ...] = ()
 
     @classmethod
     def of(cls, nodes: Iterable[NodeRef]) -> NodeSet:
-        return cls.joined(Run(node.level, node.index, node.index + 1) for node in nodes)
+        return cls.joined(NodeRun(node.level, node.index, node.index + 1) for node in nodes)
 
     @classmethod
     def joined(cls, runs: Iterable[Sequence[int]]) -> NodeSet:
         """Runs in any order, overlapping or not. Raises ValueError for one that is none."""
-        merged: list[Run] = []
-        for run in sorted(Run(*map(int, one)) for one in runs):
+        merged: list[NodeRun] = []
+        for run in sorted(NodeRun(*map(int, one)) for one in runs):
             if not 1 <= run.level <= DEEPEST or run.first < 0:
                 raise ValueError(f"{run} is no run of gists")
             if run.stop <= run.first:
                 continue
             if merged and merged[-1].level == run.level and run.first <= merged[-1].stop:
                 last = merged.pop()
-                run = Run(run.level, last.first, max(last.stop, run.stop))
+                run = NodeRun(run.level, last.first, max(last.stop, run.stop))
             merged.append(run)
         return cls(tuple(merged))
 
@@ -65,15 +65,15 @@ class NodeSet:
         return NodeSet.joined((*self.runs, *other.runs))
 
     def __sub__(self, other: NodeSet) -> NodeSet:
-        kept: list[Run] = []
+        kept: list[NodeRun] = []
         for run in self.runs:
             first = run.first
             for gone in other.runs:
                 if gone.level != run.level or gone.stop <= first or gone.first >= run.stop:
                     continue
-                kept.append(Run(run.level, first, gone.first))
+                kept.append(NodeRun(run.level, first, gone.first))
                 first = max(first, gone.stop)
-            kept.append(Run(run.level, first, run.stop))
+            kept.append(NodeRun(run.level, first, run.stop))
         return NodeSet.joined(kept)
 
     def __and__(self, other: NodeSet) -> NodeSet:

@@ -15,7 +15,7 @@ MOST = 16  # spans listed of a coarse gist
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSpan:
+class SpanProvenance:
     """A span and what is known of it. recency: tokens of the lifetime that came after it."""
 
     span: SpanSource
@@ -24,14 +24,14 @@ class KeptSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class NodeProvenance:
     """How a node is kept. provenance: 16 hex digits of its tokens' place, all their sources with their versions, and
     the version of the encoder; spans: the first of them, of `span_count`; purged: tokens that are gone for good.
     """
 
     provenance: str
     gist_version: int
-    spans: tuple[KeptSpan, ...]
+    spans: tuple[SpanProvenance, ...]
     span_count: int
     tags: tuple[Tag, ...]
     use: Use
@@ -39,23 +39,23 @@ class Keeping:
     purged: int
 
 
-def keeping_of(tree: LifetimeTree, node: NodeRef) -> Keeping:
+def keeping_of(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:
     """How a node is kept; of a block of tokens the use and the gist are those of the gist above it."""
     start, end = tree.span(node)
     catalogue = tree.catalogue
     spans = [
-        KeptSpan(span, catalogue.about(whole.start), tree.length - whole.end)
+        SpanProvenance(span, catalogue.about(whole.start), tree.length - whole.end)
         for span, whole in zip(tree.sources(start, end), tree.sources_whole(start, end), strict=True)
     ]
     version = tree.gist_version(max(1, node.level)) if tree.depth else 0
     told = [f"{tree.gist.name}|{version}|{start}|{end}"]
     told += [f"{kept.span}|{kept.about.path}|{kept.about.section}|{kept.about.version}" for kept in spans]
-    return Keeping(
+    return NodeProvenance(
         provenance=hashlib.sha256("\n".join(told).encode()).hexdigest()[:16],
         gist_version=version,
         spans=tuple(spans[:MOST]),
         span_count=len(spans),
-        tags=catalogue.upkeep.tags_on(start, end),
+        tags=catalogue.span_metadata.tags_on(start, end),
         use=catalogue.usage.of(node),
         forgotten=tree.is_sealed(node),
         purged=sum(high - low for low, high in overlapping(catalogue.gone(0), start, end)),

@@ -21,7 +21,7 @@ from amgs_focus.lens.span_index import SpanIndex
 from amgs_focus.records import NodeRef
 from amgs_focus.settings import ForgetRules as ForgetRules
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.tree.node_set import NodeSet, Run
+from amgs_focus.tree.node_set import NodeRun, NodeSet
 from amgs_focus.tree.span_metadata import FATES as FATES
 from amgs_focus.tree.span_metadata import Act, ActKind, Descriptor, Fate
 from amgs_focus.window.geometry import parent_of, span_id
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class RetentionContext:
     """What a plan has to spare besides the lifetime itself. tail_start: from where everything stays tokens;
     standing: gists that are open in the window; pinned: nodes that the operator pinned.
     """
@@ -79,7 +79,7 @@ Watch = Callable[[int, int, str], None]
 def plan(
     tree: LifetimeTree,
     rules: ForgetRules,
-    now: Situation,
+    now: RetentionContext,
     *,
     limit: int | None = None,
     progress: Watch | None = None,
@@ -116,7 +116,7 @@ def weigh(
     first: int,
     stop: int,
     rules: ForgetRules,
-    now: Situation,
+    now: RetentionContext,
     asked: _Asked | None = None,
 ) -> Weighed:
     """The strength and the fate of gists [first, stop) of a level."""
@@ -147,13 +147,13 @@ def weigh(
     return Weighed(level, first, strength, idle, opened, tuple(fates))
 
 
-def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: Situation) -> ForgetPlan:
+def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext) -> ForgetPlan:
     """A plan for gists that the operator named, with all below them, whatever their strength.
 
     Raises FocusError for one that may not be forgotten: not complete, in the tail, tagged, pinned.
     """
     rules = ForgetRules(recent=0)
-    runs: list[Run] = []
+    runs: list[NodeRun] = []
     for node in nodes:
         whole = node.level > 0 and tree.exists(node)
         fate = _guard(tree, node, *tree.span(node), rules, now) if whole else None
@@ -167,7 +167,7 @@ def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: Situation) -> For
             )
         for level in range(1, node.level + 1):
             each = tree.block_size ** (node.level - level)
-            runs.append(Run(level, node.index * each, (node.index + 1) * each))
+            runs.append(NodeRun(level, node.index * each, (node.index + 1) * each))
     chosen = NodeSet.joined(runs) - tree.catalogue.sealed
     weighed = {
         run: weigh(tree, run.level, run.first, run.stop, rules, now, _Asked(tree, rules))
@@ -187,7 +187,7 @@ def act_of(
     tree: LifetimeTree, kind: ActKind, nodes: NodeSet, record: tuple[Descriptor, ...] = (), **said: str
 ) -> Act:
     """The next act of a lifetime. said: at, by, why."""
-    return Act(tree.catalogue.upkeep.next_id, kind, nodes, record=record, **said)
+    return Act(tree.catalogue.span_metadata.next_id, kind, nodes, record=record, **said)
 
 
 def require_in_reach(tree: LifetimeTree, tail_start: int) -> None:
@@ -235,14 +235,14 @@ class _Asked:
 
 
 def _guard(
-    tree: LifetimeTree, node: NodeRef, start: int, end: int, rules: ForgetRules, now: Situation
+    tree: LifetimeTree, node: NodeRef, start: int, end: int, rules: ForgetRules, now: RetentionContext
 ) -> Fate | None:
     """What keeps a gist's detail whatever its strength, None where nothing does."""
     if _hidden(tree, node):
         return "forgotten"
     if end > min(now.tail_start, tree.length - rules.recent):
         return "recent"
-    if tree.catalogue.upkeep.tags_on(start, end):
+    if tree.catalogue.span_metadata.tags_on(start, end):
         return "tagged"
     for pin in now.pinned:
         low, high = tree.span(pin)
@@ -271,7 +271,7 @@ def _lives(
     spans = tree.spans()
     if not len(starts) or not spans:
         return np.full(len(starts), float(rules.half_life)), np.zeros(len(starts), bool)
-    latest = tree.catalogue.upkeep.versions()
+    latest = tree.catalogue.span_metadata.versions()
     about = [tree.catalogue.about(span.start) for span in spans]
     lives = np.empty(len(spans))
     current = np.empty(len(spans), bool)
@@ -288,7 +288,7 @@ def _lives(
     return longest, ~alive
 
 
-def _described(tree: LifetimeTree, run: Run, found: Weighed) -> Descriptor:
+def _described(tree: LifetimeTree, run: NodeRun, found: Weighed) -> Descriptor:
     """What stays on record of a run."""
     width = tree.block_size**run.level
     start, end = run.first * width, run.stop * width

@@ -139,7 +139,7 @@ class Act:
 
 
 @dataclass(frozen=True)
-class Upkeep:
+class SpanMetadata:
     """The whole of it. about: by the start of the span; what comes in is added to it in place, as there may be many.
     sealed: gists whose detail is not shown; purged: those
     of them whose detail is gone for good. blanked: every purge was carried out to its end.
@@ -168,7 +168,7 @@ class Upkeep:
                 found[one.path] = one.version
         return found
 
-    def acted(self, act: Act) -> Upkeep:
+    def acted(self, act: Act) -> SpanMetadata:
         """After an act; what is purged stays sealed."""
         after = replace(self, acts=(*self.acts, act))
         if act.kind == "forget":
@@ -178,7 +178,7 @@ class Upkeep:
         gone = act.nodes & self.sealed
         return replace(after, purged=self.purged | gone, blanked=False)
 
-    def cut(self, length: int, block_size: int) -> Upkeep:
+    def cut(self, length: int, block_size: int) -> SpanMetadata:
         """Of the first `length` tokens; the acts stay on record."""
         return replace(
             self,
@@ -193,27 +193,27 @@ class Upkeep:
         return tuple(tag for tag in self.tags if tag.start < end and start < tag.end)
 
 
-def changed(upkeep: Upkeep, line: Mapping[str, Any], block_size: int) -> Upkeep | None:
+def changed(span_metadata: SpanMetadata, line: Mapping[str, Any], block_size: int) -> SpanMetadata | None:
     """What a line of the journal makes of it, None for a line of another kind.
 
     Raises TypeError, KeyError or ValueError for a line that is damaged.
     """
     if "act" in line:
-        return upkeep.acted(Act.of(line["act"]))
+        return span_metadata.acted(Act.of(line["act"]))
     if "sealed" in line:
-        return replace(upkeep, sealed=NodeSet.joined(line["sealed"]) | upkeep.purged)
+        return replace(span_metadata, sealed=NodeSet.joined(line["sealed"]) | span_metadata.purged)
     if "blanked" in line:
-        return replace(upkeep, blanked=True)
+        return replace(span_metadata, blanked=True)
     if "tag" in line:
-        return replace(upkeep, tags=(*upkeep.tags, _tag(line["tag"])))
+        return replace(span_metadata, tags=(*span_metadata.tags, _tag(line["tag"])))
     if "untag" in line:
         gone = _tag(line["untag"])
-        return replace(upkeep, tags=tuple(tag for tag in upkeep.tags if tag != gone))
+        return replace(span_metadata, tags=tuple(tag for tag in span_metadata.tags if tag != gone))
     if "about" in line and "start" not in line:
         listed = {int(start): SpanAbout.of(one) for start, one in line["about"]}
-        return replace(upkeep, about={**upkeep.about, **listed})
+        return replace(span_metadata, about={**span_metadata.about, **listed})
     if "cut" in line:
-        return upkeep.cut(int(line["cut"]), block_size)
+        return span_metadata.cut(int(line["cut"]), block_size)
     return None
 
 

@@ -15,7 +15,7 @@ ARITY = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredShare:
     """How much of a tree is kept and how well. leaves: share of them; leaf, node: bytes a value; packed: what entropy
     coding leaves of it (an assumption of the specification).
     """
@@ -28,13 +28,13 @@ class Kept:
     packed: float = 1.0
 
 
-SCENARIOS: tuple[Kept, ...] = (
-    Kept("raw leaves alone", 2, 2, internal=False),
-    Kept("the whole tree", 2, 2),
-    Kept("the whole tree, gists of 8 bits", 1, 1),
-    Kept("1 % of the leaves, gists of 8 bits", 1, 1, leaves=0.01),
-    Kept("the same, entropy-coded to a half", 1, 1, leaves=0.01, packed=0.5),
-    Kept("0.5 % of the leaves, gists of 4 bits, entropy-coded", 1, 0.5, leaves=0.005, packed=0.5),
+SCENARIOS: tuple[StoredShare, ...] = (
+    StoredShare("raw leaves alone", 2, 2, internal=False),
+    StoredShare("the whole tree", 2, 2),
+    StoredShare("the whole tree, gists of 8 bits", 1, 1),
+    StoredShare("1 % of the leaves, gists of 8 bits", 1, 1, leaves=0.01),
+    StoredShare("the same, entropy-coded to a half", 1, 1, leaves=0.01, packed=0.5),
+    StoredShare("0.5 % of the leaves, gists of 4 bits, entropy-coded", 1, 0.5, leaves=0.005, packed=0.5),
 )
 
 
@@ -53,7 +53,7 @@ class Sizes:
         """Gists over the leaves: 1/32 + 1/32² + … of them."""
         return self.leaves / (ARITY - 1)
 
-    def bytes(self, kept: Kept) -> float:
+    def bytes(self, kept: StoredShare) -> float:
         """The bytes of one scenario. Token numbers are kept as they are but for the share that is dropped."""
         leaf = self.token_bytes or self.width * kept.leaf * kept.packed
         total = self.leaves * kept.leaves * leaf

@@ -152,7 +152,7 @@ class UseTable:
             return np.zeros(PAGE, ROW)
 
 
-class Usage:
+class GistUsage:
     """The tables of all levels; a folder keeps them."""
 
     def __init__(self, folder: Path | None = None) -> None:

@@ -13,8 +13,8 @@ from itertools import pairwise
 from amgs_focus.errors import FocusError
 from amgs_focus.records import Band, BlockWorth, SpanSource
 from amgs_focus.runtime.state import FocusState
-from amgs_focus.tree.gist_tree import LifetimeTree, Progress
-from amgs_focus.utility.labels import Label, Snapshot, counterfactuals
+from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback
+from amgs_focus.utility.labels import Label, LabelSnapshot, counterfactuals
 from amgs_focus.window.working_context import WorkingContext, token_entries
 
 HALF = 0.5
@@ -22,7 +22,7 @@ HALF = 0.5
 
 
 def worths(
-    state: FocusState, tree: LifetimeTree, *, measure: bool = True, progress: Progress | None = None
+    state: FocusState, tree: LifetimeTree, *, measure: bool = True, progress: ProgressCallback | None = None
 ) -> tuple[BlockWorth, ...]:
     """The worth of every memory block in the lifetime, in order of time.
 
@@ -69,7 +69,7 @@ def before_answer(state: FocusState) -> WorkingContext:
     )
 
 
-def _labels(state: FocusState, tree: LifetimeTree, progress: Progress | None) -> Sequence[Label]:
+def _labels(state: FocusState, tree: LifetimeTree, progress: ProgressCallback | None) -> Sequence[Label]:
     answer = tuple(token for token in state.answer if token not in tree.model.stops)
     if not answer:
         raise FocusError(
@@ -79,7 +79,7 @@ def _labels(state: FocusState, tree: LifetimeTree, progress: Progress | None) ->
             about="step",
         )
     return counterfactuals(
-        Snapshot(before_answer(state), tree, answer, state.question_tokens), progress=progress
+        LabelSnapshot(before_answer(state), tree, answer, state.question_tokens), progress=progress
     )
 
 

@@ -15,13 +15,13 @@ import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.records import Action, NodeRef
-from amgs_focus.tree.gist_tree import LifetimeTree, Progress
+from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback
 from amgs_focus.window.exact_allocation import with_open
 from amgs_focus.window.working_context import SINKS, Codes, TreeShape, WorkingContext, gist_entry, parent_of
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class LabelSnapshot:
     """A working context between two steps of a run, and the tokens that came next in the text.
 
     question: token ids of the question that stands before the cursor, () when there is none.
@@ -34,7 +34,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class LabelledAction:
     """An action that is legal, and where it leads. node: the gist that it opens, or closes its children into.
 
     keep: positions from the front, sinks included, that the action leaves as they are.
@@ -92,22 +92,24 @@ class JointLabel(Gained):
     nodes: tuple[NodeRef, ...]
 
 
-def candidates(context: WorkingContext, tree: TreeShape) -> tuple[Candidate, ...]:
+def candidates(context: WorkingContext, tree: TreeShape) -> tuple[LabelledAction, ...]:
     """Every legal action in order of time: each gist opened, each complete group outside the tail closed."""
     found = []
     keep = SINKS
     for place, entry in enumerate(context.entries()):
         if entry.level and not tree.is_sealed(entry.node):
-            found.append(Candidate(entry.node, "expand", context.expand(place)[0], keep))
+            found.append(LabelledAction(entry.node, "expand", context.expand(place)[0], keep))
         parent = parent_of(entry.node, context.block_size)
         if _closable(context, tree, place, parent):
-            found.append(Candidate(parent, "collapse", context.collapse(parent)[0], keep))
+            found.append(LabelledAction(parent, "collapse", context.collapse(parent)[0], keep))
         keep += entry.cost
     return tuple(found)
 
 
 def counterfactuals(
-    snapshot: Snapshot, actions: Sequence[Candidate] | None = None, progress: Progress | None = None
+    snapshot: LabelSnapshot,
+    actions: Sequence[LabelledAction] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> tuple[Label, ...]:
     """The exact ΔNLL of each action (default: of all `candidates`), in their order, over the snapshot's future.
 
@@ -134,7 +136,7 @@ def counterfactuals(
     return tuple(labels[number] for number in range(len(actions)))
 
 
-def joint(snapshot: Snapshot, sets: Sequence[Sequence[NodeRef]]) -> tuple[JointLabel, ...]:
+def joint(snapshot: LabelSnapshot, sets: Sequence[Sequence[NodeRef]]) -> tuple[JointLabel, ...]:
     """What each set of level-1 gists is worth when all of it is open and nothing else of level 1 is.
 
     Single gains do not add up: tokens that go on from one another help more than islands do. Raises FocusError
@@ -165,7 +167,7 @@ def opened_blocks(context: WorkingContext) -> list[NodeRef]:
 class HorizonReader:
     """What a snapshot's future costs after one context or another; what two readings share is read once."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: LabelSnapshot) -> None:
         self._tree = snapshot.tree
         self._model = snapshot.tree.model
         self._cache = self._model.new_cache()

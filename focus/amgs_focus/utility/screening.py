@@ -16,7 +16,7 @@ import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.model.base_model import GatedModel
-from amgs_focus.utility.labels import Candidate, Snapshot
+from amgs_focus.utility.labels import LabelledAction, LabelSnapshot
 from amgs_focus.window.working_context import SINKS, Entry, WorkingContext
 
 OPENING = 1e-3  # γ at which the slope is taken: its logarithm must be finite
@@ -37,7 +37,9 @@ class _Packed:
     first: int
 
 
-def screen(snapshot: Snapshot, actions: Sequence[Candidate], opening: float = OPENING) -> list[float]:
+def screen(
+    snapshot: LabelSnapshot, actions: Sequence[LabelledAction], opening: float = OPENING
+) -> list[float]:
     """An estimate of each action's gain (`Label.gain`), in their order; its scale means nothing, its order does.
 
     Raises FocusError when the model cannot be gated, has no numbers to give, or the context has no tail.
@@ -52,7 +54,9 @@ def screen(snapshot: Snapshot, actions: Sequence[Candidate], opening: float = OP
     return [sign * float(slope) for sign, slope in zip(signs, slopes, strict=True)]
 
 
-def gated_loss(snapshot: Snapshot, actions: Sequence[Candidate], gates: torch.Tensor) -> torch.Tensor:
+def gated_loss(
+    snapshot: LabelSnapshot, actions: Sequence[LabelledAction], gates: torch.Tensor
+) -> torch.Tensor:
     """() NLL of the future in nats a token with each action's gate (actions,) in [0, 1) open so far.
 
     With all gates at 0 it is the context's own; gradients flow to the gates. Raises FocusError as `screen`.
@@ -85,7 +89,7 @@ def _allowed(packed: _Packed, count: int) -> torch.Tensor:
     return (places[None, :] <= places[:, None]) & ((other < 0)[None, :] | (other[:, None] == other[None, :]))
 
 
-def _pack(snapshot: Snapshot, actions: Sequence[Candidate]) -> _Packed:
+def _pack(snapshot: LabelSnapshot, actions: Sequence[LabelledAction]) -> _Packed:
     context, model = snapshot.context, snapshot.tree.model
     by_place: dict[int, list[int]] = {}
     for number, action in enumerate(actions):
@@ -122,19 +126,19 @@ def _pack(snapshot: Snapshot, actions: Sequence[Candidate]) -> _Packed:
     return _Packed(torch.cat(pieces), torch.tensor(positions), torch.tensor(other), dims, first)
 
 
-def _present_form(context: WorkingContext, action: Candidate) -> Sequence[Entry]:
+def _present_form(context: WorkingContext, action: LabelledAction) -> Sequence[Entry]:
     """The entries that the action takes away."""
     width = context.block_size ** max(1, action.node.level)
     low, high = action.node.index * width, (action.node.index + 1) * width
     return [entry for entry in context.entries() if low <= entry.start and entry.end <= high]
 
 
-def _other_form(action: Candidate) -> Sequence[Entry]:
+def _other_form(action: LabelledAction) -> Sequence[Entry]:
     """The entries that the action puts in their place."""
     return _present_form(action.context, action)
 
 
-def _rows_of(entries: Sequence[Entry], snapshot: Snapshot) -> torch.Tensor:
+def _rows_of(entries: Sequence[Entry], snapshot: LabelSnapshot) -> torch.Tensor:
     """(cost, d) embeddings of neighbouring entries of one level."""
     tree = snapshot.tree
     first, last = entries[0], entries[-1]

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from amgs_focus.errors import BudgetError
+from amgs_focus.errors import WindowBudgetError
 from amgs_focus.lens.scoring import Scores, aggregate
 from amgs_focus.records import Action, Decision, Front, NodeRef, Reason, with_sign
 from amgs_focus.settings import FocusSettings
-from amgs_focus.window.candidates import AllocatorState, Situation, Unit, remembered
+from amgs_focus.window.candidates import AllocatorState, Unit, WindowState, remembered
 from amgs_focus.window.exact_allocation import Gate, gates_of, solve
 from amgs_focus.window.invalidation_cost import Prices
 from amgs_focus.window.layout import too_small
@@ -46,7 +46,7 @@ class Allocation:
 class _Pass:
     """The state of one pass while it runs; `allocate` and `make_room` are its only users."""
 
-    def __init__(self, now: Situation, scores: Mapping[NodeRef, float], prices: Prices) -> None:
+    def __init__(self, now: WindowState, scores: Mapping[NodeRef, float], prices: Prices) -> None:
         self.now = now
         self.scores = dict(scores)
         self.prices = prices
@@ -206,7 +206,7 @@ class _Pass:
         for spare in (self.now.free,) if asked else (self.now.room, self.now.free):
             try:
                 found = solve(gates, used + spare - fixed, self.now.context.block_size, n_diff)
-            except BudgetError:
+            except WindowBudgetError:
                 continue
             if asked or found - opened or self.now.free < 0:
                 return found
@@ -345,7 +345,7 @@ def allocate(
     if context.free < headroom:
         # the last collapse frees up to a block more than was needed: so much of the slack comes by itself
         headroom += max(0, int(settings.slack * context.window) - context.block_size)
-    now = Situation(context, tree, settings, replace(state, headroom=headroom))
+    now = WindowState(context, tree, settings, replace(state, headroom=headroom))
     work = _Pass(now, by_node, prices or Prices(0))
     work.run()
     work.make_room(context.window - headroom, "to make room for the tokens to come", gently=True)
@@ -365,6 +365,6 @@ def make_room(
 
     scores: of the last refocus, by node; what has none counts as 0. Raises BudgetError when it cannot fit.
     """
-    work = _Pass(Situation(context, tree, settings, state), scores, Prices(0))
+    work = _Pass(WindowState(context, tree, settings, state), scores, Prices(0))
     work.make_room(context.window - state.headroom, "to make room for new text")
     return work.outcome()

@@ -65,7 +65,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Situation:
+class WindowState:
     """A working context with all that decides what may be done to it."""
 
     context: WorkingContext

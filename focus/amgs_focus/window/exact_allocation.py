@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs_focus.errors import BudgetError
+from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import NodeRef
 from amgs_focus.window.working_context import TreeShape, WorkingContext, children_cost, parent_of
 
@@ -215,8 +215,8 @@ def _stands(node: NodeRef, context: WorkingContext, tree: TreeShape) -> bool:
     return node.index < tree.count(node.level) and end <= context.tail_start
 
 
-def _nothing_fits(room: int) -> BudgetError:
-    return BudgetError(
+def _nothing_fits(room: int) -> WindowBudgetError:
+    return WindowBudgetError(
         f"No allocation fits the {max(0, room)} positions available for detail.",
         way_out="Use a larger window, or release pins.",
     )

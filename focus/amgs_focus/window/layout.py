@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from amgs_focus.errors import BudgetError
+from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import NodeRef, Override
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.geometry import children_cost, tail_start
@@ -135,9 +135,9 @@ def spread(tree: TreeShape, window: int, tail_blocks: int, *, headroom: int = 0)
     return context
 
 
-def too_small(context: WorkingContext) -> BudgetError:
+def too_small(context: WorkingContext) -> WindowBudgetError:
     """The error for a window that cannot hold the sinks, the coarsest cover and the tail."""
-    return BudgetError(
+    return WindowBudgetError(
         f"{context.window} positions cannot hold {context.lifetime} tokens: even their coarsest form, with "
         f"the tail, takes {context.used}.",
         way_out=f"Set the window to {context.used} or more, or shorten the tail.",

@@ -24,7 +24,7 @@ def numbers(store: Store, wanted: BlockFilter, *, limit: int | None = None) -> N
 
 
 @dataclass(frozen=True)
-class Facts:
+class StoredFacts:
     """What scoring needs of many blocks at once, one row a block in rising number: arrays of length n.
 
     Instants are microseconds since 1970.
@@ -39,20 +39,20 @@ class Facts:
     reinforcements: NDArray[np.int64]
     self_component: NDArray[np.bool_]
 
-    def of(self, wanted: Sequence[int]) -> Facts:
+    def of(self, wanted: Sequence[int]) -> StoredFacts:
         """The rows of these numbers, rising; unknown numbers are left out."""
         given = np.unique(np.asarray(wanted, dtype=np.int64))
         at = np.searchsorted(self.numbers, given)
         inside = at < self.numbers.size
         rows = at[inside][self.numbers[at[inside]] == given[inside]]
-        return Facts(*(getattr(self, each.name)[rows] for each in fields(self)))
+        return StoredFacts(*(getattr(self, each.name)[rows] for each in fields(self)))
 
 
-def facts(store: Store, wanted: BlockFilter) -> Facts:
+def facts(store: Store, wanted: BlockFilter) -> StoredFacts:
     """The scoring columns of the blocks that pass the filter."""
     condition, parameters = where(wanted)
     c = store.columns(f"SELECT {_FACTS} FROM memory_blocks WHERE {condition} ORDER BY number", parameters)
-    return Facts(
+    return StoredFacts(
         numbers=np.asarray(c["number"], dtype=np.int64),
         ids=np.asarray(c["id"], dtype=object),
         created=np.asarray(c["created"], dtype=np.int64),
@@ -209,7 +209,7 @@ def embedding_batches(store: Store, *, since: int = -1, batch: int = 50_000) -> 
 
 
 @dataclass(frozen=True)
-class TraitColumns:
+class BlockFeatureColumns:
     """What retrieval wants to know of n blocks without reading them; see index/block_features.py."""
 
     numbers: NDArray[np.int64]
@@ -228,7 +228,7 @@ _SPEAKER = (
 )
 
 
-def traits(store: Store, *, since: int = -1) -> TraitColumns:
+def traits(store: Store, *, since: int = -1) -> BlockFeatureColumns:
     """The traits of the blocks changed after revision `since`; a scan of the columns, no block is read."""
     c = store.columns(
         # Most blocks ask nothing: their marks need not be counted.
@@ -243,7 +243,7 @@ def traits(store: Store, *, since: int = -1) -> TraitColumns:
         "FROM memory_blocks WHERE revision > ?) ORDER BY number",
         [since],
     )
-    return TraitColumns(
+    return BlockFeatureColumns(
         numbers=np.asarray(c["number"], dtype=np.int64),
         episode=np.asarray(c["episode"], dtype=np.uint64),
         name=tuple(c["name"].tolist()),

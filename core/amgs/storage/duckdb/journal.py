@@ -14,7 +14,7 @@ import numpy as np
 
 from amgs.clock import as_utc
 from amgs.storage.duckdb.connection import Store, stored
-from amgs.types import Operation, Vector
+from amgs.types import JournalEntry, Vector
 
 _COLUMNS = "id, kind, timestamp, summary, blocks, edges, undone"
 
@@ -42,7 +42,7 @@ class Row:
 
 def append(
     store: Store, kind: str, at: datetime, summary: str, rows: Sequence[Row], *, blocks: int, edges: int
-) -> Operation:
+) -> JournalEntry:
     """Write a journal entry and its rows; returns it with its id, which rises from 1."""
     number = int(store.value("SELECT coalesce(max(id), 0) + 1 FROM operations"))
     store.execute(
@@ -51,12 +51,12 @@ def append(
         structural=False,
     )
     _append_rows(store, number, rows)
-    return Operation(number, kind, at, summary, blocks, edges)
+    return JournalEntry(number, kind, at, summary, blocks, edges)
 
 
 def extend(
-    store: Store, operation: Operation, summary: str, rows: Sequence[Row], *, blocks: int, edges: int
-) -> Operation:
+    store: Store, operation: JournalEntry, summary: str, rows: Sequence[Row], *, blocks: int, edges: int
+) -> JournalEntry:
     """Add rows to an entry, `blocks` and `edges` of them, and say anew what it did."""
     store.execute(
         "UPDATE operations SET summary = ?, blocks = blocks + ?, edges = edges + ? WHERE id = ?",
@@ -93,7 +93,7 @@ def _append_rows(store: Store, number: int, rows: Sequence[Row]) -> None:
             )
 
 
-def latest(store: Store, limit: int) -> tuple[Operation, ...]:
+def latest(store: Store, limit: int) -> tuple[JournalEntry, ...]:
     """The latest operations, the newest first."""
     return tuple(
         _operation(row)
@@ -104,7 +104,7 @@ def latest(store: Store, limit: int) -> tuple[Operation, ...]:
     )
 
 
-def get(store: Store, operation_id: int) -> Operation | None:
+def get(store: Store, operation_id: int) -> JournalEntry | None:
     """One operation, None when there is none with this id."""
     found = store.rows(
         f"SELECT {_COLUMNS} FROM operations WHERE id = ?",
@@ -240,5 +240,5 @@ def incomplete(store: Store) -> tuple[tuple[int, int, int], ...]:
     return tuple((int(i), int(kept), int(told)) for i, kept, told in found)
 
 
-def _operation(row: Sequence[Any]) -> Operation:
-    return Operation(int(row[0]), row[1], as_utc(row[2]), row[3], int(row[4]), int(row[5]), bool(row[6]))
+def _operation(row: Sequence[Any]) -> JournalEntry:
+    return JournalEntry(int(row[0]), row[1], as_utc(row[2]), row[3], int(row[4]), int(row[5]), bool(row[6]))

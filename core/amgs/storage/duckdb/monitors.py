@@ -13,7 +13,7 @@ from amgs.storage.duckdb.edges import Key
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MonitorValue:
     """One value a monitor saw; detail is what the next look is compared with."""
 
     at: datetime
@@ -23,7 +23,7 @@ class Seen:
     detail: Mapping[str, float]
 
 
-def append(store: Store, seen: Sequence[Seen]) -> None:
+def append(store: Store, seen: Sequence[MonitorValue]) -> None:
     """Record what was seen."""
     for one in seen:
         store.execute(
@@ -33,16 +33,16 @@ def append(store: Store, seen: Sequence[Seen]) -> None:
         )
 
 
-def latest(store: Store, limit: int) -> tuple[Seen, ...]:
+def latest(store: Store, limit: int) -> tuple[MonitorValue, ...]:
     """The latest records, the newest first."""
     found = store.rows(
         "SELECT timestamp, kind, subject, value, detail::VARCHAR FROM monitor_log ORDER BY rowid DESC LIMIT ?",
         [limit],
     )
-    return tuple(Seen(as_utc(t), k, s, v, json.loads(d)) for t, k, s, v, d in found)
+    return tuple(MonitorValue(as_utc(t), k, s, v, json.loads(d)) for t, k, s, v, d in found)
 
 
-def last(store: Store, kind: str) -> Seen | None:
+def last(store: Store, kind: str) -> MonitorValue | None:
     """The latest record of a kind."""
     found = store.rows(
         "SELECT timestamp, kind, subject, value, detail::VARCHAR FROM monitor_log WHERE kind = ? "
@@ -52,7 +52,7 @@ def last(store: Store, kind: str) -> Seen | None:
     if not found:
         return None
     at, kind, subject, value, detail = found[0]
-    return Seen(as_utc(at), kind, subject, value, json.loads(detail))
+    return MonitorValue(as_utc(at), kind, subject, value, json.loads(detail))
 
 
 def cycles(store: Store, kind: str) -> tuple[int, ...]:

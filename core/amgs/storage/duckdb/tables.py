@@ -15,7 +15,7 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column and its DuckDB type. required: whether it may not be empty."""
 
     name: str
@@ -23,18 +23,18 @@ class Column:
     required: bool = field(default=True, compare=False)
 
 
-def tables(store: Store) -> dict[str, tuple[Column, ...]]:
+def tables(store: Store) -> dict[str, tuple[TableColumn, ...]]:
     """Every table of the schema with its columns, by name."""
-    found: dict[str, list[Column]] = {}
+    found: dict[str, list[TableColumn]] = {}
     for table, name, kind, nullable in store.rows(
         "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() WHERE NOT internal "
         "AND database_name = current_database() ORDER BY table_name, column_index"
     ):
-        found.setdefault(str(table), []).append(Column(str(name), str(kind), not nullable))
+        found.setdefault(str(table), []).append(TableColumn(str(name), str(kind), not nullable))
     return {table: tuple(columns) for table, columns in found.items()}
 
 
-def rows(store: Store, table: str, columns: Sequence[Column]) -> Iterator[list[Row]]:
+def rows(store: Store, table: str, columns: Sequence[TableColumn]) -> Iterator[list[Row]]:
     """All rows of a table in order of insertion, in batches."""
     chosen = ", ".join(_read(column) for column in columns)
     last = -1
@@ -53,7 +53,7 @@ def clear(store: Store, table: str) -> None:
     store.execute(f'DELETE FROM "{table}"')
 
 
-def insert(store: Store, table: str, columns: Sequence[Column], batch: Sequence[Row]) -> None:
+def insert(store: Store, table: str, columns: Sequence[TableColumn], batch: Sequence[Row]) -> None:
     """Add rows as `rows` gives them; inside a transaction."""
     if batch:
         names = ", ".join(f'"{column.name}"' for column in columns)
@@ -82,13 +82,13 @@ def copy(source: Store, target: Store) -> None:
                 insert(target, table, columns, batch)
 
 
-def _read(column: Column) -> str:
+def _read(column: TableColumn) -> str:
     if column.type == "TIMESTAMP":
         return f'epoch_us("{column.name}")'
     return f'"{column.name}"::VARCHAR' if column.type == "JSON" else f'"{column.name}"'
 
 
-def _written(column: Column) -> str:
+def _written(column: TableColumn) -> str:
     if column.type == "TIMESTAMP":
         return "make_timestamp(unnest(?::BIGINT[]))"
     return "unnest(?::VARCHAR[])::JSON" if column.type == "JSON" else f"unnest(?::{column.type}[])"

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from amgs.decay import falls_below, profile_name, relevance_at
 from amgs.types import Block, Centrality, Edge
-from amgs_app.render.figures.canvas import Canvas, Piece, Region, Sheet, clean, cut_middle, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut_middle, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import ago, day, half_life, minute, share, short_id
-from amgs_app.render.figures.glyphs import Fact, facts_line, gauge_pieces, wrap
+from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, wrap
 
 
 def block(
@@ -33,7 +33,7 @@ def block(
             ("block find dome", "inbox list"),
             "Select one in any pane; every pane then shows it.",
         )
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     palette = sheet.palette
     muted, plain = ink(palette.muted), ink(palette.text)
     sheet.rule(
@@ -46,9 +46,11 @@ def block(
         sheet,
         1,
         [
-            Fact(0, ((item.status, ink(palette.good if item.status == "consolidated" else palette.warn)),)),
-            Fact(1, ((clean(item.category), ink(palette.accent)),)),
-            Fact(
+            HeaderPart(
+                0, ((item.status, ink(palette.good if item.status == "consolidated" else palette.warn)),)
+            ),
+            HeaderPart(1, ((clean(item.category), ink(palette.accent)),)),
+            HeaderPart(
                 2,
                 (
                     ("relevance ", muted),
@@ -56,11 +58,11 @@ def block(
                     *gauge_pieces(relevance, 8, sheet.symbols, ink(palette.accent), ink(palette.faint)),
                 ),
             ),
-            Fact(
+            HeaderPart(
                 3,
                 ((profile if profile == "pinned" else f"{profile} ½ {half_life(item.decay_lambda)}", muted),),
             ),
-            Fact(4, (("confidence ", muted), (share(item.confidence), plain))),
+            HeaderPart(4, (("confidence ", muted), (share(item.confidence), plain))),
         ],
         x=1,
     )
@@ -77,7 +79,7 @@ def block(
     facts_line(
         sheet,
         2,
-        [Fact(rank, ((f"{name} ", muted), (value, plain))) for rank, (name, value) in enumerate(told)],
+        [HeaderPart(rank, ((f"{name} ", muted), (value, plain))) for rank, (name, value) in enumerate(told)],
         x=1,
     )
     source = clean(str(item.meta.get("source", "")))

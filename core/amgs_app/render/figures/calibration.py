@@ -11,11 +11,11 @@ from rich.text import Text
 
 from amgs.types import ForecastCase, Reliability, ReliabilityBin
 from amgs_app.render.figures.braille_canvas import Strokes
-from amgs_app.render.figures.canvas import Canvas, Region, Sheet, clean, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.forecasts import draw_forecasts
 from amgs_app.render.figures.format import count, day, optional, plural, share
-from amgs_app.render.figures.glyphs import LEVELS, Fact, dot_for, facts_line, sparkline
+from amgs_app.render.figures.glyphs import LEVELS, HeaderPart, dot_for, facts_line, sparkline
 
 TARGET = 0.15
 """The average Brier score the specification asks for (AMGS, success metrics)."""
@@ -85,8 +85,8 @@ def _calibration(
     of: str,
     every: int | None,
     queue: bool | None,
-) -> Sheet:
-    sheet = Sheet(canvas)
+) -> Figure:
+    sheet = Figure(canvas)
     _head(sheet, result, of)
     body = sheet.part(0, 1)
     title = _title(result, cases, chosen, every)
@@ -134,7 +134,7 @@ def _title(result: Reliability, cases: Sequence[ForecastCase], chosen: int | Non
     return f"{shown}latest forecasts" + (f", {waiting} open" if waiting else "")
 
 
-def _head(sheet: Sheet, result: Reliability, of: str) -> None:
+def _head(sheet: Figure, result: Reliability, of: str) -> None:
     palette = sheet.palette
     muted, plain = ink(palette.muted), ink(palette.text)
     brier = result.brier
@@ -149,10 +149,10 @@ def _head(sheet: Sheet, result: Reliability, of: str) -> None:
         sheet,
         0,
         [
-            Fact(0, score if brier is not None else (("no verdict yet", plain),)),
-            *([Fact(2, ((told, muted),))] if brier is not None else []),
-            *([Fact(0, ((f"only {clean(of)}", ink(palette.accent, bold=True)),))] if of else []),
-            Fact(
+            HeaderPart(0, score if brier is not None else (("no verdict yet", plain),)),
+            *([HeaderPart(2, ((told, muted),))] if brier is not None else []),
+            *([HeaderPart(0, ((f"only {clean(of)}", ink(palette.accent, bold=True)),))] if of else []),
+            HeaderPart(
                 1,
                 (
                     (count(result.outcomes), plain),

@@ -130,7 +130,7 @@ def cut_middle(text: str, width: int) -> str:
 class Region:
     """A rectangle of a sheet with its own origin; drawing outside it is cut off."""
 
-    def __init__(self, sheet: Sheet, x: int, y: int, width: int, height: int) -> None:
+    def __init__(self, sheet: Figure, x: int, y: int, width: int, height: int) -> None:
         self.sheet = sheet
         self.x, self.y = x, y
         self.width, self.height = max(0, width), max(0, height)
@@ -265,7 +265,7 @@ class Region:
             self.put(self.width - width_of(right) - 3, y, f" {right} ", ink(palette.muted))
 
 
-class Sheet(Region):
+class Figure(Region):
     """The whole picture. rows: which row of a list each of its lines shows."""
 
     def __init__(self, canvas: Canvas) -> None:

@@ -12,12 +12,12 @@ from rich.text import Text
 
 from amgs.decay import profile_name
 from amgs.types import CategoryCurves, DecayCurve, Forecast
-from amgs_app.render.figures.canvas import Canvas, Region, Sheet, clean, cut, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.decay_forecast import outlook
 from amgs_app.render.figures.empty_state import notice, notice_in
 from amgs_app.render.figures.format import day, half_life, plural, share, span
-from amgs_app.render.figures.glyphs import Fact, facts_line
-from amgs_app.render.figures.plot import Axes, Curve, Line, column_of, draw, write_letters
+from amgs_app.render.figures.glyphs import HeaderPart, facts_line
+from amgs_app.render.figures.plot import Axes, PlotCurve, PlotLine, column_of, draw, write_letters
 from amgs_app.themes import Palette
 
 Series = tuple[Sequence[float], Sequence[float]]
@@ -63,7 +63,7 @@ def decay(
             ("consolidate", "decay curve ID", "decay forecast --days 30"),
             "A block's relevance halves with every half-life; each use sets it back to 1.",
         )
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     plot = _Plot(curve, categories or {}, supposed, at_days)
     if forecast is None:
         _curve(sheet, plot, now)
@@ -97,7 +97,7 @@ def forecast(
             ("decay forecast --days 30",),
             "It names the blocks that drop below the threshold, and when.",
         )
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     outlook(sheet, result, selected, offset)
     return sheet.render()
 
@@ -122,7 +122,7 @@ def _curve(region: Region, plot: _Plot, now: datetime) -> None:
         if not plot.categories:
             notice_in(region, "No block is selected", ("block find dome",), "Choose one to see its curve.")
             return
-        told = Fact(0, (("mean relevance by category", ink(palette.accent, bold=True)),))
+        told = HeaderPart(0, (("mean relevance by category", ink(palette.accent, bold=True)),))
         facts_line(region, 0, [told], x=1)
         _body(region.part(0, 1), plot)
         return
@@ -130,9 +130,11 @@ def _curve(region: Region, plot: _Plot, now: datetime) -> None:
     here = _at(curve, 0.0)
     profile = profile_name(block.decay_lambda)
     facts = [
-        Fact(0, ((cut(clean(block.title), max(14, region.width - 46)), ink(palette.accent, bold=True)),)),
-        Fact(1, (("now ", muted), (share(here), ink(palette.text, bold=True)))),
-        Fact(
+        HeaderPart(
+            0, ((cut(clean(block.title), max(14, region.width - 46)), ink(palette.accent, bold=True)),)
+        ),
+        HeaderPart(1, (("now ", muted), (share(here), ink(palette.text, bold=True)))),
+        HeaderPart(
             3,
             ((profile, plain), ("" if profile == "pinned" else f" ½ {half_life(block.decay_lambda)}", muted)),
         ),
@@ -143,8 +145,8 @@ def _curve(region: Region, plot: _Plot, now: datetime) -> None:
         fall = f"below {curve.threshold:g} since" if past else f"drops below {curve.threshold:g} in {left}"
         when = f" {day(curve.falls_below_at)}" if past else f" ({day(curve.falls_below_at)})"
         when = when if region.width >= 72 else ""
-        facts.insert(2, Fact(2, ((fall, ink(palette.warn)), (when, muted))))
-    facts.append(Fact(4, ((plural(len(curve.reinforced_hours), "use"), muted),)))
+        facts.insert(2, HeaderPart(2, ((fall, ink(palette.warn)), (when, muted))))
+    facts.append(HeaderPart(4, ((plural(len(curve.reinforced_hours), "use"), muted),)))
     facts_line(region, 0, facts, x=1)
     _body(region.part(0, 1), plot)
 
@@ -197,16 +199,16 @@ def _draw_plot(region: Region, plot: _Plot) -> None:
         _relevance_ticks(region.height),
     )
     inks = _inks(plot, palette)
-    curves = [Curve(*_within(categories[name], low, high), *inks[name]) for name in inks]
-    lines = [Line("upright", 0.0, palette.faint)] if low < 0 < high else []
+    curves = [PlotCurve(*_within(categories[name], low, high), *inks[name]) for name in inks]
+    lines = [PlotLine("upright", 0.0, palette.faint)] if low < 0 < high else []
     if plot.at_days is not None and 0 < plot.at_days * 24 < high:
-        lines.append(Line("upright", plot.at_days * 24, palette.accent))
+        lines.append(PlotLine("upright", plot.at_days * 24, palette.accent))
     lettered = list(curves)
     if curve is not None:
-        lines.append(Line("level", curve.threshold, palette.warn))
+        lines.append(PlotLine("level", curve.threshold, palette.warn))
         split = bisect.bisect_right(curve.hours, 0.0)
         past = _within((curve.hours[:split], curve.relevance[:split]), low, high)
-        curves.append(Curve(*past, palette.accent, "*"))
+        curves.append(PlotCurve(*past, palette.accent, "*"))
         curves.append(_ahead(curve, high, palette.heat_high, "+"))
         if plot.supposed is not None:
             supposed = _ahead(plot.supposed, high, palette.good, _SUPPOSED)
@@ -229,11 +231,11 @@ def _within(series: Series, low: float, high: float) -> Series:
     return series[0][first:last], [min(1.0, max(0.0, value)) for value in series[1][first:last]]
 
 
-def _ahead(curve: DecayCurve, high: float, colour: str, letter: str) -> Curve:
+def _ahead(curve: DecayCurve, high: float, colour: str, letter: str) -> PlotCurve:
     """What is to come, dotted."""
     split = max(0, bisect.bisect_right(curve.hours, 0.0) - 1)
     hours, relevance = _within((curve.hours[split:], curve.relevance[split:]), -math.inf, high)
-    return Curve(hours[::2], relevance[::2], colour, letter, dotted=True)
+    return PlotCurve(hours[::2], relevance[::2], colour, letter, dotted=True)
 
 
 def _mark(region: Region, axes: Axes, days: float) -> None:

@@ -12,7 +12,15 @@ from amgs.decay import profile_name
 from amgs.types import CategoryOutlook, Forecast, ForecastRow
 from amgs_app.render.figures.canvas import Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.format import count, day, days_told, half_life, plural, share, short_count, span
-from amgs_app.render.figures.glyphs import Fact, bar, facts_line, gauge, histogram, scroll_note, window_of
+from amgs_app.render.figures.glyphs import (
+    HeaderPart,
+    bar,
+    facts_line,
+    gauge,
+    histogram,
+    scroll_note,
+    window_of,
+)
 
 _CATEGORIES = 12
 """Categories that are listed at most."""
@@ -67,13 +75,13 @@ def _facts(region: Region, result: Forecast) -> None:
     falling = max(result.falling, len(result.rows))
     drop = "drops" if falling == 1 else "drop"
     facts = [
-        Fact(0, ((plural(falling, "block"), strong), (f" {drop} below {result.threshold:g}", plain))),
-        Fact(1, ((f" {'within' if region.width >= 60 else 'in'} {days_told(result.days)}", plain),)),
+        HeaderPart(0, ((plural(falling, "block"), strong), (f" {drop} below {result.threshold:g}", plain))),
+        HeaderPart(1, ((f" {'within' if region.width >= 60 else 'in'} {days_told(result.days)}", plain),)),
     ]
     if result.categories:
         above = sum(each.alive_then for each in result.categories)
         stay = "stays" if above == 1 else "stay"
-        facts.append(Fact(2, (("; ", plain), (count(above), strong), (f" {stay} above", plain))))
+        facts.append(HeaderPart(2, (("; ", plain), (count(above), strong), (f" {stay} above", plain))))
     facts_line(region, 0, facts, gap=0, x=1)
 
 
@@ -81,9 +89,9 @@ def _meaning(region: Region, result: Forecast) -> None:
     """What it means to be below the threshold: less weight, no loss."""
     muted = ink(region.palette.muted)
     facts = [
-        Fact(0, (("nothing is removed before prune", muted),)),
-        Fact(1, ((f"{count(result.already_below)} already below", muted),)),
-        Fact(2, ((f"until {day(result.as_of + timedelta(days=result.days))}", muted),)),
+        HeaderPart(0, (("nothing is removed before prune", muted),)),
+        HeaderPart(1, ((f"{count(result.already_below)} already below", muted),)),
+        HeaderPart(2, ((f"until {day(result.as_of + timedelta(days=result.days))}", muted),)),
     ]
     facts_line(region, 0, facts, gap=3, x=1)
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from amgs_app.render.figures.canvas import Canvas, Region, Sheet, cut, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, Region, cut, ink, width_of
 from amgs_app.render.figures.glyphs import wrap
 
 
 def notice(canvas: Canvas, title: str, verbs: Sequence[str], sentence: str) -> Text:
     """A title, a sentence, and the verbs to try, in the middle of the canvas."""
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     notice_in(sheet, title, verbs, sentence)
     return sheet.render()
 

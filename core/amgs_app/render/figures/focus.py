@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from rich.text import Text
 
-from amgs_app.render.figures.canvas import Canvas, Piece, Region, Sheet, clean, cut, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.focus_columns import Axis, columns, offset_for
 from amgs_app.render.figures.focus_inspector import inspect
 from amgs_app.render.figures.focus_map import GUTTER, column_note, draw_map, plan_rows
 from amgs_app.render.figures.focus_tokens import draw_tokens, token_lines
 from amgs_app.render.figures.format import count, milliseconds, plural, share, signed
-from amgs_app.render.figures.glyphs import Fact, facts_line, gauge_pieces, wrap
+from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, wrap
 from amgs_focus.records import REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView, TokenSpan
 
 __all__ = ["decoded", "entry_at", "focus", "lod_map", "offset_for", "why"]
@@ -50,7 +50,7 @@ def focus(
     """
     if view is None or not view.entries:
         return notice(canvas, *_EMPTY)
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     names = titles or {}
     _head(sheet, view)
     top = 1
@@ -90,7 +90,7 @@ def lod_map(
     """The map alone, with its header."""
     if view is None or not view.entries:
         return notice(canvas, *_EMPTY)
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     _head(sheet, view)
     rows = plan_rows(view, sheet.height - 1)
     draw_map(
@@ -110,7 +110,7 @@ def why(
     explanation: EntryExplanation | None, canvas: Canvas, *, titles: Mapping[str, str] | None = None
 ) -> Text:
     """Everything behind one entry."""
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     inspect(sheet, explanation, None, titles or {})
     return sheet.render()
 
@@ -119,7 +119,7 @@ def decoded(view: FocusView | None, canvas: Canvas) -> Text:
     """The question and what has been decoded since."""
     if view is None:
         return notice(canvas, *_EMPTY)
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     _decoded(sheet, view)
     return sheet.render()
 
@@ -151,7 +151,7 @@ def _below(height: int) -> int:
 # --- head -------------------------------------------------------------------------------------------------
 
 
-def _head(sheet: Sheet, view: FocusView) -> None:
+def _head(sheet: Figure, view: FocusView) -> None:
     palette = sheet.palette
     muted, plain = ink(palette.muted), ink(palette.text, bold=True)
     full = view.budget_utilization
@@ -169,9 +169,9 @@ def _head(sheet: Sheet, view: FocusView) -> None:
         sheet,
         0,
         [
-            Fact(2, (("life ", muted), (f"{count(view.lifetime)}", plain), (" tok", muted))),
-            Fact(3, (("step ", muted), (count(view.step), plain))),
-            Fact(
+            HeaderPart(2, (("life ", muted), (f"{count(view.lifetime)}", plain), (" tok", muted))),
+            HeaderPart(3, (("step ", muted), (count(view.step), plain))),
+            HeaderPart(
                 0,
                 (
                     ("W ", muted),
@@ -180,14 +180,14 @@ def _head(sheet: Sheet, view: FocusView) -> None:
                     (f" {full:.0%}", muted),
                 ),
             ),
-            Fact(4, (("refocus ", muted), (due, plain))),
-            Fact(5, dirty),
-            Fact(6, (("swap ", muted), (share(view.swap_rate), plain))),
-            Fact(7, (("residency ", muted), (f"{view.mean_residency:.1f}", plain))),
-            Fact(8, (("entries ", muted), (count(len(view.entries)), plain))),
-            Fact(10, ((f"{clean(view.model)} {view.precision}", muted),)),
-            Fact(11, ((f"gist {clean(view.gist)}, scores {clean(view.scorer)}", muted),)),
-            Fact(1, live),
+            HeaderPart(4, (("refocus ", muted), (due, plain))),
+            HeaderPart(5, dirty),
+            HeaderPart(6, (("swap ", muted), (share(view.swap_rate), plain))),
+            HeaderPart(7, (("residency ", muted), (f"{view.mean_residency:.1f}", plain))),
+            HeaderPart(8, (("entries ", muted), (count(len(view.entries)), plain))),
+            HeaderPart(10, ((f"{clean(view.model)} {view.precision}", muted),)),
+            HeaderPart(11, ((f"gist {clean(view.gist)}, scores {clean(view.scorer)}", muted),)),
+            HeaderPart(1, live),
         ],
     )
 

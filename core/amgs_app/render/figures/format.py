@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from amgs.types import IngestReport, Operation, UndoPlan
+    from amgs.types import IngestReport, JournalEntry, UndoPlan
 
 SHORT_ID = 8
 """Digits of a block id that the screen shows; the verbs take any unambiguous prefix."""
@@ -123,7 +123,7 @@ def milliseconds(value: float) -> str:
     return f"{value:.0f} ms" if value < 995 else f"{value / 1000:.1f} s"
 
 
-def named(operation: Operation) -> str:
+def named(operation: JournalEntry) -> str:
     """An operation as a sentence names it: `#2: consolidate 12 blocks (7 fact, 5 person)`."""
     summary = operation.summary
     told = summary if not summary or summary.startswith(operation.kind) else f"{operation.kind} {summary}"

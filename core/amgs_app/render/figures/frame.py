@@ -12,10 +12,10 @@ from rich.text import Text
 
 from amgs.types import Candidate, Frame, LayerReport, LedgerEntry, SearchResult, Weights
 from amgs_app.render.figures.candidates import Listed, draw_candidate, draw_table
-from amgs_app.render.figures.canvas import Canvas, Piece, Region, Sheet, clean, cut, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import count, milliseconds, plural
-from amgs_app.render.figures.glyphs import Fact, facts_line, gauge_pieces, scroll_note, wrap
+from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, scroll_note, wrap
 from amgs_app.row_fields import listed
 
 Show = Literal["both", "candidates", "text"]
@@ -76,8 +76,8 @@ def _frame(
     text_offset: int,
     shown: Sequence[int] | None,
     verdicts: Mapping[str, float],
-) -> Sheet:
-    sheet = Sheet(canvas)
+) -> Figure:
+    sheet = Figure(canvas)
     _head(sheet, result)
     y = 1 + _waterfall(sheet, 1, result.layers)
     y += _ledger(sheet, y, result.ledger)
@@ -173,13 +173,13 @@ def _search(
     marked: int | str | None,
     offset: int,
     shown: Sequence[int] | None,
-) -> Sheet:
-    sheet = Sheet(canvas)
+) -> Figure:
+    sheet = Figure(canvas)
     palette = sheet.palette
     facts = [
-        Fact(0, ((f"“{clean(result.query)}”", ink(palette.accent, bold=True)),)),
-        Fact(1, ((plural(len(result.hits), "hit"), ink(palette.text)),)),
-        Fact(2, ((milliseconds(result.milliseconds), ink(palette.muted)),)),
+        HeaderPart(0, ((f"“{clean(result.query)}”", ink(palette.accent, bold=True)),)),
+        HeaderPart(1, ((plural(len(result.hits), "hit"), ink(palette.text)),)),
+        HeaderPart(2, ((milliseconds(result.milliseconds), ink(palette.muted)),)),
     ]
     facts_line(sheet, 0, facts)
     y = 1 + _waterfall(sheet, 1, result.layers)
@@ -209,7 +209,7 @@ def _search(
 
 def candidate(item: Candidate, weights: Weights, canvas: Canvas) -> Text:
     """Why one candidate has its score and its fate: each part, its weight, and what they contribute."""
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     draw_candidate(sheet, item, weights)
     return sheet.render()
 
@@ -217,18 +217,18 @@ def candidate(item: Candidate, weights: Weights, canvas: Canvas) -> Text:
 # --- head -------------------------------------------------------------------------------------------------
 
 
-def _head(sheet: Sheet, result: Frame) -> None:
+def _head(sheet: Figure, result: Frame) -> None:
     palette = sheet.palette
     full = result.tokens / result.budget if result.budget else 0.0
     colour = palette.bad if full > 1 else palette.accent
     gauge = gauge_pieces(full, 10, sheet.symbols, ink(colour), ink(palette.faint))
     query = clean(result.query)
     facts = [
-        Fact(0, ((clean(result.name), ink(palette.accent, bold=True)),)),
-        Fact(
+        HeaderPart(0, ((clean(result.name), ink(palette.accent, bold=True)),)),
+        HeaderPart(
             2, ((f"“{cut(query, max(12, sheet.width // 3))}”" if query else "no query", ink(palette.text)),)
         ),
-        Fact(
+        HeaderPart(
             1,
             (
                 (f"{count(result.tokens)}/{count(result.budget)} tok ", ink(palette.text)),
@@ -236,14 +236,16 @@ def _head(sheet: Sheet, result: Frame) -> None:
                 (f" {full:.0%}", ink(palette.muted)),
             ),
         ),
-        Fact(3, (("entropy ", ink(palette.muted)), (f"{result.entropy_bits:.1f} bit", ink(palette.text)))),
-        Fact(4, ((milliseconds(result.milliseconds), ink(palette.muted)),)),
-        Fact(5, ((result.as_of.strftime("%Y-%m-%d %H:%M"), ink(palette.muted)),)),
+        HeaderPart(
+            3, (("entropy ", ink(palette.muted)), (f"{result.entropy_bits:.1f} bit", ink(palette.text)))
+        ),
+        HeaderPart(4, ((milliseconds(result.milliseconds), ink(palette.muted)),)),
+        HeaderPart(5, ((result.as_of.strftime("%Y-%m-%d %H:%M"), ink(palette.muted)),)),
     ]
     facts_line(sheet, 0, facts)
 
 
-def _waterfall(sheet: Sheet, y: int, layers: Sequence[LayerReport]) -> int:
+def _waterfall(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> int:
     """The layers from left to right; returns the lines used. Two lines with milliseconds where there is
     room.
     """
@@ -279,7 +281,7 @@ def _waterfall(sheet: Sheet, y: int, layers: Sequence[LayerReport]) -> int:
     return 2 if tall else 1
 
 
-def _ledger(sheet: Sheet, y: int, ledger: Sequence[LedgerEntry]) -> int:
+def _ledger(sheet: Figure, y: int, ledger: Sequence[LedgerEntry]) -> int:
     """What each child was given and used; nothing for an atomic frame."""
     if len(ledger) < 2:
         return 0

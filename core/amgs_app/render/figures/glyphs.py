@@ -99,7 +99,7 @@ def dot_for(number: int, most: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class HeaderPart:
     """A piece of a header line. The lower the rank the longer it stays when the line gets narrow."""
 
     rank: int
@@ -110,10 +110,12 @@ class Fact:
         return sum(width_of(text) for text, _ in self.pieces)
 
 
-def facts_line(region: Region, y: int, facts: Sequence[Fact], *, gap: int = 3, x: int = 0) -> list[Fact]:
+def facts_line(
+    region: Region, y: int, facts: Sequence[HeaderPart], *, gap: int = 3, x: int = 0
+) -> list[HeaderPart]:
     """Write the facts that fit, in their order, the highest ranks dropped first; returns what was dropped."""
     kept = list(facts)
-    dropped: list[Fact] = []
+    dropped: list[HeaderPart] = []
     while len(kept) > 1 and sum(fact.width for fact in kept) + gap * (len(kept) - 1) > region.width - x:
         worst = max(kept, key=lambda fact: fact.rank)
         kept.remove(worst)

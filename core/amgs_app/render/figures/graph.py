@@ -11,11 +11,11 @@ from rich.text import Text
 from amgs.decay import relevance_at
 from amgs.types import Block, Centrality, GraphStats, LiveEdge, Neighbourhood
 from amgs_app.render.figures.braille_canvas import Strokes
-from amgs_app.render.figures.canvas import Canvas, Piece, Region, Sheet, clean, cut, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import count, plural, share, short_id
-from amgs_app.render.figures.glyphs import Fact, bar, facts_line, gauge, scroll_note, window_of
-from amgs_app.render.figures.graph_layout import Node, Spot, parents, place
+from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, gauge, scroll_note, window_of
+from amgs_app.render.figures.graph_layout import PlacedNode, Spot, parents, place
 
 STRONG, FADING = 0.3, 0.1
 """Edge strengths from which a line is solid, and below which it is dotted."""
@@ -44,7 +44,7 @@ def neighbourhood(
             ("block find dome", "graph neighbours ID --hops 2"),
             "Choose a block to see what it is linked to.",
         )
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     _head(sheet, result, selected)
     every = len(result.edges)
     if shown is not None:
@@ -83,17 +83,17 @@ def neighbourhood(
 
 def stats(result: GraphStats, canvas: Canvas) -> Text:
     """Counts and shape of the whole graph, the relations by number."""
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     palette = sheet.palette
     plain, muted = ink(palette.text, bold=True), ink(palette.muted)
     facts_line(
         sheet,
         0,
         [
-            Fact(0, ((count(result.nodes), plain), (" blocks", muted))),
-            Fact(1, ((count(result.edges), plain), (" edges", muted))),
-            Fact(2, ((plural(result.components, "island"), muted),)),
-            Fact(3, (("density ", muted), (f"{result.density:.4f}", plain))),
+            HeaderPart(0, ((count(result.nodes), plain), (" blocks", muted))),
+            HeaderPart(1, ((count(result.edges), plain), (" edges", muted))),
+            HeaderPart(2, ((plural(result.components, "island"), muted),)),
+            HeaderPart(3, (("density ", muted), (f"{result.density:.4f}", plain))),
         ],
         x=1,
     )
@@ -122,28 +122,28 @@ def relation_letters(edges: Sequence[LiveEdge]) -> dict[str, str]:
     return letters
 
 
-def _head(sheet: Sheet, result: Neighbourhood, selected: str | None) -> None:
+def _head(sheet: Figure, result: Neighbourhood, selected: str | None) -> None:
     palette = sheet.palette
     plain, muted = ink(palette.text), ink(palette.muted)
     shown = next((block for block in result.blocks if block.id == selected), result.center)
     facts = [
-        Fact(
+        HeaderPart(
             0, ((cut(clean(result.center.title), max(12, sheet.width // 3)), ink(palette.accent, bold=True)),)
         ),
-        Fact(
+        HeaderPart(
             1,
             (
                 (plural(max(0, len(result.blocks) - 1), "neighbour"), plain),
                 (f" in {plural(result.hops, 'hop')}", muted),
             ),
         ),
-        Fact(2, ((plural(len(result.edges), "edge"), plain),)),
+        HeaderPart(2, ((plural(len(result.edges), "edge"), plain),)),
     ]
     central = result.centrality.get(shown.id)
     if central is not None:
         whose = "" if shown.id == result.center.id else f"{cut(clean(shown.title), 16)}: "
         facts.append(
-            Fact(
+            HeaderPart(
                 3,
                 (
                     (f"{whose}degree ", muted),
@@ -154,7 +154,7 @@ def _head(sheet: Sheet, result: Neighbourhood, selected: str | None) -> None:
             )
         )
         facts.append(
-            Fact(
+            HeaderPart(
                 4,
                 (
                     ("eigen ", muted),
@@ -167,17 +167,19 @@ def _head(sheet: Sheet, result: Neighbourhood, selected: str | None) -> None:
     facts_line(sheet, 0, facts, x=1)
 
 
-def _legend(sheet: Sheet, y: int, edges: Sequence[LiveEdge], letters: Mapping[str, str]) -> None:
+def _legend(sheet: Figure, y: int, edges: Sequence[LiveEdge], letters: Mapping[str, str]) -> None:
     palette = sheet.palette
-    pieces: list[Fact] = []
+    pieces: list[HeaderPart] = []
     for at, (name, letter) in enumerate(sorted(letters.items())):
         number = sum(live.edge.relation_type == name for live in edges)
         colour = palette.relation(name)
         pieces.append(
-            Fact(at, ((letter, ink(colour, bold=True)), (f" {clean(name)} {number}", ink(palette.muted))))
+            HeaderPart(
+                at, ((letter, ink(colour, bold=True)), (f" {clean(name)} {number}", ink(palette.muted)))
+            )
         )
     lines = "━ firm  ╌ fading  · faint" if sheet.symbols != "ascii" else "- firm  - - fading  . faint"
-    pieces.append(Fact(99, ((lines, ink(palette.muted)),)))
+    pieces.append(HeaderPart(99, ((lines, ink(palette.muted)),)))
     facts_line(sheet, y, pieces, gap=2, x=1)
 
 
@@ -242,7 +244,7 @@ def _rings(
     }
     center = cut(clean(result.center.title), min(30, max(8, region.width // 3)))
     nodes = [
-        Node(
+        PlacedNode(
             block.id,
             max(1, result.distances.get(block.id, 1)),
             up.get(block.id, result.center.id),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class PlacedNode:
     """A block to be placed. parent: the nearest block one hop closer. label: the width of its label in
     cells.
     """
@@ -35,7 +35,7 @@ class Spot:
 
 
 def place(
-    nodes: Sequence[Node], width: int, height: int, center_label: int
+    nodes: Sequence[PlacedNode], width: int, height: int, center_label: int
 ) -> tuple[dict[str, Spot], tuple[float, float]]:
     """Spots for the nodes that fit (nodes in falling importance), and the middle. The centre's own label is
     kept free.
@@ -64,7 +64,7 @@ def _turn(identity: str) -> float:
         return sum(map(ord, identity)) % 997 / 997
 
 
-def _angles(nodes: Sequence[Node]) -> dict[str, float]:
+def _angles(nodes: Sequence[PlacedNode]) -> dict[str, float]:
     """In turns: ring 1 evenly spread in the order of the ids, each further ring around its parents."""
     angles: dict[str, float] = {}
     first = sorted((node for node in nodes if node.ring == 1), key=lambda node: (_turn(node.id), node.id))
@@ -72,7 +72,7 @@ def _angles(nodes: Sequence[Node]) -> dict[str, float]:
         even = (position + 0.5) / len(first)
         angles[node.id] = 0.8 * even + 0.2 * _turn(node.id) if len(first) > 2 else even
     slot = 1 / max(len(first), 1)
-    by_parent: dict[str, list[Node]] = {}
+    by_parent: dict[str, list[PlacedNode]] = {}
     for node in sorted(nodes, key=lambda node: (node.ring, _turn(node.id), node.id)):
         if node.ring > 1:
             by_parent.setdefault(node.parent, []).append(node)
@@ -84,7 +84,7 @@ def _angles(nodes: Sequence[Node]) -> dict[str, float]:
     return angles
 
 
-def _find(node: Node, turn: float, rings: int, width: int, height: int, taken: _Taken) -> Spot | None:
+def _find(node: PlacedNode, turn: float, rings: int, width: int, height: int, taken: _Taken) -> Spot | None:
     """The free place nearest to where the node wants to stand: along its ring first, then a little in or
     out.
     """

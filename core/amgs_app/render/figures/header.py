@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.text import Text
 
 from amgs.types import StoreStatus
-from amgs_app.render.figures.canvas import Canvas, Piece, Sheet, clean, ink
+from amgs_app.render.figures.canvas import Canvas, Figure, Piece, clean, ink
 from amgs_app.render.figures.format import count, minute, share
-from amgs_app.render.figures.glyphs import Fact, facts_line
+from amgs_app.render.figures.glyphs import HeaderPart, facts_line
 
 
 def header(
@@ -24,7 +24,7 @@ def header(
     """One line over everything: the store, its counts, the model, the hour, how well it is calibrated, what
     is running.
     """
-    sheet = Sheet(canvas.sized(canvas.width, 1))
+    sheet = Figure(canvas.sized(canvas.width, 1))
     palette = sheet.palette
     muted, plain, strong = ink(palette.muted), ink(palette.text), ink(palette.text, bold=True)
     state: tuple[Piece, ...] = (
@@ -32,27 +32,27 @@ def header(
         if doing
         else (("● live", ink(palette.good, bold=True)) if live else ("◂ past", ink(palette.warn, bold=True)),)
     )
-    facts = [Fact(0, (("amgs", ink(palette.accent, bold=True)),))]
+    facts = [HeaderPart(0, (("amgs", ink(palette.accent, bold=True)),))]
     if status is not None:
         name = clean(status.path).replace("\\", "/").rsplit("/", 1)[-1]
         total = sum(status.blocks.get(kind, 0) for kind in ("raw", "consolidated"))
         facts += [
-            Fact(4, ((name, plain),)),
-            Fact(2, ((count(total), strong), (" blocks", muted))),
-            Fact(3, ((count(status.blocks.get("raw", 0)), strong), (" raw", muted))),
-            Fact(8, ((count(status.edges), plain), (" edges", muted))),
+            HeaderPart(4, ((name, plain),)),
+            HeaderPart(2, ((count(total), strong), (" blocks", muted))),
+            HeaderPart(3, ((count(status.blocks.get("raw", 0)), strong), (" raw", muted))),
+            HeaderPart(8, ((count(status.edges), plain), (" edges", muted))),
         ]
     if threshold is not None:
-        facts.append(Fact(9, (("θ ", muted), (share(threshold), plain))))
+        facts.append(HeaderPart(9, (("θ ", muted), (share(threshold), plain))))
     if model:
-        facts.append(Fact(5, ((clean(model), plain),)))
+        facts.append(HeaderPart(5, ((clean(model), plain),)))
     if status is not None:
         hour = minute(status.now)
-        facts.append(Fact(7, ((f"{hour} sample time" if sample_time else hour, muted),)))
+        facts.append(HeaderPart(7, ((f"{hour} sample time" if sample_time else hour, muted),)))
         if status.brier is not None:
-            facts.append(Fact(6, (("Brier ", muted), (share(status.brier), plain))))
+            facts.append(HeaderPart(6, (("Brier ", muted), (share(status.brier), plain))))
     if recording:
         state = (("◉ rec ", ink(palette.bad, bold=True)), *state)
-    facts.append(Fact(1, state))
+    facts.append(HeaderPart(1, state))
     facts_line(sheet, 0, facts, gap=2 if canvas.width < 100 else 3, x=1)
     return sheet.render()

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from amgs.types import Block
 from amgs_app.render.figures.block import content_lines
-from amgs_app.render.figures.canvas import Canvas, Region, Sheet, clean, cut_middle, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut_middle, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import age, ago, count, minute, plural, short_id
-from amgs_app.render.figures.glyphs import Fact, facts_line, scroll_note, window_of
+from amgs_app.render.figures.glyphs import HeaderPart, facts_line, scroll_note, window_of
 
 
 def inbox(
@@ -40,19 +40,19 @@ def inbox(
             "Notes arrive here raw. Consolidation gives them a category, entities and edges; then they can "
             "be found.",
         )
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     palette = sheet.palette
     since = oldest or min(block.created_at for block in blocks)
     costs = [tokens(block.content) for block in blocks] if tokens else []
     facts = [
-        Fact(0, ((plural(total or len(blocks), "raw block"), ink(palette.accent, bold=True)),)),
-        Fact(1, (("oldest ", ink(palette.muted)), (age(since, now), ink(palette.text)))),
-        Fact(
+        HeaderPart(0, ((plural(total or len(blocks), "raw block"), ink(palette.accent, bold=True)),)),
+        HeaderPart(1, (("oldest ", ink(palette.muted)), (age(since, now), ink(palette.text)))),
+        HeaderPart(
             2, (("consolidate", ink(palette.text, bold=True)), (" makes them findable", ink(palette.muted)))
         ),
     ]
     if costs:
-        facts.insert(1, Fact(3, ((f"{count(sum(costs))} tok", ink(palette.text)),)))
+        facts.insert(1, HeaderPart(3, ((f"{count(sum(costs))} tok", ink(palette.text)),)))
     facts_line(sheet, 0, facts, x=1)
     rows = sheet.height - 2
     detail = 0

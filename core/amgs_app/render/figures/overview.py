@@ -9,13 +9,21 @@ from datetime import datetime
 
 from rich.text import Text
 
-from amgs.types import Frame, Health, Operation, StoreStatus
+from amgs.types import Frame, Health, JournalEntry, StoreStatus
 from amgs.types.health import Standing
-from amgs_app.render.figures.canvas import Canvas, Piece, Region, Sheet, clean, cut_middle, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut_middle, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.focus_map import draw_map, plan_rows
 from amgs_app.render.figures.format import age, ago, count, optional, plural, share
-from amgs_app.render.figures.glyphs import Fact, apportion, bar, facts_line, gauge, scroll_note, window_of
+from amgs_app.render.figures.glyphs import (
+    HeaderPart,
+    apportion,
+    bar,
+    facts_line,
+    gauge,
+    scroll_note,
+    window_of,
+)
 from amgs_app.themes import Palette
 from amgs_focus.records import FocusView
 
@@ -36,7 +44,7 @@ def overview(
     status: StoreStatus | None,
     canvas: Canvas,
     *,
-    operations: Sequence[Operation] = (),
+    operations: Sequence[JournalEntry] = (),
     raw_oldest: datetime | None = None,
     frame: Frame | None = None,
     focus: FocusView | None = None,
@@ -56,7 +64,7 @@ def overview(
             ("amgs --store PATH", "amgs --corpus DIR"),
             "A memory is one file.",
         )
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     stations = _stations(status, raw_oldest, frame, focus)
     at, verb, reason = _next(status, frame, focus)
     tall = _tall(sheet.height)
@@ -305,7 +313,7 @@ def _box(region: Region, station: _Station, *, due: bool) -> None:
 class _Journal:
     """The operations that are listed, of how many, the present instant, and the one that is chosen."""
 
-    listed: Sequence[Operation]
+    listed: Sequence[JournalEntry]
     total: int
     now: datetime
     cursor: int | None
@@ -371,10 +379,10 @@ def _categories(region: Region, status: StoreStatus) -> None:
         region,
         2,
         [
-            Fact(0, (("relevance ", muted), (share(status.mean_relevance), plain))),
-            Fact(1, ((plural(status.frames, "frame"), plain),)),
-            Fact(2, ((f"{status.blocks.get('archived', 0)} archived", muted),)),
-            Fact(3, ((f"{status.blocks.get('pruned', 0)} pruned", muted),)),
+            HeaderPart(0, (("relevance ", muted), (share(status.mean_relevance), plain))),
+            HeaderPart(1, ((plural(status.frames, "frame"), plain),)),
+            HeaderPart(2, ((f"{status.blocks.get('archived', 0)} archived", muted),)),
+            HeaderPart(3, ((f"{status.blocks.get('pruned', 0)} pruned", muted),)),
         ],
         x=1,
     )

@@ -11,13 +11,13 @@ from rich.text import Text
 
 from amgs.decay import profile_name
 from amgs.types import ConsolidationItem, ConsolidationPlan, Edge
-from amgs_app.render.figures.canvas import Canvas, Piece, Region, Sheet, clean, cut, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import half_life, plural, share, short_id
-from amgs_app.render.figures.glyphs import Fact, facts_line, gauge_pieces, scroll_note, wrap
+from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, scroll_note, wrap
 
 if TYPE_CHECKING:
-    from amgs.lifecycle.plan_editing import Draft, ItemEdit
+    from amgs.lifecycle.plan_editing import ItemEdit, PlanDraft
 
 _PREVIEW = 3
 """Lines of the chosen block's text, where there is room."""
@@ -41,7 +41,7 @@ class _Row:
 
 
 def plan(
-    result: ConsolidationPlan | Draft | None,
+    result: ConsolidationPlan | PlanDraft | None,
     canvas: Canvas,
     *,
     selected: str | None = None,
@@ -57,9 +57,9 @@ def plan(
     blocks. titles: by block id, for the far ends of edges. shown: the places of the items that are listed, in their
     order; None for all.
     """
-    from amgs.lifecycle.plan_editing import Draft  # the engine is not loaded for a picture's import
+    from amgs.lifecycle.plan_editing import PlanDraft  # the engine is not loaded for a picture's import
 
-    draft = Draft(result) if isinstance(result, ConsolidationPlan) else result
+    draft = PlanDraft(result) if isinstance(result, ConsolidationPlan) else result
     if draft is None or not draft.proposed.items:
         return notice(
             canvas,
@@ -67,7 +67,7 @@ def plan(
             ("ingest --batch DIR", "inbox list"),
             "No raw blocks waiting. What you ingest next appears here with a proposal.",
         )
-    sheet = Sheet(canvas)
+    sheet = Figure(canvas)
     made, every = draft.plan, draft.proposed.items
     _head(sheet, draft, made)
     listed = every if shown is None else [every[place] for place in shown]
@@ -142,7 +142,7 @@ class _Names:
         return short_id(block_id) if item is None else clean(item.block.title)
 
 
-def _head(sheet: Sheet, draft: Draft, result: ConsolidationPlan) -> None:
+def _head(sheet: Figure, draft: PlanDraft, result: ConsolidationPlan) -> None:
     palette = sheet.palette
     edges = sum(len(item.edges) for item in result.items)
     entities = len({name for item in result.items for name in item.entities})
@@ -151,16 +151,16 @@ def _head(sheet: Sheet, draft: Draft, result: ConsolidationPlan) -> None:
         f"{clean(name)} {number}" for name, number in sorted(tally, key=lambda one: (-one[1], one[0]))
     )
     facts = [
-        Fact(0, ((f"+ {plural(len(result.items), 'block')}", ink(palette.good, bold=True)),)),
-        Fact(1, ((f"+ {plural(edges, 'edge')}", ink(palette.good)),)),
-        Fact(3, ((plural(entities, "entity", "entities"), ink(palette.text)),)),
-        Fact(5, ((kinds, ink(palette.muted)),)),
-        Fact(4, ((f"change {result.change_counter}", ink(palette.muted)),)),
+        HeaderPart(0, ((f"+ {plural(len(result.items), 'block')}", ink(palette.good, bold=True)),)),
+        HeaderPart(1, ((f"+ {plural(edges, 'edge')}", ink(palette.good)),)),
+        HeaderPart(3, ((plural(entities, "entity", "entities"), ink(palette.text)),)),
+        HeaderPart(5, ((kinds, ink(palette.muted)),)),
+        HeaderPart(4, ((f"change {result.change_counter}", ink(palette.muted)),)),
     ]
     if draft.left_out:
-        facts.insert(1, Fact(2, ((f"{len(draft.left_out)} left out", ink(palette.warn, bold=True)),)))
+        facts.insert(1, HeaderPart(2, ((f"{len(draft.left_out)} left out", ink(palette.warn, bold=True)),)))
     if draft.edits:
-        facts.insert(1, Fact(1, ((f"{len(draft.edits)} corrected", ink(palette.accent, bold=True)),)))
+        facts.insert(1, HeaderPart(1, ((f"{len(draft.edits)} corrected", ink(palette.accent, bold=True)),)))
     facts_line(sheet, 0, facts, x=1)
 
 

@@ -23,7 +23,7 @@ _FIGURE = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class PlotCurve:
     """Points to join, x rising. letter: what tells it from the others. dotted: every other point is left out."""
 
     xs: Sequence[float]
@@ -34,7 +34,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlotLine:
     """A straight line across the plot at a value of x (upright) or y (level)."""
 
     kind: Literal["upright", "level"]
@@ -52,7 +52,7 @@ class Axes:
     y_ticks: Sequence[tuple[float, str]]
 
 
-def draw(region: Region, curves: Sequence[Curve], lines: Sequence[Line], axes: Axes) -> None:
+def draw(region: Region, curves: Sequence[PlotCurve], lines: Sequence[PlotLine], axes: Axes) -> None:
     """Draw into the whole region; too small a region stays empty."""
     if region.width < LEAST_WIDTH or region.height < LEAST_HEIGHT:
         return
@@ -83,7 +83,7 @@ def row_of(region: Region, axes: Axes, y: float) -> int:
     return round((1 - (y - low_y) / (high_y - low_y)) * (high - 1)) if high_y > low_y else 0
 
 
-def write_letters(region: Region, curves: Sequence[Curve], axes: Axes) -> None:
+def write_letters(region: Region, curves: Sequence[PlotCurve], axes: Axes) -> None:
     """Write the letter of each drawn curve on it, at least once and about every 30 cells, so that curves are told
     apart without colour. Letters keep off each other.
     """
@@ -108,7 +108,7 @@ def write_letters(region: Region, curves: Sequence[Curve], axes: Axes) -> None:
                 region.put(*free[0], curve.letter, ink(curve.colour, bold=True))
 
 
-def _row(region: Region, curve: Curve, axes: Axes, column: int) -> int:
+def _row(region: Region, curve: PlotCurve, axes: Axes, column: int) -> int:
     """The row of a curve in a column."""
     if len(curve.xs) < 2:
         return row_of(region, axes, curve.ys[0])
@@ -120,7 +120,7 @@ def _row(region: Region, curve: Curve, axes: Axes, column: int) -> int:
     return row_of(region, axes, y0 + (y1 - y0) * share)
 
 
-def _cell(region: Region, curve: Curve, axes: Axes, column: int) -> tuple[int, int] | None:
+def _cell(region: Region, curve: PlotCurve, axes: Axes, column: int) -> tuple[int, int] | None:
     """The cell of a column in which the curve is to be seen: drawn, and in its own colour."""
     row = _row(region, curve, axes, column)
     for y in (row, row - 1, row + 1):
@@ -135,7 +135,7 @@ def _close(cell: tuple[int, int], taken: set[tuple[int, int]]) -> bool:
     return any(abs(x - a) <= 1 and abs(y - b) <= 1 for a, b in taken)
 
 
-def _build(region: Region, curves: Sequence[Curve], lines: Sequence[Line], axes: Axes) -> str:
+def _build(region: Region, curves: Sequence[PlotCurve], lines: Sequence[PlotLine], axes: Axes) -> str:
     import plotext  # late: a fifth of a second that only this picture needs
 
     palette = region.palette

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from rich.text import Text
 
 from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
-from amgs_app.render.figures.canvas import Canvas, Piece, Region, Sheet, clean, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.format import count, plural, share, short_id
-from amgs_app.render.figures.glyphs import Fact, facts_line, scroll_note, window_of
+from amgs_app.render.figures.glyphs import HeaderPart, facts_line, scroll_note, window_of
 
 
 def changes_of(plan: CalibrationPlan) -> list[ConfidenceChange | EdgeChange]:
@@ -30,17 +30,17 @@ def rows_of_plan(result: CalibrationPlan, canvas: Canvas, *, cursor: int = 0) ->
     return _plan(result, canvas, cursor, None).rows
 
 
-def _plan(result: CalibrationPlan, canvas: Canvas, cursor: int, operation: int | None) -> Sheet:
-    sheet = Sheet(canvas)
+def _plan(result: CalibrationPlan, canvas: Canvas, cursor: int, operation: int | None) -> Figure:
+    sheet = Figure(canvas)
     palette = sheet.palette
     done = operation is not None
     facts_line(
         sheet,
         0,
         [
-            Fact(0, ((plural(len(result.blocks), "block"), ink(palette.accent, bold=True)),)),
-            Fact(1, ((plural(len(result.edges), "edge"), ink(palette.text)),)),
-            Fact(2, ((f"{result.method} on {count(result.outcomes)} outcomes", ink(palette.muted)),)),
+            HeaderPart(0, ((plural(len(result.blocks), "block"), ink(palette.accent, bold=True)),)),
+            HeaderPart(1, ((plural(len(result.edges), "edge"), ink(palette.text)),)),
+            HeaderPart(2, ((f"{result.method} on {count(result.outcomes)} outcomes", ink(palette.muted)),)),
         ],
         x=1,
     )

@@ -8,14 +8,14 @@ from amgs.api import exchange as exchange
 from amgs.calibration import results
 from amgs.types import COMPONENTS, Weights
 from amgs_app.operations.results import FocusFeedback, ForecastList
-from amgs_app.render.sheet import Sheet, sheet
+from amgs_app.render.sheet import ResultTable, sheet
 from amgs_app.render.tables.memory import table_of
 
 _SHOWN = 12
 
 
 @table_of.register
-def _(result: results.OutcomeGroups) -> Sheet:
+def _(result: results.OutcomeGroups) -> ResultTable:
     rows = [
         (g.kind, g.name, g.forecasts, g.outcomes, g.mean_predicted, g.rate, g.brier) for g in result.groups
     ]
@@ -23,7 +23,7 @@ def _(result: results.OutcomeGroups) -> Sheet:
 
 
 @table_of.register
-def _(result: ForecastList) -> Sheet:
+def _(result: ForecastList) -> ResultTable:
     rows = [
         (
             case.made_at,
@@ -48,16 +48,16 @@ def _(result: ForecastList) -> Sheet:
 
 
 @table_of.register
-def _(result: results.CalibrationPlan) -> Sheet:
+def _(result: results.CalibrationPlan) -> ResultTable:
     return _plan(result, "would change")
 
 
 @table_of.register
-def _(result: results.Calibrated) -> Sheet:
+def _(result: results.Calibrated) -> ResultTable:
     return _plan(result.plan, f"operation {result.operation.id} changed")
 
 
-def _plan(plan: results.CalibrationPlan, did: str) -> Sheet:
+def _plan(plan: results.CalibrationPlan, did: str) -> ResultTable:
     rows: list[tuple[object, ...]] = [
         ("block", c.block_id, c.title, c.category, c.before, c.after) for c in plan.blocks
     ]
@@ -81,11 +81,11 @@ def _plan(plan: results.CalibrationPlan, did: str) -> Sheet:
         f"{plan.method} on {plan.outcomes} outcomes {did} {len(plan.blocks)} blocks, {len(plan.edges)} edges"
     )
     made = sheet(title, "what id:id name* of before:score after:score", rows, notes)
-    return Sheet(made.title, made.columns, made.rows, made.notes, made.rows[: 2 * _SHOWN])
+    return ResultTable(made.title, made.columns, made.rows, made.notes, made.rows[: 2 * _SHOWN])
 
 
 @table_of.register
-def _(result: exchange.Exported) -> Sheet:
+def _(result: exchange.Exported) -> ResultTable:
     return sheet(
         "",
         "file* form blocks:n edges:n bytes:n",
@@ -94,7 +94,7 @@ def _(result: exchange.Exported) -> Sheet:
 
 
 @table_of.register
-def _(result: exchange.Imported) -> Sheet:
+def _(result: exchange.Imported) -> ResultTable:
     return sheet(
         "",
         "file* form blocks:n edges:n rows:n",
@@ -103,13 +103,13 @@ def _(result: exchange.Imported) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Metrics) -> Sheet:
+def _(result: results.Metrics) -> ResultTable:
     rows = [(m.name, m.value, m.target, m.met, m.note) for m in result.metrics]
     return sheet("", "metric value:score target met rests_on*", rows)
 
 
 @table_of.register
-def _(result: results.Monitored) -> Sheet:
+def _(result: results.Monitored) -> ResultTable:
     rows = [("now", s.at, s.kind, s.subject, s.value) for s in result.now]
     rows += [("before", s.at, s.kind, s.subject, s.value) for s in result.before]
     notes = ["recorded" if result.recorded else "not recorded: --record keeps it for the next comparison"]
@@ -128,7 +128,7 @@ def _scored(score: results.Score) -> tuple[float, ...]:
 
 
 @table_of.register
-def _(result: results.Tuning) -> Sheet:
+def _(result: results.Tuning) -> ResultTable:
     rows = [
         ("present, tuning", *_weights(result.present), *_scored(result.present_tuning)),
         ("proposed, tuning", *_weights(result.proposed), *_scored(result.proposed_tuning)),
@@ -145,7 +145,7 @@ def _(result: results.Tuning) -> Sheet:
 
 
 @table_of.register
-def _(result: results.WeightTest) -> Sheet:
+def _(result: results.WeightTest) -> ResultTable:
     rows = [
         ("A", *_weights(result.first), *_scored(result.first_score)),
         ("B", *_weights(result.second), *_scored(result.second_score)),
@@ -159,7 +159,7 @@ def _(result: results.WeightTest) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Simulation) -> Sheet:
+def _(result: results.SyntheticYear) -> ResultTable:
     rows = [
         (
             m.month,
@@ -186,7 +186,7 @@ def _(result: results.Simulation) -> Sheet:
 
 
 @table_of.register
-def _(result: FocusFeedback) -> Sheet:
+def _(result: FocusFeedback) -> ResultTable:
     verdicts = {True: "useful", False: "useless", None: ""}
     ordered = sorted(result.rows, key=lambda row: -(row.worth.gain or 0.0))
     rows = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amgs_app.operations import results
 from amgs_app.render.sentences_of_focus import said
-from amgs_app.render.sheet import Sheet, facts, sheet
+from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.render.tables.memory import table_of
 from amgs_focus.trace.lineage import TraceDiff, TraceSummary
 from amgs_focus.trace.telemetry import Telemetry
@@ -14,7 +14,7 @@ _TEXT = 240
 
 
 @table_of.register
-def _(result: results.Steered) -> Sheet:
+def _(result: results.Steered) -> ResultTable:
     heard = "from the next refocus on"
     if result.word in ("expand", "collapse"):
         heard = (
@@ -34,7 +34,7 @@ def _(result: results.Steered) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Moved) -> Sheet:
+def _(result: results.RunPosition) -> ResultTable:
     view = result.view
     pairs = [
         ("branch", view.branch),
@@ -45,14 +45,14 @@ def _(result: results.Moved) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Resumed) -> Sheet:
+def _(result: results.Resumed) -> ResultTable:
     view = result.view
     pairs = [("trace", result.path), ("question", view.question or None), ("branches", len(view.branches))]
     return facts(said(result) or "", pairs, (f"“{_short(view.text)}”" if view.text else "",))
 
 
 @table_of.register
-def _(result: results.LastRun) -> Sheet:
+def _(result: results.LastRun) -> ResultTable:
     if result.trace is None:
         return facts("No earlier working context", [("trace", result.path or None)])
     told = result.trace
@@ -68,7 +68,7 @@ def _(result: results.LastRun) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Measured) -> Sheet:
+def _(result: results.Measured) -> ResultTable:
     found = result.measurement
     return facts(
         said(result) or "",
@@ -82,7 +82,7 @@ def _(result: results.Measured) -> Sheet:
 
 
 @table_of.register
-def _(result: results.SettingChanged) -> Sheet:
+def _(result: results.SettingChanged) -> ResultTable:
     return facts(
         said(result) or "",
         [("before", result.before), ("branch", result.view.branch), ("from step", result.view.step)],
@@ -90,7 +90,7 @@ def _(result: results.SettingChanged) -> Sheet:
 
 
 @table_of.register
-def _(result: results.BranchList) -> Sheet:
+def _(result: results.BranchList) -> ResultTable:
     rows = [
         ("●" if one.active else "", one.name, one.parent, one.at, one.steps, one.text, one.state_hash)
         for one in result.branches
@@ -103,7 +103,7 @@ def _(result: results.BranchList) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Replayed) -> Sheet:
+def _(result: results.Replayed) -> ResultTable:
     return facts(
         said(result) or "",
         [
@@ -117,7 +117,7 @@ def _(result: results.Replayed) -> Sheet:
 
 
 @table_of.register
-def _(result: TraceSummary) -> Sheet:
+def _(result: TraceSummary) -> ResultTable:
     header = result.header
     pairs = [
         ("made by", f"{header.model.name} {header.model.precision}, {header.gist}, {header.scorer}"),
@@ -141,7 +141,7 @@ def _(result: TraceSummary) -> Sheet:
 
 
 @table_of.register
-def _(result: TraceDiff) -> Sheet:
+def _(result: TraceDiff) -> ResultTable:
     rows = [
         (str(one.node), one.kind, one.ours or "", one.ours_score, one.theirs or "", one.theirs_score)
         for one in result.changed
@@ -164,7 +164,7 @@ def _(result: TraceDiff) -> Sheet:
 
 
 @table_of.register
-def _(result: Telemetry) -> Sheet:
+def _(result: Telemetry) -> ResultTable:
     rows = [
         (
             one.refocus,

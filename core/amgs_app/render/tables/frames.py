@@ -7,7 +7,7 @@ from typing import Any
 
 from amgs.frames import results
 from amgs.types import COMPONENTS, FrameDefinition, SelectionRule, Weights
-from amgs_app.render.sheet import Sheet, facts, sheet
+from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.render.tables.memory import table_of
 
 
@@ -16,7 +16,7 @@ def _weights(weights: Weights | None) -> str:
 
 
 @table_of.register
-def _(result: FrameDefinition) -> Sheet:
+def _(result: FrameDefinition) -> ResultTable:
     pairs: list[tuple[str, Any]] = [
         ("purpose", result.purpose),
         ("weights", _weights(result.weights)),
@@ -59,14 +59,16 @@ def _day(instant: datetime | None) -> str:
 
 
 @table_of.register
-def _(result: results.CachedFrame) -> Sheet:
+def _(result: results.CachedFrame) -> ResultTable:
     made = table_of(result.frame)
     how = "from the cache" if result.fresh else "assembled again"
-    return Sheet(made.title, made.columns, made.rows, (f"{how}: {result.because}", *made.notes), made.digest)
+    return ResultTable(
+        made.title, made.columns, made.rows, (f"{how}: {result.because}", *made.notes), made.digest
+    )
 
 
 @table_of.register
-def _(result: results.History) -> Sheet:
+def _(result: results.History) -> ResultTable:
     rows = [
         (a.id, a.as_of, a.name, a.query, a.blocks, a.tokens, a.budget, a.entropy_bits, _weights(a.weights))
         for a in result.assemblies
@@ -76,7 +78,7 @@ def _(result: results.History) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Replay) -> Sheet:
+def _(result: results.Replay) -> ResultTable:
     past = result.assembly
     title = f"{past.name} {past.id} of {past.as_of:%Y-%m-%d %H:%M}: " + (
         "equal" if result.equal else "not equal"
@@ -89,7 +91,7 @@ def _(result: results.Replay) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Comparison) -> Sheet:
+def _(result: results.FrameComparison) -> ResultTable:
     left, right = result.left, result.right
     rows = [
         (

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from amgs.api.graph import Communities, Way
-from amgs_app.render.sheet import Sheet, sheet
+from amgs.api.graph import Communities, GraphPath
+from amgs_app.render.sheet import ResultTable, sheet
 from amgs_app.render.tables.memory import table_of
 
 __all__ = ["table_of"]
 
 
 @table_of.register
-def _(result: Way) -> Sheet:
+def _(result: GraphPath) -> ResultTable:
     rows = []
     for before, live, after in zip(result.blocks, result.edges, result.blocks[1:], strict=False):
         arrow = "▸" if live.edge.source_id == before.id else "◂"
@@ -27,7 +27,7 @@ def _(result: Way) -> Sheet:
 
 
 @table_of.register
-def _(result: Communities) -> Sheet:
+def _(result: Communities) -> ResultTable:
     rows = [
         (
             part.number,

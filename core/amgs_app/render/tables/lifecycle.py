@@ -7,14 +7,14 @@ from typing import Any
 
 from amgs.decay import half_life_hours, profile_name
 from amgs.lifecycle.decay_preview import DecayPreview
-from amgs.lifecycle.plan_editing import Draft
+from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal
-from amgs.lifecycle.prune import Pruned, PrunePlan, Standing
+from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
 from amgs.lifecycle.schedule import Due
 from amgs.lifecycle.supersede import ReviewPlan
 from amgs_app.operations import results
 from amgs_app.render.figures.format import plural
-from amgs_app.render.sheet import Sheet, facts, sheet
+from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.render.tables.memory import table_of
 
 __all__ = ["table_of"]
@@ -27,14 +27,14 @@ def _proposal_rows(proposals: tuple[Proposal, ...]) -> list[tuple[Any, ...]]:
 
 
 @table_of.register
-def _(result: EnhancementPlan) -> Sheet:
+def _(result: EnhancementPlan) -> ResultTable:
     title = f"Plan: {len(result.proposals):,} proposals; nothing has been changed yet"
     more = f"{result.left_out:,} more are left out by --limit" if result.left_out else ""
     return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), (more,))
 
 
 @table_of.register
-def _(result: results.Enhanced) -> Sheet:
+def _(result: results.Enhanced) -> ResultTable:
     done = result.operation
     title = f"Enhanced by {len(result.proposals):,} proposals as operation {done.id}"
     notes = (f"`undo {done.id}` reverts it.",) if result.proposals else ()
@@ -42,7 +42,7 @@ def _(result: results.Enhanced) -> Sheet:
 
 
 @table_of.register
-def _(result: Draft) -> Sheet:
+def _(result: PlanDraft) -> ResultTable:
     out, plan = result.left_out, {item.block.id: item for item in result.plan.items}
     rows = []
     for proposed in result.proposed.items:
@@ -99,7 +99,7 @@ _PRUNING = "#:n id:id title* relevance:score central:score used:n conf:score edg
 
 
 @table_of.register
-def _(result: PrunePlan) -> Sheet:
+def _(result: PrunePlan) -> ResultTable:
     what = "would be deleted" if result.hard else "would be pruned"
     spared = ", ".join(f"{n:,} by {name}" for name, n in result.spared.items() if n)
     notes = [f"Faded, but kept: {spared}" if spared else ""]
@@ -111,7 +111,7 @@ def _(result: PrunePlan) -> Sheet:
 
 
 @table_of.register
-def _(result: Standing) -> Sheet:
+def _(result: PruneAssessment) -> ResultTable:
     rows = [
         (sign.name, sign.value, sign.limit, "goes" if sign.low else "keeps it", sign.told)
         for sign in result.signs
@@ -124,7 +124,7 @@ def _(result: Standing) -> Sheet:
 
 
 @table_of.register
-def _(result: Pruned) -> Sheet:
+def _(result: Pruned) -> ResultTable:
     done, what = result.operation, "Deleted" if result.plan.hard else "Pruned"
     title = f"{what} {plural(len(result.plan.candidates), 'block')} as operation {done.id}"
     notes = (f"Written to {result.ledger}" if result.ledger else "", f"`undo {done.id}` reverts it.")
@@ -132,14 +132,14 @@ def _(result: Pruned) -> Sheet:
 
 
 @table_of.register
-def _(result: ReviewPlan) -> Sheet:
+def _(result: ReviewPlan) -> ResultTable:
     rows = [(r.kind, r.confidence, r.older_id, r.newer_id, r.because) for r in result.found]
     title = f"Plan: {plural(len(rows), 'finding')} in {plural(result.compared, 'pair')}; nothing has been changed yet"
     return sheet(title, "kind sure:score older:id newer:id because*", rows)
 
 
 @table_of.register
-def _(result: results.ReviewList) -> Sheet:
+def _(result: results.ReviewList) -> ResultTable:
     rows = [
         (
             i.review.id,
@@ -159,7 +159,7 @@ def _(result: results.ReviewList) -> Sheet:
 
 
 @table_of.register
-def _(result: Due) -> Sheet:
+def _(result: Due) -> ResultTable:
     pairs = [
         ("because", result.because),
         ("waiting", result.waiting),
@@ -170,12 +170,12 @@ def _(result: Due) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Untouched) -> Sheet:
+def _(result: results.Untouched) -> ResultTable:
     return table_of(result.due)
 
 
 @table_of.register
-def _(result: DecayPreview) -> Sheet:
+def _(result: DecayPreview) -> ResultTable:
     rows = [
         (
             name,

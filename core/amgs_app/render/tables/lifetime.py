@@ -7,20 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs_app.operations import results_of_lifetime as results
-from amgs_app.render.sheet import Sheet, facts, sheet
+from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.render.tables.memory import table_of
 from amgs_focus.tree.check import LifetimeCheck
 from amgs_focus.tree.span_metadata import FATES, Descriptor, SpanAbout
 
 if TYPE_CHECKING:
-    from amgs_focus.tree.provenance import Keeping
+    from amgs_focus.tree.provenance import NodeProvenance
 
 _SHOWN = 40
 """Rows that people are shown; CSV and JSON hold them all."""
 
 
 @table_of.register
-def _(result: results.Forgotten) -> Sheet:
+def _(result: results.Forgotten) -> ResultTable:
     plan = result.plan
     what = f"the detail of {len(plan.nodes):,} gists ({plan.tokens:,} of {plan.lifetime:,} tokens)"
     title = f"Would forget {what}" if result.act is None else f"Act {result.act.id} forgot {what}"
@@ -33,7 +33,7 @@ def _(result: results.Forgotten) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Brought) -> Sheet:
+def _(result: results.Brought) -> ResultTable:
     return facts(
         f"Act {result.act.id} brought {result.gists:,} gists back",
         [("why", result.act.why), ("branch", result.view.branch), ("step", result.view.step)],
@@ -41,7 +41,7 @@ def _(result: results.Brought) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Purged) -> Sheet:
+def _(result: results.Purged) -> ResultTable:
     done = "Would empty" if result.act is None else f"Act {result.act.id} emptied"
     return facts(
         f"{done} what lies below {result.gists:,} gists",
@@ -50,7 +50,7 @@ def _(result: results.Purged) -> Sheet:
 
 
 @table_of.register
-def _(result: results.ForgottenList) -> Sheet:
+def _(result: results.ForgottenList) -> ResultTable:
     rows = [
         (
             row.act.id,
@@ -69,7 +69,7 @@ def _(result: results.ForgottenList) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Tagged) -> Sheet:
+def _(result: results.Tagged) -> ResultTable:
     said = "Taken off" if result.released else "Tagged"
     rows = [(tag.word, tag.start, tag.end, tag.by, tag.at) for tag in result.tags]
     title = f"{said}: {result.tag.word} on tokens {result.tag.start:,} to {result.tag.end:,}"
@@ -77,7 +77,7 @@ def _(result: results.Tagged) -> Sheet:
 
 
 @table_of.register
-def _(result: results.SpanList) -> Sheet:
+def _(result: results.SpanList) -> ResultTable:
     rows = []
     for row in result.rows:
         span, about = row.kept.span, row.kept.about
@@ -105,7 +105,7 @@ def _(result: results.SpanList) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Described) -> Sheet:
+def _(result: results.SpanDescribed) -> ResultTable:
     before, after = result.before.plain(), result.after.plain()
     names = dict.fromkeys((*before, *after))
     rows = [(name, _said(before.get(name)), _said(after.get(name))) for name in names]
@@ -113,7 +113,7 @@ def _(result: results.Described) -> Sheet:
 
 
 @table_of.register
-def _(result: results.CorpusRead) -> Sheet:
+def _(result: results.CorpusRead) -> ResultTable:
     plan = result.plan
     rows = [
         (one.domain, one.path, one.name, one.language, len(one.text), len(one.bridges))
@@ -138,7 +138,7 @@ def _(result: results.CorpusRead) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Rebuilt) -> Sheet:
+def _(result: results.Rebuilt) -> ResultTable:
     return facts(
         f"{result.gists:,} gists encoded again",
         [
@@ -149,7 +149,7 @@ def _(result: results.Rebuilt) -> Sheet:
 
 
 @table_of.register
-def _(result: LifetimeCheck) -> Sheet:
+def _(result: LifetimeCheck) -> ResultTable:
     rows = [(one.name, one.rows, one.fault, "mended" if one.mended else "") for one in result.files]
     said = f"{len(result.faults)} faults" if result.faults else "whole"
     return sheet(
@@ -157,7 +157,7 @@ def _(result: LifetimeCheck) -> Sheet:
     )
 
 
-def kept_rows(keeping: Keeping) -> Iterable[tuple[str, Any]]:
+def kept_rows(keeping: NodeProvenance) -> Iterable[tuple[str, Any]]:
     """What `focus why` says of how an entry is kept."""
     use = keeping.use
     yield "provenance", f"{keeping.provenance}, gist version {keeping.gist_version}"
@@ -179,7 +179,7 @@ def kept_rows(keeping: Keeping) -> Iterable[tuple[str, Any]]:
         yield "forgotten", f"what lies below it ({gone}){asked}"
 
 
-def _runs(title: str, record: tuple[Descriptor, ...], notes: Iterable[str]) -> Sheet:
+def _runs(title: str, record: tuple[Descriptor, ...], notes: Iterable[str]) -> ResultTable:
     rows = [
         (
             f"L{one.level}#{one.first}" + (f"–{one.stop - 1}" if one.stop - one.first > 1 else ""),

@@ -12,12 +12,12 @@ from amgs.decay import profile_name
 from amgs_app.operations import results
 from amgs_app.render.figures.format import ingested, named, plural
 from amgs_app.render.passage import passage
-from amgs_app.render.sheet import Sheet, facts, sheet
+from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.row_fields import fate_of, listed, reason_of
 
 
 @singledispatch
-def table_of(result: Any) -> Sheet:
+def table_of(result: Any) -> ResultTable:
     """The sheet of a result; raises TypeError for a type that has none, which is a fault of the program."""
     # Its types live beside the store and the graph library: who shows none of them need not load those.
     importlib.import_module("amgs_app.render.tables.graph")
@@ -47,7 +47,7 @@ def _block_rows(blocks: tuple[types.Block, ...]) -> list[tuple[Any, ...]]:
 
 
 @table_of.register
-def _(result: results.Inbox) -> Sheet:
+def _(result: results.Inbox) -> ResultTable:
     rows = [
         (n, b.id, b.title, b.created_at, b.meta.get("source", "")) for n, b in enumerate(result.blocks, 1)
     ]
@@ -57,7 +57,7 @@ def _(result: results.Inbox) -> Sheet:
 
 
 @table_of.register
-def _(result: results.BlockList) -> Sheet:
+def _(result: results.BlockList) -> ResultTable:
     notes = () if result.blocks else (f"No block resembles {result.text!r}.",)
     return sheet(
         f"{len(result.blocks)} blocks like {result.text!r}", _BLOCKS, _block_rows(result.blocks), notes
@@ -65,7 +65,7 @@ def _(result: results.BlockList) -> Sheet:
 
 
 @table_of.register
-def _(result: results.BlockDetail) -> Sheet:
+def _(result: results.BlockDetail) -> ResultTable:
     block = result.block
     pairs: list[tuple[str, Any]] = [
         ("id", block.id),
@@ -88,7 +88,7 @@ def _said(value: Any) -> str:
 
 
 @table_of.register
-def _(result: results.Selected) -> Sheet:
+def _(result: results.SelectedBlock) -> ResultTable:
     return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
 
 
@@ -96,7 +96,7 @@ def _(result: results.Selected) -> Sheet:
 
 
 @table_of.register
-def _(result: types.IngestReport) -> Sheet:
+def _(result: types.IngestReport) -> ResultTable:
     rows = [("rejected", each.source, each.reason) for each in result.refused]
     rows += [("warning", each.source, each.reason) for each in result.warnings]
     rows += [
@@ -110,7 +110,7 @@ _NO_NOTE = "not read as text"
 
 
 @table_of.register
-def _(result: types.ConsolidationPlan) -> Sheet:
+def _(result: types.ConsolidationPlan) -> ResultTable:
     rows = [
         (
             item.block.id,
@@ -130,7 +130,7 @@ def _(result: types.ConsolidationPlan) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Consolidated) -> Sheet:
+def _(result: results.Consolidated) -> ResultTable:
     rows = sorted(result.categories.items(), key=lambda pair: (-pair[1], pair[0]))
     blocks, edges = (sum(done.blocks for done in result.operations), sum(d.edges for d in result.operations))
     ids = [str(done.id) for done in result.operations]
@@ -144,29 +144,29 @@ def _(result: results.Consolidated) -> Sheet:
 _OPERATIONS = "#:n what at:at summary* blocks:n edges:n undone"
 
 
-def _operation_row(done: types.Operation) -> tuple[Any, ...]:
+def _operation_row(done: types.JournalEntry) -> tuple[Any, ...]:
     return (done.id, done.kind, done.at, done.summary, done.blocks, done.edges, done.undone)
 
 
 @table_of.register
-def _(result: results.OperationList) -> Sheet:
+def _(result: results.OperationList) -> ResultTable:
     rows = [_operation_row(done) for done in result.operations]
     return sheet("Journal", _OPERATIONS, rows, () if rows else ("The journal is empty.",))
 
 
 @table_of.register
-def _(result: types.Operation) -> Sheet:
+def _(result: types.JournalEntry) -> ResultTable:
     done = f"Undid {named(result)}" if result.undone else f"Done {named(result)}"
     return sheet(done, _OPERATIONS, [_operation_row(result)])
 
 
 @table_of.register
-def _(result: results.Redone) -> Sheet:
+def _(result: results.Redone) -> ResultTable:
     return sheet(f"Redid {named(result.operation)}", _OPERATIONS, [_operation_row(result.operation)])
 
 
 @table_of.register
-def _(result: types.UndoPlan) -> Sheet:
+def _(result: types.UndoPlan) -> ResultTable:
     notes = [
         f"{result.corrected} corrections made by hand will be lost" if result.corrected else "",
         f"Undo first: {', '.join(map(str, reversed(result.later)))}" if result.later else "",
@@ -178,7 +178,7 @@ def _(result: types.UndoPlan) -> Sheet:
 
 
 @table_of.register
-def _(result: types.OperationDetail) -> Sheet:
+def _(result: types.JournalEntryDetail) -> ResultTable:
     done = result.operation
     rows = [(each.id, each.title, each.told) for each in result.blocks]
     edges = (result.edges_made, result.edges_changed, result.edges_taken)
@@ -192,13 +192,13 @@ def _(result: types.OperationDetail) -> Sheet:
 
 
 @table_of.register
-def _(result: types.Health) -> Sheet:
+def _(result: types.Health) -> ResultTable:
     rows = [(line.side, line.standing, line.told, line.verb) for line in result.lines]
     return sheet("Health", "area status detail* command*", rows)
 
 
 @table_of.register
-def _(result: types.Verification) -> Sheet:
+def _(result: types.Verification) -> ResultTable:
     said = "no faults" if result.ok else f"{len(result.faults)} faults"
     rows = [(fault.where, fault.what, fault.repairable) for fault in result.faults]
     return sheet(
@@ -224,7 +224,7 @@ def _parts(candidate: types.Candidate) -> tuple[float, ...]:
 
 
 @table_of.register
-def _(result: types.SearchResult) -> Sheet:
+def _(result: types.SearchResult) -> ResultTable:
     rows = [
         (
             n,
@@ -248,7 +248,7 @@ def _(result: types.SearchResult) -> Sheet:
 
 
 @table_of.register
-def _(result: types.Fall) -> Sheet:
+def _(result: types.Explanation) -> ResultTable:
     asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
     said = "admitted" if result.admitted else f"dropped out at {result.fell_at}"
     rows = [(each.layer, each.verdict, each.value, each.needed, each.because) for each in result.layers]
@@ -273,7 +273,7 @@ _WEIGHTS = "recency:score centr:score conf:score simil:score reinf:score"
 
 
 @table_of.register
-def _(result: results.FrameList) -> Sheet:
+def _(result: results.FrameList) -> ResultTable:
     rows = []
     kinds = {each.name: each.kind for each in result.origins}
     for each in result.definitions:
@@ -289,7 +289,7 @@ def _(result: results.FrameList) -> Sheet:
 
 
 @table_of.register
-def _(result: types.Frame) -> Sheet:
+def _(result: types.Frame) -> ResultTable:
     numbered = [
         (n, each.block.id, each.block.title, each.score, each.tokens, each.child, _fate(each), each.fate)
         for n, each in enumerate(listed(result), 1)
@@ -324,7 +324,7 @@ def _fate(each: types.Candidate) -> str:
 
 
 @table_of.register
-def _(result: types.Neighbourhood) -> Sheet:
+def _(result: types.Neighbourhood) -> ResultTable:
     titles = {block.id: block.title for block in result.blocks} | {result.center.id: result.center.title}
     rows = [
         (
@@ -340,18 +340,18 @@ def _(result: types.Neighbourhood) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Inspection) -> Sheet:
+def _(result: results.Inspection) -> ResultTable:
     made = table_of(result.neighbourhood)
     c = result.centrality
     note = (
         f"degree {c.degree:.3f}, eigenvector {c.eigenvector:.3f}, PageRank {c.pagerank:.3f}, "
         f"betweenness {c.betweenness:.3f}"
     )
-    return Sheet(made.title, made.columns, made.rows, (note,))
+    return ResultTable(made.title, made.columns, made.rows, (note,))
 
 
 @table_of.register
-def _(result: types.GraphStats) -> Sheet:
+def _(result: types.GraphStats) -> ResultTable:
     counts = f"{result.nodes:,} nodes, {result.edges:,} edges, {result.components:,} components"
     title = f"{counts}, density {result.density:.4f}"
     return sheet(
@@ -360,7 +360,7 @@ def _(result: types.GraphStats) -> Sheet:
 
 
 @table_of.register
-def _(result: types.DecayCurve) -> Sheet:
+def _(result: types.DecayCurve) -> ResultTable:
     falls = result.falls_below_at
     note = (
         "It never drops below the threshold."
@@ -373,7 +373,7 @@ def _(result: types.DecayCurve) -> Sheet:
 
 
 @table_of.register
-def _(result: types.Forecast) -> Sheet:
+def _(result: types.Forecast) -> ResultTable:
     rows = [
         (
             row.block.id,
@@ -400,12 +400,12 @@ def _(result: types.Forecast) -> Sheet:
 
 
 @table_of.register
-def _(result: results.LastFrame) -> Sheet:
+def _(result: results.LastFrame) -> ResultTable:
     return table_of(result.frame) if result.frame is not None else sheet("No frame yet", "frame", ())
 
 
 @table_of.register
-def _(result: types.CategoryCurves) -> Sheet:
+def _(result: types.CategoryCurves) -> ResultTable:
     rows = [
         (each.category, each.blocks, hour, value)
         for each in result.curves
@@ -423,7 +423,7 @@ def _(result: types.CategoryCurves) -> Sheet:
 
 
 @table_of.register
-def _(result: types.Outcome) -> Sheet:
+def _(result: types.Outcome) -> ResultTable:
     pairs = [
         ("forecast", result.predicted),
         ("outcome", result.actual),
@@ -435,7 +435,7 @@ def _(result: types.Outcome) -> Sheet:
 
 
 @table_of.register
-def _(result: types.Reliability) -> Sheet:
+def _(result: types.Reliability) -> ResultTable:
     rows = [
         (
             f"{each.low:.2f} to {each.high:.2f}",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from amgs.simulation.draws import Spread
-from amgs.simulation.enhance import Simulation
+from amgs.simulation.enhance import EnhancementForecast
 from amgs.simulation.evolve import Evolution
 from amgs.simulation.insert import Insertion
 from amgs.simulation.prune import PruningFutures
 from amgs.simulation.stability import Stability
-from amgs_app.render.sheet import Sheet, sheet
+from amgs_app.render.sheet import ResultTable, sheet
 from amgs_app.render.tables.memory import table_of
 
 __all__ = ["table_of"]
@@ -27,7 +27,7 @@ def _count(value: Spread) -> str:
 
 
 @table_of.register
-def _(result: Simulation) -> Sheet:
+def _(result: EnhancementForecast) -> ResultTable:
     one, two = result.without, result.with_change
     rows: list[tuple[str, Any, Any]] = [
         ("edges", one.edges, two.edges),
@@ -49,7 +49,7 @@ _WAYS = {3: "all four", 2: "faded + 2", 1: "faded + 1", 0: "faded"}
 
 
 @table_of.register
-def _(result: PruningFutures) -> Sheet:
+def _(result: PruningFutures) -> ResultTable:
     asked = result.recall_now is not None
     rows = [
         (
@@ -79,7 +79,7 @@ def _(result: PruningFutures) -> Sheet:
 
 
 @table_of.register
-def _(result: Evolution) -> Sheet:
+def _(result: Evolution) -> ResultTable:
     rows = [
         (
             round(at.day, 2),
@@ -104,7 +104,7 @@ def _(result: Evolution) -> Sheet:
 
 
 @table_of.register
-def _(result: Insertion) -> Sheet:
+def _(result: Insertion) -> ResultTable:
     rows = [
         (
             each.other_id,
@@ -127,7 +127,7 @@ def _(result: Insertion) -> Sheet:
 
 
 @table_of.register
-def _(result: Stability) -> Sheet:
+def _(result: Stability) -> ResultTable:
     rows = [
         (
             "today" if not each.days else f"{each.days:g} days × {each.pace:g}",

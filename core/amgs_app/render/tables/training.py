@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from amgs_app.render.sheet import Sheet, sheet
+from amgs_app.render.sheet import ResultTable, sheet
 from amgs_app.render.tables.memory import table_of
 from amgs_focus.training import records
 
 
 @table_of.register
-def _(result: records.Staged) -> Sheet:
+def _(result: records.Staged) -> ResultTable:
     rows = [
         (s.name, s.split, s.tokens, s.digest[:12], "written" if s.fresh else "kept") for s in result.shards
     ]
@@ -16,7 +16,7 @@ def _(result: records.Staged) -> Sheet:
 
 
 @table_of.register
-def _(result: records.TrainedRun) -> Sheet:
+def _(result: records.TrainedRun) -> ResultTable:
     rows: list[tuple[object, ...]] = []
     for part in result.parts:
         rows.append((part.part, "step", f"{part.step:,} of {part.steps:,}"))
@@ -39,7 +39,7 @@ def _interval(found: tuple[float, float, float]) -> str:
 
 
 @table_of.register
-def _(result: records.Labelled) -> Sheet:
+def _(result: records.LabelReport) -> ResultTable:
     rows: list[tuple[object, ...]] = [
         ("snapshots measured now", result.done),
         ("snapshots in the folder", result.snapshots),

@@ -11,7 +11,7 @@ from typing import Any
 from amgs_app.benches.frame import BenchResult, BenchTable, cell
 from amgs_app.operations import results
 from amgs_app.render.sentences_of_focus import NOTHING_ALIKE, UNTRAINED
-from amgs_app.render.sheet import Sheet, facts, sheet
+from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.render.tables import calibration, focus_control, frames, lifetime, training
 from amgs_app.render.tables.lifetime import kept_rows
 from amgs_app.render.tables.memory import table_of
@@ -30,7 +30,7 @@ _ENTRIES_SHOWN = 40
 
 
 @table_of.register
-def _(result: records.FocusView) -> Sheet:
+def _(result: records.FocusView) -> ResultTable:
     where = [span.start for span in result.sources]
 
     def origin(entry: records.EntryView) -> str | None:
@@ -80,7 +80,7 @@ def _judgements(view: records.FocusView, rows: list[tuple[Any, ...]]) -> list[tu
 
 
 @table_of.register
-def _(result: records.TokenSpan) -> Sheet:
+def _(result: records.TokenSpan) -> ResultTable:
     rows = [
         (place, text, next((s.source for s in result.sources if s.start <= place < s.end), None))
         for place, text in enumerate(result.texts, start=result.start)
@@ -89,7 +89,7 @@ def _(result: records.TokenSpan) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Opened) -> Sheet:
+def _(result: results.Opened) -> ResultTable:
     view = result.view
     pairs = [
         ("from", result.source),
@@ -108,7 +108,7 @@ def _(result: results.Opened) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Stepped) -> Sheet:
+def _(result: results.Stepped) -> ResultTable:
     rows = []
     for record in result.records:
         done = (
@@ -132,7 +132,7 @@ def _(result: results.Stepped) -> Sheet:
 
 
 @table_of.register
-def _(result: records.EntryExplanation) -> Sheet:
+def _(result: records.EntryExplanation) -> ResultTable:
     entry, decision = result.entry, result.decision
     pairs: list[tuple[str, Any]] = [
         ("entry", f"#{entry.position}, {entry.node}, tokens {entry.start:,} to {entry.end:,}"),
@@ -162,7 +162,7 @@ def _(result: records.EntryExplanation) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Overview) -> Sheet:
+def _(result: results.Overview) -> ResultTable:
     store = result.store
     pairs: list[tuple[str, Any]] = [
         ("store", store.path),
@@ -183,41 +183,41 @@ def _(result: results.Overview) -> Sheet:
 
 
 @table_of.register
-def _(result: results.Shown) -> Sheet:
+def _(result: results.Shown) -> ResultTable:
     return table_of(result.result)
 
 
 @table_of.register
-def _(result: results.ThemeSet) -> Sheet:
+def _(result: results.ThemeSet) -> ResultTable:
     return sheet("", "theme in_use", [(name, "●" if name == result.name else "") for name in result.known])
 
 
 @table_of.register
-def _(result: results.Bookmark) -> Sheet:
+def _(result: results.Bookmark) -> ResultTable:
     said = "Bookmarked" if result.kept else "Removed the bookmark from"
     return sheet(f"{said} {result.title}", "id:id title* note*", [(result.block, result.title, result.note)])
 
 
 @table_of.register
-def _(result: results.BookmarkList) -> Sheet:
+def _(result: results.BookmarkList) -> ResultTable:
     rows = [(each.block, each.title, each.note) for each in result.rows]
     return sheet("Bookmarks" if rows else "No bookmarks", "id:id title* note*", rows)
 
 
 @table_of.register
-def _(result: results.Sifted) -> Sheet:
+def _(result: results.Sifted) -> ResultTable:
     sift = result.sift
     rows = [(result.pane, sift.words, sift.order, "●" if sift.reverse else "")]
     return sheet(f"{result.pane}: {said(sift)}", "pane filter* order reverse", rows)
 
 
 @table_of.register
-def _(result: results.Layout) -> Sheet:
+def _(result: results.Layout) -> ResultTable:
     return sheet(f"Layout: {result.pane}", "pane beside* large", [_layout(result)])
 
 
 @table_of.register
-def _(result: results.LayoutList) -> Sheet:
+def _(result: results.LayoutList) -> ResultTable:
     rows = [(name, *_layout(layout)) for name, layout in result.rows]
     return sheet("Layouts" if rows else "No layouts", "name pane beside* large", rows)
 
@@ -227,13 +227,13 @@ def _layout(layout: results.Layout) -> tuple[str, str, str]:
 
 
 @table_of.register
-def _(result: results.Recording) -> Sheet:
+def _(result: results.Recording) -> ResultTable:
     notes = ("`save FILE` writes what is done from here on as a script.",)
     return sheet("Recording", "since:n", [(result.since,)], notes)
 
 
 @table_of.register
-def _(result: results.SettingsList) -> Sheet:
+def _(result: results.SettingsList) -> ResultTable:
     rows = [
         (each.key, _told(each.value), _told(each.default), each.place or "default", each.description)
         for each in result.settings
@@ -247,17 +247,17 @@ def _told(value: object) -> str:
 
 
 @table_of.register
-def _(result: results.Snapshot) -> Sheet:
+def _(result: results.SnapshotFiles) -> ResultTable:
     return sheet("", "pane file*", [(result.pane, name) for name in result.files])
 
 
 @table_of.register
-def _(result: results.Saved) -> Sheet:
+def _(result: results.Saved) -> ResultTable:
     return sheet(f"Saved {result.lines:,} lines", "file*", [(result.file,)])
 
 
 @table_of.register
-def _(result: BenchResult) -> Sheet:
+def _(result: BenchResult) -> ResultTable:
     rows = []
     for name, value in result.metrics.items():
         goal = result.goals.get(name)
@@ -283,14 +283,14 @@ def _aligned(table: BenchTable) -> list[str]:
 
 
 @table_of.register
-def _(result: results.Expectation) -> Sheet:
+def _(result: results.Expectation) -> ResultTable:
     return sheet(
         "", "metric found:n op wanted:n", [(result.metric, result.found, result.operator, result.wanted)]
     )
 
 
 @table_of.register
-def _(result: results.HelpList) -> Sheet:
+def _(result: results.HelpList) -> ResultTable:
     if len(result.verbs) != 1:
         return sheet(
             "", "command what_it_does*", [(each.usage.split(" [")[0], each.summary) for each in result.verbs]

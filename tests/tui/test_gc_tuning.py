@@ -11,7 +11,7 @@ import pytest
 
 from amgs.types import Progress
 from amgs_app.gc_tuning import FULL_EVERY, MANY_MODULES, settling, short_pauses
-from amgs_tui.messages import Answer, Request
+from amgs_tui.messages import Answer, EngineRequest
 
 
 def test_collections_and_turns_are_as_before_when_the_screen_is_left() -> None:
@@ -27,13 +27,13 @@ def test_collections_and_turns_are_as_before_when_the_screen_is_left() -> None:
 def test_a_library_that_was_imported_is_not_searched_for_garbage_again(
     monkeypatch: pytest.MonkeyPatch, modules: int, settles: bool
 ) -> None:
-    def loads(_session: object, _request: Request, _progress: Progress) -> Answer:
+    def loads(_session: object, _request: EngineRequest, _progress: Progress) -> Answer:
         for number in range(modules):
             monkeypatch.setitem(sys.modules, f"invented_{number}", types.ModuleType(f"invented_{number}"))
         return Answer("status")
 
     with short_pauses():
-        assert settling(loads)(None, Request(1, "status"), Progress()).verb == "status"
+        assert settling(loads)(None, EngineRequest(1, "status"), Progress()).verb == "status"
         assert bool(gc.get_freeze_count()) is settles
 
 

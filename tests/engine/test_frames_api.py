@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs.api.frames import Asked
+from amgs.api.frames import ComparisonSide
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.memory import Memory
@@ -135,7 +135,8 @@ def test_two_weight_sets_beside_each_other_say_which_part_moved_a_block(tmp_path
         memory.apply_consolidation(memory.plan_consolidation())
         before = memory.change_counter
         found = memory.frames.compare(
-            Asked("ATTENTION", "A dome valve"), Asked("ATTENTION", "A dome valve", None, RECENT)
+            ComparisonSide("ATTENTION", "A dome valve"),
+            ComparisonSide("ATTENTION", "A dome valve", None, RECENT),
         )
         assert memory.change_counter == before
         assert found.jaccard > 0 and found.moved
@@ -148,17 +149,17 @@ def test_two_weight_sets_beside_each_other_say_which_part_moved_a_block(tmp_path
 
 def test_a_frame_beside_itself_is_equal_and_a_past_one_shows_what_came(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
-        same = memory.frames.compare(Asked("SESSION", "dome"), Asked("session", "dome"))
+        same = memory.frames.compare(ComparisonSide("SESSION", "dome"), ComparisonSide("session", "dome"))
         assert same.jaccard == 1 and not same.moved
         past = memory.assemble("ATTENTION", query="dome valve")
         move(memory, 1)
         add(memory, "The dome valve leaks.")
-        found = memory.frames.compare(Asked(past.id), Asked("ATTENTION", "dome valve"))
+        found = memory.frames.compare(ComparisonSide(past.id), ComparisonSide("ATTENTION", "dome valve"))
         come = [m for m in found.moved if m.left_rank is None]
         assert [m.block.content for m in come] == ["The dome valve leaks."]
         assert come[0].because == "not a candidate on the left"
         then = memory.frames.compare(
-            Asked("ATTENTION", "dome valve", at=NOW), Asked("ATTENTION", "dome valve")
+            ComparisonSide("ATTENTION", "dome valve", at=NOW), ComparisonSide("ATTENTION", "dome valve")
         )
         assert [m.block.content for m in then.moved if m.left_rank is None] == ["The dome valve leaks."]
 

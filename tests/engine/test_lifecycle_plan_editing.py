@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs.ingest.raw_blocks import Draft as Note
+from amgs.ingest.raw_blocks import RawBlock as Note
 from amgs.lifecycle import plan_editing
-from amgs.lifecycle.plan_editing import Draft
+from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.memory import Memory
 from amgs.storage.duckdb.edges import key
 from amgs.types import BlockFilter, ConsolidationItem
@@ -33,23 +33,23 @@ def memory(notes: Path) -> Iterator[Memory]:
 
 
 @pytest.fixture(scope="module")
-def fixed(notes: Path) -> Draft:
+def fixed(notes: Path) -> PlanDraft:
     """A draft to try corrections on."""
     with open_memory() as opened:
         opened.ingest_folder(notes)
         return opened.lifecycle.draft_consolidation()
 
 
-def linked(draft: Draft) -> ConsolidationItem:
+def linked(draft: PlanDraft) -> ConsolidationItem:
     """An item with edges."""
     return max(draft.proposed.items, key=lambda item: len(item.edges))
 
 
-def of_source(draft: Draft, source: str) -> ConsolidationItem:
+def of_source(draft: PlanDraft, source: str) -> ConsolidationItem:
     return next(i for i in draft.proposed.items if i.block.meta["source"] == source)
 
 
-def test_a_draft_without_corrections_is_the_proposal(fixed: Draft) -> None:
+def test_a_draft_without_corrections_is_the_proposal(fixed: PlanDraft) -> None:
     assert fixed.plan == fixed.proposed
 
 
@@ -95,7 +95,7 @@ def test_a_corrected_category_teaches_until_it_is_undone(memory: Memory) -> None
     assert door.corrections() == 0
 
 
-def test_a_value_of_the_owner_becomes_part_of_the_self(fixed: Draft) -> None:
+def test_a_value_of_the_owner_becomes_part_of_the_self(fixed: PlanDraft) -> None:
     item = next(i for i in fixed.proposed.items if not i.is_self_component and "author" not in i.block.meta)
     plan = plan_editing.edited(fixed, item.block.id, category="value", known=("value",)).plan
     assert plan_editing.item_of(plan, item.block.id).is_self_component
@@ -153,7 +153,7 @@ def test_what_cannot_be_is_refused_with_a_way_out(memory: Memory) -> None:
         door.edit_draft(draft, one, drop=["1"], keep=["1"])
 
 
-def test_an_edge_is_named_by_its_number_or_by_where_it_leads(fixed: Draft) -> None:
+def test_an_edge_is_named_by_its_number_or_by_where_it_leads(fixed: PlanDraft) -> None:
     item = linked(fixed)
     for n, edge in enumerate(item.edges, 1):
         assert plan_editing.edge_named(item, str(n)) == key(edge)
@@ -172,7 +172,7 @@ def test_an_edge_is_named_by_its_number_or_by_where_it_leads(fixed: Draft) -> No
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_corrections_do_what_they_say_and_can_be_taken_back_in_any_order(
-    fixed: Draft, data: st.DataObject
+    fixed: PlanDraft, data: st.DataObject
 ) -> None:
     draft, items = fixed, fixed.proposed.items
     said: dict[str, dict[str, object]] = {}

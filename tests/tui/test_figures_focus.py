@@ -28,7 +28,7 @@ from amgs_app.render.figures.focus_columns import (
 from amgs_app.render.figures.focus_map import GUTTER, plan_rows
 from amgs_app.themes import Palette
 from amgs_focus.records import REASON_LETTERS, Band, EntryView, FocusView, Reason, TokenSpan
-from tests.tui import picture_samples as samples
+from tests.tui import figure_samples as samples
 
 VIEW = samples.focus_view(24_000)
 AXES: tuple[Axis, ...] = get_args(Axis)

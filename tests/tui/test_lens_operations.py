@@ -11,7 +11,7 @@ import pytest
 from amgs.types import Progress
 from amgs_app import cli
 from amgs_app.benches import focus_c1c2
-from amgs_app.benches.focus_texts import Corpus
+from amgs_app.benches.focus_texts import TokenCorpus
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from tests.focus.focus_world import MODEL
@@ -54,8 +54,8 @@ def test_labels_of_a_folder_without_texts_are_refused(
     assert "contains no text files" in capsys.readouterr().err
 
 
-def corpus() -> Corpus:
-    return Corpus("words", ("words",), (tuple(MODEL.encode(WORDS * 40)),), "mark")
+def corpus() -> TokenCorpus:
+    return TokenCorpus("words", ("words",), (tuple(MODEL.encode(WORDS * 40)),), "mark")
 
 
 def test_the_twin_s_margins_are_equal_and_the_question_moves_the_lens_s(tmp_path: Path) -> None:

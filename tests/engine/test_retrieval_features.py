@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs.index.block_features import Traits
+from amgs.index.block_features import BlockFeatures
 from amgs.retrieval.features import FEATURES
 from amgs.retrieval.sequence_index import NOTHING, lay_out
 from amgs.retrieval.similarity import WEIGHTS
 from amgs.retrieval.sources import Sources
-from amgs.retrieval.waterfall import Request, gather, search
+from amgs.retrieval.waterfall import RetrievalRequest, gather, search
 from amgs.settings import RetrievalSettings
 from amgs.types import LAYERS, Block, SearchResult
 from tests.engine.retrieval_world import Link, note, traits, world
@@ -42,7 +42,7 @@ def sources() -> Sources:
 
 
 def ask(sources: Sources, query: str, **rest: object) -> SearchResult:
-    return search(Request(query, **rest), sources, SETTINGS, 10)  # type: ignore[arg-type]
+    return search(RetrievalRequest(query, **rest), sources, SETTINGS, 10)  # type: ignore[arg-type]
 
 
 def parts(result: SearchResult, opening: str) -> dict[str, float]:
@@ -69,7 +69,7 @@ def test_who_is_asked_about_counts_and_is_no_word_to_look_for(sources: Sources) 
 
 
 def test_an_episode_that_mentions_what_is_asked_lifts_its_turns(sources: Sources) -> None:
-    gathered = gather(Request("what broke, perhaps the clocks"), sources, SETTINGS)
+    gathered = gather(RetrievalRequest("what broke, perhaps the clocks"), sources, SETTINGS)
     assert gathered.evidence is not None
     column = list(FEATURES).index("episode_words")
     mentioned = dict(
@@ -124,7 +124,7 @@ def test_a_typo_is_told(sources: Sources) -> None:
 @given(st.lists(st.sampled_from(["heron", "Ann", "kettle", "Bo", "zzz", "", "the"]), max_size=5))
 def test_every_query_gets_finite_evidence(words: list[str]) -> None:
     blocks = [turn(s, c, f"one#{i}") for i, (s, c) in enumerate(TALK)] + [note("x", status="consolidated")]
-    gathered = gather(Request(" ".join(words)), world(blocks, [Link(1, 2, "next")]), SETTINGS)
+    gathered = gather(RetrievalRequest(" ".join(words)), world(blocks, [Link(1, 2, "next")]), SETTINGS)
     assert bool(np.isfinite(gathered.scored.totals).all())
     assert gathered.answerable is None or 0.0 <= gathered.answerable <= 1.0
     assert gathered.evidence is None or bool(np.isfinite(gathered.evidence.values).all())
@@ -134,32 +134,32 @@ def test_every_query_gets_finite_evidence(words: list[str]) -> None:
 
 
 def test_the_terrain_follows_the_order_and_parts_the_episodes(sources: Sources) -> None:
-    ground = sources.terrain()
-    assert ground.before.tolist() == [NOTHING, 0, 1, 2, NOTHING, 4, NOTHING]
-    assert ground.after.tolist() == [1, 2, 3, NOTHING, 5, NOTHING, NOTHING]
-    assert len(set(ground.episode[:4].tolist())) == 1
-    assert len({int(ground.episode[i]) for i in (0, 4, 6)}) == 3
+    order = sources.sequences()
+    assert order.before.tolist() == [NOTHING, 0, 1, 2, NOTHING, 4, NOTHING]
+    assert order.after.tolist() == [1, 2, 3, NOTHING, 5, NOTHING, NOTHING]
+    assert len(set(order.episode[:4].tolist())) == 1
+    assert len({int(order.episode[i]) for i in (0, 4, 6)}) == 3
     rows = np.array([3, 1, NOTHING])
-    assert ground.step(rows, ground.before, 2).tolist() == [1, NOTHING, NOTHING]
+    assert order.step(rows, order.before, 2).tolist() == [1, NOTHING, NOTHING]
 
 
 def test_a_chain_of_files_is_one_episode_and_loose_notes_are_none() -> None:
     blocks = [note(f"message {i}", meta={"source": f"m{i}.md"}) for i in range(3)] + [note("a"), note("b")]
     view = world(blocks, [Link(1, 2, "next"), Link(2, 3, "next")]).graph.view()
-    ground = lay_out(Traits.none().merged(traits(blocks)), view)
-    assert len(set(ground.episode[:3].tolist())) == 1
-    assert len(set(ground.episode.tolist())) == 3
+    order = lay_out(BlockFeatures.none().merged(traits(blocks)), view)
+    assert len(set(order.episode[:3].tolist())) == 1
+    assert len(set(order.episode.tolist())) == 3
 
 
 def test_a_ring_of_equal_texts_ends() -> None:
     blocks = [note(f"message {i}") for i in range(3)]
     view = world(blocks, [Link(1, 2, "next"), Link(2, 3, "next"), Link(3, 1, "next")]).graph.view()
-    assert lay_out(Traits.none().merged(traits(blocks)), view).episode.size == 3
+    assert lay_out(BlockFeatures.none().merged(traits(blocks)), view).episode.size == 3
 
 
 def test_changed_traits_replace_the_old_and_the_rest_stays() -> None:
     blocks = [turn(s, c, f"one#{i}") for i, (s, c) in enumerate(TALK)]
-    old = Traits.none().merged(traits(blocks))
+    old = BlockFeatures.none().merged(traits(blocks))
     renamed = [replace(blocks[0], meta={"speaker": "Cy", "source": "one#0"})]
     new = old.without(np.array([2])).merged(traits(renamed))
     assert new.numbers.tolist() == [1, 3, 4]

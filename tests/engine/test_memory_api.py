@@ -21,7 +21,7 @@ from amgs.errors import (
     UnknownFrameError,
     UsageError,
 )
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.storage.duckdb import edges as stored_edges
 from amgs.storage.duckdb import meta as stored_meta
@@ -33,7 +33,9 @@ from tests.engine.memory_world import NOW, consolidated, open_memory, write_note
 
 
 def test_the_public_names_are_those_and_each_can_be_had() -> None:
-    assert {"Memory", "Settings", "Block", "Draft", "FixedClock", "MiniLM", "AmgsError"} <= set(amgs.__all__)
+    assert {"Memory", "Settings", "Block", "RawBlock", "FixedClock", "MiniLM", "AmgsError"} <= set(
+        amgs.__all__
+    )
     assert amgs.__all__ == sorted(amgs.__all__)
     for name in amgs.__all__:
         one = getattr(amgs, name)
@@ -72,7 +74,7 @@ def test_a_block_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
 def test_a_prefix_of_several_names_them() -> None:
     with open_memory() as memory:
         # Of 3,000 hashes some share their first four digits.
-        memory.ingest_many([Draft(f"note {i}") for i in range(3000)])
+        memory.ingest_many([RawBlock(f"note {i}") for i in range(3000)])
         ids = sorted(b.id for b in memory.blocks(BlockFilter(statuses=("raw",))))
         one = next(a for a, b in pairwise(ids) if a[:4] == b[:4])
         with pytest.raises(AmbiguousIdError, match=one[:12]):
@@ -316,7 +318,7 @@ def test_the_packaged_embedder_is_taken_where_the_store_names_it(tmp_path: Path)
     path = tmp_path / "s.duckdb"
     named_embedder(path, "all-MiniLM-L6-v2", 384)
     with Memory.open(path, clock=FixedClock(NOW)) as memory:
-        assert isinstance(memory._room().embedder, MiniLM)
+        assert isinstance(memory._context().embedder, MiniLM)
 
 
 @pytest.mark.parametrize("name", ["word2vec", "hashing-7", "minilm:/no/such/folder"])

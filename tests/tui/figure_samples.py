@@ -13,7 +13,7 @@ import numpy as np
 from amgs.calibration.recalibrate import Curve
 from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
 from amgs.identity import block_id
-from amgs.lifecycle.plan_editing import Draft, edited
+from amgs.lifecycle.plan_editing import PlanDraft, edited
 from amgs.types import (
     Block,
     Candidate,
@@ -32,11 +32,11 @@ from amgs.types import (
     GraphStats,
     Health,
     HealthLine,
+    JournalEntry,
     LayerReport,
     LedgerEntry,
     LiveEdge,
     Neighbourhood,
-    Operation,
     Outcome,
     Reliability,
     ReliabilityBin,
@@ -218,9 +218,9 @@ def plan(number: int = 9) -> ConsolidationPlan:
     return ConsolidationPlan(tuple(items), NOW, 812)
 
 
-def draft() -> Draft:
+def draft() -> PlanDraft:
     """The plan with corrections of every kind: category, confidence, block and edge left out, edge surer."""
-    made = Draft(plan())
+    made = PlanDraft(plan())
     items = made.proposed.items
     made = edited(made, items[4].block.id, category="decision", confidence=0.35, drop=["1"], sure={"2": 0.95})
     return edited(edited(made, items[1].block.id, left_out=True), items[2].block.id, category="mine")
@@ -527,10 +527,10 @@ def health() -> Health:
     return Health(NOW, lines)
 
 
-def operations(number: int = 6) -> tuple[Operation, ...]:
+def operations(number: int = 6) -> tuple[JournalEntry, ...]:
     kinds = ("consolidate", "reinforce", "consolidate", "undo", "ingest", "prune")
     return tuple(
-        Operation(
+        JournalEntry(
             91 - place,
             kinds[place % 6],
             NOW - timedelta(hours=2 + 9 * place),

@@ -24,7 +24,7 @@ from amgs_app.render.figures import (
 )
 from amgs_app.render.figures.canvas import Canvas, Symbols
 from amgs_app.themes import Palette
-from tests.tui import picture_samples as samples
+from tests.tui import figure_samples as samples
 
 VIEW = samples.focus_view(24_000)
 CHOSEN = VIEW.entries[17]

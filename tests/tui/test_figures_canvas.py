@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from amgs_app.render.figures.canvas import Canvas, Sheet, clean, cut, cut_middle, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, clean, cut, cut_middle, ink, width_of
 from amgs_app.render.figures.format import age, half_life, milliseconds, share, short_count, signed, span
-from amgs_app.render.figures.glyphs import Fact as FactOf
+from amgs_app.render.figures.glyphs import HeaderPart as FactOf
 from amgs_app.render.figures.glyphs import apportion, bar, facts_line, histogram, sparkline, window_of, wrap
-from tests.tui.picture_samples import NOW
+from tests.tui.figure_samples import NOW
 
 ODD = st.text(st.characters(codec="utf-8"), max_size=60)
 
@@ -18,7 +18,7 @@ ODD = st.text(st.characters(codec="utf-8"), max_size=60)
 @given(st.lists(st.tuples(st.integers(-5, 40), st.integers(-2, 6), ODD), max_size=8))
 @settings(max_examples=200, deadline=None)
 def test_lines_have_the_canvas_width_whatever_is_written(writes: list[tuple[int, int, str]]) -> None:
-    sheet = Sheet(Canvas(30, 4))
+    sheet = Figure(Canvas(30, 4))
     for x, y, text in writes:
         sheet.put(x, y, clean(text), ink("#ffffff"))
     lines = sheet.render().plain.split("\n")
@@ -28,7 +28,7 @@ def test_lines_have_the_canvas_width_whatever_is_written(writes: list[tuple[int,
 @given(st.lists(st.tuples(st.integers(0, 25), ODD), max_size=5))
 @settings(max_examples=100, deadline=None)
 def test_ascii_canvas_gives_ascii_and_the_same_width(writes: list[tuple[int, str]]) -> None:
-    sheet = Sheet(Canvas(26, 1, symbols="ascii"))
+    sheet = Figure(Canvas(26, 1, symbols="ascii"))
     for x, text in writes:
         sheet.put(x, 0, clean(text))
     plain = sheet.render().plain
@@ -51,14 +51,14 @@ def test_escape_sequences_in_a_note_do_not_reach_the_terminal() -> None:
 
 
 def test_writing_over_half_a_wide_sign_leaves_no_stray_cell() -> None:
-    sheet = Sheet(Canvas(6, 1))
+    sheet = Figure(Canvas(6, 1))
     sheet.put(0, 0, "漢字")
     sheet.put(1, 0, "x")
     assert sheet.render().plain == " x字  "
 
 
 def test_selection_keeps_the_ink_it_lies_under() -> None:
-    sheet = Sheet(Canvas(5, 1))
+    sheet = Figure(Canvas(5, 1))
     sheet.put(0, 0, "ab", ink("#112233"))
     sheet.shade(0, "#445566")
     styles = sheet.styles[0]
@@ -93,7 +93,7 @@ def test_the_selected_line_is_always_in_view(total: int, rows: int, selected: in
 
 
 def test_facts_leave_by_rank_when_the_line_gets_narrow() -> None:
-    sheet = Sheet(Canvas(12, 1))
+    sheet = Figure(Canvas(12, 1))
     facts = [FactOf(0, (("first", None),)), FactOf(2, (("second", None),)), FactOf(1, (("third", None),))]
     dropped = facts_line(sheet, 0, facts, gap=1)
     assert [fact.rank for fact in dropped] == [2]

@@ -22,9 +22,9 @@ from amgs_app.render.figures.candidates import PART_SIGNS
 from amgs_app.render.figures.canvas import Canvas, Symbols, ink
 from amgs_app.render.figures.glyphs import gauge_pieces
 from amgs_app.render.figures.graph import relation_letters
-from amgs_app.render.figures.graph_layout import Node, place
+from amgs_app.render.figures.graph_layout import PlacedNode, place
 from amgs_app.row_fields import listed
-from tests.tui import picture_samples as samples
+from tests.tui import figure_samples as samples
 
 SIZES = [Canvas(80, 24), Canvas(120, 40), Canvas(200, 60), Canvas(60, 15)]
 FRAME = samples.frame()
@@ -190,10 +190,12 @@ def test_a_block_card_tells_how_it_fades_and_what_it_is_tied_to() -> None:
 # --- graph ------------------------------------------------------------------------------------------------
 
 
-def _nodes(number: int, second: int) -> list[Node]:
+def _nodes(number: int, second: int) -> list[PlacedNode]:
     ids = [item.id for item in samples.BLOCKS]
-    first = [Node(ids[1 + at], 1, ids[0], 14) for at in range(number)]
-    return first + [Node(ids[1 + number + at], 2, ids[1 + at % max(number, 1)], 12) for at in range(second)]
+    first = [PlacedNode(ids[1 + at], 1, ids[0], 14) for at in range(number)]
+    return first + [
+        PlacedNode(ids[1 + number + at], 2, ids[1 + at % max(number, 1)], 12) for at in range(second)
+    ]
 
 
 @pytest.mark.parametrize(("width", "height"), [(60, 10), (80, 20), (118, 50)])

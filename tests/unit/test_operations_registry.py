@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_app.operations.line import LineError
-from amgs_app.operations.registry import Call, Parameter, Registry, Verb, standard
+from amgs_app.operations.registry import Call, Operation, Parameter, Registry, standard
 
 SPINE = """
 status|ingest|inbox list|consolidate|block show|block find|search|frame list|frame assemble|frame open
@@ -29,7 +29,7 @@ def registry() -> Registry:
     return standard()
 
 
-def _values(verb: Verb, parameter: Parameter) -> st.SearchStrategy[Any]:
+def _values(verb: Operation, parameter: Parameter) -> st.SearchStrategy[Any]:
     """Values that this parameter may have, by its annotation."""
     annotation = verb.signature.parameters[parameter.name].annotation
     if hasattr(annotation, "__metadata__"):

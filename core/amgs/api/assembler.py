@@ -8,13 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from amgs.api.context import MemoryContext
+from amgs.calibration import forecasts
 from amgs.decay import hours_between
 from amgs.frames import cache, pipeline, pool_cache, registry
 from amgs.frames import definition as shipped
 from amgs.frames.assemble import Template
 from amgs.frames.pool_cache import KeptPool
 from amgs.frames.registry import Definitions
-from amgs.log import forecasts
 from amgs.log import reinforcement as reinforcing
 from amgs.retrieval.sources import Sources
 from amgs.storage.duckdb import assemblies as stored_assemblies

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
-from amgs.calibration import brier, tuning
+from amgs.calibration import brier, forecasts, tuning
 from amgs.calibration import metrics as measures
 from amgs.calibration import plan as planning
 from amgs.calibration.questions import Question, label
@@ -27,7 +27,6 @@ from amgs.errors import UsageError
 from amgs.frames import pipeline, registry
 from amgs.frames.assemble import Template
 from amgs.frames.cache import shift
-from amgs.log import forecasts
 from amgs.retrieval import waterfall
 from amgs.storage.duckdb import assemblies as stored_assemblies
 from amgs.storage.duckdb import blocks as stored_blocks

@@ -27,7 +27,6 @@ from amgs.lifecycle import (
     schedule,
     supersede,
 )
-from amgs.lifecycle import undo as undoing
 from amgs.lifecycle.categories import CATEGORIES
 from amgs.lifecycle.decay_preview import DecayPreview, preview
 from amgs.lifecycle.plan_editing import PlanDraft
@@ -38,6 +37,7 @@ from amgs.lifecycle.self_detection import owner
 from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
 from amgs.log import journal
 from amgs.log import reinforcement as reinforcing
+from amgs.log import undo as undoing
 from amgs.settings import PruningSettings
 from amgs.storage.duckdb import block_columns, reinforcement_log
 from amgs.storage.duckdb import blocks as stored_blocks

@@ -1,1 +1,1 @@
-"""How far the forecasts can be believed (AMGS §7.3)."""
+"""Forecasts, what came of them, and how far they can be believed (AMGS §7.3)."""

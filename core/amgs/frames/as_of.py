@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from amgs.lifecycle.undo import undo
+from amgs.log.undo import undo
 from amgs.storage.duckdb import as_of as stored_past
 from amgs.storage.duckdb import assemblies as stored_assemblies
 from amgs.storage.duckdb import tables

@@ -1,1 +1,1 @@
-"""What happened, as rows: the journal of changes, reinforcements, forecasts and what came of them."""
+"""What happened, as rows: the journal of changes and its undo, and the reinforcements."""

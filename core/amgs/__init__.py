@@ -1,4 +1,4 @@
-"""The memory engine: `from amgs import Memory, Settings`.
+"""The memory engine: `with amgs.open("notes.duckdb") as memory: …`.
 
 Public names are loaded on first use, so that `import amgs` itself costs next to nothing.
 """
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from amgs.identity import block_id, canonical
     from amgs.ingest.raw_blocks import RawBlock
     from amgs.memory import Memory
+    from amgs.opening import FallbackWarning, open
     from amgs.settings import Settings
     from amgs.text.embedding import Embedder, HashingEmbedder
     from amgs.text.entities import EntityRecogniser, RuleRecogniser
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         Centrality,
         ChildFrame,
         ConsolidationPlan,
+        ConsolidationSummary,
         DecayCurve,
         Edge,
         Explanation,
@@ -105,6 +107,7 @@ _HOMES = {
         "Centrality",
         "ChildFrame",
         "ConsolidationPlan",
+        "ConsolidationSummary",
         "DecayCurve",
         "Edge",
         "Explanation",
@@ -126,6 +129,7 @@ _HOMES = {
         "Verification",
         "Weights",
     ),
+    "amgs.opening": ("FallbackWarning", "open"),
     "amgs.settings": ("Settings",),
     "amgs.text.embedding": ("Embedder", "HashingEmbedder"),
     "amgs.text.entities": ("EntityRecogniser", "RuleRecogniser"),
@@ -144,6 +148,7 @@ __all__ = [
     "ChildFrame",
     "Clock",
     "ConsolidationPlan",
+    "ConsolidationSummary",
     "DecayCurve",
     "Edge",
     "Embedder",
@@ -151,6 +156,7 @@ __all__ = [
     "Exchange",
     "ExpectationError",
     "Explanation",
+    "FallbackWarning",
     "FixedClock",
     "Forecast",
     "Frame",
@@ -195,6 +201,7 @@ __all__ = [
     "WeightsError",
     "block_id",
     "canonical",
+    "open",
 ]
 
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -1,4 +1,4 @@
-"""Memory: the engine's only door. It opens the store, hands the stages what they need, and holds no rules
+"""Memory: the engine's public face. It opens the store, hands the stages what they need, and holds no rules
 itself.
 """
 
@@ -25,6 +25,7 @@ from amgs.api.retrieval import Retrieval
 from amgs.api.simulation import Simulation
 from amgs.clock import Clock
 from amgs.derived.indexes import Derived
+from amgs.errors import UsageError
 from amgs.frames import definition as shipped
 from amgs.frames import shipping
 from amgs.ingest.raw_blocks import RawBlock
@@ -47,6 +48,7 @@ from amgs.types import (
     BlockFilter,
     Centrality,
     ConsolidationPlan,
+    ConsolidationSummary,
     DecayCurve,
     Edge,
     Explanation,
@@ -71,14 +73,17 @@ from amgs.types import (
 _COUNTS_KEPT = 4096
 
 
-def _embedder_of(store: Store) -> Embedder:
-    """The embedder that the store's embeddings come from; before the first one, the one that needs no model."""
+def _embedder_of(store: Store) -> Embedder | None:
+    """The embedder that the store's embeddings come from; None before the first one."""
     space = stored_meta.embedding_space(store)
-    return HashingEmbedder() if space is None else named(*space)
+    return None if space is None else named(*space)
 
 
 class Memory:
-    """One open memory. Make it with `Memory.open`; close it, or use it as a context manager.
+    """One open memory, made by `amgs.open` or `Memory.open`; close it, or use it as a context manager.
+
+    A round takes four calls: `add` takes texts in, `consolidate` works them into the memory, `context` assembles what
+    a model should read for a question, `feedback` says what of it was useful.
 
     Every method may be called from any thread. One thread writes at a time; others read meanwhile, each call one
     committed state, and wait for the writer only while indexes catch up. Long methods take a Progress by which they
@@ -113,16 +118,18 @@ class Memory:
         clock: Clock,
         settings: Settings | None = None,
         embedder: Embedder | None = None,
+        new_embedder: Embedder | None = None,
         count_tokens: Callable[[str], int] | None = None,
         recogniser: EntityRecogniser | None = None,
         read_only: bool = False,
         create: bool = True,
         accept_loss: bool = False,
     ) -> Memory:
-        """Open or create the memory at a path (":memory:" for one that is gone on close).
+        """Open or create the memory at a path (":memory:" for one that is gone on close), with the models that are
+        given; `amgs.open` chooses them.
 
-        Without an embedder, the one that made the store's embeddings is taken; in a store that has none yet, and for a
-        token counter or a recogniser that is not given, deterministic ones that need no model serve. create: False
+        Without an embedder, the one that made the store's embeddings is taken; in a store that has none yet,
+        `new_embedder`. For models that are not given, deterministic ones that need none serve. create: False
         where a missing store is an error. accept_loss: open a store that has lost its last changes, and go on with
         what is left.
         Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose
@@ -134,7 +141,7 @@ class Memory:
                 store,
                 clock=clock,
                 settings=settings or Settings(),
-                embedder=embedder or _embedder_of(store),
+                embedder=embedder or _embedder_of(store) or new_embedder or HashingEmbedder(),
                 count_tokens=count_tokens or approximate_tokens,
                 recogniser=recogniser or RuleRecogniser(),
             )
@@ -166,6 +173,7 @@ class Memory:
 
     @property
     def path(self) -> str:
+        """Where the store lies; ":memory:" for one that is gone on close."""
         return self._store.path
 
     @property
@@ -198,6 +206,32 @@ class Memory:
         return replace(self._opened, clock=self.clock, settings=self.settings)
 
     # --- taking in --------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        what: str | Path,
+        *,
+        created_at: datetime | None = None,
+        meta: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> IngestReport:
+        """Take in a text, a file or a folder of notes, as raw blocks for the next `consolidate`.
+
+        what: a str is the text itself (markdown, split when it is long), never a path; a Path is a file, or a folder
+        whose notes (`.md`, `.markdown`, `.rst`, `.org`, `.txt`) are all taken in. created_at: when a text was written;
+        now unless it says so itself. meta: of a text: its source and whatever else belongs to it.
+
+        What is there already is left alone and reported as known. Raises InputError for a text or file that cannot be
+        taken in; what is unfit in a folder is named in the report. Raises UsageError for a date or meta of a path.
+        """
+        if isinstance(what, str):
+            return self.ingest_text(what, created_at=created_at, meta=meta)
+        if created_at is not None or meta is not None:
+            raise UsageError(
+                "A file brings its own date and metadata.",
+                way_out="Put them into its front matter, or add its text.",
+            )
+        return self.ingest_folder(what, progress) if what.is_dir() else self.ingest_file(what)
 
     def ingest_text(
         self, text: str, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
@@ -294,6 +328,17 @@ class Memory:
         """Enhancement, review of what may be superseded, pruning, previews and triggers."""
         return Lifecycle(self._context())
 
+    def consolidate(
+        self, *, limit: int | None = None, progress: Progress | None = None
+    ) -> ConsolidationSummary:
+        """Work what was added into the memory: category, embedding, entities, edges, decay profile.
+
+        limit: only so many of the raw blocks, the oldest arrivals first. Each batch is one transaction; Cancelled by
+        way of the progress keeps those that were committed. Without raw blocks nothing is written.
+        Raises StoreError where another embedder made the store's embeddings, ModelError where a model cannot be loaded.
+        """
+        return self.lifecycle.consolidate(limit=limit, progress=progress)
+
     def plan_consolidation(
         self, *, limit: int | None = None, progress: Progress | None = None
     ) -> ConsolidationPlan:
@@ -344,7 +389,12 @@ class Memory:
         filter: BlockFilter | None = None,
         weights: Weights | None = None,
     ) -> SearchResult:
-        """The best blocks for a query through the six layers, or through those named."""
+        """The consolidated blocks that answer a query best, `.hits` in falling score; leaves no trace.
+
+        top_k: how many at most. layers: of prefilter, keyword, fuzzy, vector, graph and score only these. filter: only
+        blocks that pass it. weights: other weights of the five parts of a score. Raises UsageError for a layer there
+        is not, WeightsError for weights that do not sum to one.
+        """
         return Retrieval(self._context()).search(
             query, top_k=top_k, layers=layers, filter=filter, weights=weights
         )
@@ -403,6 +453,26 @@ class Memory:
             name, query=query, budget=budget, weights=weights, reinforce=reinforce
         )
 
+    def context(
+        self,
+        query: str,
+        *,
+        frame: str = "SESSION",
+        budget: int | None = None,
+        weights: Weights | None = None,
+        reinforce: bool = True,
+    ) -> Frame:
+        """What a model should read for a query: the assembled frame, `.text` to put into a prompt and `.selected` with
+        the blocks that are in it, the best first.
+
+        frame: SESSION (who the agent is, what answers the query, what was last), ATTENTION (only what answers it) or
+        any other that is defined. budget: at most so many tokens; the frame's own unless given. weights: other weights
+        of the five parts of a score. reinforce: what is selected counts as used, and its scores as forecasts that
+        `feedback` judges; False for a look that leaves no trace.
+        Raises UnknownFrameError, BudgetError or WeightsError.
+        """
+        return self.assemble(frame, query=query, budget=budget, weights=weights, reinforce=reinforce)
+
     def frame_definitions(self) -> tuple[FrameDefinition, ...]:
         """The registered frames, children before their parents."""
         return tuple(self._context().definitions().values())
@@ -452,7 +522,12 @@ class Memory:
         assembly_id: str | None = None,
         prediction_id: str | None = None,
     ) -> Outcome:
-        """The operator's verdict on the latest open forecast of a block, on that of one assembly, or on one by id."""
+        """Say whether a block that `context` selected was useful; its score was a forecast of that.
+
+        block_id: an id, or the only one that begins so. Without more, the verdict is on the latest open forecast of
+        the block. assembly_id: on that of one frame (`frame.id`). prediction_id: on this one.
+        Raises UsageError where no such forecast is open, UnknownBlockError or AmbiguousIdError for the id.
+        """
         return self.calibration.feedback(
             block_id, useful=useful, assembly_id=assembly_id, prediction_id=prediction_id
         )

@@ -45,7 +45,7 @@ def text_models(
         return HashingEmbedder(), RuleRecogniser(), approximate_tokens
     from amgs.text.minilm import MiniLM
     from amgs.text.spacy_entities import SpacyRecogniser
-    from amgs_app.tokenizer import TokenCounter
+    from amgs.text.tokenizer import TokenCounter
 
     return MiniLM(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import typing
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,47 @@ def test_every_type_that_memory_takes_and_gives_is_exported() -> None:
 
 
 @pytest.mark.parametrize("name", amgs.__all__)
-def test_every_exported_name_is_there(name: str) -> None:
-    assert getattr(amgs, name) is not None
+def test_every_exported_name_is_there_and_explains_itself(name: str) -> None:
+    value = getattr(amgs, name)
+    assert value is not None
+    if callable(value) and not is_literal(value):
+        assert value.__module__.startswith("amgs.")
+        told = inspect.getdoc(value)
+        assert told and not told.startswith(f"{name}(")  # as a dataclass without a docstring has it
+
+
+def is_literal(value: object) -> bool:
+    return typing.get_origin(value) is typing.Literal
+
+
+def test_the_names_are_told_alike_to_the_importer_the_type_checker_and_the_loader() -> None:
+    tree = ast.parse(inspect.getsource(amgs))
+    (checked,) = (node for node in tree.body if isinstance(node, ast.If))
+    homes = {
+        (alias.name, node.module)
+        for node in checked.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert sorted(name for name, _ in homes) == sorted(amgs.__all__) == amgs.__all__
+    assert homes == {(name, module) for module, names in amgs._HOMES.items() for name in names}
+
+
+def test_every_public_method_of_memory_explains_itself() -> None:
+    members = {
+        name: inspect.getdoc(inspect.getattr_static(amgs.Memory, name))
+        for name in vars(amgs.Memory)
+        if not name.startswith("_")
+    }
+    assert {"add", "consolidate", "context", "search", "feedback"} <= set(members)
+    assert [name for name, doc in members.items() if not doc] == []
+
+
+def test_what_opens_a_memory_takes_all_that_memory_takes() -> None:
+    given = inspect.signature(amgs.open).parameters
+    taken = inspect.signature(amgs.Memory.open).parameters
+    assert set(given) == set(taken) - {"new_embedder"}
+    assert {p.kind for name, p in given.items() if name != "path"} == {inspect.Parameter.KEYWORD_ONLY}
 
 
 def test_every_package_says_that_it_is_typed() -> None:

@@ -15,10 +15,10 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.errors import InputError, UsageError
+from amgs.text.tokenizer import TokenCounter, find_tokenizer
 from amgs_app.corpus import open_corpus, sample_corpus, shipped
 from amgs_app.operations.registry import standard
 from amgs_app.session import CorpusClock, Options, Session
-from amgs_app.tokenizer import TokenCounter, find_tokenizer
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel

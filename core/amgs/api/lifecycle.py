@@ -5,6 +5,7 @@ Each change is a plan first, then one transaction with a journal entry that `und
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from amgs.lifecycle import (
     supersede,
 )
 from amgs.lifecycle.categories import CATEGORIES
+from amgs.lifecycle.consolidate import ConsolidationInputs
 from amgs.lifecycle.decay_preview import DecayPreview, preview
 from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
@@ -47,6 +49,7 @@ from amgs.types import (
     BlockFilter,
     CategoryCurves,
     ConsolidationPlan,
+    ConsolidationSummary,
     DecayCurve,
     Forecast,
     JournalEntry,
@@ -81,6 +84,24 @@ class Lifecycle:
     def corrections(self) -> int:
         """How many corrections of categories stand and teach."""
         return category_feedback.lessons(self._context.store).count
+
+    def consolidate(
+        self, *, limit: int | None = None, progress: Progress | None = None
+    ) -> ConsolidationSummary:
+        """Consolidate the inbox (its `limit` oldest arrivals), all batches of it; nothing where nothing is raw."""
+        blocks, categories = 0, Counter[str]()
+        entries: dict[int, JournalEntry] = {}
+        if self._waiting(bounds.count("A limit", limit)).size:
+            for plan, entry in self.consolidate_in_batches(limit=limit, progress=progress):
+                blocks += len(plan.items)
+                categories.update(item.category for item in plan.items)
+                entries[entry.id] = entry
+        return ConsolidationSummary(
+            blocks,
+            sum(entry.edges for entry in entries.values()),
+            dict(categories.most_common()),
+            tuple(entries.values()),
+        )
 
     def plan_consolidation(
         self, *, limit: int | None = None, progress: Progress | None = None
@@ -186,7 +207,7 @@ class Lifecycle:
     def _waiting(self, limit: int | None) -> NDArray[np.int64]:
         return block_columns.numbers(self._context.store, consolidate.RAW)[:limit]
 
-    def means(self) -> consolidate.ConsolidationInputs:
+    def means(self) -> ConsolidationInputs:
         """What consolidation plans with; raises StoreError where the store was embedded by another embedder."""
         check_space(self._context.store, self._context.embedder)
         settings = self._context.settings.consolidation
@@ -195,7 +216,7 @@ class Lifecycle:
             index = self._context.derived.vectors()
             return index.nearest(vectors, settings.neighbours, floor=settings.similarity, allowed=allowed)
 
-        return consolidate.ConsolidationInputs(
+        return ConsolidationInputs(
             settings,
             self._context.embedder,
             self._context.recogniser,

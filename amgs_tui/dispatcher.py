@@ -35,7 +35,7 @@ from amgs_tui.widgets.status import Doing, Kind, Said, seconds
 
 if TYPE_CHECKING:
     from amgs.types import UndoPlan
-    from amgs_app.operations.registry import Call
+    from amgs_app.operations.call import Call
 
 TICK_SECONDS: Final = 0.1
 """How often a running action's clock is redrawn."""
@@ -65,19 +65,19 @@ ASK_FIRST: Final = frozenset({"undo"})
 """The verbs that ask first, known here without loading the registry."""
 
 
-def _to_be_asked(verb: str, arguments: Mapping[str, Any], line: str) -> Call | None:
+def _to_be_asked(verb: str, arguments: Mapping[str, Any], line: str) -> Call[Any] | None:
     """The dry run that comes before a command which asks first; None for every other."""
     if (verb or line.strip().partition(" ")[0]) not in ASK_FIRST:
         return None
     from amgs_app.operations.line import LineError
-    from amgs_app.operations.registry import standard
+    from amgs_app.operations.standard import standard
 
     registry = standard()
     try:
         call = registry.parse(line) if line else registry.call(verb, **arguments)
     except LineError:
         return None  # the engine says what is wrong with it
-    if call is None or not call.verb.asks or call.arguments["yes"] or call.arguments["dry_run"]:
+    if call is None or not call.operation.asks or call.arguments["yes"] or call.arguments["dry_run"]:
         return None
     return replace(call, arguments={**call.arguments, "dry_run": True})
 
@@ -126,7 +126,7 @@ class Dispatcher(MainScreen):
         One that asks first is looked at first: its plan becomes the question.
         """
         if origin == "operator" and (plan := _to_be_asked(verb, arguments or {}, line)) is not None:
-            verb, arguments, line, slot, origin = plan.verb.name, plan.arguments, "", ASKING, "screen"
+            verb, arguments, line, slot, origin = plan.operation.name, plan.arguments, "", ASKING, "screen"
         request = self.engine.submit(verb, arguments, line=line, slot=slot, origin=origin)
         if request is not None:
             # What a pane asks because of an answer belongs to the moment in which the operator asked for that.

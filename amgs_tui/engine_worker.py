@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from amgs.clock import Clock
     from amgs.types import Progress
-    from amgs_app.operations.registry import Call
+    from amgs_app.operations.call import Call
     from amgs_app.render.figures.canvas import Symbols
 
 REPORT_SECONDS: Final = 0.05
@@ -399,22 +399,22 @@ def failure(request: EngineRequest, error: Exception, *, fatal: bool = False) ->
 
 def run_through_registry(session: Any, request: EngineRequest, progress: Progress) -> Answer:
     """The one way an action is carried out: as a Call of the verbs' registry."""
-    from amgs_app.operations.registry import standard
+    from amgs_app.operations.standard import standard
 
     registry = standard()
     call = registry.parse(request.line) if request.line else registry.call(request.verb, **request.arguments)
     if call is None:
         return Answer("")
-    with nullcontext() if call.verb.beside else session.working():
+    with nullcontext() if call.operation.beside else session.working():
         looks = request.origin == "screen"
         result = _look(session, call, progress) if looks else registry.run(session, call, progress)
-    return Answer(call.verb.name, result, call.line(), call.verb.pane, call.verb.writes)
+    return Answer(call.operation.name, result, call.line(), call.operation.pane, call.operation.writes)
 
 
 def kind_of(request: EngineRequest) -> Kind:
     """The kind of a request by its verb; a line that names none is refused at once."""
     from amgs_app.operations.line import LineError, split
-    from amgs_app.operations.registry import standard
+    from amgs_app.operations.standard import standard
 
     try:
         verb, _ = standard().find(split(request.line or request.verb))
@@ -425,7 +425,7 @@ def kind_of(request: EngineRequest) -> Kind:
     return "long" if verb.long else "short"
 
 
-def _look(session: Any, call: Call, progress: Progress) -> Any:
+def _look(session: Any, call: Call[Any], progress: Progress) -> Any:
     """A look of the screen: carried out like any call; what stays of it, the session decides."""
-    arguments = dict(call.arguments) | ({"progress": progress} if call.verb.wants_progress else {})
-    return session.look(call, lambda: call.verb.function(session, **arguments))
+    arguments = dict(call.arguments) | ({"progress": progress} if call.operation.wants_progress else {})
+    return session.look(call, lambda: call.operation.function(session, **arguments))

@@ -21,8 +21,12 @@ from amgs.errors import AmgsError, UsageError
 from amgs_app import __version__
 from amgs_app.confirmation import DECLINED, agreed
 from amgs_app.last_listing import recall, remember
+from amgs_app.operations.call import Call
 from amgs_app.operations.groups import FRONT_ENDS, PANELS, describe
-from amgs_app.operations.registry import Call, Operation, Registry, callback_of, near, standard
+from amgs_app.operations.operation import Operation
+from amgs_app.operations.parsing import callback_of
+from amgs_app.operations.registry import Registry, near
+from amgs_app.operations.standard import standard
 from amgs_app.output import advise, check_format, complain, exit_code_of, intended, progress_on, write
 from amgs_app.printable import printable
 from amgs_app.terminal import has_screen
@@ -224,12 +228,14 @@ def build(registry: Registry | None = None) -> typer.Typer:
     return app
 
 
-def _add_below(app: typer.Typer, verbs: Sequence[Operation], depth: int, panel: str | None = None) -> None:
+def _add_below(
+    app: typer.Typer, verbs: Sequence[Operation[..., Any]], depth: int, panel: str | None = None
+) -> None:
     """The verbs as commands by their words from `depth` on: a word that several share, or that goes on, is a group.
 
     A verb whose whole name is such a word is what its group does alone.
     """
-    grouped: dict[str, list[Operation]] = {}
+    grouped: dict[str, list[Operation[..., Any]]] = {}
     for each in verbs:
         grouped.setdefault(each.words[depth], []).append(each)
     for word, below in grouped.items():
@@ -249,13 +255,13 @@ def _add_below(app: typer.Typer, verbs: Sequence[Operation], depth: int, panel: 
         _add_below(group, longer, depth + 1)
 
 
-def _add(app: typer.Typer, each: Operation, panel: str | None = None) -> None:
+def _add(app: typer.Typer, each: Operation[..., Any], panel: str | None = None) -> None:
     app.command(each.words[-1], help=each.help, short_help=each.summary, rich_help_panel=panel)(
         _callback(each)
     )
 
 
-def _callback(each: Operation, *, only_alone: bool = False) -> Callable[..., Any]:
+def _callback(each: Operation[..., Any], *, only_alone: bool = False) -> Callable[..., Any]:
     """A command that carries the verb out; only_alone: not where another command follows its word."""
 
     def receive(**given: Any) -> int:
@@ -319,19 +325,21 @@ def _globals(context: typer.Context) -> Globals:
 # --- the commands -----------------------------------------------------------------------------------------
 
 
-def one_shot(call: Call, options: Globals) -> int:
+def one_shot(call: Call[Any], options: Globals) -> int:
     """Carry out one verb, write its result to stdout, and leave."""
     form = check_format(options.format or ("json" if call.arguments.get("as_json") else "table"))
-    if call.verb.name == "ingest" and any(call.arguments.get(name) for name in ("text", "file", "batch")):
+    if call.operation.name == "ingest" and any(
+        call.arguments.get(name) for name in ("text", "file", "batch")
+    ):
         options = replace(options, own=True)  # what is the user's own does not go into the sample's store
     with _session(options) as session:
-        session.creates = call.verb.creates
+        session.creates = call.operation.creates
         recall(session)
         if not agreed(session, call):
             return DECLINED
         fresh = session.store_is_new
         try:
-            if call.verb.wants_progress:
+            if call.operation.wants_progress:
                 with progress_on() as progress:
                     result = standard().run(session, call, progress)
             else:

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 from amgs_app.render.figures.format import undoing
 
 if TYPE_CHECKING:
-    from amgs_app.operations.registry import Call
+    from amgs_app.operations.call import Call
     from amgs_app.session import Session
 
 DECLINED = 1
 """Exit code of a command that was answered with no."""
 
 
-def agreed(session: Session, call: Call) -> bool:
+def agreed(session: Session, call: Call[Any]) -> bool:
     """Whether the command may go on: asked where it asks and somebody can answer, else yes.
 
     Raises what its dry run raises.
     """
-    if not call.verb.asks or call.arguments.get("yes") or call.arguments.get("dry_run"):
+    if not call.operation.asks or call.arguments.get("yes") or call.arguments.get("dry_run"):
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True
-    plan: Any = call.verb.function(session, **{**call.arguments, "dry_run": True})
+    plan: Any = call.having(dry_run=True).run(session)
     if plan.later:
         return True  # it will be refused, with its reason
     sys.stderr.write(f"Undo {undoing(plan, session.clock.now())}\nUndo it? [y/N] ")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import get_args
+from typing import Any, get_args
 
 from amgs_app import __version__
 from amgs_app.operations.groups import PANELS
-from amgs_app.operations.registry import Operation, standard
+from amgs_app.operations.operation import Operation
+from amgs_app.operations.standard import standard
 
 EXIT_CODES = {
     0: "Success.",
@@ -59,7 +60,7 @@ def _lines() -> Iterator[str]:
         yield from (".TP", f".B {code}", _text(meaning))
 
 
-def _command(verb: Operation) -> Iterator[str]:
+def _command(verb: Operation[..., Any]) -> Iterator[str]:
     yield from (".TP", rf"\fB{_text(verb.usage())}\fR", _text(verb.summary))
     for parameter in verb.parameters:
         if parameter.is_option and parameter.help:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amgs.errors import AmgsError, Cancelled, ExpectationError, InputError, UsageError
+from amgs_app.operations.call import Call
 from amgs_app.operations.line import LineError
-from amgs_app.operations.registry import Call, Registry
+from amgs_app.operations.registry import Registry
 from amgs_app.operations.remedies import way_out_of
 from amgs_app.output import intended
 from amgs_app.pipes import AS_CHOSEN, Pipe, piped
@@ -47,7 +48,7 @@ class Step:
 
     number: int
     line: str
-    call: Call
+    call: Call[Any]
     pipe: Pipe = AS_CHOSEN
 
 
@@ -112,7 +113,7 @@ def run_steps(
     """Carry out the steps; stops at the first error with a ScriptError, and at the end raises
     ExpectationError when snapshots that were to be compared differ.
     """
-    if any(step.call.verb.name == TAKES_SNAPSHOT for step in steps) and not session.snapshots.chosen:
+    if any(step.call.operation.name == TAKES_SNAPSHOT for step in steps) and not session.snapshots.chosen:
         raise UsageError(
             "The script takes snapshots, but no folder is given for them.", way_out="Add --out DIR."
         )

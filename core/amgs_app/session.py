@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock, parse_instant
 from amgs.errors import AmgsError, StoreError, UsageError
 from amgs_app.corpus import Corpus, open_corpus, sample_corpus, shipped
+from amgs_app.operations.operation import Pane
 from amgs_app.operations.paths import check_place
-from amgs_app.operations.registry import Pane
 from amgs_app.operations.results import Layout, PaneState
 from amgs_app.snapshot_target import Target
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.memory import Memory
     from amgs.types import Block, Frame, Progress, SearchResult
-    from amgs_app.operations.registry import Call
+    from amgs_app.operations.call import Call
     from amgs_app.operations.results import LastRun
     from amgs_app.settings import PathSettings, WorkstationSettings
     from amgs_app.themes import Palette
@@ -118,8 +118,8 @@ class Session:
         self.draft: PlanDraft | None = None
         self.pane: Pane = "overview"
         self.panes: dict[Pane, PaneState] = {}
-        self.history: list[Call] = []
-        self._looked: Call | None = None
+        self.history: list[Call[Any]] = []
+        self._looked: Call[Any] | None = None
         self.recorded_from: int | None = None
         self.layout = Layout()
         self.snapshots = Target()
@@ -476,18 +476,36 @@ class Session:
                 return self.memory.block(found[0])
         return self.memory.block(reference)
 
-    def note(self, call: Call, result: Any, explicit: Call | None = None) -> None:
+    def resolve(self, call: Call[Any]) -> Call[Any]:
+        """The same call with the blocks that it means here and now by their ids: the selected one, `@2`.
+
+        A recording of it does the same wherever it is replayed.
+        """
+        found: dict[str, Any] = {}
+        for parameter in call.operation.parameters:
+            value = call.arguments.get(parameter.name, parameter.default)
+            if parameter.takes != "block":
+                continue
+            if isinstance(value, str) and value.startswith("@"):
+                number = int(value[1:]) if value[1:].isdecimal() else 0
+                if 1 <= number <= len(self.listed):
+                    found[parameter.name] = self.listed[number - 1]
+            elif value is None and not parameter.is_option and self.selection is not None:
+                found[parameter.name] = self.selection
+        return call.having(**found)
+
+    def note(self, call: Call[Any], result: Any, explicit: Call[Any] | None = None) -> None:
         """Remember what was done and which pane shows it; the registry calls this after every verb.
 
         explicit: the call as it goes into a recording.
         """
         self.history.append(explicit or call)
         self._looked = None
-        if call.verb.pane is not None:
-            self.pane = call.verb.pane
+        if call.operation.pane is not None:
+            self.pane = call.operation.pane
             self.panes[self.pane] = PaneState(call.line(), result)
 
-    def look(self, call: Call, carry_out: Callable[[], Any]) -> Any:
+    def look(self, call: Call[Any], carry_out: Callable[[], Any]) -> Any:
         """Carry out a look of the screen. It leaves no trace in what the operator did or listed last, unless later
         commands go on from what it made: another frame, search or draft. Then it belongs into a recording.
         """
@@ -498,9 +516,9 @@ class Session:
         given = (result, getattr(result, "frame", None))  # what changed otherwise, another thread did
         changed = [each for before, each in zip(made, now, strict=True) if each is not before]
         if any(each is one for each in changed for one in given):
-            if self._looked is not None and self._looked.verb.name == call.verb.name:
+            if self._looked is not None and self._looked.operation.name == call.operation.name:
                 self.history.pop()  # a look replaces the one before it
-            self._looked = call.explicit(self)
+            self._looked = self.resolve(call)
             self.history.append(self._looked)
         return result
 

@@ -75,7 +75,7 @@ def _carry_out(session: Session, registry: Registry, line: str, form: Format, na
     step = parse_step(registry, line, name, number)
     if step is None or not agreed(session, step.call):
         return
-    with progress_on() if step.call.verb.wants_progress else nullcontext() as progress:
+    with progress_on() if step.call.operation.wants_progress else nullcontext() as progress:
         result = run_step(session, registry, step, name, progress)
     step.pipe.write(result, form)
     advise(session, result)

@@ -30,7 +30,7 @@ def test_every_error_of_the_engine_has_a_way_out() -> None:
 def test_errors_of_the_engines_name_no_command_and_no_option() -> None:
     """An engine serves more than one front end: what to type is added by `amgs_app.operations.remedies`."""
     from amgs_app.cli import EVERYWHERE
-    from amgs_app.operations.registry import standard
+    from amgs_app.operations.standard import standard
 
     options = {flag for verb in standard() for parameter in verb.parameters for flag in parameter.flags}
     options |= {f"--{parameter.name}" for parameter in EVERYWHERE}
@@ -50,8 +50,8 @@ def test_errors_of_the_engines_name_no_command_and_no_option() -> None:
 
 
 def test_every_subject_of_an_error_has_a_hint_and_every_hint_names_a_command() -> None:
-    from amgs_app.operations.registry import standard
     from amgs_app.operations.remedies import REMEDIES
+    from amgs_app.operations.standard import standard
 
     written = " ".join(
         path.read_text(encoding="utf-8") for engine in ENGINES for path in engine.rglob("*.py")

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.operations.registry import Registry, standard
+from amgs_app.operations.registry import Registry
+from amgs_app.operations.standard import standard
 
 SCREEN = Path(__file__).parents[2] / "amgs_tui"
 FILES = sorted(

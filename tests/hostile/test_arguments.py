@@ -12,11 +12,14 @@ import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from amgs_app.operations.line import quote
-from amgs_app.operations.registry import Operation, Parameter, standard
+from amgs_app.operations.operation import Operation
+from amgs_app.operations.parameter import Parameter
+from amgs_app.operations.standard import standard
 from amgs_app.output import as_text, complain, intended
 from amgs_app.printable import UNSAFE
 from amgs_app.render.encode import to_json
@@ -117,7 +120,7 @@ def is_a_path(word: str) -> bool:
     return word.isprintable() and name not in ("", ".", "..") and name[0] not in "-@#"
 
 
-def drawn(verb: Operation, rng: random.Random) -> str:
+def drawn(verb: Operation[..., Any], rng: random.Random) -> str:
     """A line with hostile values in it."""
     positional: list[str] = []
     options: list[str] = []
@@ -135,7 +138,7 @@ def drawn(verb: Operation, rng: random.Random) -> str:
     return " ".join([verb.name, *map(quote, words)])
 
 
-def option(parameter: Parameter, rng: random.Random, verb: Operation, long: bool) -> list[str]:
+def option(parameter: Parameter, rng: random.Random, verb: Operation[..., Any], long: bool) -> list[str]:
     flag = rng.choice(parameter.flags)
     if parameter.is_switch:
         return [flag]
@@ -143,7 +146,7 @@ def option(parameter: Parameter, rng: random.Random, verb: Operation, long: bool
     return [f"{flag}={given}"] if rng.random() < 0.3 else [flag, given]
 
 
-def value(parameter: Parameter, rng: random.Random, verb: Operation, long: bool) -> str:
+def value(parameter: Parameter, rng: random.Random, verb: Operation[..., Any], long: bool) -> str:
     if parameter.choices and rng.random() < 0.6:
         return rng.choice(parameter.choices)
     word = rng.choice(PLAIN) if rng.random() < 0.35 and not long else rng.choice(WORDS)

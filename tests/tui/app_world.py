@@ -14,7 +14,7 @@ from amgs.clock import FixedClock
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import Block, BlockFilter, JournalEntry, Progress
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.session import Options, Session
 from amgs_tui.engine_worker import Execute, run_through_registry
 from amgs_tui.messages import Answer, EngineRequest
@@ -94,7 +94,7 @@ class World:
             self.calls.append(request)
             self.threads.add(threading.get_ident())
             call = standard().parse(request.line) if request.line else None
-            name = call.verb.name if call is not None else request.verb
+            name = call.operation.name if call is not None else request.verb
             if name in self.held:
                 self._hold(progress)
             if name in self.broken:
@@ -126,7 +126,7 @@ class World:
         """Carry a line out in the test's own thread, while the engine rests, and leave no trace of it."""
         call = standard().parse(line)
         assert call is not None
-        return call.verb.function(self.session, **call.arguments)
+        return call.operation.function(self.session, **call.arguments)
 
     @property
     def raw(self) -> tuple[Block, ...]:

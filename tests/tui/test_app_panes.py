@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input
 
-from amgs_app.operations.registry import standard
 from amgs_app.operations.results import ReviewList
+from amgs_app.operations.standard import standard
 from amgs_focus.records import FocusView
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.dialogs.reader import TextReader

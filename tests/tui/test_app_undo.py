@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.session import Session
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dispatcher import ASK_FIRST

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import UsageError
-from amgs_app.operations.registry import standard
 from amgs_app.operations.results import Layout
+from amgs_app.operations.standard import standard
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.header import header
 from amgs_app.session import Options, Session

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from amgs.errors import UsageError
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.session import Options, Session
 from amgs_focus.errors import CheckpointError, ConfigurationError, CtxError, TraceError, WindowBudgetError
 from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder, save_checkpoint

@@ -14,7 +14,7 @@ import pytest
 
 from amgs_app import cli
 from amgs_app.operations.groups import NOUNS, PANELS
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.session import Options, Session
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ import pytest
 
 from amgs.memory import Memory
 from amgs.storage.duckdb import frames as stored_frames
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.render.drawing import draw
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.session import Options, Session

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from amgs_app import cli, glossary
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.themes import load, shipped_folder
 from amgs_tui.keys import EVERYWHERE, remapped
 from amgs_tui.panes import PANE_TYPES

@@ -11,8 +11,8 @@ import torch
 
 from amgs.clock import parse_instant
 from amgs.errors import AmgsError, UsageError
-from amgs_app.operations.registry import standard
 from amgs_app.operations.results import FocusFeedback
+from amgs_app.operations.standard import standard
 from amgs_app.render.tables.workstation import table_of
 from amgs_app.session import Options, Session
 from amgs_focus.evaluation.gist import horizon_nll

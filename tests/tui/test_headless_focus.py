@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from amgs.errors import UsageError
-from amgs_app.operations.registry import standard
 from amgs_app.operations.results import BranchList, Replayed, RunPosition, SettingChanged, Steered
+from amgs_app.operations.standard import standard
 from amgs_app.output import write
 from amgs_app.render.drawing import draw
 from amgs_app.render.figures.canvas import Canvas
@@ -261,7 +261,7 @@ def test_every_verb_has_a_table_and_json_and_what_the_pane_shows_a_picture(
         for form in ("table", "json"):
             write(result, form)
             assert capsys.readouterr().out.strip()
-        if call.verb.pane == "focus":
+        if call.operation.pane == "focus":
             assert draw(desk.session, result, Canvas(100, 30)).plain.count("\n") == 29
 
 

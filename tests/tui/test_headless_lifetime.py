@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from amgs.errors import InputError, UsageError
-from amgs_app.operations.registry import standard
 from amgs_app.operations.results_of_lifetime import (
     Brought,
     CorpusRead,
@@ -24,6 +23,7 @@ from amgs_app.operations.results_of_lifetime import (
     SpanList,
     Tagged,
 )
+from amgs_app.operations.standard import standard
 from amgs_app.output import as_text, exit_code_of
 from amgs_app.render.drawing import draw
 from amgs_app.render.encode import to_json
@@ -54,7 +54,7 @@ class Desk:
         result = registry.run(self.session, call)
         assert as_text(result, "table", width=100)
         json.loads(to_json(result))
-        if call.verb.pane is not None:
+        if call.operation.pane is not None:
             draw(self.session, result, Canvas(100, 30))
         return result
 

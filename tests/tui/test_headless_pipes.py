@@ -10,10 +10,12 @@ import sys
 import types
 import typing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from amgs_app.operations.registry import Operation, standard
+from amgs_app.operations.operation import Operation
+from amgs_app.operations.standard import standard
 from amgs_app.output import as_text
 from amgs_app.render.encode import to_json
 from amgs_app.render.tables.workstation import table_of
@@ -31,7 +33,7 @@ def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> 
     return make(tmp_path, capsys, prepared)
 
 
-def results_of(verb: Operation) -> tuple[type, ...]:
+def results_of(verb: Operation[..., Any]) -> tuple[type, ...]:
     """The types that a verb's signature promises, imported from where the checker finds them."""
     module = sys.modules[verb.function.__module__]
     space = dict(vars(module))
@@ -44,7 +46,7 @@ def results_of(verb: Operation) -> tuple[type, ...]:
 
 
 @pytest.mark.parametrize("verb", standard(), ids=lambda verb: verb.name)
-def test_the_result_of_every_verb_has_a_table(verb: Operation) -> None:
+def test_the_result_of_every_verb_has_a_table(verb: Operation[..., Any]) -> None:
     with pytest.raises(TypeError, match="has no table"):
         table_of(object())  # teaches it the tables that are loaded late
     for kind in results_of(verb):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.script import ScriptError, parse_script
 from amgs_app.snapshot_target import read_size
 from tests.tui.headless_world import Amgs, make, prepare

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from amgs.errors import AmgsError
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.output import as_text, complain, progress_on
 from amgs_app.printable import UNSAFE, printable, printable_line
 from amgs_app.render.encode import to_json

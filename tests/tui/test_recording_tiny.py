@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.script import parse_script, run_steps
 from amgs_app.session import Options, Session
 from amgs_tui.panes.frame import FramePane

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.row_filter import Listing, Row, Sift, places
 from tests.tui.test_app_workplace import run, session
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amgs_app.operations.completion import complete
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 
 
 def offered(line: str) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from amgs.errors import Cancelled, UsageError
 from amgs.identity import block_id
 from amgs.types import Progress
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.render.encode import to_json
 from amgs_app.render.tables.workstation import table_of
 from amgs_app.session import Options, Session

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from amgs.types import Block, IngestReport, Refusal
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.output import as_text, check_format
 from amgs_app.render.encode import plain, rounded, to_json
 from amgs_app.render.sheet import sheet, to_csv, to_lines
@@ -124,5 +124,5 @@ def test_help_has_a_table_for_every_verb() -> None:
     registry = standard()
     for verb in registry:
         call = registry.call("help", words=verb.name.split())
-        made = call.verb.function(None, **call.arguments)
+        made = call.operation.function(None, **call.arguments)
         assert verb.usage() in as_text(made, width=200)

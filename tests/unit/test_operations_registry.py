@@ -11,8 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amgs_app.operations.call import Call
 from amgs_app.operations.line import LineError
-from amgs_app.operations.registry import Call, Operation, Parameter, Registry, standard
+from amgs_app.operations.operation import Operation
+from amgs_app.operations.parameter import Parameter
+from amgs_app.operations.registry import Registry
+from amgs_app.operations.standard import standard
 
 SPINE = """
 status|ingest|inbox list|consolidate|block show|block find|search|frame list|frame assemble|frame open
@@ -29,7 +33,7 @@ def registry() -> Registry:
     return standard()
 
 
-def _values(verb: Operation, parameter: Parameter) -> st.SearchStrategy[Any]:
+def _values(verb: Operation[..., Any], parameter: Parameter) -> st.SearchStrategy[Any]:
     """Values that this parameter may have, by its annotation."""
     annotation = verb.signature.parameters[parameter.name].annotation
     if hasattr(annotation, "__metadata__"):
@@ -58,7 +62,7 @@ def _scalar(kind: Any) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def calls(draw: st.DrawFn) -> Call:
+def calls(draw: st.DrawFn) -> Call[Any]:
     verb = draw(st.sampled_from(list(standard())))
     arguments: dict[str, Any] = {}
     for parameter in verb.parameters:
@@ -68,7 +72,7 @@ def calls(draw: st.DrawFn) -> Call:
 
 
 @given(calls())
-def test_the_line_of_a_call_parses_to_the_same_call(call: Call) -> None:
+def test_the_line_of_a_call_parses_to_the_same_call(call: Call[Any]) -> None:
     again = standard().parse(call.line())
     assert again == call
     assert again is not None

@@ -17,7 +17,7 @@ from amgs.clock import FixedClock
 from amgs.errors import InputError, UsageError
 from amgs.text.tokenizer import TokenCounter, find_tokenizer
 from amgs_app.corpus import open_corpus, sample_corpus, shipped
-from amgs_app.operations.registry import standard
+from amgs_app.operations.standard import standard
 from amgs_app.session import CorpusClock, Options, Session
 
 if TYPE_CHECKING:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from amgs.errors import UsageError, WeightsError
-from amgs_app.operations.registry import Takes
+from amgs_app.operations.marks import Arg, Option, Takes
 
 if TYPE_CHECKING:
     from amgs.types import Weights
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 
 Reference = Annotated[
     str | None,
-    typer.Argument(
+    Arg(
         metavar="ID",
         help="A block: the start of its id, @3 of the last list, or its source path; else the selected one.",
     ),
@@ -24,32 +22,32 @@ Reference = Annotated[
 ]
 WeightsText = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--weights",
         metavar="R,C,K,S,F",
         help="Recency, centrality, confidence, similarity, reinforcement: five numbers with sum 1.",
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Show at most N.")]
+Limit = Annotated[int, Option("--limit", metavar="N", min=1, help="Show at most N.")]
 
 
-Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Skip the first N.")]
+Offset = Annotated[int, Option("--offset", metavar="N", min=0, help="Skip the first N.")]
 
 Profile = Annotated[
     Literal["ephemeral", "standard", "durable", "core"] | None,
-    typer.Option("--profile", metavar="NAME", help="A decay profile: ephemeral, standard, durable or core."),
+    Option("--profile", metavar="NAME", help="A decay profile: ephemeral, standard, durable or core."),
 ]
 LambdaValue = Annotated[
-    float | None, typer.Option("--lambda", metavar="X", min=0, help="A decay constant per hour; 0 pins.")
+    float | None, Option("--lambda", metavar="X", min=0, help="A decay constant per hour; 0 pins.")
 ]
 Lifetime = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--lifetime", metavar="DIR", help="Keep the lifetime in this folder, or continue the one it holds."
     ),
     Takes("folder", made=True),
 ]
-Pin = Annotated[bool, typer.Option("--pin", help="Never decay.")]
+Pin = Annotated[bool, Option("--pin", help="Never decay.")]
 
 
 def read_lambda(

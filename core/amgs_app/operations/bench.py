@@ -5,25 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Option, Takes
+from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.benches.frame import BenchResult
     from amgs_app.session import Session
 
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object, as with --format json.")]
+AsJson = Annotated[bool, Option("--json", help="One JSON object, as with --format json.")]
 
 
-@verb("bench locomo", summary="Measure retrieval on conversations in LoCoMo's format.", long=True)
+@operation("bench locomo", summary="Measure retrieval on conversations in LoCoMo's format.", long=True)
 def bench_locomo(
     session: Session,
     *,
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="A folder of conversations.")
-    ] = None,
+    data: Annotated[Path | None, Option("--data", metavar="DIR", help="A folder of conversations.")] = None,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
@@ -46,27 +43,23 @@ def bench_locomo(
     return locomo.run(data, embedder, progress=progress)
 
 
-@verb("bench search", summary="Measure search time in stores of any size.", long=True)
+@operation("bench search", summary="Measure search time in stores of any size.", long=True)
 def bench_search(
     session: Session,
     *,
-    blocks: Annotated[
-        str, typer.Option("--blocks", metavar="N,N", help="Sizes of the stores.")
-    ] = "10000,100000",
+    blocks: Annotated[str, Option("--blocks", metavar="N,N", help="Sizes of the stores.")] = "10000,100000",
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="A folder of books as .txt files.")
+        Path | None, Option("--data", metavar="DIR", help="A folder of books as .txt files.")
     ] = None,
     work: Annotated[
         Path | None,
-        typer.Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
+        Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
         Takes("folder", made=True),
     ] = None,
-    questions: Annotated[
-        int, typer.Option("--questions", metavar="N", min=1, help="How many are timed.")
-    ] = 200,
-    frames: Annotated[int, typer.Option("--frames", metavar="N", min=2, help="How many are timed.")] = 40,
+    questions: Annotated[int, Option("--questions", metavar="N", min=1, help="How many are timed.")] = 200,
+    frames: Annotated[int, Option("--frames", metavar="N", min=2, help="How many are timed.")] = 40,
     sample: Annotated[
-        int, typer.Option("--sample", metavar="N", min=1, help="How many texts are embedded.")
+        int, Option("--sample", metavar="N", min=1, help="How many texts are embedded.")
     ] = 3000,
     as_json: AsJson = False,
     progress: Progress,
@@ -101,13 +94,13 @@ def bench_search(
         return search.run(data, embedder, count_tokens, sizes, kept, effort=effort, progress=progress)
 
 
-@verb("bench metrics", summary="Measure the six success metrics on labelled questions.", long=True)
+@operation("bench metrics", summary="Measure the six success metrics on labelled questions.", long=True)
 def bench_metrics(
     session: Session,
     *,
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="DIR", help="Notes with questions.jsonl; else the sample."),
+        Option("--data", metavar="DIR", help="Notes with questions.jsonl; else the sample."),
     ] = None,
     as_json: AsJson = False,
     progress: Progress,
@@ -125,16 +118,12 @@ def bench_metrics(
     return metrics.run(folder, embedder, seed=session.seed, progress=progress)
 
 
-@verb("bench tui", summary="Measure how quickly the screen responds.", long=True)
+@operation("bench tui", summary="Measure how quickly the screen responds.", long=True)
 def bench_tui(
     session: Session,
     *,
-    rows: Annotated[
-        int, typer.Option("--rows", metavar="N", min=1, help="Rows of the long table.")
-    ] = 100_000,
-    acts: Annotated[
-        int, typer.Option("--acts", metavar="N", min=1, help="Actions in the hour of use.")
-    ] = 600,
+    rows: Annotated[int, Option("--rows", metavar="N", min=1, help="Rows of the long table.")] = 100_000,
+    acts: Annotated[int, Option("--acts", metavar="N", min=1, help="Actions in the hour of use.")] = 600,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
@@ -149,16 +138,16 @@ def bench_tui(
     return tui.run(session.model_spec, rows=rows, acts=acts, progress=progress)
 
 
-@verb("bench ingest", summary="Measure ingesting and consolidating many blocks.", long=True)
+@operation("bench ingest", summary="Measure ingesting and consolidating many blocks.", long=True)
 def bench_ingest(
     session: Session,
     *,
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="A folder of books, as .txt files.")
+        Path | None, Option("--data", metavar="DIR", help="A folder of books, as .txt files.")
     ] = None,
-    blocks: Annotated[int, typer.Option("--blocks", metavar="N", min=1, help="How many blocks.")] = 100_000,
+    blocks: Annotated[int, Option("--blocks", metavar="N", min=1, help="How many blocks.")] = 100_000,
     sample: Annotated[
-        int, typer.Option("--sample", metavar="N", min=1, help="How many of them use the real models.")
+        int, Option("--sample", metavar="N", min=1, help="How many of them use the real models.")
     ] = 2048,
     as_json: AsJson = False,
     progress: Progress,

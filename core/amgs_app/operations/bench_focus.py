@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs_app.operations.bench import AsJson
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Option, Takes
+from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -20,37 +19,37 @@ if TYPE_CHECKING:
 
 TextFiles = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--text", metavar="FILE", help="A text that the gists were not trained on; may be repeated."
-    ),
+    Option("--text", metavar="FILE", help="A text that the gists were not trained on; may be repeated."),
 ]
 GistFile = Annotated[
     Path | None,
-    typer.Option("--gist", metavar="FILE", help="A gist checkpoint; default: the setting model.gists."),
+    Option("--gist", metavar="FILE", help="A gist checkpoint; default: the setting model.gists."),
 ]
 LensFile = Annotated[
     Path | None,
-    typer.Option("--lens", metavar="FILE", help="A lens checkpoint; default: the setting focus.lens."),
+    Option("--lens", metavar="FILE", help="A lens checkpoint; default: the setting focus.lens."),
 ]
 OutFolder = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="Where to keep the measured rows; default: the data folder."),
+    Option("--out", metavar="DIR", help="Where to keep the measured rows; default: the data folder."),
     Takes("folder", made=True),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="A short run on a fraction of the places.")]
+Quick = Annotated[bool, Option("--quick", help="A short run on a fraction of the places.")]
 
 
-@verb("bench focus-gist", summary="Measure how well gists stand in for the spans they replace.", long=True)
+@operation(
+    "bench focus-gist", summary="Measure how well gists stand in for the spans they replace.", long=True
+)
 def bench_gist(
     session: Session,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
     code: Annotated[
-        bool, typer.Option("--code/--no-code", help="Also measure held-out packages of the standard library.")
+        bool, Option("--code/--no-code", help="Also measure held-out packages of the standard library.")
     ] = True,
     windows: Annotated[
-        int, typer.Option("--windows", metavar="N", min=2, help="Places measured per condition.")
+        int, Option("--windows", metavar="N", min=2, help="Places measured per condition.")
     ] = 48,
     out: OutFolder = None,
     quick: Quick = False,
@@ -76,7 +75,7 @@ def bench_gist(
     )
 
 
-@verb("bench focus-policy", summary="Measure which policy chooses the most useful detail.", long=True)
+@operation("bench focus-policy", summary="Measure which policy chooses the most useful detail.", long=True)
 def bench_policy(
     session: Session,
     *,
@@ -84,7 +83,7 @@ def bench_policy(
     gist: GistFile = None,
     lens: LensFile = None,
     places: Annotated[
-        int, typer.Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
+        int, Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
     ] = 16,
     out: OutFolder = None,
     quick: Quick = False,
@@ -115,17 +114,19 @@ def bench_policy(
     )
 
 
-@verb("bench focus-passkey", summary="Find keys planted in lifetimes of up to a million tokens.", long=True)
+@operation(
+    "bench focus-passkey", summary="Find keys planted in lifetimes of up to a million tokens.", long=True
+)
 def bench_passkey(
     session: Session,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
     lens: LensFile = None,
-    keys: Annotated[int, typer.Option("--keys", metavar="N", min=2, help="Keys per lifetime.")] = 24,
+    keys: Annotated[int, Option("--keys", metavar="N", min=2, help="Keys per lifetime.")] = 24,
     sizes: Annotated[
         list[str] | None,
-        typer.Option("--size", metavar="NAME", help="Only 4k, 32k, 256k or 1M; may be repeated."),
+        Option("--size", metavar="NAME", help="Only 4k, 32k, 256k or 1M; may be repeated."),
     ] = None,
     out: OutFolder = None,
     quick: Quick = False,
@@ -160,7 +161,9 @@ def bench_passkey(
     )
 
 
-@verb("bench focus-budget", summary="Measure the whole system against a window of the same size.", long=True)
+@operation(
+    "bench focus-budget", summary="Measure the whole system against a window of the same size.", long=True
+)
 def bench_budget(
     session: Session,
     *,
@@ -168,11 +171,11 @@ def bench_budget(
     gist: GistFile = None,
     lens: LensFile = None,
     places: Annotated[
-        int, typer.Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
+        int, Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
     ] = 12,
     windows: Annotated[
         list[int] | None,
-        typer.Option("--window", metavar="N", help="W_max; may be repeated. Default: 256, 512, 1024."),
+        Option("--window", metavar="N", help="W_max; may be repeated. Default: 256, 512, 1024."),
     ] = None,
     out: OutFolder = None,
     quick: Quick = False,
@@ -202,17 +205,15 @@ def bench_budget(
     )
 
 
-@verb("bench focus-latency", summary="Measure what decoding a block costs with the focus.", long=True)
+@operation("bench focus-latency", summary="Measure what decoding a block costs with the focus.", long=True)
 def bench_latency(
     session: Session,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
     lens: LensFile = None,
-    rounds: Annotated[
-        int, typer.Option("--rounds", metavar="N", min=1, help="Rounds; medians are shown.")
-    ] = 3,
-    window: Annotated[int, typer.Option("--window", metavar="N", min=1, help="W_max.")] = 512,
+    rounds: Annotated[int, Option("--rounds", metavar="N", min=1, help="Rounds; medians are shown.")] = 3,
+    window: Annotated[int, Option("--window", metavar="N", min=1, help="W_max.")] = 512,
     out: OutFolder = None,
     quick: Quick = False,
     as_json: AsJson = False,
@@ -240,16 +241,16 @@ def bench_latency(
     )
 
 
-@verb("bench focus-scale", summary="Measure a refocus over lifetimes of up to 100 million tokens.", long=True)
+@operation(
+    "bench focus-scale", summary="Measure a refocus over lifetimes of up to 100 million tokens.", long=True
+)
 def bench_scale(
     session: Session,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
     lens: LensFile = None,
-    rounds: Annotated[
-        int, typer.Option("--rounds", metavar="N", min=2, help="Refocuses timed at each size.")
-    ] = 40,
+    rounds: Annotated[int, Option("--rounds", metavar="N", min=2, help="Refocuses timed at each size.")] = 40,
     out: OutFolder = None,
     quick: Quick = False,
     as_json: AsJson = False,
@@ -276,7 +277,9 @@ def bench_scale(
     )
 
 
-@verb("bench focus-ablation", summary="Measure what each part of the control loop contributes.", long=True)
+@operation(
+    "bench focus-ablation", summary="Measure what each part of the control loop contributes.", long=True
+)
 def bench_ablation(
     session: Session,
     *,
@@ -284,7 +287,7 @@ def bench_ablation(
     gist: GistFile = None,
     lens: LensFile = None,
     places: Annotated[
-        int, typer.Option("--places", metavar="N", min=2, help="Places in the text that are read.")
+        int, Option("--places", metavar="N", min=2, help="Places in the text that are read.")
     ] = 6,
     out: OutFolder = None,
     quick: Quick = False,
@@ -314,18 +317,20 @@ def bench_ablation(
     )
 
 
-@verb("bench focus-longbench", summary="Run the questions of LongBench or InfiniteBench files.", long=True)
+@operation(
+    "bench focus-longbench", summary="Run the questions of LongBench or InfiniteBench files.", long=True
+)
 def bench_longbench(
     session: Session,
     *,
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="DIR", help="The folder of the files, by their own names."),
+        Option("--data", metavar="DIR", help="The folder of the files, by their own names."),
     ] = None,
     gist: GistFile = None,
     lens: LensFile = None,
     cases: Annotated[
-        int, typer.Option("--cases", metavar="N", min=1, help="Questions per file, from its beginning.")
+        int, Option("--cases", metavar="N", min=1, help="Questions per file, from its beginning.")
     ] = 20,
     out: OutFolder = None,
     quick: Quick = False,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs_app.operations.bench import AsJson
 from amgs_app.operations.bench_focus import (
     GistFile,
@@ -17,7 +15,8 @@ from amgs_app.operations.bench_focus import (
     encoder_of,
     scorers_of,
 )
-from amgs_app.operations.registry import verb
+from amgs_app.operations.marks import Option
+from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from amgs_app.session import Session
 
 
-@verb("bench focus-c1c2", summary="Measure whether the question decides what gets detail.", long=True)
+@operation("bench focus-c1c2", summary="Measure whether the question decides what gets detail.", long=True)
 def bench_c1c2(
     session: Session,
     *,
@@ -34,7 +33,7 @@ def bench_c1c2(
     lens: LensFile = None,
     pairs: Annotated[
         int,
-        typer.Option("--pairs", metavar="N", min=2, help="Pairs of lifetimes that differ in the question."),
+        Option("--pairs", metavar="N", min=2, help="Pairs of lifetimes that differ in the question."),
     ] = 200,
     out: OutFolder = None,
     quick: Quick = False,

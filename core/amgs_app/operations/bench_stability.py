@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from amgs_app.operations.bench import AsJson
 from amgs_app.operations.bench_focus import GistFile, LensFile, Quick, TextFiles, encoder_of, scorers_of
-from amgs_app.operations.registry import verb
+from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from amgs_app.session import Session
 
 
-@verb("bench focus-stability", summary="Measure how stable the working context is.", long=True)
+@operation("bench focus-stability", summary="Measure how stable the working context is.", long=True)
 def bench_stability(
     session: Session,
     *,

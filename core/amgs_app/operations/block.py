@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from amgs_app.operations.arguments import LambdaValue, Limit, Profile, Reference, read_lambda
-from amgs_app.operations.registry import verb
+from amgs_app.operations.marks import Arg, Option
+from amgs_app.operations.operation import operation
 from amgs_app.operations.results import BlockDetail, BlockList, SelectedBlock
 
 if TYPE_CHECKING:
     from amgs_app.session import Session
 
 
-@verb("block show", summary="Show a block: text, source and relevance.")
+@operation("block show", summary="Show a block: text, source and relevance.")
 def show(session: Session, block: Reference = None) -> BlockDetail:
     """Show a block with its metadata, its relevance now and the number of its edges.
 
@@ -33,10 +32,10 @@ def show(session: Session, block: Reference = None) -> BlockDetail:
     )
 
 
-@verb("block find", summary="Find blocks by title or text; typos are forgiven.", keys=("slash",))
+@operation("block find", summary="Find blocks by title or text; typos are forgiven.", keys=("slash",))
 def find(
     session: Session,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="Part of a title or of the text.")],
+    text: Annotated[str, Arg(metavar="TEXT", help="Part of a title or of the text.")],
     *,
     limit: Limit = 20,
 ) -> BlockList:
@@ -46,7 +45,7 @@ def find(
     return BlockList(text, blocks)
 
 
-@verb(
+@operation(
     "block set",
     summary="Correct a block's category, confidence, decay, status or place in the self.",
     writes=True,
@@ -56,20 +55,20 @@ def set_block(
     block: Reference = None,
     *,
     category: Annotated[
-        str | None, typer.Option("--category", metavar="NAME", help="What kind of knowledge it is.")
+        str | None, Option("--category", metavar="NAME", help="What kind of knowledge it is.")
     ] = None,
     confidence: Annotated[
-        float | None, typer.Option("--confidence", metavar="X", min=0, max=1, help="Confidence, 0 to 1.")
+        float | None, Option("--confidence", metavar="X", min=0, max=1, help="Confidence, 0 to 1.")
     ] = None,
     profile: Profile = None,
     decay_lambda: LambdaValue = None,
     status: Annotated[
         Literal["consolidated", "archived", "pruned"] | None,
-        typer.Option("--status", metavar="STATUS", help="consolidated, archived or pruned."),
+        Option("--status", metavar="STATUS", help="consolidated, archived or pruned."),
     ] = None,
     own: Annotated[
         Literal["yes", "no"] | None,
-        typer.Option("--self", metavar="yes|no", help="Whether it is part of the self."),
+        Option("--self", metavar="yes|no", help="Whether it is part of the self."),
     ] = None,
 ) -> SelectedBlock:
     """Change only what is given; journalled, so `undo` reverts it. The content never changes.
@@ -89,12 +88,12 @@ def set_block(
     )
 
 
-@verb("block pin", summary="Pin a block so that it never decays, or unpin it.", writes=True)
+@operation("block pin", summary="Pin a block so that it never decays, or unpin it.", writes=True)
 def pin(
     session: Session,
     block: Reference = None,
     *,
-    off: Annotated[bool, typer.Option("--off", help="Unpin: restore the decay of its category.")] = False,
+    off: Annotated[bool, Option("--off", help="Unpin: restore the decay of its category.")] = False,
 ) -> SelectedBlock:
     """Set λ to 0: the block keeps its relevance and is never pruned. `decay preview --pin` shows it first."""
     from amgs.lifecycle.categories import decay_of
@@ -104,7 +103,7 @@ def pin(
     return SelectedBlock(session.memory.set_metadata(chosen.id, decay_lambda=wanted))
 
 
-@verb("select", summary="Select a block; every pane follows.")
+@operation("select", summary="Select a block; every pane follows.")
 def select(session: Session, block: Reference = None) -> SelectedBlock:
     """Select a block. Commands that take an ID use it when none is given."""
     chosen = session.block(block)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from amgs.errors import UsageError
 from amgs_app.operations.arguments import Reference
-from amgs_app.operations.registry import verb
+from amgs_app.operations.marks import Arg, Option
+from amgs_app.operations.operation import operation
 from amgs_app.operations.results import ForecastList
 
 if TYPE_CHECKING:
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
 
 By = Annotated[
     Literal["frame", "category", "relation"] | None,
-    typer.Option("--by", help="Only forecasts of one frame, category or relation type."),
+    Option("--by", help="Only forecasts of one frame, category or relation type."),
 ]
-Value = Annotated[str | None, typer.Option("--value", metavar="NAME", help="Which one; requires --by.")]
+Value = Annotated[str | None, Option("--value", metavar="NAME", help="Which one; requires --by.")]
 
 
-@verb(
+@operation(
     "feedback",
     summary="Record whether a block of the last frame was useful.",
     pane="calibration",
@@ -31,16 +30,12 @@ Value = Annotated[str | None, typer.Option("--value", metavar="NAME", help="Whic
 )
 def feedback(
     session: Session,
-    verdict: Annotated[
-        Literal["useful", "useless"], typer.Argument(metavar="useful|useless", help="The verdict.")
-    ],
+    verdict: Annotated[Literal["useful", "useless"], Arg(metavar="useful|useless", help="The verdict.")],
     block: Reference = None,
     *,
     forecast: Annotated[
         str | None,
-        typer.Option(
-            "--forecast", metavar="ID", help="This forecast of the block; default: the latest open one."
-        ),
+        Option("--forecast", metavar="ID", help="This forecast of the block; default: the latest open one."),
     ] = None,
 ) -> Outcome:
     """Settle the latest open forecast about a block: its Brier score is (forecast − outcome)²."""
@@ -49,11 +44,11 @@ def feedback(
     )
 
 
-@verb("calibration table", summary="Show how well scores forecast usefulness.", pane="calibration")
+@operation("calibration table", summary="Show how well scores forecast usefulness.", pane="calibration")
 def table(
     session: Session,
     *,
-    bins: Annotated[int, typer.Option("--bins", metavar="N", min=2, max=50, help="How many bins.")] = 10,
+    bins: Annotated[int, Option("--bins", metavar="N", min=2, max=50, help="How many bins.")] = 10,
     by: By = None,
     value: Value = None,
 ) -> Reliability:
@@ -62,23 +57,23 @@ def table(
     return session.memory.reliability(bins, by=by, value=value)
 
 
-@verb("calibration forecasts", summary="List forecasts with their outcomes.", pane="calibration")
+@operation("calibration forecasts", summary="List forecasts with their outcomes.", pane="calibration")
 def forecasts(
     session: Session,
     *,
     bin: Annotated[
-        int | None, typer.Option("--bin", metavar="K", min=1, help="Only the K-th bin of the table.")
+        int | None, Option("--bin", metavar="K", min=1, help="Only the K-th bin of the table.")
     ] = None,
     bins: Annotated[
-        int, typer.Option("--bins", metavar="N", min=2, max=50, help="How many bins the table has.")
+        int, Option("--bins", metavar="N", min=2, max=50, help="How many bins the table has.")
     ] = 10,
     by: By = None,
     value: Value = None,
     state: Annotated[
         Literal["all", "settled", "open"],
-        typer.Option("--state", help="With a verdict, without one, or both."),
+        Option("--state", help="With a verdict, without one, or both."),
     ] = "all",
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The latest N.")] = 2000,
+    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="The latest N.")] = 2000,
 ) -> ForecastList:
     """List the forecasts behind the table, the latest first: the block, what asked for it, when, and the verdict.
 

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from amgs_app.operations.line import LineError, Word, quote, split
-from amgs_app.operations.registry import PANES, Kind, Operation, Parameter, Registry
+from amgs_app.operations.marks import Kind
+from amgs_app.operations.operation import PANES, Operation
+from amgs_app.operations.parameter import Parameter
+from amgs_app.operations.registry import Registry
 
 if TYPE_CHECKING:
     from amgs_app.session import Session
@@ -97,7 +100,7 @@ def _verb_words(registry: Registry, words: list[Word], typed: str) -> Iterable[F
     yield from ((word, word, note) for word, note in seen.items())
 
 
-def _flags(chosen: Operation, rest: list[Word], typed: str) -> Iterable[Found]:
+def _flags(chosen: Operation[..., Any], rest: list[Word], typed: str) -> Iterable[Found]:
     for parameter in chosen.parameters:
         if parameter.is_option and (parameter.many or not set(parameter.flags) & set(rest)):
             for flag in parameter.flags:
@@ -105,7 +108,7 @@ def _flags(chosen: Operation, rest: list[Word], typed: str) -> Iterable[Found]:
                     yield flag, flag, parameter.help
 
 
-def _current(chosen: Operation, rest: list[Word]) -> Parameter | None:
+def _current(chosen: Operation[..., Any], rest: list[Word]) -> Parameter | None:
     """The parameter that the next word fills."""
     by_flag = {flag: parameter for parameter in chosen.parameters for flag in parameter.flags}
     before = by_flag.get(rest[-1]) if rest else None
@@ -130,7 +133,7 @@ def _current(chosen: Operation, rest: list[Word]) -> Parameter | None:
 def _values(registry: Registry, parameter: Parameter, typed: str, session: Session | None) -> Iterable[Found]:
     if parameter.choices:
         yield from ((choice, choice, "") for choice in parameter.choices if choice.startswith(typed))
-    elif parameter.takes == "verb":
+    elif parameter.takes == "command":
         yield from _verb_words(registry, [], typed)
     elif parameter.takes in ("file", "folder"):
         yield from _paths(typed, folders_only=parameter.takes == "folder")

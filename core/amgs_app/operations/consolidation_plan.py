@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from amgs.errors import UsageError
 from amgs_app.operations.arguments import Reference
-from amgs_app.operations.registry import verb
+from amgs_app.operations.marks import Option
+from amgs_app.operations.operation import operation
 from amgs_app.operations.results import Consolidated, consolidated
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 _EDGE = "its number in the plan, or the start of the other block's id; repeat for several."
 
 
-@verb(
+@operation(
     "consolidate plan",
     summary="Draft a consolidation to correct before applying it.",
     pane="inbox",
@@ -30,9 +29,9 @@ def plan(
     *,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", metavar="N", min=1, help="At most N blocks, oldest arrivals first."),
+        Option("--limit", metavar="N", min=1, help="At most N blocks, oldest arrivals first."),
     ] = None,
-    anew: Annotated[bool, typer.Option("--anew", help="Discard the corrections made so far.")] = False,
+    anew: Annotated[bool, Option("--anew", help="Discard the corrections made so far.")] = False,
     progress: Progress | None = None,
 ) -> PlanDraft:
     """Draft what consolidation would make of the inbox: category, entities, edges, decay. Nothing is written.
@@ -48,36 +47,34 @@ def plan(
     return session.draft
 
 
-@verb("consolidate edit", summary="Correct a block of the drafted consolidation.", pane="inbox")
+@operation("consolidate edit", summary="Correct a block of the drafted consolidation.", pane="inbox")
 def edit(
     session: Session,
     block: Reference = None,
     *,
     category: Annotated[
-        str | None, typer.Option("--category", metavar="NAME", help="What kind of knowledge it is.")
+        str | None, Option("--category", metavar="NAME", help="What kind of knowledge it is.")
     ] = None,
-    new: Annotated[bool, typer.Option("--new", help="Allow a category that no block has yet.")] = False,
+    new: Annotated[bool, Option("--new", help="Allow a category that no block has yet.")] = False,
     confidence: Annotated[
-        float | None, typer.Option("--confidence", metavar="X", help="Confidence, 0 to 1.")
+        float | None, Option("--confidence", metavar="X", help="Confidence, 0 to 1.")
     ] = None,
     take: Annotated[
         Literal["yes", "no"] | None,
-        typer.Option("--take", metavar="yes|no", help="no leaves the block out; it stays in the inbox."),
+        Option("--take", metavar="yes|no", help="no leaves the block out; it stays in the inbox."),
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option("--drop", metavar="EDGE", help=f"Drop this edge: {_EDGE}")
+        list[str] | None, Option("--drop", metavar="EDGE", help=f"Drop this edge: {_EDGE}")
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="EDGE", help="Keep an edge that was dropped."),
+        Option("--keep", metavar="EDGE", help="Keep an edge that was dropped."),
     ] = None,
     sure: Annotated[
         list[str] | None,
-        typer.Option("--sure", metavar="EDGE=X", help="Give an edge this confidence; may be repeated."),
+        Option("--sure", metavar="EDGE=X", help="Give an edge this confidence; may be repeated."),
     ] = None,
-    reset: Annotated[
-        bool, typer.Option("--reset", help="Discard the corrections to this block first.")
-    ] = False,
+    reset: Annotated[bool, Option("--reset", help="Discard the corrections to this block first.")] = False,
 ) -> PlanDraft:
     """Correct what the draft says about one block; nothing is written until `consolidate apply`.
 
@@ -104,7 +101,7 @@ def edit(
     return draft
 
 
-@verb("consolidate apply", summary="Apply the drafted consolidation.", pane="inbox", writes=True)
+@operation("consolidate apply", summary="Apply the drafted consolidation.", pane="inbox", writes=True)
 def apply(session: Session) -> Consolidated:
     """Apply the draft with its corrections, in one transaction that one `undo` reverts.
 

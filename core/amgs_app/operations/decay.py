@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs.errors import UsageError
 from amgs_app.operations.arguments import LambdaValue, Limit, Pin, Profile, Reference, read_lambda
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Option, Takes
+from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.lifecycle.decay_preview import DecayPreview
@@ -16,17 +15,17 @@ if TYPE_CHECKING:
     from amgs_app.session import Session
 
 Days = Annotated[
-    float, typer.Option("--days", metavar="N", min=0.01, max=36500, help="How many days to look ahead.")
+    float, Option("--days", metavar="N", min=0.01, max=36500, help="How many days to look ahead.")
 ]
 
 
-@verb("decay curve", summary="Show a block's relevance over time.", pane="decay")
+@operation("decay curve", summary="Show a block's relevance over time.", pane="decay")
 def curve(session: Session, block: Reference = None, *, days: Days = 30) -> DecayCurve:
     """Show relevance over time, when the block was reinforced, and when it drops below the threshold."""
     return session.memory.decay_curve(session.block(block).id, days=days)
 
 
-@verb("decay categories", summary="Show the relevance of each category over time.", pane="decay")
+@operation("decay categories", summary="Show the relevance of each category over time.", pane="decay")
 def categories(session: Session, *, days: Days = 30) -> CategoryCurves:
     """Show the mean relevance of each category from --days ago to --days ahead, with the uses in that time.
 
@@ -35,23 +34,23 @@ def categories(session: Session, *, days: Days = 30) -> CategoryCurves:
     return session.memory.lifecycle.category_curves(days=days)
 
 
-@verb("decay forecast", summary="List the blocks that will drop below the threshold.", pane="decay")
+@operation("decay forecast", summary="List the blocks that will drop below the threshold.", pane="decay")
 def forecast(
     session: Session,
     *,
     days: Days = 30,
     threshold: Annotated[
         float | None,
-        typer.Option("--threshold", metavar="X", min=0.0001, max=0.9999, help="Relevance; else the setting."),
+        Option("--threshold", metavar="X", min=0.0001, max=0.9999, help="Relevance; else the setting."),
     ] = None,
     limit: Limit = 500,
     block: Annotated[
         str | None,
-        typer.Option("--block", metavar="ID", help="Apply the assumption to this block only."),
+        Option("--block", metavar="ID", help="Apply the assumption to this block only."),
         Takes("block"),
     ] = None,
     category: Annotated[
-        str | None, typer.Option("--category", metavar="NAME", help="Apply the assumption to this category.")
+        str | None, Option("--category", metavar="NAME", help="Apply the assumption to this category.")
     ] = None,
     profile: Profile = None,
     decay_lambda: LambdaValue = None,
@@ -79,7 +78,7 @@ def forecast(
     return result
 
 
-@verb("decay preview", summary="Preview another decay rate, or a pin, for a block.", pane="decay")
+@operation("decay preview", summary="Preview another decay rate, or a pin, for a block.", pane="decay")
 def preview(
     session: Session,
     block: Reference = None,

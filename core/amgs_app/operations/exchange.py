@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.api.exchange import Exported, Imported
@@ -15,27 +14,25 @@ if TYPE_CHECKING:
     from amgs_app.session import Session
 
 
-@verb("export", summary="Write the whole memory to a JSON or GraphML file.")
+@operation("export", summary="Write the whole memory to a JSON or GraphML file.")
 def export(
     session: Session,
-    path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="The file to write."), Takes("file", made=True)
-    ],
+    path: Annotated[Path, Arg(metavar="PATH", help="The file to write."), Takes("file", made=True)],
     *,
     format: Annotated[
-        Literal["json", "graphml"], typer.Option("--format", help="JSON, or GraphML for graph programs.")
+        Literal["json", "graphml"], Option("--format", help="JSON, or GraphML for graph programs.")
     ] = "json",
 ) -> Exported:
     """Write every table, in full or not at all. `import` reads both formats back without loss."""
     return session.memory.exchange.export(path, format)
 
 
-@verb(
+@operation(
     "import", summary="Import an exported memory into an empty store.", long=True, writes=True, creates=True
 )
 def load(
     session: Session,
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file that `export` wrote."), Takes("file")],
+    path: Annotated[Path, Arg(metavar="PATH", help="A file that `export` wrote."), Takes("file")],
     *,
     progress: Progress | None = None,
 ) -> Imported:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs.errors import UsageError
 from amgs_app.operations.arguments import Lifetime
 from amgs_app.operations.focus_control import Node, node_of
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 from amgs_app.operations.results import Opened, RunPosition, Stepped
 
 if TYPE_CHECKING:
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
     from amgs_app.session import Session
     from amgs_focus.records import EntryExplanation, FocusView, Refocus, TokenSpan
 
-Count = Annotated[int, typer.Argument(metavar="N", min=1, help="How many tokens."), Takes("number")]
+Count = Annotated[int, Arg(metavar="N", min=1, help="How many tokens."), Takes("number")]
 
 
-@verb(
+@operation(
     "focus open",
     summary="Open files, or all consolidated blocks, as the lifetime context.",
     pane="focus",
@@ -32,13 +31,11 @@ def open_context(
     session: Session,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE", help="Text files; default: the consolidated blocks."),
+        Arg(metavar="FILE", help="Text files; default: the consolidated blocks."),
         Takes("file"),
     ] = None,
     *,
-    question: Annotated[
-        str, typer.Option("--question", metavar="TEXT", help="The question for the model.")
-    ] = "",
+    question: Annotated[str, Option("--question", metavar="TEXT", help="The question for the model.")] = "",
     lifetime: Lifetime = None,
     progress: Progress | None = None,
 ) -> Opened:
@@ -66,7 +63,7 @@ def open_context(
     return Opened(source, question, len(segments), runtime.snapshot())
 
 
-@verb(
+@operation(
     "focus step",
     summary="Decode tokens, refocusing when due.",
     pane="focus",
@@ -85,7 +82,7 @@ def step(session: Session, count: Count = 1, *, progress: Progress | None = None
     return Stepped(records, runtime.snapshot())
 
 
-@verb(
+@operation(
     "focus refocus",
     summary="Refocus now, without decoding.",
     pane="focus",
@@ -100,7 +97,7 @@ def refocus(session: Session) -> Stepped:
     return Stepped((), runtime.snapshot(), made)
 
 
-@verb(
+@operation(
     "focus back",
     summary="Undo decoded tokens exactly.",
     pane="focus",
@@ -113,7 +110,7 @@ def back(session: Session, count: Count = 1) -> RunPosition:
     return RunPosition("back", count, session.focus.back(count))
 
 
-@verb(
+@operation(
     "focus why",
     summary="Explain a span: its score, the decision and the reason.",
     pane="focus",
@@ -130,7 +127,7 @@ def why(
     return runtime.why(node_of(runtime, entry))
 
 
-@verb("focus view", summary="Show the level-of-detail map.", pane="focus")
+@operation("focus view", summary="Show the level-of-detail map.", pane="focus")
 def view(session: Session) -> FocusView:
     """Show the working context: which spans of the lifetime are tokens and which are gists, and at what
     level.
@@ -138,15 +135,11 @@ def view(session: Session) -> FocusView:
     return session.focus.snapshot()
 
 
-@verb("focus tokens", summary="Show tokens of the lifetime, one by one.", pane="focus", keys=("plus",))
+@operation("focus tokens", summary="Show tokens of the lifetime, one by one.", pane="focus", keys=("plus",))
 def tokens(
     session: Session,
-    start: Annotated[
-        int, typer.Argument(metavar="START", min=0, help="The first position in the lifetime, from 0.")
-    ],
-    count: Annotated[
-        int, typer.Argument(metavar="N", min=1, max=4096, help="How many tokens."), Takes("number")
-    ] = 32,
+    start: Annotated[int, Arg(metavar="START", min=0, help="The first position in the lifetime, from 0.")],
+    count: Annotated[int, Arg(metavar="N", min=1, max=4096, help="How many tokens."), Takes("number")] = 32,
 ) -> TokenSpan:
     """Show N tokens of the lifetime from START on, each with its text, as the map does at its deepest zoom."""
     return session.focus.tokens(start, start + count)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from amgs.errors import UsageError
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 from amgs_app.operations.results import Measured, SettingChanged, Steered
 
 if TYPE_CHECKING:
@@ -18,16 +17,14 @@ if TYPE_CHECKING:
 
 Node = Annotated[
     str,
-    typer.Argument(
-        metavar="NODE", help="A span's number in the working context, or its name, such as L1#20."
-    ),
+    Arg(metavar="NODE", help="A span's number in the working context, or its name, such as L1#20."),
 ]
-Release = Annotated[bool, typer.Option("--release", help="Release it.")]
+Release = Annotated[bool, Option("--release", help="Release it.")]
 
 _NAMED = re.compile(r"[lL](\d+)#(\d+)")
 
 
-@verb("focus pin", summary="Pin a span: never collapse it.", pane="focus", writes=True)
+@operation("focus pin", summary="Pin a span: never collapse it.", pane="focus", writes=True)
 def pin(session: Session, node: Node, *, release: Release = False) -> Steered:
     """Keep the span at least this fine until it is released. Only a completely full window overrides a pin.
 
@@ -37,7 +34,7 @@ def pin(session: Session, node: Node, *, release: Release = False) -> Steered:
     return _steer(runtime, node_of(runtime, node), "pin", release)
 
 
-@verb("focus forbid", summary="Forbid a span: never expand it.", pane="focus", writes=True)
+@operation("focus forbid", summary="Forbid a span: never expand it.", pane="focus", writes=True)
 def forbid(session: Session, node: Node, *, release: Release = False) -> Steered:
     """Keep the span as coarse as it is until it is released.
 
@@ -47,13 +44,11 @@ def forbid(session: Session, node: Node, *, release: Release = False) -> Steered
     return _steer(runtime, node_of(runtime, node), "forbid", release)
 
 
-@verb("focus force", summary="Expand or collapse a span at the next refocus.", pane="focus", writes=True)
+@operation("focus force", summary="Expand or collapse a span at the next refocus.", pane="focus", writes=True)
 def force(
     session: Session,
     node: Node,
-    action: Annotated[
-        Literal["expand", "collapse"], typer.Argument(metavar="ACTION", help="expand or collapse.")
-    ],
+    action: Annotated[Literal["expand", "collapse"], Arg(metavar="ACTION", help="expand or collapse.")],
     *,
     release: Release = False,
 ) -> Steered:
@@ -71,7 +66,7 @@ def force(
     return _steer(runtime, named, action, release)
 
 
-@verb(
+@operation(
     "focus measure",
     summary="Measure what a span's detail is worth, by ΔNLL.",
     pane="focus",
@@ -82,7 +77,7 @@ def measure(
     session: Session,
     entry: Annotated[
         int,
-        typer.Argument(metavar="POSITION", min=0, help="The span's number in the working context, from 0."),
+        Arg(metavar="POSITION", min=0, help="The span's number in the working context, from 0."),
         Takes("number"),
     ],
 ) -> Measured:
@@ -95,11 +90,11 @@ def measure(
     return Measured(found, runtime.snapshot())
 
 
-@verb("focus set", summary="Change a focus setting from here on.", pane="focus", writes=True)
+@operation("focus set", summary="Change a focus setting from here on.", pane="focus", writes=True)
 def change(
     session: Session,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="tau_expand, n_diff, window, cadence, policy, …")],
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="The new value.")],
+    key: Annotated[str, Arg(metavar="KEY", help="tau_expand, n_diff, window, cadence, policy, …")],
+    value: Annotated[str, Arg(metavar="VALUE", help="The new value.")],
 ) -> SettingChanged:
     """Change τ, N_diff, W_max, the cadence, the policy and others for this lifetime, from this step on.
 

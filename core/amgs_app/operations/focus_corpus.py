@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs.errors import InputError, UsageError
 from amgs_app.operations.arguments import Lifetime
 from amgs_app.operations.maintenance import DryRun
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 from amgs_app.operations.results_of_lifetime import CorpusRead
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ PASSED_OVER = frozenset({"node_modules", "__pycache__", "build", "dist", "venv"}
 """Folders that hold what was made from sources; those whose name begins with a dot are passed over too."""
 
 
-@verb(
+@operation(
     "focus corpus",
     summary="Open a folder of documents as the lifetime.",
     pane="focus",
@@ -32,18 +31,14 @@ PASSED_OVER = frozenset({"node_modules", "__pycache__", "build", "dist", "venv"}
 )
 def corpus(
     session: Session,
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder of prose and code."), Takes("folder")
-    ],
+    folder: Annotated[Path, Arg(metavar="DIR", help="A folder of prose and code."), Takes("folder")],
     *,
     lifetime: Lifetime = None,
     bridges: Annotated[
-        bool, typer.Option("--bridges/--no-bridges", help="Link definitions to the text that mentions them.")
+        bool, Option("--bridges/--no-bridges", help="Link definitions to the text that mentions them.")
     ] = True,
     dry_run: DryRun = False,
-    question: Annotated[
-        str, typer.Option("--question", metavar="TEXT", help="The question for the model.")
-    ] = "",
+    question: Annotated[str, Option("--question", metavar="TEXT", help="The question for the model.")] = "",
     progress: Progress | None = None,
 ) -> CorpusRead:
     """Read a folder as a lifetime: by domain, README → design → prose → source → tests, split at headings and

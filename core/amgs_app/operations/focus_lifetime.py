@@ -7,13 +7,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs.errors import UsageError
 from amgs_app.operations.arguments import Limit, Offset
 from amgs_app.operations.focus_control import Node, Release, node_of
 from amgs_app.operations.maintenance import DryRun
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 from amgs_app.operations.results_of_lifetime import (
     ActRow,
     Brought,
@@ -40,28 +39,28 @@ OPERATOR = "operator"
 
 ActId = Annotated[
     int | None,
-    typer.Argument(metavar="ACT", help="The number that `focus forgotten` shows."),
+    Arg(metavar="ACT", help="The number that `focus forgotten` shows."),
     Takes("number"),
 ]
-Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason, for the record.")]
+Why = Annotated[str, Option("--why", metavar="TEXT", help="The reason, for the record.")]
 SpanNumber = Annotated[
-    int, typer.Argument(metavar="SPAN", min=0, help="The number that `focus spans` shows."), Takes("number")
+    int, Arg(metavar="SPAN", min=0, help="The number that `focus spans` shows."), Takes("number")
 ]
 
 
-@verb("focus forget", summary="Forget detail that is not used.", pane="focus", long=True, writes=True)
+@operation("focus forget", summary="Forget detail that is not used.", pane="focus", long=True, writes=True)
 def forget(
     session: Session,
     nodes: Annotated[
         list[str] | None,
-        typer.Argument(
+        Arg(
             metavar="NODE", help="Gists whose detail to forget, such as L1#20; default: what the rules find."
         ),
     ] = None,
     *,
     dry_run: DryRun = False,
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="At most N gists, the weakest first.")
+        int | None, Option("--limit", metavar="N", min=1, help="At most N gists, the weakest first.")
     ] = None,
     why: Why = "",
     progress: Progress | None = None,
@@ -87,14 +86,14 @@ def forget(
     return Forgotten(found, act, runtime.act(act))
 
 
-@verb("focus restore", summary="Bring forgotten detail back.", pane="focus", writes=True)
+@operation("focus restore", summary="Bring forgotten detail back.", pane="focus", writes=True)
 def restore(
     session: Session,
     act: ActId = None,
     *,
     wanted: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--wanted",
             metavar="N",
             min=1,
@@ -124,7 +123,7 @@ def restore(
     return Brought(made, len(chosen), runtime.act(made))
 
 
-@verb("focus forgotten", summary="List what was forgotten, restored and purged.")
+@operation("focus forgotten", summary="List what was forgotten, restored and purged.")
 def forgotten(session: Session) -> ForgottenList:
     """Show the lifetime's record of forgetting: who forgot what, when and why, with checksums, and what was asked for
     since.
@@ -140,12 +139,14 @@ def forgotten(session: Session) -> ForgottenList:
     return ForgottenList(tuple(rows), len(span_metadata.sealed), len(span_metadata.purged))
 
 
-@verb("focus purge", summary="Delete forgotten detail permanently.", pane="focus", long=True, writes=True)
+@operation(
+    "focus purge", summary="Delete forgotten detail permanently.", pane="focus", long=True, writes=True
+)
 def purge(
     session: Session,
     act: ActId = None,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Required: a purge cannot be undone.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Required: a purge cannot be undone.")] = False,
     dry_run: DryRun = False,
     why: Why = "",
 ) -> Purged:
@@ -173,11 +174,11 @@ def purge(
     return Purged(len(chosen), tokens, size, made, runtime.act(made))
 
 
-@verb("focus tag", summary="Tag a span so that it is never forgotten.", writes=True)
+@operation("focus tag", summary="Tag a span so that it is never forgotten.", writes=True)
 def tag(
     session: Session,
     node: Node,
-    word: Annotated[str, typer.Argument(metavar="WORD", help="bugfix, incident, keep, …")] = "keep",
+    word: Annotated[str, Arg(metavar="WORD", help="bugfix, incident, keep, …")] = "keep",
     *,
     release: Release = False,
 ) -> Tagged:
@@ -203,11 +204,11 @@ def tag(
     return Tagged(made, release, catalogue.span_metadata.tags)
 
 
-@verb("focus spans", summary="List the spans of the lifetime: source and metadata.")
+@operation("focus spans", summary="List the spans of the lifetime: source and metadata.")
 def spans(
     session: Session,
     find: Annotated[
-        str, typer.Argument(metavar="TEXT", help="Only spans with this in their name, path or domain.")
+        str, Arg(metavar="TEXT", help="Only spans with this in their name, path or domain.")
     ] = "",
     *,
     limit: Limit = 100,
@@ -224,14 +225,12 @@ def spans(
     return SpanList(tuple(_row(session.focus, number) for number, _ in shown), len(numbered), tree.length)
 
 
-@verb("focus describe", summary="Set a span's metadata.", writes=True)
+@operation("focus describe", summary="Set a span's metadata.", writes=True)
 def describe(
     session: Session,
     span: SpanNumber,
-    key: Annotated[
-        str, typer.Argument(metavar="KEY", help="domain, path, section, language, time, trust or version.")
-    ],
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="The new value; empty removes it.")],
+    key: Annotated[str, Arg(metavar="KEY", help="domain, path, section, language, time, trust or version.")],
+    value: Annotated[str, Arg(metavar="VALUE", help="The new value; empty removes it.")],
 ) -> SpanDescribed:
     """Set one piece of a span's metadata.
 
@@ -260,7 +259,7 @@ def describe(
     return SpanDescribed(span, before, after)
 
 
-@verb("focus rebuild", summary="Re-encode stale gists.", pane="focus", long=True, writes=True)
+@operation("focus rebuild", summary="Re-encode stale gists.", pane="focus", long=True, writes=True)
 def rebuild(session: Session, *, progress: Progress | None = None) -> Rebuilt:
     """Encode every gist of the lifetime again with the gist net that the settings name.
 
@@ -274,17 +273,17 @@ def rebuild(session: Session, *, progress: Progress | None = None) -> Rebuilt:
     return Rebuilt(total - kept, kept, tree.gist.name, tree.gist.version, runtime.snapshot())
 
 
-@verb("focus check", summary="Check the files of a stored lifetime.", long=True)
+@operation("focus check", summary="Check the files of a stored lifetime.", long=True)
 def check(
     session: Session,
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="The folder of a closed lifetime."),
+        Arg(metavar="DIR", help="The folder of a closed lifetime."),
         Takes("folder"),
     ],
     *,
     mend: Annotated[
-        bool, typer.Option("--mend", help="Truncate damaged files to their last complete block.")
+        bool, Option("--mend", help="Truncate damaged files to their last complete block.")
     ] = False,
     progress: Progress | None = None,
 ) -> LifetimeCheck:

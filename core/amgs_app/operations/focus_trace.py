@@ -7,11 +7,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs.errors import InputError, UsageError
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 from amgs_app.operations.paths import lies_there
-from amgs_app.operations.registry import Takes, verb
 from amgs_app.operations.results import BranchList, LastRun, Replayed, Resumed, RunPosition
 
 if TYPE_CHECKING:
@@ -21,20 +20,18 @@ if TYPE_CHECKING:
     from amgs_focus.trace.telemetry import Telemetry
     from amgs_focus.trace.trace import Trace
 
-TracePath = Annotated[Path, typer.Argument(metavar="PATH", help="A trace."), Takes("file")]
-Run = Annotated[str, typer.Argument(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace.")]
+TracePath = Annotated[Path, Arg(metavar="PATH", help="A trace."), Takes("file")]
+Run = Annotated[str, Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace.")]
 
 
-@verb("focus branch", summary="Start a branch of this run.", pane="focus", long=True, writes=True)
+@operation("focus branch", summary="Start a branch of this run.", pane="focus", long=True, writes=True)
 def branch(
     session: Session,
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Name of the branch; default: branch-1, …")
-    ] = None,
+    name: Annotated[str | None, Arg(metavar="NAME", help="Name of the branch; default: branch-1, …")] = None,
     *,
     at: Annotated[
         int | None,
-        typer.Option("--at", metavar="STEP", min=0, help="The step at which it begins; default: here."),
+        Option("--at", metavar="STEP", min=0, help="The step at which it begins; default: here."),
     ] = None,
 ) -> RunPosition:
     """Leave the current branch at a step and continue beside it; the current one keeps everything it decoded.
@@ -44,22 +41,22 @@ def branch(
     return RunPosition("branch", 0, session.focus.branch(name, at=at))
 
 
-@verb("focus branches", summary="List the branches of this run.", pane="focus")
+@operation("focus branches", summary="List the branches of this run.", pane="focus")
 def branches(session: Session) -> BranchList:
     """List every branch: where it leaves its parent, how many steps it has, and what was decoded on it."""
     runtime = session.focus
     return BranchList(runtime.branches(), runtime.snapshot())
 
 
-@verb("focus switch", summary="Go to the end of a branch.", pane="focus", long=True, writes=True)
+@operation("focus switch", summary="Go to the end of a branch.", pane="focus", long=True, writes=True)
 def switch(
-    session: Session, name: Annotated[str, typer.Argument(metavar="NAME", help="A branch of this run.")]
+    session: Session, name: Annotated[str, Arg(metavar="NAME", help="A branch of this run.")]
 ) -> RunPosition:
     """Go to another branch, exactly as it was left: lifetime, working context, scores and cooldowns."""
     return RunPosition("switch", 0, session.focus.switch(name))
 
 
-@verb("focus diff", summary="Compare two branches or traces up to the first difference.")
+@operation("focus diff", summary="Compare two branches or traces up to the first difference.")
 def difference(session: Session, ours: Run, theirs: Run) -> TraceDiff:
     """Show the first action that differs, the first decision that differs, and both texts from there.
 
@@ -72,7 +69,7 @@ def difference(session: Session, ours: Run, theirs: Run) -> TraceDiff:
     return diff(_line(one, our_line), _line(two, their_line), headers, (ours, theirs))
 
 
-@verb("focus trace", summary="Show what a trace contains.")
+@operation("focus trace", summary="Show what a trace contains.")
 def trace(session: Session, path: TracePath) -> TraceSummary:
     """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
 
@@ -85,7 +82,7 @@ def trace(session: Session, path: TracePath) -> TraceSummary:
     return summary(read(path, allow_incomplete=True), str(path))
 
 
-@verb("focus replay", summary="Replay a trace and compare state by state.", long=True)
+@operation("focus replay", summary="Replay a trace and compare state by state.", long=True)
 def replay(session: Session, path: TracePath, *, progress: Progress | None = None) -> Replayed:
     """Run the trace on a fresh engine with the settings in its header, and compare state by state.
 
@@ -105,13 +102,13 @@ def replay(session: Session, path: TracePath, *, progress: Progress | None = Non
     return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)
 
 
-@verb("focus last", summary="Show the last session's working context.", pane="focus")
+@operation("focus last", summary="Show the last session's working context.", pane="focus")
 def last_run(session: Session) -> LastRun:
     """Read the trace of the working context that was open last: its question, its length, its branches."""
     return session.last_run()
 
 
-@verb(
+@operation(
     "focus resume",
     summary="Continue the working context of the last session.",
     pane="focus",
@@ -128,24 +125,22 @@ def resume(session: Session, *, progress: Progress | None = None) -> Resumed:
     return Resumed(path, steps, session.focus.snapshot())
 
 
-@verb("focus telemetry", summary="Loss, swaps, residency, latency and utilization of this run.")
+@operation("focus telemetry", summary="Loss, swaps, residency, latency and utilization of this run.")
 def telemetry(
     session: Session,
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace; this run's branch."),
+        Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace; this run's branch."),
     ] = None,
     *,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Also write one JSON object per iteration."),
+        Option("--out", metavar="FILE", help="Also write one JSON object per iteration."),
         Takes("file", made=True),
     ] = None,
     wandb: Annotated[
         str,
-        typer.Option(
-            "--wandb", metavar="PROJECT", help="Also send them to Weights & Biases, where installed."
-        ),
+        Option("--wandb", metavar="PROJECT", help="Also send them to Weights & Biases, where installed."),
     ] = "",
 ) -> Telemetry:
     """Show loss_at_h, swap_rate, mean_residency, latency_ms and token_budget_utilization, and any alarms.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs.errors import UsageError
 from amgs_app.operations.arguments import Lifetime, WeightsText, read_weights
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 from amgs_app.operations.results import FrameList, LastFrame, Opened
 from amgs_app.row_fields import listed
 
@@ -18,39 +17,33 @@ if TYPE_CHECKING:
 
 Question = Annotated[
     str | None,
-    typer.Option(
-        "--question", metavar="TEXT", help="The question for the model; default: the frame's query."
-    ),
+    Option("--question", metavar="TEXT", help="The question for the model; default: the frame's query."),
 ]
 
 
-@verb("frame list", summary="List every frame that can be assembled.", pane="frame")
+@operation("frame list", summary="List every frame that can be assembled.", pane="frame")
 def frames(session: Session) -> FrameList:
     """List the registered frame definitions with purpose, weights, budget and children, and where each comes from."""
     memory = session.memory
     return FrameList(memory.frame_definitions(), memory.frames.origins())
 
 
-@verb(
+@operation(
     "frame assemble", summary="Assemble a context frame within its token budget.", pane="frame", writes=True
 )
 def assemble(
     session: Session,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="INBOX, ATTENTION, SELF, SESSION, …"), Takes("frame")
-    ],
+    name: Annotated[str, Arg(metavar="NAME", help="INBOX, ATTENTION, SELF, SESSION, …"), Takes("frame")],
     *,
-    query: Annotated[str, typer.Option("--query", metavar="TEXT", help="What the frame is for.")] = "",
+    query: Annotated[str, Option("--query", metavar="TEXT", help="What the frame is for.")] = "",
     budget: Annotated[
         int | None,
-        typer.Option("--budget", metavar="N", min=1, help="Token budget; default: the frame's own."),
+        Option("--budget", metavar="N", min=1, help="Token budget; default: the frame's own."),
     ] = None,
     weights: WeightsText = None,
-    composite: Annotated[
-        bool, typer.Option("--composite", help="Require a frame that is made of others.")
-    ] = False,
+    composite: Annotated[bool, Option("--composite", help="Require a frame that is made of others.")] = False,
     look: Annotated[
-        bool, typer.Option("--look", help="Leave no trace: nothing is reinforced or forecast.")
+        bool, Option("--look", help="Leave no trace: nothing is reinforced or forecast.")
     ] = False,
     progress: Progress | None = None,
 ) -> Frame:
@@ -78,7 +71,7 @@ def assemble(
     return frame
 
 
-@verb(
+@operation(
     "frame last",
     summary="Show the last assembled frame, from this session or the previous one.",
     pane="frame",
@@ -97,7 +90,7 @@ def last(session: Session) -> LastFrame:
     return LastFrame(frame, session.memory.calibration.verdicts(frame.name, frame.query))
 
 
-@verb(
+@operation(
     "frame open",
     summary="Open the last frame as the model's lifetime context.",
     pane="focus",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from amgs.errors import UsageError
 from amgs_app.operations.arguments import Limit, WeightsText, read_weights
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 from amgs_app.row_fields import listed
 
 if TYPE_CHECKING:
@@ -17,109 +16,105 @@ if TYPE_CHECKING:
     from amgs.types import ChildFrame, FrameDefinition
     from amgs_app.session import Session
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A registered frame."), Takes("frame")]
-Query = Annotated[str, typer.Option("--query", metavar="TEXT", help="What the frame is for.")]
+Name = Annotated[str, Arg(metavar="NAME", help="A registered frame."), Takes("frame")]
+Query = Annotated[str, Option("--query", metavar="TEXT", help="What the frame is for.")]
 Budget = Annotated[
-    int | None, typer.Option("--budget", metavar="N", min=1, help="Token budget; default: the frame's own.")
+    int | None, Option("--budget", metavar="N", min=1, help="Token budget; default: the frame's own.")
 ]
 
 Instant = Annotated[
-    str | None, typer.Option("--since", metavar="ISO", help="Only blocks created since; none: any time.")
+    str | None, Option("--since", metavar="ISO", help="Only blocks created since; none: any time.")
 ]
 
 _NONE = "none"
 
 
-@verb("frame define", summary="Define a frame of your own, or change one.", writes=True)
+@operation("frame define", summary="Define a frame of your own, or change one.", writes=True)
 def define(
     session: Session,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Capitals, digits and underscores.")],
+    name: Annotated[str, Arg(metavar="NAME", help="Capitals, digits and underscores.")],
     *,
     base: Annotated[
-        str | None, typer.Option("--from", metavar="NAME", help="Start from this frame."), Takes("frame")
+        str | None, Option("--from", metavar="NAME", help="Start from this frame."), Takes("frame")
     ] = None,
-    purpose: Annotated[str | None, typer.Option("--purpose", metavar="TEXT", help="What it is for.")] = None,
+    purpose: Annotated[str | None, Option("--purpose", metavar="TEXT", help="What it is for.")] = None,
     weights: WeightsText = None,
     category: Annotated[
         list[str] | None,
-        typer.Option("--category", metavar="NAME", help="Only these categories; repeat. none: all."),
+        Option("--category", metavar="NAME", help="Only these categories; repeat. none: all."),
     ] = None,
     status: Annotated[
-        list[str] | None, typer.Option("--status", metavar="NAME", help="Only these statuses; repeat.")
+        list[str] | None, Option("--status", metavar="NAME", help="Only these statuses; repeat.")
     ] = None,
     tagged: Annotated[
         list[str] | None,
-        typer.Option(
-            "--meta", metavar="KEY=VALUE", help="Only blocks with this metadata; repeat. none: any."
-        ),
+        Option("--meta", metavar="KEY=VALUE", help="Only blocks with this metadata; repeat. none: any."),
     ] = None,
     self_only: Annotated[
-        bool | None, typer.Option("--self-only/--not-self-only", help="Only blocks tagged as self, or all.")
+        bool | None, Option("--self-only/--not-self-only", help="Only blocks tagged as self, or all.")
     ] = None,
     since: Instant = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="ISO", help="Only blocks created before; none: any time.")
+        str | None, Option("--until", metavar="ISO", help="Only blocks created before; none: any time.")
     ] = None,
     used_since: Annotated[
         str | None,
-        typer.Option("--used-since", metavar="ISO", help="Only blocks used since; none: any time."),
+        Option("--used-since", metavar="ISO", help="Only blocks used since; none: any time."),
     ] = None,
     window: Annotated[
         float | None,
-        typer.Option(
+        Option(
             "--window", metavar="HOURS", help="Only blocks created or used within this time; 0: any time."
         ),
     ] = None,
     gather: Annotated[
         Literal["query", "filter", "identity"] | None,
-        typer.Option("--gather", help="Where candidates come from."),
+        Option("--gather", help="Where candidates come from."),
     ] = None,
     pool: Annotated[
-        int | None, typer.Option("--pool", metavar="N", min=1, help="Score at most N candidates.")
+        int | None, Option("--pool", metavar="N", min=1, help="Score at most N candidates.")
     ] = None,
-    hops: Annotated[int | None, typer.Option("--hops", metavar="N", min=0, help="Graph distance.")] = None,
+    hops: Annotated[int | None, Option("--hops", metavar="N", min=0, help="Graph distance.")] = None,
     selection: Annotated[
         Literal["budget", "top_k", "threshold", "entropy"] | None,
-        typer.Option("--select", help="How the final blocks are chosen."),
+        Option("--select", help="How the final blocks are chosen."),
     ] = None,
     top_k: Annotated[
-        int | None, typer.Option("--top-k", metavar="K", min=0, help="At most K blocks; 0: as many as fit.")
+        int | None, Option("--top-k", metavar="K", min=0, help="At most K blocks; 0: as many as fit.")
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option("--threshold", metavar="SCORE", min=0, max=1, help="Minimum score.")
+        float | None, Option("--threshold", metavar="SCORE", min=0, max=1, help="Minimum score.")
     ] = None,
     share: Annotated[
         float | None,
-        typer.Option(
-            "--similarity-share", metavar="P", min=0, max=1, help="Minimum share of the best match."
-        ),
+        Option("--similarity-share", metavar="P", min=0, max=1, help="Minimum share of the best match."),
     ] = None,
     assembly: Annotated[
         Literal["raw", "structured", "template", "summary"] | None,
-        typer.Option("--assembly", help="How the text is written."),
+        Option("--assembly", help="How the text is written."),
     ] = None,
     budget: Budget = None,
     refresh_hours: Annotated[
         float | None,
-        typer.Option("--refresh-hours", metavar="H", min=0, help="How long an assembly stays fresh."),
+        Option("--refresh-hours", metavar="H", min=0, help="How long an assembly stays fresh."),
     ] = None,
     child: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--child", metavar="NAME:SHARE", help="A child frame; may be repeated, in order. none: atomic."
         ),
     ] = None,
     merge: Annotated[
         Literal["union", "intersection", "priority_chain"] | None,
-        typer.Option("--merge", help="How children are merged."),
+        Option("--merge", help="How children are merged."),
     ] = None,
     budget_strategy: Annotated[
         Literal["static", "dynamic", "priority"] | None,
-        typer.Option("--budget-strategy", help="How children share the budget."),
+        Option("--budget-strategy", help="How children share the budget."),
     ] = None,
     dedup: Annotated[
         float | None,
-        typer.Option(
+        Option(
             "--dedup",
             metavar="COSINE",
             min=0,
@@ -129,7 +124,7 @@ def define(
     ] = None,
     rescore: Annotated[
         str | None,
-        typer.Option("--rescore", metavar="R,C,K,S,F", help="Weights after the merge; none: the children's."),
+        Option("--rescore", metavar="R,C,K,S,F", help="Weights after the merge; none: the children's."),
     ] = None,
 ) -> FrameDefinition:
     """Register a frame: the options given override its present definition, or that of the frame named by --from.
@@ -245,7 +240,7 @@ def _child(text: str) -> ChildFrame:
     return ChildFrame(name.strip().upper().replace("-", "_"), part)
 
 
-@verb("frame show", summary="Show every field of a frame's definition.")
+@operation("frame show", summary="Show every field of a frame's definition.")
 def show(session: Session, name: Name) -> FrameDefinition:
     """Show selection, scoring, assembly, budget, merge, de-duplication and refresh of a registered frame."""
     from amgs.frames import registry
@@ -253,19 +248,19 @@ def show(session: Session, name: Name) -> FrameDefinition:
     return registry.find(name, registry.by_name(session.memory.frame_definitions()))
 
 
-@verb("frame reset", summary="Restore the shipped definition of a frame.", writes=True)
+@operation("frame reset", summary="Restore the shipped definition of a frame.", writes=True)
 def reset(session: Session, name: Name) -> FrameDefinition:
     """Revert what `frame define` or `tune --apply` changed in a frame that ships with the engine."""
     return session.memory.frames.reset(name)
 
 
-@verb("frame delete", summary="Delete a frame of your own.", writes=True)
+@operation("frame delete", summary="Delete a frame of your own.", writes=True)
 def delete(session: Session, name: Name) -> FrameDefinition:
     """Delete a frame that did not ship with the engine; its past assemblies can still be replayed."""
     return session.memory.frames.delete(name)
 
 
-@verb("frame cached", summary="Show the cached assembly of a frame, refreshed when stale.", writes=True)
+@operation("frame cached", summary="Show the cached assembly of a frame, refreshed when stale.", writes=True)
 def cached(
     session: Session, name: Name, *, query: Query = "", budget: Budget = None, weights: WeightsText = None
 ) -> CachedFrame:
@@ -280,11 +275,11 @@ def cached(
     return found
 
 
-@verb("frame history", summary="List past assemblies, newest first.")
+@operation("frame history", summary="List past assemblies, newest first.")
 def history(
     session: Session,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Only assemblies of this frame."), Takes("frame")
+        str | None, Arg(metavar="NAME", help="Only assemblies of this frame."), Takes("frame")
     ] = None,
     *,
     limit: Limit = 20,
@@ -293,10 +288,10 @@ def history(
     return session.memory.frames.history(name, limit)
 
 
-@verb("frame replay", summary="Re-run a past assembly as of when it was made.")
+@operation("frame replay", summary="Re-run a past assembly as of when it was made.")
 def replay(
     session: Session,
-    assembly: Annotated[str, typer.Argument(metavar="ID", help="The start of an assembly's id.")],
+    assembly: Annotated[str, Arg(metavar="ID", help="The start of an assembly's id.")],
 ) -> Replay:
     """Assemble a frame again in the store as it was then, and say whether the result is equal and if not, why.
 
@@ -308,27 +303,25 @@ def replay(
     return found
 
 
-@verb("frame compare", summary="Compare two assemblies: overlap, tokens, what moved and why.")
+@operation("frame compare", summary="Compare two assemblies: overlap, tokens, what moved and why.")
 def compare(
     session: Session,
-    left: Annotated[str, typer.Argument(metavar="A", help="A frame, or the id of a past assembly.")],
-    right: Annotated[str, typer.Argument(metavar="B", help="Another; may be the same frame.")],
+    left: Annotated[str, Arg(metavar="A", help="A frame, or the id of a past assembly.")],
+    right: Annotated[str, Arg(metavar="B", help="Another; may be the same frame.")],
     *,
     query: Query = "",
-    query_b: Annotated[
-        str | None, typer.Option("--query-b", metavar="TEXT", help="Another query for B.")
-    ] = None,
+    query_b: Annotated[str | None, Option("--query-b", metavar="TEXT", help="Another query for B.")] = None,
     weights_a: Annotated[
-        str | None, typer.Option("--weights-a", metavar="R,C,K,S,F", help="Weights for A.")
+        str | None, Option("--weights-a", metavar="R,C,K,S,F", help="Weights for A.")
     ] = None,
     weights_b: Annotated[
-        str | None, typer.Option("--weights-b", metavar="R,C,K,S,F", help="Weights for B.")
+        str | None, Option("--weights-b", metavar="R,C,K,S,F", help="Weights for B.")
     ] = None,
     at_a: Annotated[
-        datetime | None, typer.Option("--at-a", metavar="INSTANT", help="Assemble A as of this time.")
+        datetime | None, Option("--at-a", metavar="INSTANT", help="Assemble A as of this time.")
     ] = None,
     at_b: Annotated[
-        datetime | None, typer.Option("--at-b", metavar="INSTANT", help="Assemble B as of this time.")
+        datetime | None, Option("--at-b", metavar="INSTANT", help="Assemble B as of this time.")
     ] = None,
     budget: Budget = None,
 ) -> FrameComparison:

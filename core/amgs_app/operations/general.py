@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from amgs.errors import UsageError
-from amgs_app.operations.registry import Call, Operation, Pane, Takes, standard, verb
+from amgs_app.operations.call import Call
+from amgs_app.operations.marks import Arg, Takes
+from amgs_app.operations.operation import Operation, Pane, operation
 from amgs_app.operations.results import HelpList, Overview, PaneState, SettingsList, Shown, ThemeSet, VerbHelp
+from amgs_app.operations.standard import standard
 
 if TYPE_CHECKING:
     from amgs.types import Health
     from amgs_app.session import Session
 
 
-@verb("status", summary="Show the health of memory, model and session at a glance.", pane="overview")
+@operation("status", summary="Show the health of memory, model and session at a glance.", pane="overview")
 def status(session: Session) -> Overview:
     """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model."""
     return Overview(
@@ -30,7 +31,7 @@ def status(session: Session) -> Overview:
     )
 
 
-@verb("health", summary="Check each area of the memory and say what needs attention.", pane="overview")
+@operation("health", summary="Check each area of the memory and say what needs attention.", pane="overview")
 def health(session: Session) -> Health:
     """Check inbox, consolidation, graph, decay, review queue, calibration and budget; where something needs attention,
     name the command for it.
@@ -38,10 +39,10 @@ def health(session: Session) -> Health:
     return session.memory.health()
 
 
-@verb("show", summary="Show a pane with current data.")
+@operation("show", summary="Show a pane with current data.")
 def show(
     session: Session,
-    pane: Annotated[Pane, typer.Argument(metavar="PANE", help="The pane."), Takes("pane")],
+    pane: Annotated[Pane, Arg(metavar="PANE", help="The pane."), Takes("pane")],
 ) -> Shown:
     """Show a pane with current data; `snapshot` then writes its picture.
 
@@ -49,17 +50,17 @@ def show(
     """
     call = _call_of(session, pane)
     if call is not None:
-        session.panes[pane] = PaneState(call.line(), call.verb.function(session, **call.arguments))
+        session.panes[pane] = PaneState(call.line(), call.run(session))
     elif pane not in session.panes and session.memory.frames.last() is not None:
         last = standard().call("frame last")
-        session.panes[pane] = PaneState(last.line(), last.verb.function(session))
+        session.panes[pane] = PaneState(last.line(), last.run(session))
     elif pane not in session.panes:
         raise UsageError("Nothing was assembled or searched yet.", way_out="`frame assemble SESSION` first.")
     session.pane = pane
     return Shown(pane, session.panes[pane].result)
 
 
-def _call_of(session: Session, pane: Pane) -> Call | None:
+def _call_of(session: Session, pane: Pane) -> Call[Any] | None:
     """The call whose result the pane shows when it is brought up to date.
 
     None for what is kept as it was made.
@@ -78,11 +79,11 @@ def _call_of(session: Session, pane: Pane) -> Call | None:
     return None if name is None else standard().call(name)
 
 
-@verb("theme", summary="Choose the colour theme.")
+@operation("theme", summary="Choose the colour theme.")
 def theme(
     session: Session,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A theme; default: list them."), Takes("theme")
+        str | None, Arg(metavar="NAME", help="A theme; default: list them."), Takes("theme")
     ] = None,
 ) -> ThemeSet:
     """Choose the palette of the screen and of snapshots; without NAME, list the palettes."""
@@ -97,11 +98,11 @@ def theme(
     return ThemeSet(session.theme_name or known[0], known)
 
 
-@verb("settings", summary="List every setting with its value and where it comes from.")
+@operation("settings", summary="List every setting with its value and where it comes from.")
 def settings(
     session: Session,
     start: Annotated[
-        str, typer.Argument(metavar="KEY", help="Only keys that start with this, such as memory.decay.")
+        str, Arg(metavar="KEY", help="Only keys that start with this, such as memory.decay.")
     ] = "",
 ) -> SettingsList:
     """List the settings of this run: the key, its value, its default, and the file or the variable that sets it."""
@@ -115,13 +116,13 @@ def settings(
     return SettingsList(str(session.options.settings or default_file()), found)
 
 
-@verb("help", summary="List the commands, or explain one.", keys=("f1", "question_mark"))
-def help_verb(
-    session: Session,  # noqa: ARG001 - every verb is handed the session
+@operation("help", summary="List the commands, or explain one.", keys=("f1", "question_mark"))
+def help_command(
+    session: Session,  # noqa: ARG001 - every operation is handed the session
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="COMMAND", help="A command, or its first word."),
-        Takes("verb"),
+        Arg(metavar="COMMAND", help="A command, or its first word."),
+        Takes("command"),
     ] = None,
 ) -> HelpList:
     """List all commands, or explain one with its arguments."""
@@ -135,7 +136,7 @@ def help_verb(
     return HelpList(tuple(_explained(each) for each in found))
 
 
-def _explained(each: Operation) -> VerbHelp:
+def _explained(each: Operation[..., Any]) -> VerbHelp:
     described: list[tuple[str, str]] = []
     for parameter in each.parameters:
         label = ", ".join(parameter.flags) if parameter.is_option else parameter.label

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs_app.operations.arguments import Reference
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 from amgs_app.operations.results import Inspection
 
 if TYPE_CHECKING:
@@ -16,13 +15,13 @@ if TYPE_CHECKING:
     from amgs.types import GraphStats, Neighbourhood
     from amgs_app.session import Session
 
-Hops = Annotated[int, typer.Option("--hops", metavar="N", min=1, max=4, help="How far to walk.")]
+Hops = Annotated[int, Option("--hops", metavar="N", min=1, max=4, help="How far to walk.")]
 Nodes = Annotated[
-    int, typer.Option("--limit", metavar="N", min=1, help="At most this many blocks, the strongest first.")
+    int, Option("--limit", metavar="N", min=1, help="At most this many blocks, the strongest first.")
 ]
 
 
-@verb("graph neighbours", summary="Show the blocks around a block.", pane="graph")
+@operation("graph neighbours", summary="Show the blocks around a block.", pane="graph")
 def neighbours(
     session: Session,
     block: Reference = None,
@@ -31,10 +30,10 @@ def neighbours(
     limit: Nodes = 60,
     relation: Annotated[
         list[str] | None,
-        typer.Option("--relation", metavar="TYPE", help="Only edges of this type; may be repeated."),
+        Option("--relation", metavar="TYPE", help="Only edges of this type; may be repeated."),
     ] = None,
     since: Annotated[
-        datetime | None, typer.Option("--since", metavar="DATE", help="Only edges created or used since.")
+        datetime | None, Option("--since", metavar="DATE", help="Only edges created or used since.")
     ] = None,
 ) -> Neighbourhood:
     """Show the blocks within --hops of a block and the edges among them, with their type and present strength."""
@@ -44,13 +43,13 @@ def neighbours(
     return found
 
 
-@verb("graph path", summary="Show the strongest path between two blocks.")
+@operation("graph path", summary="Show the strongest path between two blocks.")
 def path(
     session: Session,
-    start: Annotated[str, typer.Argument(metavar="FROM", help="A block."), Takes("block")],
+    start: Annotated[str, Arg(metavar="FROM", help="A block."), Takes("block")],
     goal: Annotated[
         str | None,
-        typer.Argument(metavar="TO", help="Another block; default: the selected one."),
+        Arg(metavar="TO", help="Another block; default: the selected one."),
         Takes("block"),
     ] = None,
 ) -> GraphPath:
@@ -60,11 +59,11 @@ def path(
     return found
 
 
-@verb("graph communities", summary="Find communities in the graph.", long=True)
+@operation("graph communities", summary="Find communities in the graph.", long=True)
 def communities(
     session: Session,
     *,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="The N largest.")] = 12,
+    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="The N largest.")] = 12,
 ) -> Communities:
     """Group the blocks by the strengths of their edges (Louvain's method), with the most central blocks of each
     group.
@@ -74,7 +73,7 @@ def communities(
     return found
 
 
-@verb("graph inspect", summary="Show a node, its neighbours and its place in the graph.", pane="graph")
+@operation("graph inspect", summary="Show a node, its neighbours and its place in the graph.", pane="graph")
 def inspect(session: Session, block: Reference = None, *, hops: Hops = 1, limit: Nodes = 60) -> Inspection:
     """Show a node with its neighbourhood and its degree, eigenvector, PageRank and betweenness centrality."""
     chosen = session.block(block).id
@@ -83,7 +82,7 @@ def inspect(session: Session, block: Reference = None, *, hops: Hops = 1, limit:
     return Inspection(found, session.memory.centrality(chosen))
 
 
-@verb("graph stats", summary="Count nodes, edges, components and relations.", pane="graph")
+@operation("graph stats", summary="Count nodes, edges, components and relations.", pane="graph")
 def stats(session: Session) -> GraphStats:
     """Count nodes, edges and connected components, the density, and edges by relation."""
     return session.memory.graph_stats()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -18,52 +17,46 @@ if TYPE_CHECKING:
 
 Texts = Annotated[
     list[Path],
-    typer.Argument(metavar="TEXT", help="Text files, or folders of them (.txt, .md, .py)."),
+    Arg(metavar="TEXT", help="Text files, or folders of them (.txt, .md, .py)."),
     Takes("file"),
 ]
 SUFFIXES = (".txt", ".md", ".py")
 
 
-@verb("focus label", summary="Measure what detail was worth, for training a lens.", long=True)
+@operation("focus label", summary="Measure what detail was worth, for training a lens.", long=True)
 def label(
     session: Session,
     texts: Texts,
     *,
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="DIR", help="Where to keep the labels."),
+        Option("--out", metavar="DIR", help="Where to keep the labels."),
         Takes("folder", made=True),
     ],
     snapshots: Annotated[
         int,
-        typer.Option("--snapshots", metavar="N", min=1, help="How many snapshots the folder should hold."),
+        Option("--snapshots", metavar="N", min=1, help="How many snapshots the folder should hold."),
     ] = 50,
     exact: Annotated[
-        int, typer.Option("--exact", metavar="N", min=1, help="Candidates measured per snapshot.")
+        int, Option("--exact", metavar="N", min=1, help="Candidates measured per snapshot.")
     ] = 12,
     together: Annotated[
         int,
-        typer.Option(
-            "--together", metavar="N", min=0, help="Sets of blocks measured as a whole per snapshot."
-        ),
+        Option("--together", metavar="N", min=0, help="Sets of blocks measured as a whole per snapshot."),
     ] = 6,
     horizon: Annotated[
         list[int] | None,
-        typer.Option(
-            "--horizon", metavar="H", min=1, help="Tokens ahead; if repeated, one is drawn each time."
-        ),
+        Option("--horizon", metavar="H", min=1, help="Tokens ahead; if repeated, one is drawn each time."),
     ] = None,
     blocks: Annotated[
-        int, typer.Option("--blocks", metavar="N", min=2, help="At most N blocks per lifetime.")
+        int, Option("--blocks", metavar="N", min=2, help="At most N blocks per lifetime.")
     ] = 90,
     facts: Annotated[
-        float, typer.Option("--facts", min=0, max=1, help="Share of made-up facts with a question.")
+        float, Option("--facts", min=0, max=1, help="Share of made-up facts with a question.")
     ] = 0.3,
     screened: Annotated[
         bool,
-        typer.Option(
-            "--screen/--no-screen", help="Measure the best of a gated pass instead of a random choice."
-        ),
+        Option("--screen/--no-screen", help="Measure the best of a gated pass instead of a random choice."),
     ] = False,
     progress: Progress | None = None,
 ) -> LabelReport:
@@ -100,35 +93,35 @@ def label(
     )
 
 
-@verb("focus train lensnet", summary="Train a lens on measured labels.", long=True)
+@operation("focus train lensnet", summary="Train a lens on measured labels.", long=True)
 def train_lensnet(
     session: Session,
     texts: Texts,
     *,
     labels: Annotated[
         list[Path],
-        typer.Option("--labels", metavar="DIR", help="A folder written by `focus label`; may be repeated."),
+        Option("--labels", metavar="DIR", help="A folder written by `focus label`; may be repeated."),
     ],
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="The run's folder."), Takes("folder", made=True)
+        Path, Option("--out", metavar="DIR", help="The run's folder."), Takes("folder", made=True)
     ],
-    name: Annotated[str, typer.Option("--name", help="Name of the checkpoint.")] = "lensnet",
+    name: Annotated[str, Option("--name", help="Name of the checkpoint.")] = "lensnet",
     held_out: Annotated[
         list[str] | None,
-        typer.Option("--held-out", metavar="TEXT", help="Name of a text used for validation only."),
+        Option("--held-out", metavar="TEXT", help="Name of a text used for validation only."),
     ] = None,
     warm: Annotated[
-        int, typer.Option("--warm", metavar="N", min=0, help="Lifetimes for the warm start; 0 for none.")
+        int, Option("--warm", metavar="N", min=0, help="Lifetimes for the warm start; 0 for none.")
     ] = 100,
     warm_steps: Annotated[
-        int, typer.Option("--warm-steps", metavar="N", min=0, help="Steps of the warm start.")
+        int, Option("--warm-steps", metavar="N", min=0, help="Steps of the warm start.")
     ] = 400,
     steps: Annotated[
         int,
-        typer.Option("--steps", metavar="N", min=1, help="Steps on measured labels after the warm start."),
+        Option("--steps", metavar="N", min=1, help="Steps on measured labels after the warm start."),
     ] = 100,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Resume the run in the folder, if there is one.")
+        bool, Option("--resume", help="Resume the run in the folder, if there is one.")
     ] = False,
     progress: Progress | None = None,
 ) -> TrainedRun:

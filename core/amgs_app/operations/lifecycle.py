@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs.errors import UsageError
 from amgs_app.operations.arguments import Limit, Offset
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 from amgs_app.operations.paths import lies_there
-from amgs_app.operations.registry import Takes, verb
 from amgs_app.operations.results import Consolidated, Inbox, OperationList, Redone, Untouched, consolidated
 from amgs_app.row_fields import of_raw, shown
 from amgs_app.row_filter import Sift
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from amgs_app.session import Session
 
 
-@verb(
+@operation(
     "ingest",
     summary="Add a text, a file or a folder to the inbox.",
     pane="inbox",
@@ -41,18 +40,18 @@ def ingest(
     session: Session,
     text: Annotated[
         str | None,
-        typer.Argument(metavar="TEXT", help="The text of one new block, or the path of a folder or a file."),
+        Arg(metavar="TEXT", help="The text of one new block, or the path of a folder or a file."),
         Takes("file"),
     ] = None,
     *,
     file: Annotated[
         Path | None,
-        typer.Option("--file", metavar="FILE", help="A file: .md, .markdown, .rst, .org or .txt."),
+        Option("--file", metavar="FILE", help="A file: .md, .markdown, .rst, .org or .txt."),
         Takes("file"),
     ] = None,
     batch: Annotated[
         Path | None,
-        typer.Option("--batch", metavar="DIR", help="A folder: every such file in and below it."),
+        Option("--batch", metavar="DIR", help="A folder: every such file in and below it."),
         Takes("folder"),
     ] = None,
     progress: Progress | None = None,
@@ -92,7 +91,7 @@ def _path_of(text: str) -> Path | None:
     return path.expanduser() if lies_there(path) else None
 
 
-@verb("inbox list", summary="List blocks waiting to be consolidated.", pane="inbox")
+@operation("inbox list", summary="List blocks waiting to be consolidated.", pane="inbox")
 def inbox(
     session: Session,
     *,
@@ -100,7 +99,7 @@ def inbox(
     offset: Offset = 0,
     only: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--only",
             metavar="TERM",
             help="word, source:notes, words>100 or !word; if repeated, all must match.",
@@ -108,11 +107,9 @@ def inbox(
     ] = None,
     by: Annotated[
         str,
-        typer.Option(
-            "--by", metavar="FIELD", help="Sort by title, source, words or days; default: newest first."
-        ),
+        Option("--by", metavar="FIELD", help="Sort by title, source, words or days; default: newest first."),
     ] = "",
-    reverse: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
+    reverse: Annotated[bool, Option("--reverse", help="Reverse the order.")] = False,
 ) -> Inbox:
     """List raw blocks, newest first, or filtered by --only and sorted by --by."""
     from amgs.types import BlockFilter
@@ -132,13 +129,13 @@ def inbox(
     return Inbox(blocks, total, now, offset, last[0].created_at if last else None, waiting)
 
 
-@verb("inbox due", summary="Check whether the inbox should be consolidated now, and why.")
+@operation("inbox due", summary="Check whether the inbox should be consolidated now, and why.")
 def inbox_due(session: Session) -> Due:
     """Check the size of the inbox and the time since the last consolidation against the limits in the settings."""
     return session.memory.lifecycle.due()
 
 
-@verb(
+@operation(
     "consolidate",
     summary="Turn the inbox into linked, embedded, decaying memory.",
     pane="inbox",
@@ -148,12 +145,10 @@ def inbox_due(session: Session) -> Due:
 def consolidate(
     session: Session,
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")] = False,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="At most N blocks.")
-    ] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")] = False,
+    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="At most N blocks.")] = None,
     if_due: Annotated[
-        bool, typer.Option("--if-due", help="Only when the inbox is full or old enough; see `inbox due`.")
+        bool, Option("--if-due", help="Only when the inbox is full or old enough; see `inbox due`.")
     ] = False,
     progress: Progress | None = None,
 ) -> ConsolidationPlan | Consolidated | Untouched:
@@ -172,7 +167,7 @@ def consolidate(
     return consolidated(session.memory.consolidate_in_batches(limit=limit, progress=progress))
 
 
-@verb("operations", summary="List the journal of changes, newest first.", pane="overview")
+@operation("operations", summary="List the journal of changes, newest first.", pane="overview")
 def operations(session: Session, *, limit: Limit = 20) -> OperationList:
     """List the changes made to the memory, newest first: ingests, consolidations, edits, verdicts and the rest.
 
@@ -181,12 +176,10 @@ def operations(session: Session, *, limit: Limit = 20) -> OperationList:
     return OperationList(session.memory.operations(limit))
 
 
-@verb("operation", summary="Show what a change in the journal did.", pane="overview")
-def operation(
+@operation("operation", summary="Show what a change in the journal did.", pane="overview")
+def entry(
     session: Session,
-    operation: Annotated[
-        int, typer.Argument(metavar="ID", help="The number of the operation."), Takes("operation")
-    ],
+    operation: Annotated[int, Arg(metavar="ID", help="The number of the operation."), Takes("operation")],
     *,
     limit: Limit = 200,
 ) -> JournalEntryDetail:
@@ -200,20 +193,20 @@ def operation(
 
 _Operation = Annotated[
     int | None,
-    typer.Argument(metavar="ID", help="The number of the operation; default: the latest."),
+    Arg(metavar="ID", help="The number of the operation; default: the latest."),
     Takes("operation"),
 ]
 
 
-@verb("undo", summary="Undo a change in the journal.", pane="overview", writes=True, asks=True)
+@operation("undo", summary="Undo a change in the journal.", pane="overview", writes=True, asks=True)
 def undo(
     session: Session,
     operation: _Operation = None,
     *,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be undone and change nothing.")
+        bool, Option("--dry-run", help="Show what would be undone and change nothing.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Do not ask first.")] = False,
 ) -> JournalEntry | UndoPlan:
     """Undo an operation, by default the latest one not yet undone: blocks, edges and verdicts return to what they
     were.
@@ -226,7 +219,7 @@ def undo(
     return plan if dry_run else session.memory.undo(plan.operation.id)
 
 
-@verb("redo", summary="Redo a change that was undone.", pane="overview", writes=True)
+@operation("redo", summary="Redo a change that was undone.", pane="overview", writes=True)
 def redo(session: Session, operation: _Operation = None) -> Redone:
     """Restore an undone operation exactly as it was, by default the one undone last.
 
@@ -235,13 +228,13 @@ def redo(session: Session, operation: _Operation = None) -> Redone:
     return Redone(session.memory.redo(operation))
 
 
-@verb("verify", summary="Check the whole store and list every fault.", long=True)
+@operation("verify", summary="Check the whole store and list every fault.", long=True)
 def verify(
     session: Session,
     *,
     accept_loss: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--accept-loss",
             help="Open a store that has lost its last changes, and continue with what is left.",
         ),

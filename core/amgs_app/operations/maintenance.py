@@ -6,11 +6,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs.errors import UsageError
 from amgs_app.operations.arguments import Limit
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 from amgs_app.operations.results import Enhanced, ReviewList
 
 if TYPE_CHECKING:
@@ -36,20 +35,22 @@ class Concern(StrEnum):
 
 Only = Annotated[
     list[str] | None,
-    typer.Option("--only", metavar="ID", help="Only this proposal; may be repeated."),
+    Option("--only", metavar="ID", help="Only this proposal; may be repeated."),
 ]
 Concerns = Annotated[
     list[Concern] | None,
-    typer.Option("--kind", metavar="KIND", help="Only proposals of this kind; may be repeated."),
+    Option("--kind", metavar="KIND", help="Only proposals of this kind; may be repeated."),
 ]
 MostOfAKind = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=1, help="At most N proposals per kind.")
+    int | None, Option("--limit", metavar="N", min=1, help="At most N proposals per kind.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")]
-ReviewId = Annotated[int, typer.Argument(metavar="ID", help="The number that `review list` shows.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")]
+ReviewId = Annotated[int, Arg(metavar="ID", help="The number that `review list` shows.")]
 
 
-@verb("enhance", summary="Repair the graph: duplicates, splits, edges, confidences.", long=True, writes=True)
+@operation(
+    "enhance", summary="Repair the graph: duplicates, splits, edges, confidences.", long=True, writes=True
+)
 def enhance(
     session: Session,
     *,
@@ -77,23 +78,21 @@ def enhance(
     return Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()))
 
 
-@verb("prune", summary="Archive blocks that are faded, peripheral, unused and low-confidence.", writes=True)
+@operation(
+    "prune", summary="Archive blocks that are faded, peripheral, unused and low-confidence.", writes=True
+)
 def prune(
     session: Session,
     *,
     dry_run: DryRun = False,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="At most N blocks.")
-    ] = None,
+    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="At most N blocks.")] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
-            "--threshold", metavar="X", min=0, max=1, help="Relevance under which a block is faded."
-        ),
+        Option("--threshold", metavar="X", min=0, max=1, help="Relevance under which a block is faded."),
     ] = None,
     lowest: Annotated[
         float | None,
-        typer.Option(
+        Option(
             "--lowest",
             metavar="P",
             min=0,
@@ -103,16 +102,14 @@ def prune(
     ] = None,
     explain: Annotated[
         str | None,
-        typer.Option("--explain", metavar="ID", help="Explain what keeps one block; nothing is pruned."),
+        Option("--explain", metavar="ID", help="Explain what keeps one block; nothing is pruned."),
         Takes("block"),
     ] = None,
-    hard: Annotated[bool, typer.Option("--hard", help="Delete blocks that are already pruned.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Required for --hard.")] = False,
+    hard: Annotated[bool, Option("--hard", help="Delete blocks that are already pruned.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Required for --hard.")] = False,
     ledger: Annotated[
         Path | None,
-        typer.Option(
-            "--ledger", metavar="FILE", help="Where to write deleted blocks; default: beside the store."
-        ),
+        Option("--ledger", metavar="FILE", help="Where to write deleted blocks; default: beside the store."),
         Takes("file", made=True),
     ] = None,
 ) -> PrunePlan | Pruned | PruneAssessment:
@@ -137,7 +134,7 @@ def prune(
     return lifecycle.apply_pruning(plan, ledger=ledger)
 
 
-@verb(
+@operation(
     "review scan",
     summary="Look for blocks that may be superseded, contradicted or merged.",
     pane="inbox",
@@ -159,11 +156,11 @@ def scan(
     return ReviewList(lifecycle.reviews(limit=50))
 
 
-@verb("review list", summary="List findings waiting for a verdict.", pane="inbox")
+@operation("review list", summary="List findings waiting for a verdict.", pane="inbox")
 def queue(
     session: Session,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Include decided findings.")] = False,
+    every: Annotated[bool, Option("--all", help="Include decided findings.")] = False,
     limit: Limit = 50,
 ) -> ReviewList:
     """List findings, most certain first, with both blocks and the words that conflict."""
@@ -172,7 +169,7 @@ def queue(
     return ReviewList(found)
 
 
-@verb(
+@operation(
     "review accept",
     summary="Accept a finding: mark what is superseded, link what contradicts, merge copies.",
     writes=True,
@@ -186,7 +183,7 @@ def accept(session: Session, review: ReviewId) -> JournalEntry:
     return session.memory.lifecycle.accept(review)
 
 
-@verb("review reject", summary="Reject a finding: it is not proposed again.", writes=True)
+@operation("review reject", summary="Reject a finding: it is not proposed again.", writes=True)
 def reject(session: Session, review: ReviewId) -> JournalEntry:
     """Dismiss a finding. `undo` reopens it."""
     return session.memory.lifecycle.reject(review)

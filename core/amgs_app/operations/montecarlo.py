@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs_app.operations.maintenance import Concerns, Only
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.simulation.enhance import EnhancementForecast
@@ -19,17 +18,15 @@ if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.session import Session
 
-Days = Annotated[
-    float, typer.Option("--days", metavar="N", min=0, max=36500, help="How many days to look ahead.")
-]
-Draws = Annotated[int, typer.Option("--draws", metavar="N", min=1, max=10000, help="How many simulations.")]
+Days = Annotated[float, Option("--days", metavar="N", min=0, max=36500, help="How many days to look ahead.")]
+Draws = Annotated[int, Option("--draws", metavar="N", min=1, max=10000, help="How many simulations.")]
 Rate = Annotated[
     float | None,
-    typer.Option("--rate", metavar="N", min=0, help="Accesses per day; default: as in the last thirty days."),
+    Option("--rate", metavar="N", min=0, help="Accesses per day; default: as in the last thirty days."),
 ]
 
 
-@verb("montecarlo enhance", summary="Simulate what `enhance` would change.", long=True)
+@operation("montecarlo enhance", summary="Simulate what `enhance` would change.", long=True)
 def enhance(
     session: Session,
     *,
@@ -52,13 +49,13 @@ def enhance(
     )
 
 
-@verb("montecarlo prune", summary="Compare pruning strategies by simulation.", long=True)
+@operation("montecarlo prune", summary="Compare pruning strategies by simulation.", long=True)
 def prune(
     session: Session,
     *,
     threshold: Annotated[
         list[float] | None,
-        typer.Option(
+        Option(
             "--threshold",
             metavar="X",
             min=0.0001,
@@ -68,16 +65,16 @@ def prune(
     ] = None,
     days: Days = 180,
     cycle: Annotated[
-        float, typer.Option("--cycle", metavar="N", min=0.01, max=36500, help="Days between prunings.")
+        float, Option("--cycle", metavar="N", min=0.01, max=36500, help="Days between prunings.")
     ] = 30,
     rate: Rate = None,
     lowest: Annotated[
         float | None,
-        typer.Option("--lowest", metavar="P", min=0, max=1, help="As in `prune`."),
+        Option("--lowest", metavar="P", min=0, max=1, help="As in `prune`."),
     ] = None,
     questions: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--questions", metavar="FILE", help="Labelled questions, to measure the recall@10 that is left."
         ),
         Takes("file"),
@@ -105,12 +102,12 @@ def prune(
     )
 
 
-@verb("montecarlo evolve", summary="Simulate how the memory decays and is used over time.", long=True)
+@operation("montecarlo evolve", summary="Simulate how the memory decays and is used over time.", long=True)
 def evolve(
     session: Session,
     *,
     days: Days = 90,
-    steps: Annotated[int, typer.Option("--steps", metavar="N", min=1, max=100, help="Checkpoints.")] = 6,
+    steps: Annotated[int, Option("--steps", metavar="N", min=1, max=100, help="Checkpoints.")] = 6,
     rate: Rate = None,
     draws: Draws = 64,
     progress: Progress | None = None,
@@ -128,10 +125,10 @@ def evolve(
     return found
 
 
-@verb("montecarlo insert", summary="Simulate where a new text would attach to the graph.", long=True)
+@operation("montecarlo insert", summary="Simulate where a new text would attach to the graph.", long=True)
 def insert(
     session: Session,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to insert."), Takes("text")],
+    text: Annotated[str, Arg(metavar="TEXT", help="The text to insert."), Takes("text")],
     *,
     days: Days = 30,
     draws: Draws = 64,
@@ -148,7 +145,7 @@ def insert(
     return found
 
 
-@verb(
+@operation(
     "montecarlo stability", summary="Test how stable the graph is when edges are lost at random.", long=True
 )
 def stability(
@@ -156,17 +153,15 @@ def stability(
     *,
     noise: Annotated[
         float,
-        typer.Option(
-            "--noise", metavar="SIGMA", min=0, max=5, help="Noise on the logarithm of each strength."
-        ),
+        Option("--noise", metavar="SIGMA", min=0, max=5, help="Noise on the logarithm of each strength."),
     ] = 0.3,
     loss: Annotated[
-        float, typer.Option("--loss", metavar="P", min=0, max=1, help="Share of edges lost at random.")
+        float, Option("--loss", metavar="P", min=0, max=1, help="Share of edges lost at random.")
     ] = 0.1,
     days: Days = 30,
     pace: Annotated[
         list[float] | None,
-        typer.Option(
+        Option(
             "--pace",
             metavar="X",
             min=0,

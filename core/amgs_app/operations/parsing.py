@@ -1,33 +1,86 @@
-"""Typer's reading of a line's words as the arguments of a verb, and where on the line its errors point."""
+"""Typer as the reader of words: the one place outside `cli` that knows it.
+
+What a line, a script and a form give is read by the same parser as the command line, so that they mean the same.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
+import typer.core
+import typer.main
 
 from amgs_app.operations.line import LineError, Word
+from amgs_app.operations.marks import Arg, Option
 
 if TYPE_CHECKING:
-    from amgs_app.operations.registry import Operation, Parameter
+    from amgs_app.operations.operation import Operation
+    from amgs_app.operations.parameter import Parameter
 
 
-def read_arguments(chosen: Operation, words: list[Word], line: str) -> dict[str, Any]:
+def callback_of(
+    chosen: Operation[..., Any], receive: Callable[..., Any], extra: Sequence[inspect.Parameter] = ()
+) -> Callable[..., Any]:
+    """A function for Typer with the operation's signature (and extra parameters) that hands what was parsed to
+    `receive`.
+    """
+
+    def callback(**given: Any) -> Any:
+        return receive(**given)
+
+    own = {
+        name: each.replace(annotation=_for_typer(each.annotation))
+        for name, each in chosen.signature.parameters.items()
+    }
+    parameters = [*own.values(), *(one for one in extra if one.name not in own)]
+    callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    callback.__annotations__ = {one.name: one.annotation for one in parameters}
+    callback.__doc__ = chosen.help
+    return callback
+
+
+@lru_cache(maxsize=256)
+def command_of(chosen: Operation[..., Any]) -> typer.core.TyperCommand:
+    """The parser of the words that follow an operation's name."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(chosen.words[-1], help=chosen.help, add_help_option=False)(
+        callback_of(chosen, lambda **given: given)
+    )
+    command = typer.main.get_command(app)
+    if not isinstance(command, typer.core.TyperCommand):
+        raise TypeError(f"{chosen.name} does not give a command")
+    return command
+
+
+def read_arguments(chosen: Operation[..., Any], words: list[Word], line: str) -> dict[str, Any]:
     """The value of every parameter by name; raises LineError that points at the word that is wrong."""
-    command = chosen.command
+    command = command_of(chosen)
     try:
         with command.make_context(chosen.name, list(words)) as context:
             given = dict(context.params)
     except typer.TyperException as error:
         raise LineError(
-            _said(error),
+            _message(error),
             line=line,
             column=_column(error, chosen, words, line),
             way_out=f"Use: {chosen.usage()}",
         ) from error
     many = {parameter.name: parameter for parameter in chosen.parameters if parameter.many}
     return {name: _listed(value, many.get(name)) for name, value in given.items()}
+
+
+def _for_typer(annotation: Any) -> Any:
+    """The annotation with Typer's marks in the place of ours."""
+    kind, *marks = get_args(annotation)
+    mark = next(each for each in marks if isinstance(each, Arg | Option))
+    told: dict[str, Any] = {"help": mark.help, "metavar": mark.metavar, "min": mark.min, "max": mark.max}
+    if isinstance(mark, Arg):
+        return Annotated[kind, typer.Argument(**told)]
+    return Annotated[kind, typer.Option(*mark.flags, **told)]
 
 
 def _listed(value: Any, many: Parameter | None) -> Any:
@@ -37,12 +90,14 @@ def _listed(value: Any, many: Parameter | None) -> Any:
     return list(value) if value else many.default
 
 
-def _said(error: typer.TyperException) -> str:
+def _message(error: typer.TyperException) -> str:
     text = " ".join(error.format_message().split()).replace("Value error, ", "")
     return text if text.endswith((".", "?")) else f"{text}."
 
 
-def _column(error: typer.TyperException, chosen: Operation, words: Sequence[Word], line: str) -> int:
+def _column(
+    error: typer.TyperException, chosen: Operation[..., Any], words: Sequence[Word], line: str
+) -> int:
     """Where the word stands that the error speaks of; the end of the line when something is missing."""
     option = getattr(error, "option_name", None)
     if option is not None:
@@ -58,9 +113,9 @@ def _column(error: typer.TyperException, chosen: Operation, words: Sequence[Word
     return _first(words, lambda word: any(word.startswith(f"{flag}=") for flag in named.opts), line)
 
 
-def _raw(chosen: Operation, words: Sequence[Word]) -> tuple[Mapping[str, Any], Sequence[Any]]:
+def _raw(chosen: Operation[..., Any], words: Sequence[Word]) -> tuple[Mapping[str, Any], Sequence[Any]]:
     """The words as the parser distributes them, not yet converted: by parameter, and those left over."""
-    command = chosen.command
+    command = command_of(chosen)
     context = command.make_context(chosen.name, list(words), resilient_parsing=True)
     values, rest, _ = command.make_parser(context).parse_args(list(words))
     return values, rest

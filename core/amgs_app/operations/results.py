@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Outcome,
         StoreStatus,
     )
-    from amgs_app.operations.registry import Pane
+    from amgs_app.operations.operation import Pane
     from amgs_app.row_filter import Sift
     from amgs_app.settings import Setting
     from amgs_focus.records import (

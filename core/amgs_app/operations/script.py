@@ -8,10 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from amgs.errors import ExpectationError, InputError, UsageError
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Takes
+from amgs_app.operations.operation import operation
 from amgs_app.operations.results import Expectation, Recording, Saved, SnapshotFiles
 
 if TYPE_CHECKING:
@@ -26,10 +25,10 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 )
 
 
-@verb("snapshot", summary="Write the current pane to NAME.txt, NAME.svg and NAME.json.")
+@operation("snapshot", summary="Write the current pane to NAME.txt, NAME.svg and NAME.json.")
 def snapshot(
     session: Session,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The files' name, without an extension.")],
+    name: Annotated[str, Arg(metavar="NAME", help="The files' name, without an extension.")],
 ) -> SnapshotFiles:
     """Write the pane shown last as text, as a picture and as data.
 
@@ -40,7 +39,7 @@ def snapshot(
     return take(session, name)
 
 
-@verb("record", summary="Start recording; `save` writes what is done from here on.", keys=("R",))
+@operation("record", summary="Start recording; `save` writes what is done from here on.", keys=("R",))
 def record(session: Session) -> Recording:
     """Start a recording. `save FILE` ends it and writes only the commands since then as a script.
 
@@ -51,19 +50,17 @@ def record(session: Session) -> Recording:
     return Recording(len(session.history))
 
 
-@verb("save", summary="Save this session's commands as a script.")
+@operation("save", summary="Save this session's commands as a script.")
 def save(
     session: Session,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to write."), Takes("file", made=True)
-    ],
+    file: Annotated[Path, Arg(metavar="FILE", help="The file to write."), Takes("file", made=True)],
 ) -> Saved:
     """Write the commands of this session, including those run by key, as a script that `amgs run` replays.
 
     Writes all of them, or those since `record`, which this ends.
     """
     acts = session.history[session.recorded_from or 0 :]
-    lines = [call.line() for call in acts if call.verb.name not in ("save", "record")]
+    lines = [call.line() for call in acts if call.operation.name not in ("save", "record")]
     try:
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     except OSError as error:
@@ -74,12 +71,12 @@ def save(
     return Saved(str(file), len(lines))
 
 
-@verb("expect", summary="Stop the script unless a metric is as expected.")
+@operation("expect", summary="Stop the script unless a metric is as expected.")
 def expect(
     session: Session,
-    metric: Annotated[str, typer.Argument(metavar="METRIC", help="The metric; listed below.")],
-    operator: Annotated[Operator, typer.Argument(metavar="OP", help="==, !=, <, <=, > or >=.")],
-    value: Annotated[float, typer.Argument(metavar="VALUE", help="A number.")],
+    metric: Annotated[str, Arg(metavar="METRIC", help="The metric; listed below.")],
+    operator: Annotated[Operator, Arg(metavar="OP", help="==, !=, <, <=, > or >=.")],
+    value: Annotated[float, Arg(metavar="VALUE", help="A number.")],
 ) -> Expectation:
     """Compare a number of the session with VALUE; a script stops with exit code 1 when it does not hold.
 

@@ -6,10 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs_app.operations.arguments import Reference, WeightsText, read_weights
-from amgs_app.operations.registry import verb
+from amgs_app.operations.marks import Arg, Option
+from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Explanation, Progress, SearchResult
@@ -25,24 +24,22 @@ class Layer(StrEnum):
     GRAPH = "graph"
 
 
-@verb("search", summary="Search the memory: keyword, fuzzy, vector and graph.", pane="frame")
+@operation("search", summary="Search the memory: keyword, fuzzy, vector and graph.", pane="frame")
 def search(
     session: Session,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, names, a question.")],
+    query: Annotated[str, Arg(metavar="QUERY", help="Words, names, a question.")],
     *,
     layer: Annotated[
         list[Layer] | None,
-        typer.Option("--layer", metavar="LAYER", help="Only this layer; may be repeated."),
+        Option("--layer", metavar="LAYER", help="Only this layer; may be repeated."),
     ] = None,
-    top_k: Annotated[int, typer.Option("--top-k", metavar="N", min=1, help="How many hits.")] = 10,
+    top_k: Annotated[int, Option("--top-k", metavar="N", min=1, help="How many hits.")] = 10,
     category: Annotated[
-        list[str] | None, typer.Option("--category", metavar="NAME", help="Only blocks of this category.")
+        list[str] | None, Option("--category", metavar="NAME", help="Only blocks of this category.")
     ] = None,
-    since: Annotated[
-        datetime | None, typer.Option("--since", metavar="DATE", help="Created at or after.")
-    ] = None,
-    until: Annotated[datetime | None, typer.Option("--until", metavar="DATE", help="Created before.")] = None,
-    self_only: Annotated[bool, typer.Option("--self", help="Only blocks that belong to the self.")] = False,
+    since: Annotated[datetime | None, Option("--since", metavar="DATE", help="Created at or after.")] = None,
+    until: Annotated[datetime | None, Option("--until", metavar="DATE", help="Created before.")] = None,
+    self_only: Annotated[bool, Option("--self", help="Only blocks that belong to the self.")] = False,
     weights: WeightsText = None,
     progress: Progress | None = None,
 ) -> SearchResult:
@@ -73,29 +70,29 @@ def search(
     return result
 
 
-@verb("why", summary="Explain why a block is or is not a hit, and what would change that.")
+@operation("why", summary="Explain why a block is or is not a hit, and what would change that.")
 def why(
     session: Session,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="The question.")],
+    query: Annotated[str, Arg(metavar="QUERY", help="The question.")],
     block: Reference = None,
     *,
     frame: Annotated[
         str | None,
-        typer.Option("--frame", metavar="NAME", help="Explain it for this frame instead of a search."),
+        Option("--frame", metavar="NAME", help="Explain it for this frame instead of a search."),
     ] = None,
-    top_k: Annotated[int, typer.Option("--top-k", metavar="N", min=1, help="How many hits.")] = 10,
+    top_k: Annotated[int, Option("--top-k", metavar="N", min=1, help="How many hits.")] = 10,
     budget: Annotated[
         int | None,
-        typer.Option("--budget", metavar="TOKENS", help="Token budget of the frame; default: its own."),
+        Option("--budget", metavar="TOKENS", help="Token budget of the frame; default: its own."),
     ] = None,
     weights: WeightsText = None,
     child: Annotated[
         str | None,
-        typer.Option("--child", metavar="NAME", help="Explain it for this child of a composite frame."),
+        Option("--child", metavar="NAME", help="Explain it for this child of a composite frame."),
     ] = None,
     last: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--last", help="Explain the frame assembled last, as it was, if it is this frame for this query."
         ),
     ] = False,

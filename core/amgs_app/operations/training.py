@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -16,20 +15,20 @@ if TYPE_CHECKING:
     from amgs_focus.training.run_config import RunConfig
 
 Config = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help="The run's TOML file; see docs/training.md."), Takes("file")
+    Path, Arg(metavar="CONFIG", help="The run's TOML file; see docs/training.md."), Takes("file")
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Resume the run in the folder, if there is one.")]
+Resume = Annotated[bool, Option("--resume", help="Resume the run in the folder, if there is one.")]
 Steps = Annotated[
-    int | None, typer.Option("--steps", metavar="N", min=1, help="Stop after N steps; --resume continues.")
+    int | None, Option("--steps", metavar="N", min=1, help="Stop after N steps; --resume continues.")
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="The run's folder; default: `out` in the file."),
+    Option("--out", metavar="DIR", help="The run's folder; default: `out` in the file."),
     Takes("folder", made=True),
 ]
 
 
-@verb("focus stage", summary="Tokenise the texts of a training run into Arrow shards.", long=True)
+@operation("focus stage", summary="Tokenise the texts of a training run into Arrow shards.", long=True)
 def stage_texts(session: Session, config: Config, *, progress: Progress | None = None) -> Staged:
     """Tokenise the texts that the file's `data.texts` names into block-aligned Arrow files that record their source.
 
@@ -42,7 +41,7 @@ def stage_texts(session: Session, config: Config, *, progress: Progress | None =
     return stage(told.data, base_model(told, progress), progress)
 
 
-@verb("focus train gistnet", summary="Train gists on your own texts.", long=True)
+@operation("focus train gistnet", summary="Train gists on your own texts.", long=True)
 def train_gistnet(
     session: Session,
     config: Config,
@@ -62,7 +61,7 @@ def train_gistnet(
     return gist_run.train_gistnet(told, clock=session.clock, progress=progress, resume=resume, steps=steps)
 
 
-@verb("focus train lora", summary="Train a LoRA adapter for working contexts (phase B3).", long=True)
+@operation("focus train lora", summary="Train a LoRA adapter for working contexts (phase B3).", long=True)
 def train_lora(
     session: Session,
     config: Config,
@@ -82,7 +81,7 @@ def train_lora(
     return joint_run.train_lora(told, clock=session.clock, progress=progress, resume=resume, steps=steps)
 
 
-@verb("focus train joint", summary="Train gists, lens and LoRA in turns.", long=True)
+@operation("focus train joint", summary="Train gists, lens and LoRA in turns.", long=True)
 def train_joint(
     session: Session,
     config: Config,

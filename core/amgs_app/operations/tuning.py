@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from amgs_app.operations.arguments import read_weights
-from amgs_app.operations.registry import Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.calibration.results import (
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from amgs_app.session import Session
 
 
-@verb(
+@operation(
     "calibration groups",
     summary="Show forecasts and outcomes by frame, category and relation type.",
     pane="calibration",
@@ -35,7 +34,7 @@ def groups(session: Session) -> OutcomeGroups:
     return session.memory.calibration.groups()
 
 
-@verb(
+@operation(
     "calibrate",
     summary="Recalibrate confidences from the outcomes of forecasts.",
     pane="calibration",
@@ -46,9 +45,9 @@ def calibrate(
     session: Session,
     *,
     method: Annotated[
-        Literal["isotonic", "platt"], typer.Option("--method", help="The curve to fit.")
+        Literal["isotonic", "platt"], Option("--method", help="The curve to fit.")
     ] = "isotonic",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and change nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")] = False,
 ) -> CalibrationPlan | Calibrated:
     """Fit a curve from confidence to outcome for each category, and move the blocks' confidences along it.
 
@@ -59,13 +58,13 @@ def calibrate(
     return plan if dry_run else session.memory.calibration.apply(plan)
 
 
-@verb("metrics", summary="Compute the six success metrics of the memory.", long=True)
+@operation("metrics", summary="Compute the six success metrics of the memory.", long=True)
 def metrics(
     session: Session,
     *,
     questions: Annotated[
         Path | None,
-        typer.Option("--questions", metavar="FILE", help="Labelled questions, for precision and recall."),
+        Option("--questions", metavar="FILE", help="Labelled questions, for precision and recall."),
         Takes("file"),
     ] = None,
 ) -> Metrics:
@@ -78,35 +77,31 @@ def metrics(
     return session.memory.calibration.metrics(() if questions is None else load(questions), seed=session.seed)
 
 
-@verb("monitor", summary="Check for drift in centrality, entropy and attention.", writes=True)
+@operation("monitor", summary="Check for drift in centrality, entropy and attention.", writes=True)
 def monitor(
     session: Session,
     *,
-    record: Annotated[
-        bool, typer.Option("--record", help="Record the values for the next comparison.")
-    ] = False,
+    record: Annotated[bool, Option("--record", help="Record the values for the next comparison.")] = False,
 ) -> Monitored:
     """Show centrality drift since the last record, and entropy and stability of each frame, beside earlier records."""
     return session.memory.calibration.monitor(record=record)
 
 
-@verb("tune", summary="Tune a frame's weights on labelled questions.", long=True, writes=True)
+@operation("tune", summary="Tune a frame's weights on labelled questions.", long=True, writes=True)
 def tune(
     session: Session,
-    name: Annotated[str, typer.Argument(metavar="FRAME", help="An atomic frame."), Takes("frame")],
+    name: Annotated[str, Arg(metavar="FRAME", help="An atomic frame."), Takes("frame")],
     *,
     questions: Annotated[
         Path,
-        typer.Option("--questions", metavar="FILE", help="Labelled questions, one JSON object per line."),
+        Option("--questions", metavar="FILE", help="Labelled questions, one JSON object per line."),
         Takes("file"),
     ],
-    method: Annotated[Literal["grid", "bayes"], typer.Option("--method", help="Search method.")] = "grid",
+    method: Annotated[Literal["grid", "bayes"], Option("--method", help="Search method.")] = "grid",
     trials: Annotated[
-        int, typer.Option("--trials", metavar="N", min=1, max=20_000, help="Try at most N weight sets.")
+        int, Option("--trials", metavar="N", min=1, max=20_000, help="Try at most N weight sets.")
     ] = 126,
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Apply the proposed weights if they are better.")
-    ] = False,
+    apply: Annotated[bool, Option("--apply", help="Apply the proposed weights if they are better.")] = False,
     progress: Progress | None = None,
 ) -> Tuning:
     """Try weights on two thirds of the questions and report recall on the third that no trial saw.
@@ -127,23 +122,23 @@ def tune(
     return found
 
 
-@verb("frame ab", summary="Compare two weight sets of a frame on the same questions.", long=True)
+@operation("frame ab", summary="Compare two weight sets of a frame on the same questions.", long=True)
 def ab(
     session: Session,
-    name: Annotated[str, typer.Argument(metavar="FRAME", help="An atomic frame."), Takes("frame")],
+    name: Annotated[str, Arg(metavar="FRAME", help="An atomic frame."), Takes("frame")],
     *,
     questions: Annotated[
         Path,
-        typer.Option("--questions", metavar="FILE", help="Labelled questions, one JSON object per line."),
+        Option("--questions", metavar="FILE", help="Labelled questions, one JSON object per line."),
         Takes("file"),
     ],
     weights_a: Annotated[
         str | None,
-        typer.Option("--weights-a", metavar="R,C,K,S,F", help="Weights A; default: the frame's own."),
+        Option("--weights-a", metavar="R,C,K,S,F", help="Weights A; default: the frame's own."),
     ] = None,
     weights_b: Annotated[
         str | None,
-        typer.Option("--weights-b", metavar="R,C,K,S,F", help="Weights B; default: the frame's own."),
+        Option("--weights-b", metavar="R,C,K,S,F", help="Weights B; default: the frame's own."),
     ] = None,
     progress: Progress | None = None,
 ) -> WeightTest:
@@ -160,14 +155,14 @@ def ab(
     )
 
 
-@verb("simulate", summary="Simulate a year of use in a separate store.", long=True)
+@operation("simulate", summary="Simulate a year of use in a separate store.", long=True)
 def simulate(
     session: Session,
     *,
-    days: Annotated[int, typer.Option("--days", metavar="N", min=1, help="How many days to simulate.")] = 365,
+    days: Annotated[int, Option("--days", metavar="N", min=1, help="How many days to simulate.")] = 365,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", metavar="N", help="Random seed of the simulation; default: the session's."),
+        Option("--seed", metavar="N", help="Random seed of the simulation; default: the session's."),
     ] = None,
     progress: Progress | None = None,
 ) -> SyntheticYear:

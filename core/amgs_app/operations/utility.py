@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from amgs.errors import UsageError
 from amgs_app.operations.maintenance import DryRun
-from amgs_app.operations.registry import verb
+from amgs_app.operations.marks import Option
+from amgs_app.operations.operation import operation
 from amgs_app.operations.results import FocusFeedback, WorthRow
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ RESIDENT = 0.5
 """A block is reinforced when at least this share of it stood as tokens."""
 
 
-@verb(
+@operation(
     "focus feedback",
     summary="Report to memory how much each block helped the answer.",
     long=True,
@@ -32,9 +31,7 @@ def feedback(
     dry_run: DryRun = False,
     measure: Annotated[
         bool,
-        typer.Option(
-            "--measure/--no-measure", help="Measure ΔNLL over the answer; without it, residency only."
-        ),
+        Option("--measure/--no-measure", help="Measure ΔNLL over the answer; without it, residency only."),
     ] = True,
     progress: Progress | None = None,
 ) -> FocusFeedback:

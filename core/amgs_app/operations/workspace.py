@@ -10,10 +10,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from amgs.errors import UsageError
-from amgs_app.operations.registry import PANES, Pane, Takes, verb
+from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.operation import PANES, Pane, operation
 from amgs_app.operations.results import Bookmark, BookmarkList, Layout, LayoutList, Sifted
 from amgs_app.row_fields import LISTINGS
 from amgs_app.row_filter import Listing, Sift, check
@@ -27,17 +26,17 @@ BOOKMARK, LAYOUT = "bookmark:", "layout:"
 LAST = "(last)"
 """The layout that a session left behind; the next one begins with it."""
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A word of your own.")]
+Name = Annotated[str, Arg(metavar="NAME", help="A word of your own.")]
 
 
-@verb("bookmark", summary="Bookmark a block, or remove its bookmark.", keys=("asterisk",))
+@operation("bookmark", summary="Bookmark a block, or remove its bookmark.", keys=("asterisk",))
 def bookmark(
     session: Session,
     block: Annotated[
-        str | None, typer.Argument(metavar="ID", help="The block; default: the selected one."), Takes("block")
+        str | None, Arg(metavar="ID", help="The block; default: the selected one."), Takes("block")
     ] = None,
     *,
-    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why.")] = "",
+    note: Annotated[str, Option("--note", metavar="TEXT", help="Why.")] = "",
 ) -> Bookmark:
     """Bookmark a block; if it is bookmarked already and no note is given, remove the bookmark."""
     found = session.block(block)
@@ -48,7 +47,7 @@ def bookmark(
     return Bookmark(found.id, found.title, note, keep)
 
 
-@verb("bookmarks", summary="List bookmarked blocks.", keys=("apostrophe",))
+@operation("bookmarks", summary="List bookmarked blocks.", keys=("apostrophe",))
 def bookmarks(session: Session) -> BookmarkList:
     """List bookmarked blocks by title; `@1` is the first of them in the commands that follow."""
     kept = session.memory.kept(BOOKMARK)
@@ -58,21 +57,21 @@ def bookmarks(session: Session) -> BookmarkList:
     return BookmarkList(tuple(rows))
 
 
-@verb("layout set", summary="Arrange the panes: one large, the others beside it.")
+@operation("layout set", summary="Arrange the panes: one large, the others beside it.")
 def layout_set(
     session: Session,
-    pane: Annotated[Pane, typer.Argument(metavar="PANE", help="The large pane."), Takes("pane")],
+    pane: Annotated[Pane, Arg(metavar="PANE", help="The large pane."), Takes("pane")],
     *,
     beside: Annotated[
         str,
-        typer.Option(
+        Option(
             "--beside", metavar="A,B,C", help="Up to three smaller panes shown with it where there is room."
         ),
     ] = "",
-    large: Annotated[bool, typer.Option("--large", help="Show it full-screen.")] = False,
+    large: Annotated[bool, Option("--large", help="Show it full-screen.")] = False,
     theme: Annotated[
         str,
-        typer.Option("--theme", metavar="NAME", help="The colour theme to remember with it."),
+        Option("--theme", metavar="NAME", help="The colour theme to remember with it."),
         Takes("theme"),
     ] = "",
 ) -> Layout:
@@ -92,7 +91,7 @@ def layout_set(
 LONGEST_NAME = 60
 
 
-@verb("layout save", summary="Save the current arrangement of the panes under a name.")
+@operation("layout save", summary="Save the current arrangement of the panes under a name.")
 def layout_save(session: Session, name: Name) -> Layout:
     """Save the current arrangement of the panes under a name, in this store."""
     if not name.strip() or name == LAST or len(name) > LONGEST_NAME or not name.isprintable():
@@ -104,12 +103,12 @@ def layout_save(session: Session, name: Name) -> Layout:
     return session.layout
 
 
-@verb("layout use", summary="Restore a saved arrangement of the panes.")
+@operation("layout use", summary="Restore a saved arrangement of the panes.")
 def layout_use(
     session: Session,
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="A saved name; default: the arrangement of the last session."),
+        Arg(metavar="NAME", help="A saved name; default: the arrangement of the last session."),
     ] = LAST,
 ) -> Layout:
     """Arrange the panes as `layout save NAME` saved them."""
@@ -127,7 +126,7 @@ def layout_use(
     return session.layout
 
 
-@verb("layout list", summary="List saved arrangements.")
+@operation("layout list", summary="List saved arrangements.")
 def layout_list(session: Session) -> LayoutList:
     """List the arrangements saved in this store."""
     kept = session.memory.kept(LAYOUT).items()
@@ -136,18 +135,16 @@ def layout_list(session: Session) -> LayoutList:
 
 # --- lists ------------------------------------------------------------------------------------------------
 
-ListPane = Annotated[Pane, typer.Argument(metavar="PANE", help="The pane with the list."), Takes("pane")]
+ListPane = Annotated[Pane, Arg(metavar="PANE", help="The pane with the list."), Takes("pane")]
 
 
-@verb("filter", summary="Filter the rows of a pane's list.", keys=("F",))
+@operation("filter", summary="Filter the rows of a pane's list.", keys=("F",))
 def filter_rows(
     session: Session,
     pane: ListPane,
     terms: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="TERM", help="word, field:word, field>0.5 or !term; all must match. Default: every row."
-        ),
+        Arg(metavar="TERM", help="word, field:word, field>0.5 or !term; all must match. Default: every row."),
     ] = None,
 ) -> Sifted:
     """Show only the rows of a pane's list that match every TERM; without TERM, all of them.
@@ -158,18 +155,16 @@ def filter_rows(
     return _sifted(session, pane, terms=tuple(terms or ()))
 
 
-@verb("sort", summary="Sort the rows of a pane's list.", keys=("O",))
+@operation("sort", summary="Sort the rows of a pane's list.", keys=("O",))
 def sort_rows(
     session: Session,
     pane: ListPane,
     field: Annotated[
         str,
-        typer.Argument(
-            metavar="FIELD", help="Numbers descending, texts ascending; default: the original order."
-        ),
+        Arg(metavar="FIELD", help="Numbers descending, texts ascending; default: the original order."),
     ] = "",
     *,
-    reverse: Annotated[bool, typer.Option("--reverse", help="Numbers ascending, texts descending.")] = False,
+    reverse: Annotated[bool, Option("--reverse", help="Numbers ascending, texts descending.")] = False,
 ) -> Sifted:
     """Sort the rows of a pane's list by FIELD; without it, restore their own order."""
     return _sifted(session, pane, order=field, reverse=reverse)

@@ -43,7 +43,7 @@ from amgs_focus import records
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from amgs_app.operations.registry import Pane
+    from amgs_app.operations.operation import Pane
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.session import Session
 
@@ -269,11 +269,11 @@ def _current(name: str) -> Draw:
     """Draws the pane of another command as it stands now: a report has no picture of its own."""
 
     def drawn(session: Session, result: Any, canvas: Canvas) -> Text:
-        from amgs_app.operations.registry import standard
+        from amgs_app.operations.standard import standard
 
         del result
         call = standard().call(name)
-        return draw(session, call.verb.function(session, **call.arguments), canvas)
+        return draw(session, call.run(session), canvas)
 
     return drawn
 

@@ -1,0 +1,154 @@
+"""An operation: a function with typed parameters and a frozen result that every front end offers.
+
+It is written once, `f(engine, …, [progress]) -> result`, and marked with `@operation`. The command line, the shell,
+scripts, completion, forms and the JSON schema are derived from its signature. Calling it carries nothing out: it gives
+a typed Call.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
+
+from amgs_app.operations.call import Call
+from amgs_app.operations.parameter import Parameter, describe_parameter
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Pane = Literal["inbox", "frame", "graph", "decay", "calibration", "focus", "overview"]
+PANES: tuple[Pane, ...] = ("inbox", "frame", "graph", "decay", "calibration", "focus", "overview")
+
+_PROGRESS = "progress"
+
+_OF_THE_MODEL = frozenset({"focus", "show", "snapshot", "expect"})
+"""First words of commands that read the working context, which one thread alone may do."""
+_IN_TURN = frozenset({"consolidate edit", "bookmark", "layout set", "layout save"})
+"""Commands that change what a later one goes on from, or write a line of their own."""
+_SHORT_WRITES = frozenset({"frame assemble"})
+"""Commands that log a line or two of what they did; they may do so between the transactions of a long one."""
+
+
+@dataclass(frozen=True)
+class Operation(Generic[P, R]):
+    """What can be done with the engines, by name.
+
+    long: it reports progress and can be cancelled. writes: it changes the store or the working context. pane: which
+    pane shows its result; None for results that are only said. creates: on the command line, it may create the store
+    that it works on; every other command needs one that is there. asks: whoever sits at a terminal is shown its
+    `dry_run` and asked first, unless they said `yes`.
+    """
+
+    name: str
+    function: Callable[Concatenate[Any, P], R]
+    summary: str
+    pane: Pane | None = None
+    long: bool = False
+    writes: bool = False
+    keys: tuple[str, ...] = ()
+    creates: bool = False
+    asks: bool = False
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
+        """The call with these arguments; raises TypeError for arguments that the signature does not take."""
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return Call(self, bound.arguments)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(self.name.split())
+
+    @property
+    def identifier(self) -> str:
+        """The name as an action id: `frame_assemble`."""
+        return "_".join(self.words)
+
+    @property
+    def beside(self) -> bool:
+        """Whether it may run in another thread while something long works: it soon ends, only reads the memory, and
+        leaves the working context and its model alone.
+        """
+        reads = not self.writes or self.name in _SHORT_WRITES
+        return reads and not self.long and self.words[0] not in _OF_THE_MODEL and self.name not in _IN_TURN
+
+    @property
+    def help(self) -> str:
+        """The full help text: the function's docstring."""
+        return inspect.getdoc(self.function) or self.summary
+
+    @cached_property
+    def _declared(self) -> tuple[inspect.Parameter, ...]:
+        """The parameters of the function as they are written."""
+        return tuple(inspect.signature(self.function).parameters.values())
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        """What callers give; annotations are not resolved."""
+        return inspect.Signature([each for each in self._declared[1:] if each.name != _PROGRESS])
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """What callers give, by keyword, with resolved annotations."""
+        names = sys.modules[self.function.__module__].__dict__
+        return inspect.Signature(
+            [
+                each.replace(annotation=_resolve(each.annotation, names), kind=each.KEYWORD_ONLY)
+                for each in self._signature.parameters.values()
+            ]
+        )
+
+    @cached_property
+    def wants_progress(self) -> bool:
+        return any(each.name == _PROGRESS for each in self._declared)
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The arguments in order, then the options."""
+        made = [describe_parameter(each) for each in self.signature.parameters.values()]
+        return tuple(sorted(made, key=lambda parameter: parameter.is_option))
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the parameters."""
+        from amgs_app.operations.schema import schema_of
+
+        return schema_of(self)
+
+    def usage(self) -> str:
+        """`frame assemble NAME [--query TEXT] …`"""
+        words = [self.name]
+        for parameter in self.parameters:
+            if not parameter.is_option:
+                word = parameter.label + ("…" if parameter.many else "")
+            else:
+                word = parameter.flags[0] + ("" if parameter.is_switch else f" {parameter.label}")
+            words.append(word if parameter.required else f"[{word}]")
+        return " ".join(words)
+
+
+def operation(
+    name: str,
+    *,
+    summary: str,
+    pane: Pane | None = None,
+    long: bool = False,
+    writes: bool = False,
+    keys: Sequence[str] = (),
+    creates: bool = False,
+    asks: bool = False,
+) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
+    """Make a function an operation; a Registry collects it from its module. The arguments are those of Operation."""
+
+    def mark(function: Callable[Concatenate[Any, P], R]) -> Operation[P, R]:
+        return Operation(name, function, summary, pane, long, writes, tuple(keys), creates, asks)
+
+    return mark
+
+
+def _resolve(annotation: Any, names: dict[str, Any]) -> Any:
+    """A string annotation as its value, in the operation's own module."""
+    return eval(annotation, names) if isinstance(annotation, str) else annotation

@@ -46,7 +46,7 @@ from amgs_tui.widgets.tabs import TabLine
 if TYPE_CHECKING:
     from amgs.types import Frame
     from amgs_app.operations.results import Layout, Overview
-    from amgs_focus.records import FocusView
+    from amgs_focus.views import FocusView
 
 _PRINTABLE, _ASCII = PrintableOnly(), AsciiOnly()
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from amgs_app.operations.results import LastRun
     from amgs_app.row_filter import Row
-    from amgs_focus.records import EntryExplanation, TokenSpan
+    from amgs_focus.records import TokenSpan
     from amgs_focus.trace.lineage import TraceSummary
+    from amgs_focus.views import EntryExplanation
     from amgs_tui.messages import Failed
 
 Axis = Literal["lifetime", "log", "context"]

@@ -10,7 +10,7 @@ from amgs_tui.panes.base import SiftedPane
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from amgs_focus.records import EntryView, FocusView
+    from amgs_focus.views import EntryView, FocusView
 
 SCRUB: Final = 8
 """Tokens that one key of the scrubber goes over."""

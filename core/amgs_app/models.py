@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from amgs_app.settings import ModelSettings
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.model.base_model import BaseModel
+    from amgs_focus.records import Segment
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.trace import TraceWriter
-    from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+    from amgs_focus.tree.gist_tree import LifetimeTree
 
 TINY = "tiny"
 
@@ -129,8 +130,8 @@ def focus_runtime(
     from amgs_focus.gist import gistnet
     from amgs_focus.lens import checkpoint
     from amgs_focus.lens.cross_links import BridgedScorer
+    from amgs_focus.runtime.replay import header_of
     from amgs_focus.runtime.runtime import FocusRuntime
-    from amgs_focus.trace.replay import header_of
     from amgs_focus.trace.trace import TraceWriter
 
     chosen = settings.model_copy(update={"seed": seed})
@@ -143,7 +144,7 @@ def focus_runtime(
 
 def segments_of_frame(frame: Frame) -> tuple[Segment, ...]:
     """The frame's text span by span, each with its block; together they are the whole text."""
-    from amgs_focus.tree.gist_tree import Segment
+    from amgs_focus.records import Segment
 
     known = {candidate.block.id: candidate.block for candidate in frame.candidates}
     return tuple(
@@ -159,7 +160,7 @@ def segments_of_frame(frame: Frame) -> tuple[Segment, ...]:
 
 def segments_of_blocks(blocks: Iterable[Block]) -> tuple[Segment, ...]:
     """Blocks as a lifetime, one paragraph each."""
-    from amgs_focus.tree.gist_tree import Segment
+    from amgs_focus.records import Segment
 
     return tuple(Segment(f"{block.content}\n\n", source=block.id, meta=_about(block)) for block in blocks)
 
@@ -179,8 +180,8 @@ def _about(block: Block | None) -> dict[str, str]:
 
 def segments_of_files(files: Sequence[Path]) -> tuple[Segment, ...]:
     """Text files as a lifetime; raises InputError for one that cannot be read."""
+    from amgs_focus.records import Segment
     from amgs_focus.tree.corpus import LANGUAGES
-    from amgs_focus.tree.gist_tree import Segment
 
     return tuple(
         Segment(

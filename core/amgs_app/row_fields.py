@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
     from amgs_app.operations.operation import Pane
-    from amgs_focus.records import EntryView
+    from amgs_focus.views import EntryView
 
 PARTS = ("recency", "centrality", "confidence", "similarity", "reinforcement")
 """The parts of a score, as `amgs.types.COMPONENTS` names them; written out, for this is read before any engine."""

@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from amgs_app.themes import Palette
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.model.base_model import BaseModel
-    from amgs_focus.records import FocusView
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.settings import FocusSettings
-    from amgs_focus.trace.trace import Trace, TraceWriter
+    from amgs_focus.trace.events import Trace
+    from amgs_focus.trace.trace import TraceWriter
     from amgs_focus.tree.gist_tree import LifetimeTree
+    from amgs_focus.views import FocusView
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,8 +339,8 @@ class Session:
         or the lens are others now.
         """
         from amgs_app.models import gist_encoder
+        from amgs_focus.runtime.replay import replay
         from amgs_focus.settings import FocusSettings
-        from amgs_focus.trace.replay import replay
 
         if self._focus is not None:
             raise UsageError(

@@ -15,30 +15,31 @@ if TYPE_CHECKING:
     from amgs_focus.gist.gistnet import GistEncoder, PointerEncoder
     from amgs_focus.lens.baseline import TailSimilarity
     from amgs_focus.lens.scoring import FocusScorer
-    from amgs_focus.model.base_model import BaseModel, ModelCard
+    from amgs_focus.model.base_model import BaseModel
     from amgs_focus.model.tiny import TinyModel
-    from amgs_focus.records import EntryExplanation, FocusView, NodeRef, Refocus, StepRecord
+    from amgs_focus.records import ModelCard, NodeRef, Refocus, Segment, StepRecord
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.trace import TraceWriter
-    from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+    from amgs_focus.tree.gist_tree import LifetimeTree
+    from amgs_focus.views import EntryExplanation, FocusView
     from amgs_focus.window.working_context import WorkingContext
 
 _HOMES = {
     "BaseModel": "model.base_model",
-    "EntryExplanation": "records",
+    "EntryExplanation": "views",
     "FocusError": "errors",
     "FocusRuntime": "runtime.runtime",
     "FocusScorer": "lens.scoring",
     "FocusSettings": "settings",
-    "FocusView": "records",
+    "FocusView": "views",
     "GistEncoder": "gist.gistnet",
     "LifetimeTree": "tree.gist_tree",
-    "ModelCard": "model.base_model",
+    "ModelCard": "records",
     "NodeRef": "records",
     "PointerEncoder": "gist.gistnet",
     "Refocus": "records",
-    "Segment": "tree.gist_tree",
+    "Segment": "records",
     "StepRecord": "records",
     "TailSimilarity": "lens.baseline",
     "TinyModel": "model.tiny",

@@ -9,12 +9,8 @@ blocks' worth.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from amgs_focus.tree.provenance import NodeProvenance
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, NamedTuple
 
 Action = Literal["expand", "collapse"]
 Override = Literal["expand", "collapse", "pin", "forbid"]
@@ -34,43 +30,6 @@ Reason = Literal[
     "stale_gist",
 ]
 
-LEAST_SHARE = 0.15
-"""Below this share of a question's words a block does not resemble it: so much is found in any text."""
-
-REASON_LETTERS: Mapping[Reason, str] = MappingProxyType(
-    {
-        "applied": "",
-        "below_threshold": "·",
-        "cooldown": "c",
-        "budget": "b",
-        "n_diff": "n",
-        "illegal_level": "l",
-        "mixed_siblings": "m",
-        "protected_tail": "t",
-        "parent_not_open": "p",
-        "superseded": "s",
-        "stale_gist": "g",
-    }
-)
-"""One letter a reason for the action row of the map; an applied action is drawn by its kind instead."""
-
-REASON_SENTENCES: Mapping[Reason, str] = MappingProxyType(
-    {
-        "applied": "done",
-        "below_threshold": "its score does not reach the threshold",
-        "cooldown": "the opposite was done too recently",
-        "budget": "there is no room for it, or nothing needs the room it would free",
-        "n_diff": "this pass has used up its actions",
-        "illegal_level": "there is no finer or coarser level",
-        "mixed_siblings": "its siblings are not all at the same level",
-        "protected_tail": "the latest blocks always stay tokens",
-        "parent_not_open": "a coarser gist stands in for it",
-        "superseded": "another action or the operator decided otherwise",
-        "stale_gist": "its gist was made by another version of the encoder",
-    }
-)
-"""How each reason ends the sentence "not done: …", where a decision says nothing more exact."""
-
 
 def with_sign(value: float) -> str:
     """A score in words: two digits, always with its sign, and the minus that text has everywhere else."""
@@ -86,6 +45,26 @@ class NodeRef:
 
     def __str__(self) -> str:
         return f"L{self.level}#{self.index}"
+
+
+def span_id(node: NodeRef) -> int:
+    """One number for a node, unique over all levels."""
+    return (node.level << 48) | node.index
+
+
+def parent_of(node: NodeRef, block_size: int) -> NodeRef:
+    """The gist above a node: of its block alone at level 0, of K siblings above."""
+    return NodeRef(node.level + 1, node.index if node.level == 0 else node.index // block_size)
+
+
+def children_cost(node: NodeRef, block_size: int, slots: int) -> int:
+    """Positions that stand for a gist once it is open."""
+    return block_size if node.level == 1 else block_size * slots
+
+
+def tail_start(lifetime: int, block_size: int, tail_blocks: int) -> int:
+    """Where the immutable tail begins: `tail_blocks` whole blocks and the open one."""
+    return max(0, lifetime - lifetime % block_size - tail_blocks * block_size)
 
 
 class Band(NamedTuple):
@@ -120,6 +99,97 @@ class TokenSpan:
     @property
     def end(self) -> int:
         return self.start + len(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class SpanAbout:
+    """What is known about one span's text, empty where nothing is.
+
+    time: ISO 8601, when the text was written. trust: in [0, 1]. version: of the document that `path` names;
+    bridges: the keys (`path#section`) of spans that it is related to.
+    """
+
+    domain: str = ""
+    path: str = ""
+    section: str = ""
+    language: str = ""
+    time: str = ""
+    trust: float | None = None
+    version: str = ""
+    bridges: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return f"{self.path}#{self.section}" if self.path else ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> SpanAbout:
+        """From plain data, other names passed over. Raises ValueError for a trust outside [0, 1]."""
+        known = {one.name: given[one.name] for one in fields(cls) if given.get(one.name) not in (None, "")}
+        if "trust" in known:
+            known["trust"] = float(known["trust"])
+            if not 0 <= known["trust"] <= 1:
+                raise ValueError(f"trust is in [0, 1], not {known['trust']}")
+        if "bridges" in known:
+            listed = known["bridges"]
+            known["bridges"] = tuple(listed.split("\n") if isinstance(listed, str) else map(str, listed))
+        texts = {name: str(one) for name, one in known.items() if name not in ("trust", "bridges")}
+        return cls(**{**known, **texts})
+
+    def plain(self) -> dict[str, Any]:
+        """Only what is known."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, "", ())}
+
+
+BLANK = SpanAbout()
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A word on tokens [start, end): what lies under it is never forgotten by rule."""
+
+    start: int
+    end: int
+    word: str
+    at: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One node's row; last: 0 where its detail never stood outside the tail; gain: None where never measured."""
+
+    opened: int = 0
+    dwell: int = 0
+    last: int = 0
+    wanted: int = 0
+    measured: int = 0
+    gain: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpanProvenance:
+    """A span and what is known of it. recency: tokens of the lifetime that came after it."""
+
+    span: SpanSource
+    about: SpanAbout
+    recency: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeProvenance:
+    """How a node is kept. provenance: 16 hex digits of its tokens' place, all their sources with their versions, and
+    the version of the encoder; spans: the first of them, of `span_count`; purged: tokens that are gone for good.
+    """
+
+    provenance: str
+    gist_version: int
+    spans: tuple[SpanProvenance, ...]
+    span_count: int
+    tags: tuple[Tag, ...]
+    use: Use
+    forgotten: bool
+    purged: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,143 +407,3 @@ class BlockWorth:
     gain: float | None = None
     error: float = 0.0
     measured: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class EntryView:
-    """One entry of the working context as a screen draws it.
-
-    cost: positions it takes. residency: refocuses it has kept this level. last_action and reason: of the
-    latest decision that concerns it ("" before the first refocus). inherited: the score is that of the node it came
-    from, handed down when that was opened or closed, and no judgement of its own yet. cooldown: refocuses for which the
-    opposite action stays masked. delta_nll: latest measurement of it, None when there is none. source: the
-    block most of it came from.
-    """
-
-    position: int
-    level: int
-    index: int
-    start: int
-    end: int
-    cost: int
-    score: float
-    parts: tuple[tuple[str, float], ...]
-    last_action: Action | Literal[""]
-    reason: Reason | Literal[""]
-    rank: int
-    cooldown: int
-    expandable: bool
-    collapsible: bool
-    protected: bool
-    pinned: bool
-    forbidden: bool
-    residency: int
-    delta_nll: float | None = None
-    delta_nll_error: float | None = None
-    source: str | None = None
-    inherited: bool = False
-
-    @property
-    def node(self) -> NodeRef:
-        return NodeRef(self.level, self.index)
-
-
-@dataclass(frozen=True, slots=True)
-class EntryExplanation:
-    """Everything behind one entry: what it is, where it came from, what was decided and what would change
-    that.
-
-    keeping: where it came from, how it was used, whether it was forgotten.
-
-    would: one sentence, what would make the opposite or the refused action apply. expand_cost and
-    collapse_cost: change in tokens, None where illegal. expand_ms: predicted time to recompute after
-    expanding.
-    """
-
-    entry: EntryView
-    text: str
-    sources: tuple[SpanSource, ...]
-    score: float
-    parts: tuple[tuple[str, float], ...]
-    decision: Decision | None
-    legality: Legality
-    expand_cost: int | None
-    collapse_cost: int | None
-    expand_ms: float
-    cooldown: int
-    tau_expand: float
-    tau_collapse: float
-    reason_text: str
-    would: str
-    measurement: Measurement | None = None
-    keeping: NodeProvenance | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FocusView:
-    """A snapshot of the whole engine for a screen: no tensors, nothing that changes.
-
-    lifetime: tokens. step: decoded tokens. window: W_max; used: positions taken, sinks included. levels:
-    depth of the tree (highest level with a node). next_refocus_in: tokens to decode before the next refocus
-    (0: the next step refocuses). dirty and predicted_ms: of the last refocus. history: bands after each of
-    the last 24 refocuses, oldest first. decisions: of the last refocus. text: what was decoded since the
-    question. question_share: share of the question's words, by how rare they are, in the block that holds most of
-    them; None while there is no question or none was looked for. position: steps shown; head: steps known on this
-    branch (equal when live).
-    """
-
-    model: str
-    precision: str
-    gist: str
-    scorer: str
-    block_size: int
-    lifetime: int
-    step: int
-    window: int
-    used: int
-    sinks: int
-    levels: int
-    entries: tuple[EntryView, ...]
-    decisions: tuple[Decision, ...]
-    history: tuple[tuple[Band, ...], ...]
-    swap_rate: float
-    mean_residency: float
-    cadence: int
-    next_refocus_in: int
-    refocuses: int
-    dirty: int
-    predicted_ms: float
-    tau_expand: float
-    tau_collapse: float
-    question: str
-    text: str
-    finished: bool
-    position: int
-    head: int
-    branch: str = "main"
-    branches: tuple[BranchView, ...] = ()
-    measurements: tuple[Measurement, ...] = ()
-    sources: tuple[SpanSource, ...] = ()
-    question_share: float | None = None
-
-    @property
-    def unanswered(self) -> bool:
-        """Whether nothing before the tail resembles the question by its words."""
-        return self.question_share is not None and self.question_share < LEAST_SHARE
-
-    @property
-    def untrained(self) -> bool:
-        """Whether a real model is read with gists that nothing was trained for."""
-        return self.gist == "pointer" and not self.model.startswith("tiny")
-
-    @property
-    def live(self) -> bool:
-        return self.position == self.head
-
-    @property
-    def budget_utilization(self) -> float:
-        return self.used / self.window if self.window else 0.0
-
-    @property
-    def bands(self) -> tuple[Band, ...]:
-        return tuple(Band(entry.start, entry.end, entry.level) for entry in self.entries)

@@ -10,13 +10,14 @@ import torch
 
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.scoring import FocusScorer, LensView, Scores
+from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.records import NodeRef
+from amgs_focus.records import NodeRef, Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from amgs_focus.trace.sink import TraceSink
-from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+from amgs_focus.trace.events import TraceSink
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.scores import Scores
 from amgs_focus.window.working_context import WorkingContext
 
 torch.set_num_threads(1)  # the tensors are tiny: threads only wait for each other

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.errors import FocusError, SettingError, TraceError, WindowBudgetError
-from amgs_focus.records import NodeRef, StepRecord
+from amgs_focus.records import NodeRef, Segment, StepRecord
+from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.trace.events import Trace
 from amgs_focus.trace.lineage import diff, lineage, summary
-from amgs_focus.trace.replay import header_of, replay
-from amgs_focus.trace.trace import Trace, TraceWriter, read
-from amgs_focus.tree.gist_tree import Segment
+from amgs_focus.trace.trace import TraceWriter, read
 from tests.focus.focus_world import SMALL, notes, small_runtime
 
 
@@ -295,7 +295,7 @@ def test_a_trace_that_changes_the_past_without_a_branch_is_refused() -> None:
     trace = told(writer)
     back = trace.events[-1]
     assert isinstance(back.record, StepRecord)
-    from amgs_focus.trace.trace import QuestionRecord, SteppedBack, TraceEvent
+    from amgs_focus.trace.events import QuestionRecord, SteppedBack, TraceEvent
 
     forged = Trace(
         trace.header,

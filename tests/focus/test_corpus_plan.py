@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.cross_links import SHARE, BridgedScorer
-from amgs_focus.lens.scoring import LensView, aggregate
+from amgs_focus.lens.scoring import LensView
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.corpus import Document, plan_corpus
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
+from amgs_focus.window.scores import aggregate
 from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import MODEL, Told
 

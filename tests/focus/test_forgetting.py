@@ -17,15 +17,17 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import CtxError, FocusError
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.records import NodeRef
+from amgs_focus.records import NodeRef, Segment, SpanAbout, Tag
+from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.settings import ForgetRules
+from amgs_focus.trace.events import Acted
 from amgs_focus.trace.lineage import lineage, summary
-from amgs_focus.trace.replay import header_of, replay
-from amgs_focus.trace.trace import Acted, TraceWriter, read
-from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+from amgs_focus.trace.trace import TraceWriter, read
+from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.node_set import NodeRun, NodeSet
-from amgs_focus.tree.retention import ForgetRules, RetentionContext, act_of, by_hand, plan, weigh
-from amgs_focus.tree.span_metadata import Act, Fate, SpanAbout, Tag
+from amgs_focus.tree.retention import RetentionContext, act_of, by_hand, plan, weigh
+from amgs_focus.tree.span_metadata import Act, Fate
 from amgs_focus.tree.usage import UseTable
 from tests.focus.focus_world import MODEL, SMALL, StillClock, Told, notes, small_runtime, small_tree
 

@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 from amgs_focus.errors import CtxError, FocusError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.records import NodeRef, SpanSource
+from amgs_focus.records import NodeRef, Segment, SpanSource, span_id
 from amgs_focus.tree.ctx_file import CtxFile
 from amgs_focus.tree.gist_node import node_of
-from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.provenance import spread_of
-from amgs_focus.window.geometry import span_id
 from tests.focus.focus_world import MODEL, small_tree
 
 letters = st.text(st.characters(codec="utf-8", exclude_characters="<"), max_size=40)

@@ -18,10 +18,12 @@ from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.checkpoint import for_model, load_checkpoint, save_checkpoint
 from amgs_focus.lens.features import AHEAD, NAMES, LensFeatures
 from amgs_focus.lens.lensnet import LensNetScorer, LensReader, TailGistCache
-from amgs_focus.lens.scoring import LensView, aggregate
-from amgs_focus.trace.replay import header_of
-from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+from amgs_focus.lens.scoring import LensView
+from amgs_focus.records import Segment
+from amgs_focus.runtime.replay import header_of
+from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble, coarsest
+from amgs_focus.window.scores import aggregate
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
 from tests.focus.lens_samples import net, scorer
 

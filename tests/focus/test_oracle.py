@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import WindowBudgetError
-from amgs_focus.records import NodeRef
+from amgs_focus.records import NodeRef, parent_of
 from amgs_focus.window.exact_allocation import Gate, best, gates_of, is_open, regret, solve, with_open, worth
 from amgs_focus.window.layout import assemble, coarsest
-from amgs_focus.window.working_context import WorkingContext, parent_of
+from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import Shape
 
 SIZE = 4

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs_focus.lens import postings as module
-from amgs_focus.lens.postings import BlockPostings
+from amgs_focus.tree import postings as module
+from amgs_focus.tree.postings import BlockPostings
 from tests.focus.focus_world import MODEL
 
 LETTERS = st.lists(st.sampled_from([32, 97, 98, 99, 65, 120]), min_size=4, max_size=4)

@@ -18,9 +18,9 @@ from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.model import pretrained
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.embedding_match import entry_of, reads
+from amgs_focus.records import Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tree.gist_tree import Segment
 from tests.focus.focus_world import StillClock
 from tests.focus.model_world import CHAT, LANGUAGE_MODELS, UNFIT, write_model
 

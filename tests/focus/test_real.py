@@ -9,9 +9,9 @@ from amgs_focus.errors import ModelMissingError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.model.pretrained import load
+from amgs_focus.records import Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tree.gist_tree import Segment
 from tests.focus.focus_world import StillClock
 
 FACT = "The spare key to the radio cupboard hangs behind the framed map of Greenland. "

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from amgs_focus.errors import FocusError, WindowBudgetError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.scoring import LensView, Scores
+from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.base_model import KVCache
 from amgs_focus.model.tiny import END, TinyModel
-from amgs_focus.records import NodeRef, StepRecord
+from amgs_focus.records import NodeRef, Segment, StepRecord
 from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tree.gist_tree import Segment
 from amgs_focus.window.layout import lay_out
+from amgs_focus.window.scores import Scores
 from amgs_focus.window.working_context import SINKS
 from tests.focus.focus_world import (
     MODEL,

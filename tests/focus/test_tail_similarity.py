@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.scoring import LensView, Values, aggregate, focus_scores
-from amgs_focus.lens.span_index import SpanIndex
-from amgs_focus.records import NodeRef
-from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+from amgs_focus.lens.scoring import LensView, focus_scores
+from amgs_focus.records import NodeRef, Segment
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.tree.span_index import SpanIndex
 from amgs_focus.window.layout import coarsest
+from amgs_focus.window.scores import Values, aggregate
 from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import MODEL, small_tree, told
 

@@ -9,11 +9,12 @@ from dataclasses import replace
 import pytest
 
 from amgs_focus.records import Action, Decision, Measurement, NodeRef, Refocus, ScoreRow, StepRecord
+from amgs_focus.runtime.replay import header_of
 from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.trace.events import Trace, TraceEvent
 from amgs_focus.trace.lineage import lineage
-from amgs_focus.trace.replay import header_of
 from amgs_focus.trace.telemetry import oscillations, ping_pongs, stays, telemetry, to_jsonl
-from amgs_focus.trace.trace import Trace, TraceEvent, TraceWriter, read
+from amgs_focus.trace.trace import TraceWriter, read
 from tests.focus.focus_world import SMALL, notes, small_runtime
 
 SETTINGS = {"block_size": 4, "tail_blocks": 2, "horizon": 8, "cooldown": 2}

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amgs_focus.codec import rounded
 from amgs_focus.errors import TraceError
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.records import Measurement, NodeRef, Refocus, StepRecord
+from amgs_focus.records import Measurement, NodeRef, Refocus, Segment, StepRecord
+from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime
-from amgs_focus.trace.codec import rounded
-from amgs_focus.trace.replay import header_of, replay
-from amgs_focus.trace.trace import Ended, Ingested, TraceWriter, read
-from amgs_focus.tree.gist_tree import Segment
+from amgs_focus.trace.events import Ended, Ingested
+from amgs_focus.trace.trace import TraceWriter, read
 from tests.focus.focus_world import SMALL, notes, small_runtime
 
 

@@ -7,10 +7,10 @@ import pickle
 import pytest
 
 from amgs_focus.errors import FocusError
-from amgs_focus.records import REASON_LETTERS, REASON_SENTENCES, NodeRef
+from amgs_focus.records import NodeRef, Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tree.gist_tree import Segment
+from amgs_focus.views import REASON_LETTERS, REASON_SENTENCES
 from amgs_focus.window.working_context import SINKS
 from tests.focus.focus_world import SMALL, Told, notes, small_runtime
 

@@ -22,14 +22,13 @@ from amgs_app.output import as_text
 from amgs_app.printable import UNSAFE
 from amgs_focus.errors import CtxError
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.records import NodeRef
+from amgs_focus.records import NodeRef, SpanAbout, Tag
 from amgs_focus.tree.check import LifetimeCheck, check
 from amgs_focus.tree.ctx_file import FP16, HEADER_BYTES, CtxHeader
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.journal import JOURNAL
 from amgs_focus.tree.node_set import NodeSet
 from amgs_focus.tree.retention import act_of
-from amgs_focus.tree.span_metadata import SpanAbout, Tag
 from tests.focus.focus_world import MODEL
 from tests.hostile.draws import Draws, everything_in, patience
 

@@ -47,17 +47,8 @@ from amgs.types import (
     Supposed,
     Weights,
 )
-from amgs_focus.records import (
-    Action,
-    Band,
-    Decision,
-    EntryExplanation,
-    EntryView,
-    FocusView,
-    Measurement,
-    Reason,
-    SpanSource,
-)
+from amgs_focus.records import Action, Band, Decision, Measurement, Reason, SpanSource
+from amgs_focus.views import EntryExplanation, EntryView, FocusView
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 WEIGHTS = Weights(0.25, 0.15, 0.15, 0.35, 0.10)

@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from amgs_app.operations.results import ReviewList
 from amgs_app.operations.standard import standard
-from amgs_focus.records import FocusView
+from amgs_focus.views import FocusView
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.messages import Answer, EngineRequest, Finished

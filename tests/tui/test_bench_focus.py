@@ -28,9 +28,10 @@ from amgs_app.render.encode import to_json
 from amgs_app.render.tables.workstation import table_of
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.scoring import FocusScorer, LensView, Scores
+from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
+from amgs_focus.window.scores import Scores
 
 torch.set_num_threads(1)
 

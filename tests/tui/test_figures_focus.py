@@ -27,7 +27,8 @@ from amgs_app.render.figures.focus_columns import (
 )
 from amgs_app.render.figures.focus_map import GUTTER, plan_rows
 from amgs_app.themes import Palette
-from amgs_focus.records import REASON_LETTERS, Band, EntryView, FocusView, Reason, TokenSpan
+from amgs_focus.records import Band, Reason, TokenSpan
+from amgs_focus.views import REASON_LETTERS, EntryView, FocusView
 from tests.tui import figure_samples as samples
 
 VIEW = samples.focus_view(24_000)

@@ -16,7 +16,7 @@ from amgs_app.operations.standard import standard
 from amgs_app.render.tables.workstation import table_of
 from amgs_app.session import Options, Session
 from amgs_focus.evaluation.gist import horizon_nll
-from amgs_focus.utility.block_utility import before_answer, worths
+from amgs_focus.runtime.block_utility import before_answer, worths
 from tests.tui.headless_world import NOW, Amgs, make, prepare
 
 

@@ -20,8 +20,9 @@ from amgs_app.render.sentences_of_focus import said
 from amgs_app.render.tables.workstation import table_of
 from amgs_app.session import Options, Session
 from amgs_focus.errors import FocusError, TraceError
-from amgs_focus.records import REASON_SENTENCES, NodeRef
+from amgs_focus.records import NodeRef
 from amgs_focus.trace.lineage import TraceDiff
+from amgs_focus.views import REASON_SENTENCES
 
 TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night and the motor stopped. "
 

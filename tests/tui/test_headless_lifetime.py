@@ -30,8 +30,8 @@ from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.session import Options, Session
 from amgs_focus.errors import CtxError, FocusError
-from amgs_focus.records import EntryExplanation
 from amgs_focus.tree.check import LifetimeCheck
+from amgs_focus.views import EntryExplanation
 
 TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night and the motor stopped. "
 
@@ -248,7 +248,7 @@ def test_a_damaged_lifetime_is_named_file_by_file_and_mended(desk: Desk) -> None
 
 
 def test_the_manual_runs_as_it_stands_and_its_figures_are_computed(desk: Desk) -> None:
-    from amgs_focus.tree.retention import FATES
+    from amgs_focus.tree.span_metadata import FATES
     from amgs_focus.tree.storage_size import TEN_YEARS, Sizes, folder_bytes, said, table
 
     manual = (Path(__file__).parents[2] / "docs" / "lifetime.md").read_text(encoding="utf-8")

@@ -174,8 +174,8 @@ def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path:
 def test_the_steps_of_a_run_can_be_replayed_from_its_trace(amgs: Amgs, tmp_path: Path) -> None:
     from amgs.clock import FixedClock, parse_instant
     from amgs_app.models import focus_runtime, load_base_model
+    from amgs_focus.runtime.replay import replay
     from amgs_focus.settings import FocusSettings
-    from amgs_focus.trace.replay import replay
     from amgs_focus.trace.trace import read
 
     frame = "frame assemble SESSION --query 'why did the dome stall?'\nframe open\n"

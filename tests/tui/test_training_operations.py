@@ -20,8 +20,8 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import GistNet, GistShape, load_checkpoint, save_checkpoint
 from amgs_focus.model.adapter import AdapterShape, attach
 from amgs_focus.model.pretrained import load
+from amgs_focus.records import Segment
 from amgs_focus.training.run_config import GistConfig, RunConfig, parse_config
-from amgs_focus.tree.gist_tree import Segment
 from tests.focus.model_world import write_model
 from tests.focus.training_world import LAMPS
 

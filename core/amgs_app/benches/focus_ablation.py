@@ -24,9 +24,10 @@ from amgs_focus.evaluation.budget import focused
 from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.scoring import FocusScorer, LensView, Scores
+from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
+from amgs_focus.window.scores import Scores
 
 GOALS: Mapping[str, tuple[Operator, float]] = {
     "swap_rate": ("<=", 0.25),

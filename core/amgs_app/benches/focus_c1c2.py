@@ -21,10 +21,11 @@ from amgs_app.benches.ledger import Ledger, Row
 from amgs_focus.evaluation.bootstrap import resampled
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.lensnet import LensNetScorer
-from amgs_focus.lens.scoring import FocusScorer, LensView, Values, aggregate
+from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
+from amgs_focus.window.scores import Values, aggregate
 from amgs_focus.window.working_context import WorkingContext
 
 GOALS: Mapping[str, tuple[Operator, float]] = {"flip_rate": (">=", 0.9)}

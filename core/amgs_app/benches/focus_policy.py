@@ -36,10 +36,11 @@ from amgs_focus.evaluation.policy import (
     spearman,
 )
 from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.scoring import FocusScorer, LensView, Values
+from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.layout import assemble
+from amgs_focus.window.scores import Values
 
 GOALS: Mapping[str, tuple[Operator, float]] = {"regret": ("<=", 0.6), "spearman": (">=", 0.35)}
 SETTINGS = FocusSettings(window=256, focus_share=0.25, horizon=64)

@@ -25,7 +25,7 @@ from amgs_app.benches.terminal import Terminal
 
 if TYPE_CHECKING:
     from amgs.types import Progress
-    from amgs_focus.records import FocusView
+    from amgs_focus.views import FocusView
 
 GOALS: Final[dict[str, tuple[Operator, float]]] = {
     "first_paint_ms": ("<=", 400),
@@ -240,8 +240,8 @@ def _map() -> dict[str, float]:
 def _view(tokens: int) -> FocusView:
     """A lifetime of so many tokens, built and focused by the real engine on the tiny model."""
     from amgs_app.models import focus_runtime, load_base_model
+    from amgs_focus.records import Segment
     from amgs_focus.settings import FocusSettings
-    from amgs_focus.tree.gist_tree import Segment
 
     model = load_base_model("tiny", "auto")
     runtime, _ = focus_runtime(model, FocusSettings(), 0, SystemClock())

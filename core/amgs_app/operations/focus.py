@@ -15,7 +15,8 @@ from amgs_app.operations.results import Opened, RunPosition, Stepped
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.session import Session
-    from amgs_focus.records import EntryExplanation, FocusView, Refocus, TokenSpan
+    from amgs_focus.records import Refocus, TokenSpan
+    from amgs_focus.views import EntryExplanation, FocusView
 
 Count = Annotated[int, Arg(metavar="N", min=1, help="How many tokens."), Takes("number")]
 

@@ -57,7 +57,7 @@ def force(
     A span collapses together with its siblings into the gist above them; a gist that is not in the window can be
     named directly. Takes effect once, at the next refocus. After `focus back` it begins a branch.
     """
-    from amgs_focus.window.geometry import parent_of
+    from amgs_focus.records import parent_of
 
     runtime = session.focus
     named = node_of(runtime, node)

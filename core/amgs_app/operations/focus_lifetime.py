@@ -29,11 +29,11 @@ from amgs_app.operations.results_of_lifetime import (
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.session import Session
-    from amgs_focus.records import NodeRef
+    from amgs_focus.records import NodeRef, SpanAbout
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.tree.check import LifetimeCheck
     from amgs_focus.tree.retention import RetentionContext
-    from amgs_focus.tree.span_metadata import Act, SpanAbout
+    from amgs_focus.tree.span_metadata import Act
 
 OPERATOR = "operator"
 
@@ -186,7 +186,7 @@ def tag(
 
     --release removes every tag of that word that touches them.
     """
-    from amgs_focus.tree.span_metadata import Tag
+    from amgs_focus.records import Tag
 
     runtime = session.focus
     catalogue = runtime.tree.catalogue
@@ -237,7 +237,7 @@ def describe(
     The domain chooses the half-life, trust lengthens it, and of several versions of one path only the latest keeps
     its detail.
     """
-    from amgs_focus.tree.span_metadata import SpanAbout
+    from amgs_focus.records import SpanAbout
 
     tree = session.focus.tree
     held = tree.spans()
@@ -312,7 +312,7 @@ def _situation(runtime: FocusRuntime) -> RetentionContext:
 
 def _gist(runtime: FocusRuntime, text: str) -> NodeRef:
     """The gist that a word names; of a block of tokens the gist above it."""
-    from amgs_focus.window.geometry import parent_of
+    from amgs_focus.records import parent_of
 
     node = node_of(runtime, text)
     return node if node.level else parent_of(node, runtime.tree.block_size)
@@ -335,7 +335,8 @@ def _act(runtime: FocusRuntime, number: int | None) -> Act:
 
 def _row(runtime: FocusRuntime, number: int) -> SpanRow:
     """One span with the sums over its blocks."""
-    from amgs_focus.tree.provenance import SpanProvenance, spread_of
+    from amgs_focus.records import SpanProvenance
+    from amgs_focus.tree.provenance import spread_of
 
     tree = runtime.tree
     span = tree.spans()[number]

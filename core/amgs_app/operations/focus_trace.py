@@ -16,9 +16,9 @@ from amgs_app.operations.results import BranchList, LastRun, Replayed, Resumed, 
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.session import Session
+    from amgs_focus.trace.events import Trace
     from amgs_focus.trace.lineage import TraceBranch, TraceDiff, TraceSummary
     from amgs_focus.trace.telemetry import Telemetry
-    from amgs_focus.trace.trace import Trace
 
 TracePath = Annotated[Path, Arg(metavar="PATH", help="A trace."), Takes("file")]
 Run = Annotated[str, Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace.")]
@@ -89,8 +89,8 @@ def replay(session: Session, path: TracePath, *, progress: Progress | None = Non
     Names the first line that differs. What is open stays as it is; `focus resume` continues the last run instead.
     """
     from amgs_app.models import focus_runtime, gist_encoder
+    from amgs_focus.runtime.replay import replay as again
     from amgs_focus.settings import FocusSettings
-    from amgs_focus.trace.replay import replay as again
     from amgs_focus.trace.trace import read
 
     told = read(path, allow_incomplete=True)

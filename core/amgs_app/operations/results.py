@@ -31,16 +31,9 @@ if TYPE_CHECKING:
     from amgs_app.operations.operation import Pane
     from amgs_app.row_filter import Sift
     from amgs_app.settings import Setting
-    from amgs_focus.records import (
-        BlockWorth,
-        BranchView,
-        FocusView,
-        Measurement,
-        Override,
-        Refocus,
-        StepRecord,
-    )
+    from amgs_focus.records import BlockWorth, BranchView, Measurement, Override, Refocus, StepRecord
     from amgs_focus.trace.lineage import TraceSummary
+    from amgs_focus.views import FocusView
 
 
 @dataclass(frozen=True, slots=True)

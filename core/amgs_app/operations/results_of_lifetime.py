@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from amgs_focus.records import FocusView
+    from amgs_focus.records import SpanAbout, SpanProvenance, Tag
     from amgs_focus.tree.corpus import CorpusPlan
-    from amgs_focus.tree.provenance import SpanProvenance
     from amgs_focus.tree.retention import ForgetPlan
-    from amgs_focus.tree.span_metadata import Act, SpanAbout, Tag
+    from amgs_focus.tree.span_metadata import Act
+    from amgs_focus.views import FocusView
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from amgs_app.operations.results import Expectation, Recording, Saved, SnapshotF
 if TYPE_CHECKING:
     from amgs.types import Frame
     from amgs_app.session import Session
-    from amgs_focus.records import FocusView
     from amgs_focus.trace.telemetry import Telemetry
+    from amgs_focus.views import FocusView
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 _COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(

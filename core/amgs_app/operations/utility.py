@@ -40,7 +40,7 @@ def feedback(
 
     Once per lifetime context. With --dry-run nothing is written.
     """
-    from amgs_focus.utility.block_utility import worths
+    from amgs_focus.runtime.block_utility import worths
 
     runtime = session.focus
     if session.fed_back is runtime and not dry_run:

@@ -38,7 +38,7 @@ from amgs_app.row_fields import (
     shown_neighbours,
 )
 from amgs_app.row_filter import Row, Sift
-from amgs_focus import records
+from amgs_focus import records, views
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -223,7 +223,7 @@ def _outcome(session: Session, result: types.Outcome, canvas: Canvas) -> Text:
     return _reliability(session, session.memory.reliability(), canvas)
 
 
-def _view(session: Session, result: records.FocusView | None, canvas: Canvas) -> Text:
+def _view(session: Session, result: views.FocusView | None, canvas: Canvas) -> Text:
     return focus.focus(result, canvas, titles=_titles_of_view(session, result))
 
 
@@ -231,7 +231,7 @@ def _with_view(session: Session, result: Any, canvas: Canvas) -> Text:
     return _view(session, result.view, canvas)
 
 
-def _why(session: Session, result: records.EntryExplanation, canvas: Canvas) -> Text:
+def _why(session: Session, result: views.EntryExplanation, canvas: Canvas) -> Text:
     view = session.focus.snapshot()
     titles = _titles_of_view(session, view, result.sources)
     return focus.focus(view, canvas, selected=result.entry.position, why=result, titles=titles)
@@ -256,7 +256,7 @@ def _titles_of_edges(session: Session, edges: Iterable[types.Edge]) -> dict[str,
 
 
 def _titles_of_view(
-    session: Session, view: records.FocusView | None, more: Sequence[records.SpanSource] = ()
+    session: Session, view: views.FocusView | None, more: Sequence[records.SpanSource] = ()
 ) -> dict[str, str]:
     """The titles of the blocks that a working context comes from, by id."""
     ids = {one.source for one in more}
@@ -320,10 +320,10 @@ _PICTURES: tuple[tuple[type, Draw], ...] = (
     (learned.CalibrationPlan, _calibration_plan),
     (learned.Calibrated, _calibrated),
     (types.Outcome, _outcome),
-    (records.FocusView, _view),
+    (views.FocusView, _view),
     (results.LastRun, lambda session, _, canvas: _view(session, session.focus_view, canvas)),
     (results.Resumed, lambda session, result, canvas: _view(session, result.view, canvas)),
     (results.RunPosition, lambda session, result, canvas: _view(session, result.view, canvas)),
-    (records.EntryExplanation, _why),
+    (views.EntryExplanation, _why),
     (records.TokenSpan, _tokens),
 )

@@ -16,7 +16,8 @@ from amgs_app.operations.results import (
     Steered,
     Stepped,
 )
-from amgs_focus.records import EntryExplanation, FocusView, Refocus, with_sign
+from amgs_focus.records import Refocus, with_sign
+from amgs_focus.views import EntryExplanation, FocusView
 
 NOTHING_ALIKE = "no block shares a word with the question"
 UNTRAINED = "no trained gists exist for this model"

@@ -15,8 +15,9 @@ import torch
 from amgs_focus.evaluation.gist import horizon_nll
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.protocols import PerfClock
 from amgs_focus.records import Action, NodeRef, Refocus
-from amgs_focus.runtime.prefix import PerfClock, PrefixReader
+from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.refocusing import refocus
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.settings import FocusSettings

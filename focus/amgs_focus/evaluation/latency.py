@@ -10,12 +10,14 @@ from typing import Any, cast
 import torch
 
 from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.scoring import FocusScorer, LensView, Scores
+from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.runtime.prefix import PerfClock
+from amgs_focus.protocols import PerfClock
+from amgs_focus.records import Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tree.gist_tree import LifetimeTree, Segment
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.scores import Scores
 from amgs_focus.window.working_context import SINKS
 
 BLOCK = 32

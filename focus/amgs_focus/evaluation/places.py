@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.protocols import ProgressCallback
 from amgs_focus.settings import FocusSettings
-from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback
+from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility.labels import LabelSnapshot
 from amgs_focus.window.layout import spread
 

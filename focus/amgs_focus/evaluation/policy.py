@@ -15,11 +15,12 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import torch
 
-from amgs_focus.lens.scoring import FocusScorer, LensView, Values, aggregate
+from amgs_focus.lens.scoring import FocusScorer, LensView
+from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import NodeRef
-from amgs_focus.tree.gist_tree import ProgressCallback
 from amgs_focus.utility.labels import HorizonReader, Label, LabelSnapshot, counterfactuals
 from amgs_focus.window.exact_allocation import best, is_open, with_open, worth
+from amgs_focus.window.scores import Values, aggregate
 from amgs_focus.window.working_context import SINKS, WorkingContext
 
 ORACLE = "oracle"

@@ -13,15 +13,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs_focus.lens.scoring import FocusScorer, LensView, Scores
+from amgs_focus.lens.scoring import FocusScorer, LensView
+from amgs_focus.protocols import PerfClock
 from amgs_focus.records import NodeRef, Refocus
-from amgs_focus.runtime.prefix import PerfClock, PrefixReader
+from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.refocusing import refocus
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.telemetry import oscillations, ping_pongs, stays
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import lay_out
+from amgs_focus.window.scores import Scores
 from amgs_focus.window.working_context import WorkingContext
 
 Shake = Literal["chance", "in turn", "contrary", "undoing"]

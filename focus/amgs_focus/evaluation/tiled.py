@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from amgs_focus.records import SpanSource
+from amgs_focus.records import BLANK, SpanAbout, SpanSource
 from amgs_focus.tree.ctx_file import Rows
 from amgs_focus.tree.files import MemoryRows, RowStore
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.journal import Journalled
-from amgs_focus.tree.span_metadata import BLANK, SpanAbout
 from amgs_focus.tree.usage import GistUsage
 
 

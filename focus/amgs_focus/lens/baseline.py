@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from amgs_focus.lens.scoring import LensView, Scores, Values, signed
-from amgs_focus.lens.span_index import SpanIndex
+from amgs_focus.lens.scoring import LensView, signed
 from amgs_focus.records import NodeRef
+from amgs_focus.tree.span_index import SpanIndex
+from amgs_focus.window.scores import Scores, Values
 
 
 class TailSimilarity:

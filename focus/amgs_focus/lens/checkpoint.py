@@ -17,8 +17,9 @@ from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.features import NAMES
 from amgs_focus.lens.lensnet import LensNet, LensNetScorer, LensShape
 from amgs_focus.lens.scoring import FocusScorer
-from amgs_focus.model.base_model import BaseModel, ModelCard
+from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.embedding_match import reads
+from amgs_focus.records import ModelCard
 
 FORMAT = "amgs-lensnet-1"
 SHIPPED = Path(__file__).parents[1] / "checkpoints"

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from amgs_focus.lens.scoring import FocusScorer, LensView, Scores, aggregate
+from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.scores import Scores, aggregate
 from amgs_focus.window.working_context import Entry
 
 SHARE = 0.5

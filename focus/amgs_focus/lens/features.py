@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from amgs_focus.lens.scoring import LensView, Values
-from amgs_focus.lens.span_index import SpanIndex
+from amgs_focus.lens.scoring import LensView
 from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.tree.span_index import SpanIndex
+from amgs_focus.window.scores import Values
 from amgs_focus.window.working_context import Entry
 
 NAMES = (

@@ -18,9 +18,10 @@ from torch import nn
 from torch.nn import functional
 
 from amgs_focus.lens.features import AHEAD, NAMES, LensFeatures
-from amgs_focus.lens.scoring import LensView, Scores, Values, signed
+from amgs_focus.lens.scoring import LensView, signed
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.scores import Scores, Values
 from amgs_focus.window.working_context import WorkingContext
 
 RECENT = 32  # last tokens that the end is made of, beside the tail gists

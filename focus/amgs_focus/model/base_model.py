@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import torch
 
-from amgs_focus.records import ModelCard as ModelCard
+from amgs_focus.records import ModelCard
 
 
 class BaseModel(Protocol):

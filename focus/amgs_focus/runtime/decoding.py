@@ -7,10 +7,11 @@ from dataclasses import replace
 import torch
 
 from amgs_focus.errors import WindowBudgetError
+from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import StepRecord
 from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.state import FocusState
-from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback
+from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.allocator import make_room
 from amgs_focus.window.working_context import WorkingContext
 

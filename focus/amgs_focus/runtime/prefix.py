@@ -7,25 +7,19 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from statistics import median
-from typing import Protocol
 
 import numpy as np
 import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback
+from amgs_focus.protocols import PerfClock, ProgressCallback
+from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.invalidation_cost import Prices
 from amgs_focus.window.working_context import SINKS, Codes, WorkingContext
 
 CHUNK = 128  # positions computed at a time: the unit of progress and of cancelling
 REMEMBERED = 9  # passes whose time per position is remembered; their median is the estimate
-
-
-class PerfClock(Protocol):
-    """Seconds on a monotonic clock; one that stands still gives durations of 0."""
-
-    def perf(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)

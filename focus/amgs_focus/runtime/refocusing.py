@@ -8,13 +8,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from amgs_focus.errors import FocusError
-from amgs_focus.lens.scoring import FocusScorer, LensView, Scores, aggregate
+from amgs_focus.lens.scoring import FocusScorer, LensView
+from amgs_focus.protocols import PerfClock
 from amgs_focus.records import Action, Decision, NodeRef, Refocus, ScoreRow
-from amgs_focus.runtime.prefix import PerfClock, PrefixReader
+from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.state import FocusState, Parts, mean_residency
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.allocator import allocate
+from amgs_focus.window.scores import Scores, aggregate
 from amgs_focus.window.working_context import SINKS, WorkingContext
 
 

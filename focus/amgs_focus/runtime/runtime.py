@@ -17,33 +17,35 @@ from amgs_focus.gist.gistnet import GistEncoder, for_model
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.records import (
     Action,
     BranchView,
-    EntryExplanation,
-    FocusView,
     Measurement,
     NodeRef,
     Override,
     Refocus,
+    Segment,
     StepRecord,
     TokenSpan,
+    tail_start,
 )
 from amgs_focus.runtime import view
 from amgs_focus.runtime.decoding import decode_token
-from amgs_focus.runtime.prefix import PerfClock, PrefixReader
+from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.refocusing import refocus
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.runtime.timeline import Move, Timeline
 from amgs_focus.settings import FocusSettings
-from amgs_focus.trace.sink import TraceSink
-from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback, Segment
+from amgs_focus.trace.events import TraceSink
+from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.retention import require_in_reach
 from amgs_focus.tree.span_metadata import Act
 from amgs_focus.utility.counterfactual import measure
+from amgs_focus.views import EntryExplanation, FocusView
 from amgs_focus.window.allocator import make_room
 from amgs_focus.window.layout import lay_out
-from amgs_focus.window.working_context import WorkingContext, tail_start
+from amgs_focus.window.working_context import WorkingContext
 
 KEYFRAMES = 64  # steps between two keyframes of the trace
 
@@ -316,15 +318,23 @@ class FocusRuntime:
 
         Raises FocusError when it is not in the working context.
         """
-        return view.explain(self, self.place(entry))
+        place, prices = self.place(entry), self._reader.prices(self._state.context)
+        return view.explain(self._state, self._tree, self._measured, prices, place)
 
     def tokens(self, start: int, end: int) -> TokenSpan:
         """The lifetime's tokens [start, end) with their texts, as far as there are any."""
-        return view.tokens(self, start, end)
+        return view.tokens(self._tree, start, end)
 
     def snapshot(self) -> FocusView:
         """All that a screen draws, as one frozen value."""
-        return view.snapshot(self)
+        return view.snapshot(
+            self._state,
+            self._tree,
+            self._measured,
+            self.branches(),
+            scorer=self._scorer.name,
+            head=self.steps_known,
+        )
 
     def place(self, entry: int | NodeRef) -> int:
         """The place of an entry in the working context. Raises FocusError when there is none such."""
@@ -409,7 +419,7 @@ class FocusRuntime:
             state, self._tree, self._scorer, state.settings, self._reader, self._clock, forced=forced
         )
         tau = after.allocator.thresholds.expand(state.settings)
-        self._tree.catalogue.usage.refocused(after.context, record, tau)
+        self._tree.catalogue.usage.refocused(record, after.context.standing(), tau)
         return after, record
 
     def _decode(self, progress: ProgressCallback | None) -> tuple[StepRecord, FocusState]:

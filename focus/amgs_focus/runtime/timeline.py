@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from amgs_focus.errors import FocusError
-from amgs_focus.records import BranchView, SpanSource, StepRecord
+from amgs_focus.records import BLANK, BranchView, SpanAbout, SpanSource, StepRecord
 from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.tree.span_metadata import BLANK, SpanAbout
 
 MAIN = "main"
 

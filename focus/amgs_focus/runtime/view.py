@@ -4,48 +4,58 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from amgs_focus.records import (
-    REASON_SENTENCES,
     Action,
+    BranchView,
     Decision,
-    EntryExplanation,
-    EntryView,
-    FocusView,
     Legality,
+    Measurement,
     NodeRef,
     TokenSpan,
+    parent_of,
 )
 from amgs_focus.runtime.state import FocusState, mean_residency
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.provenance import keeping_of
+from amgs_focus.views import REASON_SENTENCES, EntryExplanation, EntryView, FocusView
 from amgs_focus.window.candidates import FORGOTTEN, cooldown_left, expand_cost, reserve
-from amgs_focus.window.working_context import SINKS, Entry, WorkingContext, parent_of
-
-if TYPE_CHECKING:
-    from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.window.invalidation_cost import Prices
+from amgs_focus.window.working_context import SINKS, Entry, WorkingContext
 
 _HALF = "�"
 """What an incomplete character at the end of a text is decoded as."""
 
 Decisions = Mapping[tuple[NodeRef, Action], Decision]
+Measurements = Mapping[NodeRef, Measurement]
 
 
-def snapshot(runtime: FocusRuntime) -> FocusView:
-    """The runtime as one frozen value."""
-    state, settings, tree = runtime.state, runtime.settings, runtime.tree
-    model = runtime.model
-    last = state.last
+def snapshot(
+    state: FocusState,
+    tree: LifetimeTree,
+    measurements: Measurements,
+    branches: tuple[BranchView, ...],
+    *,
+    scorer: str,
+    head: int,
+) -> FocusView:
+    """A runtime as one frozen value.
+
+    measurements: the latest of each node. scorer: its name; head: steps known on the active branch.
+    """
+    settings, model, last = state.settings, tree.model, state.last
     decisions = _by_node(last.decisions if last else ())
-    entries = tuple(_entry_view(runtime, place, decisions) for place in range(len(state.context.entries())))
+    entries = tuple(
+        _entry_view(state, tree, measurements, place, decisions)
+        for place in range(len(state.context.entries()))
+    )
     spoken = [token for token in state.answer if token not in model.stops]
     return FocusView(
         model=model.card.name,
         precision=model.card.precision,
         gist=tree.gist.name,
-        scorer=runtime.scorer.name,
+        scorer=scorer,
         block_size=settings.block_size,
         lifetime=tree.length,
         step=state.step,
@@ -69,23 +79,25 @@ def snapshot(runtime: FocusRuntime) -> FocusView:
         text=model.decode(spoken),
         finished=state.finished,
         position=state.step,
-        head=runtime.steps_known,
-        branch=runtime.branch_name,
-        branches=runtime.branches(),
-        measurements=tuple(runtime.measurements.values()),
+        head=head,
+        branch=next(branch.name for branch in branches if branch.active),
+        branches=branches,
+        measurements=tuple(measurements.values()),
         sources=tree.spans(),
         question_share=state.question_share,
     )
 
 
-def explain(runtime: FocusRuntime, place: int) -> EntryExplanation:
-    """Everything behind the entry at a place."""
-    state, settings, tree = runtime.state, runtime.settings, runtime.tree
+def explain(
+    state: FocusState, tree: LifetimeTree, measurements: Measurements, prices: Prices, place: int
+) -> EntryExplanation:
+    """Everything behind the entry at a place. prices: what reading the context costs now."""
+    settings = state.settings
     entry = state.context.entries()[place]
-    decision = _decision_of(entry, _by_node(state.last.decisions if state.last else ()), settings.block_size)
-    shown = _entry_view(runtime, place, _by_node(state.last.decisions if state.last else ()))
+    decisions = _by_node(state.last.decisions if state.last else ())
+    decision = _decision_of(entry, decisions, settings.block_size)
+    shown = _entry_view(state, tree, measurements, place, decisions)
     opening = expand_cost(entry, state.context) if shown.expandable else None
-    prices = runtime.reader.prices(state.context)
     return EntryExplanation(
         entry=shown,
         text=tree.text(entry.start, entry.end),
@@ -102,31 +114,31 @@ def explain(runtime: FocusRuntime, place: int) -> EntryExplanation:
         tau_collapse=state.allocator.thresholds.collapse(settings),
         reason_text=_sentence(decision, state.allocator.refocus),
         would=_would(shown, decision, state, settings),
-        measurement=runtime.measurements.get(entry.node),
+        measurement=measurements.get(entry.node),
         keeping=keeping_of(tree, entry.node),
     )
 
 
-def tokens(runtime: FocusRuntime, start: int, end: int) -> TokenSpan:
+def tokens(tree: LifetimeTree, start: int, end: int) -> TokenSpan:
     """The lifetime's tokens [start, end), clipped to what there is, each with its text.
 
     A character that several tokens make up stands with the last of them.
     """
-    tree = runtime.tree
     start, end = max(0, min(start, tree.length)), max(0, min(end, tree.length))
     ids = [int(token) for token in tree.tokens(start, end)] if start < end else []
     texts, before = [], ""
     for place in range(1, len(ids) + 1):
-        whole = runtime.model.decode(ids[:place])
+        whole = tree.model.decode(ids[:place])
         now = whole.rstrip(_HALF) if place < len(ids) else whole
         texts.append(now.removeprefix(before))
         before = now
     return TokenSpan(start, tuple(texts), tree.sources(start, end))
 
 
-def _entry_view(runtime: FocusRuntime, place: int, decisions: Decisions) -> EntryView:
-    state, settings, tree = runtime.state, runtime.settings, runtime.tree
-    context, allocator = state.context, state.allocator
+def _entry_view(
+    state: FocusState, tree: LifetimeTree, measurements: Measurements, place: int, decisions: Decisions
+) -> EntryView:
+    context, allocator, settings = state.context, state.allocator, state.settings
     entry = context.entries()[place]
     decision = _decision_of(entry, decisions, settings.block_size)
     parent = parent_of(entry.node, settings.block_size)
@@ -135,7 +147,7 @@ def _entry_view(runtime: FocusRuntime, place: int, decisions: Decisions) -> Entr
         cooldown_left(allocator, parent, "collapse", settings.cooldown),
     )
     overrides = (allocator.overrides.get(entry.node), allocator.overrides.get(parent))
-    measured = runtime.measurements.get(entry.node)
+    measured = measurements.get(entry.node)
     return EntryView(
         position=place,
         level=entry.level,

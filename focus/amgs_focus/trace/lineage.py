@@ -9,8 +9,7 @@ from typing import Literal
 
 from amgs_focus.errors import TraceError
 from amgs_focus.records import Decision, NodeRef, Reason, Refocus, StepRecord
-from amgs_focus.trace.replay import outcome
-from amgs_focus.trace.trace import (
+from amgs_focus.trace.events import (
     NAMES,
     Acted,
     Branched,
@@ -23,8 +22,9 @@ from amgs_focus.trace.trace import (
     Switched,
     Trace,
     TraceHeader,
-    faulty,
+    outcome,
 )
+from amgs_focus.trace.trace import faulty
 
 Change = Literal["nothing", "text", "question", "override", "setting", "upkeep", "refocus", "token", "end"]
 

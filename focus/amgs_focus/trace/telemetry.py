@@ -15,11 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from amgs_focus.records import Action, Measurement, NodeRef, Refocus, StepRecord
-from amgs_focus.trace.codec import rounded
+from amgs_focus.codec import rounded
+from amgs_focus.records import Action, Measurement, NodeRef, Refocus, StepRecord, tail_start
+from amgs_focus.trace.events import Trace
 from amgs_focus.trace.lineage import TraceBranch
-from amgs_focus.trace.trace import Trace
-from amgs_focus.window.geometry import tail_start
 
 SPIKE = 3.0  # times the median of an iteration's milliseconds a token
 FLIPS, WITHIN = 3, 8  # opposite actions on one node, within so many refocuses

@@ -22,7 +22,7 @@ from amgs_focus.gist.gistnet import (
     save_checkpoint,
 )
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.runtime.prefix import PerfClock
+from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.data_parallel import ALONE, DataParallel
 from amgs_focus.training.gist_plan import GistTraining
@@ -34,7 +34,6 @@ from amgs_focus.training.run_record import RunRecord
 from amgs_focus.training.run_session import RunSession
 from amgs_focus.training.staging import open_corpus
 from amgs_focus.training.workers import run_crew
-from amgs_focus.tree.gist_tree import ProgressCallback
 
 PartName = Literal["tokens", "gists"]
 PARTS: tuple[PartName, ...] = ("tokens", "gists")

@@ -18,7 +18,7 @@ from amgs_focus.evaluation.gist import draw_offsets
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.runtime.prefix import PerfClock
+from amgs_focus.protocols import PerfClock
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.contexts import context_rows, following_nll, plain_rows, situation
 from amgs_focus.training.corpus import TrainingCorpus

@@ -17,7 +17,7 @@ from amgs_focus.gist.gistnet import GistEncoder, GistNetEncoder, load_checkpoint
 from amgs_focus.lens import checkpoint
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter, AdapterShape, attach, read_adapter
-from amgs_focus.runtime.prefix import PerfClock
+from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.context_phase import (
     ContextPhase,
     GistTrainee,
@@ -36,7 +36,6 @@ from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
 from amgs_focus.training.run_session import RunSession
 from amgs_focus.training.staging import open_corpus
-from amgs_focus.tree.gist_tree import ProgressCallback
 
 PhaseName = Literal["b1", "b2", "b3"]
 SPOKEN = {"b1": "gists", "b2": "lens", "b3": "LoRA"}

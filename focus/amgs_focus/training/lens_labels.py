@@ -21,11 +21,12 @@ from amgs_focus.errors import TextError
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import NodeRef
 from amgs_focus.training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
 from amgs_focus.training.rank_correlation import spearman
 from amgs_focus.training.records import LabelReport
-from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback
+from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility.labels import (
     JointLabel,
     Label,

@@ -11,7 +11,7 @@ from pathlib import Path
 from amgs_focus.lens.checkpoint import load_checkpoint
 from amgs_focus.lens.lensnet import LensShape
 from amgs_focus.lens.scoring import FocusScorer
-from amgs_focus.runtime.prefix import PerfClock
+from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.context_phase import ContextPhase
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.held_out import effect
@@ -21,7 +21,6 @@ from amgs_focus.training.lens_runs import LensRuns, LensText
 from amgs_focus.training.lensnet import LensTraining
 from amgs_focus.training.records import Effect
 from amgs_focus.training.run_config import LensPhaseConfig
-from amgs_focus.tree.gist_tree import ProgressCallback
 
 
 def train_lens_phase(

@@ -12,13 +12,12 @@ from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.lens.lensnet import LensReader
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.runtime.prefix import PerfClock
+from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.lens_examples import LensExample, measured_example, warm_examples
 from amgs_focus.training.lens_labels import read
 from amgs_focus.training.lens_runs import LensRuns, LensText
 from amgs_focus.training.lensnet import LensReport, LensTraining, LensTrainingState, examine, train
 from amgs_focus.training.records import TrainedPart, TrainedRun
-from amgs_focus.tree.gist_tree import ProgressCallback
 
 STATE, LOG = "lens.state", "log.jsonl"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from amgs_focus.errors import ConfigurationError
-from amgs_focus.model.base_model import ModelCard
+from amgs_focus.records import ModelCard
 from amgs_focus.training.records import Effect, Leg, TrainedPart
 from amgs_focus.training.run_config import RunConfig
 

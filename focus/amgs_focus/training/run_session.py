@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from amgs_focus.runtime.prefix import PerfClock
+from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.gistnet import StepReport
 from amgs_focus.training.records import Leg, TrainedPart
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_log import RunLog, read_log
 from amgs_focus.training.run_record import RunRecord
 from amgs_focus.training.throughput import Throughput
-from amgs_focus.tree.gist_tree import ProgressCallback
 
 
 class RunSession:

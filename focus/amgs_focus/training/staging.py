@@ -22,10 +22,10 @@ from torch.utils.dlpack import from_dlpack
 from amgs_focus.errors import TextError
 from amgs_focus.gist.gistnet import BLOCK
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.protocols import ProgressCallback
 from amgs_focus.training.corpus import Part, TrainingCorpus
 from amgs_focus.training.records import Shard, Staged
 from amgs_focus.training.run_config import DataConfig, TextConfig
-from amgs_focus.tree.gist_tree import ProgressCallback
 
 FORMAT = "amgs-shard-1"
 _KEY = b"amgs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from amgs_focus.runtime.prefix import PerfClock
+from amgs_focus.protocols import PerfClock
 
 _TOLD = ("kl", "nll", "loss")
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from amgs_focus.errors import CtxError
-from amgs_focus.records import SpanSource
+from amgs_focus.records import BLANK, SpanAbout, SpanSource
 from amgs_focus.tree.ctx_file import (
     FP16,
     FRESH,
@@ -31,7 +31,6 @@ from amgs_focus.tree.ctx_file import (
     repair,
 )
 from amgs_focus.tree.journal import Journalled, SpanJournal
-from amgs_focus.tree.span_metadata import BLANK, SpanAbout
 from amgs_focus.tree.usage import GistUsage
 
 LOCK = "lock"

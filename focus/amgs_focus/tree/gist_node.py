@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from amgs_focus.errors import FocusError
-from amgs_focus.records import NodeRef
-from amgs_focus.window.geometry import parent_of, span_id
+from amgs_focus.records import NodeRef, parent_of, span_id
 
 if TYPE_CHECKING:
     import torch

@@ -12,7 +12,6 @@ import bisect
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -21,25 +20,19 @@ from numpy.typing import NDArray
 from amgs_focus.errors import CtxError, FocusError
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.records import NodeRef, SpanKind, SpanSource
-from amgs_focus.records import Segment as Segment
+from amgs_focus.protocols import ProgressCallback
+from amgs_focus.records import BLANK, NodeRef, Segment, SpanAbout, SpanKind, SpanSource
 from amgs_focus.tree.ctx_file import Rows
 from amgs_focus.tree.files import FolderStore, LifetimeStore, MemoryStore
 from amgs_focus.tree.journal import add_span, clip
 from amgs_focus.tree.metadata_store import Catalogue, overlapping
 from amgs_focus.tree.node_set import NodeSet
-from amgs_focus.tree.span_metadata import BLANK, Act, SpanAbout
+from amgs_focus.tree.span_metadata import Act
 from amgs_focus.tree.token_hash import PIECE, TokenHash
 
 BATCH = 64  # nodes encoded at a time: the unit of progress and of cancelling
 
 Tokens = NDArray[np.uint32]
-
-
-class ProgressCallback(Protocol):
-    """Told how far a long action is. Raising from it cancels the action, which then leaves nothing behind."""
-
-    def __call__(self, done: int, total: int, doing: str) -> None: ...
 
 
 class LifetimeTree:

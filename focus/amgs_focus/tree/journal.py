@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from amgs_focus.codec import build
 from amgs_focus.errors import CtxError
-from amgs_focus.records import SpanSource
-from amgs_focus.trace.codec import build
+from amgs_focus.records import BLANK, SpanAbout, SpanSource
 from amgs_focus.tree.ctx_file import is_there, unwritten
-from amgs_focus.tree.span_metadata import BLANK, SpanAbout, SpanMetadata, changed, line_of_span
+from amgs_focus.tree.span_metadata import SpanMetadata, changed, line_of_span
 
 JOURNAL = "spans.jsonl"
 JOURNAL_FORMAT = "amgs-spans-1"

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from amgs_focus.errors import FocusError
-from amgs_focus.records import NodeRef
+from amgs_focus.records import BLANK, NodeRef, SpanAbout, Tag
 from amgs_focus.tree.files import LifetimeStore
 from amgs_focus.tree.node_set import NodeSet
-from amgs_focus.tree.span_metadata import BLANK, Act, SpanAbout, SpanMetadata, Tag
+from amgs_focus.tree.span_metadata import Act, SpanMetadata
 from amgs_focus.tree.usage import GistUsage
 
 Range = tuple[int, int]

@@ -3,40 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
-from amgs_focus.records import NodeRef, SpanSource
+from amgs_focus.records import NodeProvenance, NodeRef, SpanProvenance
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.metadata_store import overlapping
-from amgs_focus.tree.span_metadata import SpanAbout, Tag
-from amgs_focus.tree.usage import Use
 
 MOST = 16  # spans listed of a coarse gist
-
-
-@dataclass(frozen=True, slots=True)
-class SpanProvenance:
-    """A span and what is known of it. recency: tokens of the lifetime that came after it."""
-
-    span: SpanSource
-    about: SpanAbout
-    recency: int
-
-
-@dataclass(frozen=True, slots=True)
-class NodeProvenance:
-    """How a node is kept. provenance: 16 hex digits of its tokens' place, all their sources with their versions, and
-    the version of the encoder; spans: the first of them, of `span_count`; purged: tokens that are gone for good.
-    """
-
-    provenance: str
-    gist_version: int
-    spans: tuple[SpanProvenance, ...]
-    span_count: int
-    tags: tuple[Tag, ...]
-    use: Use
-    forgotten: bool
-    purged: int
 
 
 def keeping_of(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:

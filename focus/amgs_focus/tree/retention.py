@@ -17,14 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs_focus.errors import FocusError
-from amgs_focus.lens.span_index import SpanIndex
-from amgs_focus.records import NodeRef
-from amgs_focus.settings import ForgetRules as ForgetRules
+from amgs_focus.records import NodeRef, parent_of, span_id
+from amgs_focus.settings import ForgetRules
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.node_set import NodeRun, NodeSet
-from amgs_focus.tree.span_metadata import FATES as FATES
-from amgs_focus.tree.span_metadata import Act, ActKind, Descriptor, Fate
-from amgs_focus.window.geometry import parent_of, span_id
+from amgs_focus.tree.span_index import SpanIndex
+from amgs_focus.tree.span_metadata import FATES, Act, ActKind, Descriptor, Fate
 
 MOST_LENGTHENED = 4  # openings that double a half-life
 

@@ -9,11 +9,11 @@ window still tiles the lifetime; what lies below it is not shown any more.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from amgs_focus.records import SpanSource
-from amgs_focus.trace.codec import build
+from amgs_focus.codec import build
+from amgs_focus.records import BLANK, SpanAbout, SpanSource, Tag
 from amgs_focus.tree.node_set import NOTHING, NodeSet
 
 ActKind = Literal["forget", "restore", "purge"]
@@ -35,60 +35,6 @@ FATES: Mapping[Fate, str] = {
     "strong": "it is not weak yet",
 }
 """What a plan says of a gist's detail, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class SpanAbout:
-    """What is known about one span's text, empty where nothing is.
-
-    time: ISO 8601, when the text was written. trust: in [0, 1]. version: of the document that `path` names;
-    bridges: the keys (`path#section`) of spans that it is related to.
-    """
-
-    domain: str = ""
-    path: str = ""
-    section: str = ""
-    language: str = ""
-    time: str = ""
-    trust: float | None = None
-    version: str = ""
-    bridges: tuple[str, ...] = ()
-
-    @property
-    def key(self) -> str:
-        return f"{self.path}#{self.section}" if self.path else ""
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> SpanAbout:
-        """From plain data, other names passed over. Raises ValueError for a trust outside [0, 1]."""
-        known = {one.name: given[one.name] for one in fields(cls) if given.get(one.name) not in (None, "")}
-        if "trust" in known:
-            known["trust"] = float(known["trust"])
-            if not 0 <= known["trust"] <= 1:
-                raise ValueError(f"trust is in [0, 1], not {known['trust']}")
-        if "bridges" in known:
-            listed = known["bridges"]
-            known["bridges"] = tuple(listed.split("\n") if isinstance(listed, str) else map(str, listed))
-        texts = {name: str(one) for name, one in known.items() if name not in ("trust", "bridges")}
-        return cls(**{**known, **texts})
-
-    def plain(self) -> dict[str, Any]:
-        """Only what is known."""
-        return {name: value for name, value in asdict(self).items() if value not in (None, "", ())}
-
-
-BLANK = SpanAbout()
-
-
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """A word on tokens [start, end): what lies under it is never forgotten by rule."""
-
-    start: int
-    end: int
-    word: str
-    at: str = ""
-    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

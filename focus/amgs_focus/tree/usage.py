@@ -10,18 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs_focus.records import NodeRef, Refocus
+from amgs_focus.records import NodeRef, Refocus, Use
 from amgs_focus.tree.node_set import NodeSet
-
-if TYPE_CHECKING:
-    from amgs_focus.window.working_context import WorkingContext
 
 ROW = np.dtype(
     [
@@ -37,18 +33,6 @@ ROW = np.dtype(
 PAGE = 1024  # rows
 
 Rows = NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """One node's row; last: 0 where its detail never stood outside the tail; gain: None where never measured."""
-
-    opened: int = 0
-    dwell: int = 0
-    last: int = 0
-    wanted: int = 0
-    measured: int = 0
-    gain: float | None = None
 
 
 class UseTable:
@@ -169,17 +153,17 @@ class GistUsage:
             self._tables[level] = UseTable(path)
         return self._tables[level]
 
-    def refocused(self, context: WorkingContext, refocus: Refocus, tau: float) -> None:
-        """Take in a refocus: what it opened, whose detail stands now, and what was forgotten and has a score
-        above τ.
+    def refocused(self, refocus: Refocus, standing: Iterable[NodeRef], tau: float) -> None:
+        """Take in a refocus: what it opened, what was forgotten and has a score above τ, and the gists whose detail
+        stands in the window since.
         """
         opened = [one.node for one in refocus.applied if one.kind == "expand"]
         refused = [one for one in refocus.decisions if one.reason == "illegal_level" and one.level]
         wanted = [one.node for one in refused if one.kind == "expand" and one.score > tau]
-        for name, nodes in (("opened", opened), ("wanted", wanted), ("dwell", context.standing())):
+        for name, nodes in (("opened", opened), ("wanted", wanted), ("dwell", set(standing))):
             for level in {node.level for node in nodes}:
                 held = [node.index for node in nodes if node.level == level]
-                self.table(level).add(held, name, None if name == "wanted" else context.lifetime)
+                self.table(level).add(held, name, None if name == "wanted" else refocus.lifetime)
 
     def restored(self, nodes: NodeSet, lifetime: int) -> None:
         """What was brought back counts as looked at, so that it is not forgotten again at once."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import torch
 
 from amgs_focus.errors import FocusError
-from amgs_focus.records import Action, Measurement, NodeRef
-from amgs_focus.runtime.prefix import PerfClock
+from amgs_focus.protocols import PerfClock
+from amgs_focus.records import Action, Measurement, NodeRef, parent_of
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.working_context import WorkingContext, parent_of
+from amgs_focus.window.working_context import WorkingContext
 
 
 def measure(

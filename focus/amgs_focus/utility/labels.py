@@ -14,10 +14,11 @@ import numpy as np
 import torch
 
 from amgs_focus.errors import FocusError
-from amgs_focus.records import Action, NodeRef
-from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback
+from amgs_focus.protocols import ProgressCallback
+from amgs_focus.records import Action, NodeRef, parent_of
+from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.exact_allocation import with_open
-from amgs_focus.window.working_context import SINKS, Codes, TreeShape, WorkingContext, gist_entry, parent_of
+from amgs_focus.window.working_context import SINKS, Codes, TreeShape, WorkingContext, gist_entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from amgs_focus.errors import WindowBudgetError
-from amgs_focus.lens.scoring import Scores, aggregate
 from amgs_focus.records import Action, Decision, Front, NodeRef, Reason, with_sign
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.candidates import AllocatorState, Unit, WindowState, remembered
 from amgs_focus.window.exact_allocation import Gate, gates_of, solve
 from amgs_focus.window.invalidation_cost import Prices
 from amgs_focus.window.layout import too_small
+from amgs_focus.window.scores import Scores, aggregate
 from amgs_focus.window.working_context import Edit, TreeShape, WorkingContext
 
 ASKED = 10.0  # what an operator's word is worth to the exact policy, beside scores of at most 1

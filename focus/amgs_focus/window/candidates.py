@@ -8,17 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from amgs_focus.records import Action, NodeRef, Override, Reason, with_sign
+from amgs_focus.records import Action, NodeRef, Override, Reason, children_cost, parent_of, with_sign
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.thresholds import Thresholds
-from amgs_focus.window.working_context import (
-    Entry,
-    TreeShape,
-    WorkingContext,
-    children_cost,
-    gist_entry,
-    parent_of,
-)
+from amgs_focus.window.working_context import Entry, TreeShape, WorkingContext, gist_entry
 
 Refusal = tuple[Reason, str]
 

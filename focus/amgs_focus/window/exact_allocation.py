@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs_focus.errors import WindowBudgetError
-from amgs_focus.records import NodeRef
-from amgs_focus.window.working_context import TreeShape, WorkingContext, children_cost, parent_of
+from amgs_focus.records import NodeRef, children_cost, parent_of
+from amgs_focus.window.working_context import TreeShape, WorkingContext
 
 Table = NDArray[np.float64]
 

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from amgs_focus.errors import WindowBudgetError
-from amgs_focus.records import NodeRef, Override
+from amgs_focus.records import NodeRef, Override, children_cost, tail_start
 from amgs_focus.settings import FocusSettings
-from amgs_focus.window.geometry import children_cost, tail_start
 from amgs_focus.window.working_context import (
     SINKS,
     Entry,

@@ -19,12 +19,8 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import FocusError
-from amgs_focus.records import Band, NodeRef
+from amgs_focus.records import Band, NodeRef, parent_of, span_id, tail_start
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.geometry import children_cost as children_cost
-from amgs_focus.window.geometry import parent_of as parent_of
-from amgs_focus.window.geometry import span_id
-from amgs_focus.window.geometry import tail_start as tail_start
 
 SINKS = 4
 

@@ -14,7 +14,8 @@ from amgs_app.render.figures.focus_map import GUTTER, column_note, draw_map, pla
 from amgs_app.render.figures.focus_tokens import draw_tokens, token_lines
 from amgs_app.render.figures.format import count, milliseconds, plural, share, signed
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, wrap
-from amgs_focus.records import REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView, TokenSpan
+from amgs_focus.records import TokenSpan
+from amgs_focus.views import REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView
 
 __all__ = ["decoded", "entry_at", "focus", "lod_map", "offset_for", "why"]
 

@@ -14,7 +14,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs_focus.records import Band, EntryView, FocusView, Reason
+from amgs_focus.records import Band, Reason
+from amgs_focus.views import EntryView, FocusView
 
 _T = TypeVar("_T", bound=np.generic)
 Axis = Literal["lifetime", "log", "context"]

@@ -8,7 +8,7 @@ from amgs_app.render.figures.canvas import Piece, Region, clean, ink
 from amgs_app.render.figures.empty_state import notice_in
 from amgs_app.render.figures.format import count, milliseconds, plural, share, short_id, signed
 from amgs_app.render.figures.glyphs import bar, wrap
-from amgs_focus.records import EntryExplanation
+from amgs_focus.views import EntryExplanation
 
 LEAST_PART = 0.005
 """Parts of a score below this are counted, not named: they would be written as zero."""

@@ -16,7 +16,8 @@ from amgs_app.render.figures.canvas import Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.focus_columns import NOTHING, Axis, Columns, column_of, columns, past_levels
 from amgs_app.render.figures.format import count, share, short_count, short_id
 from amgs_app.render.figures.glyphs import DOWN, LEVELS, SHADES
-from amgs_focus.records import REASON_LETTERS, FocusView, Reason
+from amgs_focus.records import Reason
+from amgs_focus.views import REASON_LETTERS, FocusView
 
 GUTTER = 5
 """Cells at the left for the names of the rows."""

@@ -6,7 +6,8 @@ from amgs_app.render.figures.canvas import Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.focus_columns import MOST_READ
 from amgs_app.render.figures.focus_map import GUTTER
 from amgs_app.render.figures.format import count
-from amgs_focus.records import EntryView, FocusView, TokenSpan
+from amgs_focus.records import TokenSpan
+from amgs_focus.views import EntryView, FocusView
 
 Line = list[Piece]
 

@@ -25,7 +25,7 @@ from amgs_app.render.figures.glyphs import (
     window_of,
 )
 from amgs_app.themes import Palette
-from amgs_focus.records import FocusView
+from amgs_focus.views import FocusView
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from amgs_app.operations import results_of_lifetime as results
 from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.render.tables.memory import table_of
+from amgs_focus.records import SpanAbout
 from amgs_focus.tree.check import LifetimeCheck
-from amgs_focus.tree.span_metadata import FATES, Descriptor, SpanAbout
+from amgs_focus.tree.span_metadata import FATES, Descriptor
 
 if TYPE_CHECKING:
-    from amgs_focus.tree.provenance import NodeProvenance
+    from amgs_focus.records import NodeProvenance
 
 _SHOWN = 40
 """Rows that people are shown; CSV and JSON hold them all."""

@@ -16,7 +16,7 @@ from amgs_app.render.tables import calibration, focus_control, frames, lifetime,
 from amgs_app.render.tables.lifetime import kept_rows
 from amgs_app.render.tables.memory import table_of
 from amgs_app.row_filter import said
-from amgs_focus import records
+from amgs_focus import records, views
 
 TEACHERS = (focus_control, frames, calibration, lifetime, training)
 """Modules that register more types with `table_of`; importing them is all it takes."""
@@ -30,10 +30,10 @@ _ENTRIES_SHOWN = 40
 
 
 @table_of.register
-def _(result: records.FocusView) -> ResultTable:
+def _(result: views.FocusView) -> ResultTable:
     where = [span.start for span in result.sources]
 
-    def origin(entry: records.EntryView) -> str | None:
+    def origin(entry: views.EntryView) -> str | None:
         """The block that an entry came from, else the file or whatever its first tokens came from."""
         at = bisect_right(where, entry.start) - 1
         named = result.sources[at] if 0 <= at < len(where) else None
@@ -56,7 +56,7 @@ def _(result: records.FocusView) -> ResultTable:
     return replace(made, digest=sheet("", columns, _judgements(result, rows)).rows[:_ENTRIES_SHOWN])
 
 
-def _judgements(view: records.FocusView, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _judgements(view: views.FocusView, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """The rows with neighbours that share a score handed down to them as one: it was one judgement."""
     told: list[tuple[Any, ...]] = []
     for _, run in groupby(
@@ -132,7 +132,7 @@ def _(result: results.Stepped) -> ResultTable:
 
 
 @table_of.register
-def _(result: records.EntryExplanation) -> ResultTable:
+def _(result: views.EntryExplanation) -> ResultTable:
     entry, decision = result.entry, result.decision
     pairs: list[tuple[str, Any]] = [
         ("entry", f"#{entry.position}, {entry.node}, tokens {entry.start:,} to {entry.end:,}"),

@@ -6,10 +6,10 @@ import hashlib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from amgs_focus.codec import rounded
 from amgs_focus.errors import TraceError
 from amgs_focus.records import Refocus, StepRecord
-from amgs_focus.trace.codec import rounded
-from amgs_focus.trace.trace import (
+from amgs_focus.trace.events import (
     Acted,
     Branched,
     Configured,
@@ -21,13 +21,14 @@ from amgs_focus.trace.trace import (
     Trace,
     TraceEvent,
     TraceHeader,
-    faulty,
+    outcome,
 )
+from amgs_focus.trace.trace import faulty
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel
+    from amgs_focus.protocols import ProgressCallback
     from amgs_focus.runtime.runtime import FocusRuntime
-    from amgs_focus.tree.gist_tree import ProgressCallback
 
 
 def header_of(runtime: FocusRuntime, *, created: str = "", kept: str = "") -> TraceHeader:
@@ -85,14 +86,6 @@ def replay(trace: Trace, runtime: FocusRuntime, progress: ProgressCallback | Non
             progress(done, len(trace.events), "replaying")
         _replay_one(event, runtime)
     return len(trace.steps)
-
-
-def outcome(refocus: Refocus | None) -> Any:
-    """What was decided, without how long it took and with scores left to the decisions that they led to."""
-    if refocus is None:
-        return None
-    decided = [(one.level, one.index, one.kind, one.reason, one.rank) for one in refocus.decisions]
-    return decided, refocus.bands
 
 
 def _replay_one(event: TraceEvent, runtime: FocusRuntime) -> None:

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from amgs_focus.errors import FocusError
+from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import Band, BlockWorth, SpanSource
 from amgs_focus.runtime.state import FocusState
-from amgs_focus.tree.gist_tree import LifetimeTree, ProgressCallback
+from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility.labels import Label, LabelSnapshot, counterfactuals
 from amgs_focus.window.working_context import WorkingContext, token_entries
 

@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from amgs_focus.lens.postings import BlockPostings, Numbers
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.files import MemoryRows
 from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.tree.postings import BlockPostings, Numbers
 
 CHUNK = 2048  # blocks read at a time
 STORED = 3  # level from which sums are kept

@@ -1,0 +1,1 @@
+"""How well the engine does, measured: gists, policies, stability, latency and memory."""

@@ -1,0 +1,222 @@
+"""What can happen to a runtime, as the lines of a trace tell it, and who is told. No torch, and no model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from amgs_focus.records import (
+    BranchView,
+    Keyframe,
+    Measurement,
+    ModelCard,
+    NodeRef,
+    Override,
+    Refocus,
+    Segment,
+    StepRecord,
+)
+from amgs_focus.tree.node_set import NodeSet
+from amgs_focus.tree.span_metadata import Act, ActKind
+
+FORMAT = "amgs-focus-trace-2"
+
+
+@dataclass(frozen=True, slots=True)
+class TraceHeader:
+    """What a replay needs to begin alike. fingerprint: of the model's embedding rows; gist_version,
+    scorer_version: of the encoder's and the lens's weights; lifetime: tokens that were there before; created:
+    ISO 8601 or empty; kept: the folder of a lifetime that is kept, "" where the trace holds all of it.
+    """
+
+    model: ModelCard
+    fingerprint: str
+    gist: str
+    gist_version: int
+    scorer: str
+    settings: Mapping[str, Any]
+    lifetime: int = 0
+    created: str = ""
+    format: str = FORMAT
+    scorer_version: int = 0
+    kept: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """Segments that came in, and the state after them."""
+
+    segments: tuple[Segment, ...]
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRecord:
+    """A question, and the state after it."""
+
+    question: str
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class SteppedBack:
+    """Steps taken back, and the state after that."""
+
+    steps: int
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overridden:
+    """The operator's word on a node; None took it back."""
+
+    node: NodeRef
+    word: Override | None
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """A setting that the operator changed, and the state after it."""
+
+    key: str
+    value: str
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branched:
+    """A branch that left `parent` at a step. chosen: by the operator, who may have gone to that step for it;
+    else because something was done in the past, namely what the next line tells.
+    """
+
+    name: str
+    parent: str
+    at: int
+    chosen: bool
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """The end of a branch became the present."""
+
+    name: str
+    state_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """Spans were forgotten, restored or purged, and the state after it. nodes: runs (level, first, stop)."""
+
+    id: int
+    kind: ActKind
+    nodes: tuple[tuple[int, int, int], ...]
+    at: str
+    by: str
+    why: str
+    state_hash: str
+
+    @property
+    def act(self) -> Act:
+        """As it is done again; what the lifetime's own record held of it is not in the trace."""
+        return Act(self.id, self.kind, NodeSet.joined(self.nodes), self.at, self.by, self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The trace was closed in order. events: lines between the header and this one."""
+
+    events: int
+
+
+Record = (
+    Ingested
+    | QuestionRecord
+    | Refocus
+    | StepRecord
+    | SteppedBack
+    | Overridden
+    | Configured
+    | Branched
+    | Switched
+    | Acted
+    | Keyframe
+    | Measurement
+    | Ended
+)
+
+KINDS: dict[str, type[Any]] = {
+    "ingest": Ingested,
+    "question": QuestionRecord,
+    "refocus": Refocus,
+    "decode": StepRecord,
+    "back": SteppedBack,
+    "override": Overridden,
+    "setting": Configured,
+    "branch": Branched,
+    "switch": Switched,
+    "upkeep": Acted,
+    "keyframe": Keyframe,
+    "measure": Measurement,
+    "end": Ended,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEvent:
+    """A record and the line it stands on, from 1."""
+
+    line: int
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace as read. complete: it was closed in order and not cut off between two lines."""
+
+    header: TraceHeader
+    events: tuple[TraceEvent, ...]
+    complete: bool
+
+    @property
+    def steps(self) -> tuple[StepRecord, ...]:
+        return tuple(event.record for event in self.events if isinstance(event.record, StepRecord))
+
+
+def outcome(refocus: Refocus | None) -> Any:
+    """What was decided, without how long it took and with scores left to the decisions that they led to."""
+    if refocus is None:
+        return None
+    decided = [(one.level, one.index, one.kind, one.reason, one.rank) for one in refocus.decisions]
+    return decided, refocus.bands
+
+
+class TraceSink(Protocol):
+    """Told everything that happens, in order. state_hash: the state after it."""
+
+    def ingested(self, segments: Sequence[Segment], state_hash: str) -> None: ...
+
+    def asked(self, question: str, state_hash: str) -> None: ...
+
+    def refocused(self, refocus: Refocus) -> None: ...
+
+    def stepped(self, record: StepRecord) -> None: ...
+
+    def stepped_back(self, steps: int, state_hash: str) -> None: ...
+
+    def overridden(self, node: NodeRef, word: Override | None) -> None: ...
+
+    def configured(self, key: str, value: str, state_hash: str) -> None: ...
+
+    def measured(self, measurement: Measurement) -> None: ...
+
+    def branched(self, branch: BranchView, chosen: bool, state_hash: str) -> None:
+        """chosen: by the operator, at that step; else because something was done in the past."""
+
+    def keyframed(self, keyframe: Keyframe) -> None: ...
+
+    def switched(self, name: str, state_hash: str) -> None: ...
+
+    def acted(self, act: Act, state_hash: str) -> None: ...

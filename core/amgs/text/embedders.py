@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from amgs.errors import ModelError
+from amgs.extras import installed
 from amgs.text.embedding import Embedder, HashingEmbedder
-from amgs.text.loading import installed
 from amgs.text.minilm import DIMENSION, NAME, PREFIX, MiniLM, resolve
 
 _HASHING = re.compile(r"hashing-(\d+)")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Protocol, runtime_checkable
 
 from amgs.types import Progress
@@ -26,11 +25,3 @@ def load(model: object, name: str, progress: Progress | None = None) -> None:
         if progress is not None:
             progress(0, 0, f"loading {name}")
         model.load()
-
-
-def installed(package: str) -> bool:
-    """Whether a top-level package can be imported; it is not."""
-    try:
-        return find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False

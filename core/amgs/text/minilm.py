@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from amgs.errors import ModelError
+from amgs.extras import installed
 from amgs.text.bert import encoder
 from amgs.text.embedding import normalised
-from amgs.text.loading import installed
 from amgs.text.torch_library import open_ahead
 from amgs.types import Progress, Vector
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from amgs.errors import ModelError
+from amgs.extras import installed
 from amgs.text.entities import Entity, RuleRecogniser
-from amgs.text.loading import installed
 
 _KEPT = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "PRODUCT", "EVENT", "WORK_OF_ART", "NORP"})
 # Names are found without sentences, tags and lemmas: in half the time, and 819 of 822 names the same.

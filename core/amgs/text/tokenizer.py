@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sized
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from amgs.text.loading import installed
+from amgs.extras import installed
 from amgs.text.tokens import approximate_tokens
 
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from amgs import extras
 from amgs_app.operations.line import quote
 from amgs_app.operations.parameter import arguments_as_words
 from amgs_app.operations.paths import check_place
@@ -44,4 +45,5 @@ class Call(Generic[R_co]):
                 check_place(Path(arguments[parameter.name]), example=example)
         if self.operation.wants_progress:
             arguments["progress"] = progress
-        return self.operation.function(session, **arguments)
+        with extras.explained():
+            return self.operation.function(session, **arguments)

@@ -1,0 +1,62 @@
+"""What is installed on request, and the line that installs it when it turns out to be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from types import MappingProxyType
+from typing import Final
+
+from amgs.errors import MissingExtraError
+
+DISTRIBUTION: Final = "amgs-workstation"
+
+EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "sentence_transformers": "models",
+        "spacy": "models",
+        "torch": "focus",
+        "transformers": "focus",
+        "tokenizers": "focus",
+        "huggingface_hub": "focus",
+        "safetensors": "focus",
+        "gguf": "focus",
+        "textual": "screen",
+        "textual_serve": "screen",
+        "prompt_toolkit": "screen",
+        "peft": "train",
+        "accelerate": "train",
+        "optuna": "train",
+    }
+)
+"""The extra of pyproject.toml that brings a package, by the name that is imported."""
+
+
+def install_line(extra: str) -> str:
+    """The command that installs an extra."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
+def installed(package: str) -> bool:
+    """Whether a top-level package can be imported; it is not."""
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Raise MissingExtraError, which says how to install it, where an optional package turns out to be missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        extra = EXTRA_OF.get(package)
+        if extra is None:
+            raise
+        raise MissingExtraError(
+            f"This needs the package {package}, which is not installed.",
+            way_out=f"Install it: {install_line(extra)}.",
+        ) from error

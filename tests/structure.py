@@ -104,7 +104,7 @@ def entered() -> Iterator[set[str]]:
         yield found
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
 
 
 def of_a_search() -> set[str]:
@@ -154,7 +154,7 @@ async def of_a_step() -> set[str]:
                 switch[0] = None
         finally:
             sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type]
+            threading.setprofile(None)
     return everywhere
 
 

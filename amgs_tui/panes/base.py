@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from amgs.errors import UsageError
+from amgs_app import operations
 from amgs_app.operations.line import quote
 from amgs_app.printable import printable_line
 from amgs_app.render.figures.canvas import Canvas
@@ -31,6 +32,8 @@ from amgs_tui.widgets.prompt import Completion
 from amgs_tui.widgets.tabs import TITLES
 
 if TYPE_CHECKING:
+    from amgs_app.operations.call import Call
+    from amgs_app.operations.operation import Pane as PaneName
     from amgs_tui.app import Workstation
 
 FILTER: Final = " filter"
@@ -39,9 +42,6 @@ SHORT_TEXTS: Final = frozenset(
     ("category", "fate", "child", "relation", "last", "reason", "state", "status", "frame", "kind")
 )
 """Fields with few values: completion offers them."""
-
-Ask = tuple[str, Mapping[str, Any]]
-"""A verb and its arguments."""
 
 
 class FigureVisual:
@@ -94,7 +94,7 @@ class Pane(Widget, can_focus=True):
 
     # --- for the panes ------------------------------------------------------------------------------------
 
-    def asks(self) -> Iterable[Ask]:
+    def asks(self) -> Iterable[Call[Any]]:
         """What the pane looks at by itself to be up to date."""
         return ()
 
@@ -140,10 +140,11 @@ class Pane(Widget, can_focus=True):
         size = self.content_size
         return self.workstation.canvas(size.width, size.height)
 
-    def ask(self, verb: str, *, origin: Origin = "operator", **arguments: Any) -> None:
-        """Hand an action to the engine; a look of the screen replaces the one before it."""
-        slot = f"{self.NAME}:{verb}" if origin == "screen" else ""
-        self.workstation.submit(verb, arguments, slot=slot, origin=origin)
+    def ask(self, call: Call[Any], *, slot: str = "", origin: Origin = "operator") -> None:
+        """Hand a call to the engine; a look of the screen replaces the one before it."""
+        name = call.operation.name
+        slot = slot or (f"{self.NAME}:{name}" if origin == "screen" else "")
+        self.workstation.submit(name, call.arguments, slot=slot, origin=origin)
 
     def look(self) -> None:
         """Ask for everything the pane shows, now if it is on the screen, else when it comes there."""
@@ -151,8 +152,8 @@ class Pane(Widget, can_focus=True):
             self.stale = True
             return
         self.stale = False
-        for verb, arguments in self.asks():
-            self.ask(verb, origin="screen", **arguments)
+        for call in self.asks():
+            self.ask(call, origin="screen")
 
     @property
     def has_place(self) -> bool:
@@ -319,19 +320,23 @@ class SiftedPane(Pane):
             words = f"{error.message} {error.way_out}"
             self.notify(words, title="Filter not changed", severity="warning", markup=False)
             return
-        self._sift_by("filter", wanted, terms=list(wanted.terms))
+        self._sift_by(operations.workspace.filter_rows(self._pane, list(wanted.terms)), wanted)
 
     def action_sort_rows(self) -> None:
         if self.NAME not in LISTINGS:
             return
         wanted = self.sift.next_order(self.listing)
-        self._sift_by("sort", wanted, field=wanted.order)
+        self._sift_by(operations.workspace.sort_rows(self._pane, wanted.order), wanted)
 
-    def _sift_by(self, verb: str, wanted: Sift, **arguments: Any) -> None:
-        """On the screen at once; as a verb too, so that it is recorded and kept."""
+    @property
+    def _pane(self) -> PaneName:
+        """The pane's name as operations take it."""
+        return cast("PaneName", self.NAME)
+
+    def _sift_by(self, call: Call[Any], wanted: Sift) -> None:
+        """On the screen at once; as an operation too, so that it is recorded and kept."""
         self.use_sift(wanted)
-        arguments = {"pane": self.NAME} | arguments
-        self.workstation.submit(verb, arguments, slot=f"{self.NAME}:{verb}")
+        self.ask(call, slot=f"{self.NAME}:{call.operation.name}")
 
     def _explain_filter(self, line: str) -> str:
         """How many rows the half-written filter leaves, or what is wrong with it."""

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.text import Text
 
+from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural, share
 from amgs_app.row_fields import of_forecasts, queued, verdict_of
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.base import Ask, ListPane
+from amgs_tui.panes.base import ListPane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from amgs.calibration.results import CalibrationPlan, OutcomeGroups
     from amgs.types import ForecastCase, JournalEntry, Reliability
+    from amgs_app.operations.calibration import GroupKind, Verdict
+    from amgs_app.operations.call import Call
     from amgs_app.operations.results import ForecastList
     from amgs_app.row_filter import Row
     from amgs_tui.messages import Failed
@@ -86,18 +89,22 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         self.done: JournalEntry | None = None
         self.bins = 10
         self.bin: int | None = None
-        self.group: tuple[str, str] | None = None
+        self.group: tuple[GroupKind, str] | None = None
         self.queue: bool | None = None
         self._next: str | None = None
         self._begins = True
 
     # --- what it shows ------------------------------------------------------------------------------------
 
-    def asks(self) -> Iterable[Ask]:
-        only = {} if self.group is None else {"by": self.group[0], "value": self.group[1]}
-        inside = {"limit": LATEST} if self.bin is None else {"bin": self.bin + 1, "state": "settled"}
-        yield "calibration table", {"bins": self.bins, **only}
-        yield "calibration forecasts", {"bins": self.bins, **inside, **only}
+    def asks(self) -> Iterable[Call[Any]]:
+        by, value = self.group or (None, None)
+        yield operations.calibration.table(bins=self.bins, by=by, value=value)
+        if self.bin is None:
+            yield operations.calibration.forecasts(bins=self.bins, by=by, value=value, limit=LATEST)
+        else:
+            yield operations.calibration.forecasts(
+                bins=self.bins, bin=self.bin + 1, state="settled", by=by, value=value
+            )
 
     def take(self, verb: str, result: Any) -> None:
         match verb:
@@ -272,7 +279,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         self.bin = None
         self.look()
 
-    def action_feedback(self, verdict: str) -> None:
+    def action_feedback(self, verdict: Verdict) -> None:
         """Judge the forecast under the cursor, and go on to the next open one."""
         case = self._case
         if case is None:
@@ -285,11 +292,9 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         waiting = (self.cases[place].outcome for place in places if self.cases[place].outcome.actual is None)
         following = next(waiting, case.outcome)
         self._next = following.prediction_id
+        judged = case.outcome
         self.ask(
-            "feedback",
-            verdict=verdict,
-            block=case.outcome.block_id,
-            forecast=case.outcome.prediction_id,
+            operations.calibration.feedback(verdict, block=judged.block_id, forecast=judged.prediction_id)
         )
 
     def failed(self, failure: Failed) -> None:
@@ -299,7 +304,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
 
     def action_calibrate(self) -> None:
         """The plan first; with the plan on the screen, carry it out."""
-        self.ask("calibrate", dry_run=self.plan is None)
+        self.ask(operations.tuning.calibrate(dry_run=self.plan is None))
 
     def action_drop(self) -> None:
         self.plan = None
@@ -311,12 +316,12 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
     def action_undo(self) -> None:
         if self.done is not None:
             operation, self.done = self.done.id, None
-            self.ask("undo", operation=operation)
+            self.ask(operations.lifecycle.undo(operation))
 
     # --- groups -------------------------------------------------------------------------------------------
 
     def action_group(self) -> None:
-        self.ask("calibration groups")
+        self.ask(operations.tuning.groups())
 
     def shown_to_operator(self, verb: str, result: Any) -> None:
         """The groups are a list to choose from, each with its figures."""
@@ -339,7 +344,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         if name is None:
             return
         kind, _, value = name.partition(" ")
-        self.group = (kind, value) if kind else None
+        self.group = (cast("GroupKind", kind), value) if kind else None
         self.bin = None
         self._begin()
         self.look()

@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.text import Text
 
+from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import of_falling
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.base import Ask, ListPane
+from amgs_tui.panes.base import ListPane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from amgs.lifecycle.decay_preview import DecayPreview
     from amgs.types import CategoryCurves, DecayCurve, Forecast, ForecastRow
+    from amgs_app.operations.arguments import ProfileName
+    from amgs_app.operations.call import Call
     from amgs_app.row_filter import Row
 
 REACHES = (1.0, 3.0, 7.0, 14.0, 30.0, 90.0, 180.0, 365.0, 1095.0)
@@ -25,8 +28,16 @@ REACHES = (1.0, 3.0, 7.0, 14.0, 30.0, 90.0, 180.0, 365.0, 1095.0)
 STEPS = 30
 """Steps that the scrubber takes over the reach, of a day at least where the reach is longer."""
 Curves = Literal["both", "block", "categories"]
+Supposition = Literal["", "pinned", "core", "durable", "standard", "ephemeral"]
 CURVES: tuple[Curves, ...] = ("both", "block", "categories")
-SUPPOSITIONS = ("", "pinned", "core", "durable", "standard", "ephemeral")
+SUPPOSITIONS: tuple[Supposition, ...] = (
+    "",
+    "pinned",
+    "core",
+    "durable",
+    "standard",
+    "ephemeral",
+)
 """Decay profiles that w previews for the selected block, in turn."""
 BESIDE = 4
 """Curves of categories beside that of a block."""
@@ -77,32 +88,44 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         self.preview: DecayPreview | None = None
         self.reach = 30.0
         self.days = 30.0
-        self.supposed = ""
+        self.supposed: Supposition = ""
         self.view: Curves = "both"
 
     # --- what it asks and gets ------------------------------------------------------------------------------
 
-    def asks(self) -> Iterable[Ask]:
+    def asks(self) -> Iterable[Call[Any]]:
         yield from self._asks_of_block()
-        yield "decay categories", {"days": self.reach}
+        yield operations.decay.categories(days=self.reach)
         yield self._asks_ahead()
 
-    def _asks_of_block(self) -> Iterable[Ask]:
+    def _asks_of_block(self) -> Iterable[Call[Any]]:
         selected = self.workstation.selected
         if selected is not None:
-            yield "decay curve", {"block": selected, "days": self.reach}
+            yield operations.decay.curve(selected, days=self.reach)
             if self.supposed:
-                yield "decay preview", {"block": selected, "days": self.reach} | self._pace
+                yield operations.decay.preview(
+                    selected, profile=self._profile, pin=self._pinned, days=self.reach
+                )
 
-    def _asks_ahead(self) -> Ask:
+    def _asks_ahead(self) -> Call[Any]:
         selected = self.workstation.selected
-        what_if = {"block": selected} | self._pace if self.supposed and selected is not None else {}
-        return "decay forecast", {"days": self.days} | what_if
+        if selected is None or not self.supposed:
+            return operations.decay.forecast(days=self.days)
+        return operations.decay.forecast(
+            days=self.days, block=selected, profile=self._profile, pin=self._pinned
+        )
 
     @property
-    def _pace(self) -> dict[str, Any]:
-        """What is supposed, as the verbs take it."""
-        return {"pin": True} if self.supposed == "pinned" else {"profile": self.supposed}
+    def _profile(self) -> ProfileName | None:
+        """The decay profile that is supposed; None for none, and for a pin."""
+        if self.supposed == "" or self.supposed == "pinned":
+            return None
+        return self.supposed
+
+    @property
+    def _pinned(self) -> bool:
+        """Whether a pin is supposed."""
+        return self.supposed == "pinned"
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "decay curve":
@@ -153,8 +176,8 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         if block_id is None or not self.has_place:
             self.stale = True
             return
-        for verb, arguments in (*self._asks_of_block(), *([self._asks_ahead()] if was_supposed else [])):
-            self.ask(verb, origin="screen", **arguments)
+        for call in (*self._asks_of_block(), *([self._asks_ahead()] if was_supposed else [])):
+            self.ask(call, origin="screen")
         self._say()
 
     # --- drawing --------------------------------------------------------------------------------------------
@@ -234,8 +257,8 @@ decay profile of the selected block, W applies it. Moving in the list selects th
             turn[(turn.index(self.supposed) + 1) % len(turn)] if self.supposed in turn else turn[1]
         )
         self.preview = None
-        for verb, arguments in self._asks_of_block():
-            self.ask(verb, origin="screen", **arguments)
+        for call in self._asks_of_block():
+            self.ask(call, origin="screen")
         self._look_ahead()
 
     @property
@@ -261,9 +284,9 @@ decay profile of the selected block, W applies it. Moving in the list selects th
             if yes:
                 self.supposed, self.preview = "", None
                 if pace == "pinned":
-                    self.ask("block pin", block=block)
+                    self.ask(operations.block.pin(block))
                 else:
-                    self.ask("block set", block=block, profile=pace)
+                    self.ask(operations.block.set_block(block, profile=pace))
 
         self.workstation.push_screen(Confirm("Apply this decay profile?", words), answered)
 
@@ -277,8 +300,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         self.workstation.action_peek()
 
     def _look_ahead(self) -> None:
-        verb, arguments = self._asks_ahead()
-        self.ask(verb, origin="screen", **arguments)
+        self.ask(self._asks_ahead(), origin="screen")
         self._say()
         self.repaint()
         self.refresh_bindings()

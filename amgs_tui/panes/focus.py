@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from rich.text import Text
 from textual import events
 
+from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.row_fields import of_entries
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.base import Ask
 from amgs_tui.panes.run_controls import SteeringPane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from amgs_app.operations.call import Call
     from amgs_app.operations.results import LastRun
     from amgs_app.row_filter import Row
     from amgs_focus.records import TokenSpan
@@ -119,8 +120,8 @@ what is done in the past begins a branch, and two branches can be compared. Open
         self.left: LastRun | None = None
         self.playing = False
 
-    def asks(self) -> Iterable[Ask]:
-        return [("focus view", {})] if self.view is not None else [("focus last", {})]
+    def asks(self) -> Iterable[Call[Any]]:
+        return [operations.focus.view() if self.view is not None else operations.focus_trace.last_run()]
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "focus tokens":
@@ -160,7 +161,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
     def _ask_why(self) -> None:
         """Keep the inspector on the entry under the cursor."""
         if self.view is not None and self.view.entries:
-            self.ask("focus why", origin="screen", entry=str(self.cursor))
+            self.ask(operations.focus.why(str(self.cursor)), origin="screen")
 
     def subtitle(self) -> str:
         if self.view is None:
@@ -189,7 +190,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
             window(self.view, self.axis, self.zoom, self.left_edge) if self.view is not None else (0, 0)
         )
         if is_read(start, end):
-            self.ask("focus tokens", origin="screen", start=start, count=end - start)
+            self.ask(operations.focus.tokens(start, end - start), origin="screen")
         else:
             self.tokens = None
 
@@ -263,18 +264,18 @@ what is done in the past begins a branch, and two branches can be compared. Open
     # --- transport ----------------------------------------------------------------------------------------
 
     def action_step(self, count: int) -> None:
-        self.ask("focus step", count=count)
+        self.ask(operations.focus.step(count))
 
     def action_to_refocus(self) -> None:
         if self.view is not None:
-            self.ask("focus step", count=self.view.next_refocus_in + 1)
+            self.ask(operations.focus.step(self.view.next_refocus_in + 1))
 
     def action_refocus(self) -> None:
-        self.ask("focus refocus")
+        self.ask(operations.focus.refocus())
 
     def action_back(self, count: int) -> None:
         self.playing = False
-        self.ask("focus back", count=count)
+        self.ask(operations.focus.back(count))
 
     def action_scrub(self, direction: int) -> None:
         self.playing = False
@@ -296,14 +297,14 @@ what is done in the past begins a branch, and two branches can be compared. Open
         if self.view is None or self.view.finished:
             self.playing = False
         else:
-            self.ask("focus step", count=1)
+            self.ask(operations.focus.step(1))
 
     def action_resume(self) -> None:
-        self.ask("focus resume")
+        self.ask(operations.focus_trace.resume())
 
     def action_open(self) -> None:
         if self.workstation.last_frame is not None:
-            self.ask("frame open")
+            self.ask(operations.frame.open_frame())
             return
         self.naming = False
         hint = "Type a question; enter assembles SESSION for it and opens the frame as the lifetime."
@@ -314,8 +315,8 @@ what is done in the past begins a branch, and two branches can be compared. Open
         if self.naming:
             self.named(line)
             return
-        self.ask("frame assemble", name="SESSION", query=line)
-        self.ask("frame open")
+        self.ask(operations.frame.assemble("SESSION", query=line))
+        self.ask(operations.frame.open_frame())
 
     # --- looking ------------------------------------------------------------------------------------------
 
@@ -358,7 +359,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
 
     def action_why(self) -> None:
         if self.entry is not None:  # by name: a step that is still running may number the spans anew
-            self.ask("focus why", entry=str(self.entry.node))
+            self.ask(operations.focus.why(str(self.entry.node)))
 
     def action_axis(self) -> None:
         self.axis = AXES[(AXES.index(self.axis) + 1) % len(AXES)]

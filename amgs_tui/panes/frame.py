@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from rich.text import Text
 from textual import events
 
+from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.row_fields import listed, of_candidates
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.base import Ask, ListPane
+from amgs_tui.panes.base import ListPane
 from amgs_tui.panes.weight_editor import WeightEditor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from amgs.types import Candidate, Frame, SearchResult
+    from amgs_app.operations.calibration import Verdict
+    from amgs_app.operations.call import Call
     from amgs_app.operations.results import FrameList, LastFrame
     from amgs_app.row_filter import Row
 
@@ -90,8 +93,8 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.verdicts: Mapping[str, float] = {}
         self._every: Sequence[Candidate] = ()
 
-    def asks(self) -> Iterable[Ask]:
-        return [("frame list", {}), ("frame last", {})]
+    def asks(self) -> Iterable[Call[Any]]:
+        return [operations.frame.frames(), operations.frame.last()]
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "frame list":
@@ -264,7 +267,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     def answered(self, line: str) -> None:
         """The question was entered."""
-        self.ask("frame assemble", name=self.chosen, query=line)
+        self.ask(operations.frame.assemble(self.chosen, query=line))
 
     def action_choose(self) -> None:
         """Let the operator choose a frame; one with a question is assembled again at once."""
@@ -284,7 +287,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.chosen = name
         self._say()
         if self.frame is not None:
-            self.ask("frame assemble", name=name, query=self.frame.query)
+            self.ask(operations.frame.assemble(name, query=self.frame.query))
         else:
             self.action_ask()
 
@@ -296,16 +299,17 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         if row is None:
             return
         if self.search is not None:
-            self.ask("why", query=self.search.query, block=row.block.id)
+            self.ask(operations.search.why(self.search.query, row.block.id))
         elif self.frame is not None:
             self.ask(
-                "why",
-                query=self.frame.query,
-                block=row.block.id,
-                frame=self.frame.name,
-                child=row.child or None,
-                weights=self._moved_weights,
-                last=True,
+                operations.search.why(
+                    self.frame.query,
+                    row.block.id,
+                    frame=self.frame.name,
+                    child=row.child or None,
+                    weights=self._moved_weights,
+                    last=True,
+                )
             )
 
     @property
@@ -338,7 +342,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             self.notify("Move a weight first: ← → choose it, + and − move it.", title="Nothing to compare")
             return
         name, mine = self.frame.name, self.weighing.text()
-        self.ask("frame compare", left=name, right=name, query=self.frame.query, weights_b=mine)
+        self.ask(operations.frame_definitions.compare(name, name, query=self.frame.query, weights_b=mine))
 
     def _weights(self) -> WeightEditor:
         """What the keys move: begun with the weights that the frame on the screen was ranked by."""
@@ -350,20 +354,15 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     def _look_again(self) -> None:
         if self.frame is not None:
-            self.ask(
-                "frame assemble",
-                origin="screen",
-                name=self.frame.name,
-                query=self.frame.query,
-                weights=self._moved_weights,
-                look=True,
-            )
+            frame, weights = self.frame, self._moved_weights
+            again = operations.frame.assemble(frame.name, query=frame.query, weights=weights, look=True)
+            self.ask(again, origin="screen")
         self._say()
 
     def action_open(self) -> None:
-        self.ask("frame open")
+        self.ask(operations.frame.open_frame())
 
-    def action_feedback(self, verdict: str) -> None:
+    def action_feedback(self, verdict: Verdict) -> None:
         row = self._row
         if row is None:
             return
@@ -374,7 +373,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             said = "useful" if self.verdicts[block] >= 0.5 else "useless"
             self.notify(f"You judged this block {said} for this question.", title="Already judged")
         else:
-            self.ask("feedback", verdict=verdict, block=block)
+            self.ask(operations.calibration.feedback(verdict, block))
 
     def action_view(self) -> None:
         self.show = SHOWS[(SHOWS.index(self.show) + 1) % len(SHOWS)]

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual import events
 
+from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import of_neighbours, shown_neighbours
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.base import Ask, ListPane
+from amgs_tui.panes.base import ListPane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from amgs.types import GraphStats, Neighbourhood
+    from amgs_app.operations.call import Call
     from amgs_app.row_filter import Row
 
 MOST_HOPS = 3
@@ -66,12 +68,12 @@ w finds the strongest path to any other block."""
         self.relation: str | None = None
         self.trail: list[str] = []
 
-    def asks(self) -> Iterable[Ask]:
+    def asks(self) -> Iterable[Call[Any]]:
         selected = self.workstation.selected
         if selected is None:
-            return [("graph stats", {})]
-        only = {} if self.relation is None else {"relation": [self.relation]}
-        return [("graph neighbours", {"block": selected, "hops": self.hops, **only})]
+            return [operations.graph.stats()]
+        only = None if self.relation is None else [self.relation]
+        return [operations.graph.neighbours(selected, hops=self.hops, relation=only)]
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "graph stats":
@@ -177,13 +179,13 @@ w finds the strongest path to any other block."""
         near = [by_id[each] for each in self.neighbours]
 
         def chosen(block_id: str) -> None:
-            self.ask("graph path", start=start.id, goal=block_id)
+            self.ask(operations.graph.path(start.id, block_id))
 
         title = f"Path from “{start.title}” to"
         self.workstation.find_block(title, chosen, near[self.cursor :] + near[: self.cursor])
 
     def action_communities(self) -> None:
-        self.ask("graph communities")
+        self.ask(operations.graph.communities())
 
     def action_hops(self) -> None:
         self.hops = self.hops % MOST_HOPS + 1

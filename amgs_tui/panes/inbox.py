@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 
+from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import of_draft, of_raw
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.base import Ask, ListPane
+from amgs_tui.panes.base import ListPane
 from amgs_tui.panes.review_queue import REVIEW, Reviewing
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import ConsolidationItem
+    from amgs_app.operations.call import Call
     from amgs_app.operations.results import Inbox
     from amgs_app.row_filter import Row
 
@@ -116,10 +118,14 @@ one transaction, which the overview can undo."""
         self._correctable = False  # the session holds this draft; what only a dry run showed it does not
         self._owed = False  # the cursor went where no block was fetched yet; it is picked when it comes
 
-    def asks(self) -> Iterable[Ask]:
-        sift = self.sift
-        wanted = {"only": list(sift.terms) or None, "by": sift.order, "reverse": sift.reverse} if sift else {}
-        return [("inbox list", {"limit": PAGE, "offset": max(0, self._place - PAGE // 2)} | wanted)]
+    def asks(self) -> Iterable[Call[Any]]:
+        sift, offset = self.sift, max(0, self._place - PAGE // 2)
+        only = list(sift.terms) or None
+        return [
+            operations.lifecycle.inbox(
+                limit=PAGE, offset=offset, only=only, by=sift.order, reverse=sift.reverse
+            )
+        ]
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "inbox list":
@@ -205,8 +211,8 @@ one transaction, which the overview can undo."""
             first, last = self.inbox.offset, self.inbox.offset + len(self.inbox.blocks)
             above, below = first > 0 and self.cursor < first + EDGE, last < self.inbox.total
             if above or (below and self.cursor >= last - EDGE):
-                for verb, arguments in self.asks():
-                    self.ask(verb, origin="screen", **arguments)
+                for call in self.asks():
+                    self.ask(call, origin="screen")
         chosen = self.block_at_cursor()
         self._owed = chosen is None
         if chosen is not None:
@@ -267,15 +273,15 @@ one transaction, which the overview can undo."""
 
     def action_consolidate(self) -> None:
         if self.draft is not None and self._correctable:
-            self.ask("consolidate apply")
+            self.ask(operations.consolidation_plan.apply())
         else:
             self.draft = None
-            self.ask("consolidate")
+            self.ask(operations.lifecycle.consolidate())
 
     def action_plan(self) -> None:
         if self.draft is None:
             waiting = self.inbox.waiting if self.inbox is not None else 0
-            self.ask("consolidate plan", limit=DRAFTED if waiting > DRAFTED else None)
+            self.ask(operations.consolidation_plan.plan(limit=DRAFTED if waiting > DRAFTED else None))
             return
         self.draft, self.edge = None, None
         self.selection_changed(self.workstation.selected)
@@ -291,11 +297,6 @@ one transaction, which the overview can undo."""
         """What the draft proposes for the block under the cursor."""
         return self.items[self.cursor] if self.draft is not None and self.rows else None
 
-    def _correct(self, **what: Any) -> None:
-        item = self._item
-        if item is not None:
-            self.ask("consolidate edit", block=item.block.id, **what)
-
     def action_walk_edges(self, by: int) -> None:
         item = self._item
         edges = len(item.edges) if item is not None else 0
@@ -308,29 +309,39 @@ one transaction, which the overview can undo."""
         item = self._item
         if self.draft is None or item is None:
             return
-        edit = self.draft.edit_of(item.block.id)
+        block, edit, correct = (
+            item.block.id,
+            self.draft.edit_of(item.block.id),
+            operations.consolidation_plan.edit,
+        )
         if self.edge is None:
-            self._correct(take="yes" if edit.left_out else "no")
+            self.ask(correct(block, take="yes" if edit.left_out else "no"))
+        elif item.edges[self.edge].key in edit.dropped:
+            self.ask(correct(block, keep=[str(self.edge + 1)]))
         else:
-            gone = item.edges[self.edge].key in edit.dropped
-            self._correct(**{"keep" if gone else "drop": [str(self.edge + 1)]})
+            self.ask(correct(block, drop=[str(self.edge + 1)]))
 
     def action_surer(self, by: int) -> None:
         """Confidence of the chosen edge, else of the block, a step up or down."""
         item = self._item
         if self.draft is None or item is None:
             return
-        edit = self.draft.edit_of(item.block.id)
+        block, edit, correct = (
+            item.block.id,
+            self.draft.edit_of(item.block.id),
+            operations.consolidation_plan.edit,
+        )
         if self.edge is None:
             present = item.confidence if edit.confidence is None else edit.confidence
-            self._correct(confidence=_step(present, by))
+            self.ask(correct(block, confidence=_step(present, by)))
         else:
             edge = item.edges[self.edge]
             present = dict(edit.sure).get(edge.key, edge.confidence)
-            self._correct(sure=[f"{self.edge + 1}={_step(present, by):g}"])
+            self.ask(correct(block, sure=[f"{self.edge + 1}={_step(present, by):g}"]))
 
     def action_as_proposed(self) -> None:
-        self._correct(reset=True)
+        if self._item is not None:
+            self.ask(operations.consolidation_plan.edit(self._item.block.id, reset=True))
 
     def action_recategorise(self) -> None:
         """Choose among the categories there are; one of the operator's own is typed."""
@@ -352,7 +363,7 @@ one transaction, which the overview can undo."""
             if name == OWN:
                 self.workstation.action_command(f"consolidate edit {item.block.id[:12]} --new --category ")
             elif name is not None:
-                self._correct(category=name)
+                self.ask(operations.consolidation_plan.edit(item.block.id, category=name))
 
         own = Choice(OWN, "other …", "a category of your own")
         self.workstation.push_screen(Chooser("Category", [*choices, own]), chose)

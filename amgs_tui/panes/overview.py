@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual import events
 
+from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import of_operations
 from amgs_tui.keys import shown
-from amgs_tui.panes.base import Ask, ListPane
+from amgs_tui.panes.base import ListPane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from amgs.types import Health, JournalEntry
+    from amgs_app.operations.call import Call
     from amgs_app.operations.results import OperationList, Overview
     from amgs_app.row_filter import Row
 
@@ -56,8 +58,8 @@ that build on it have to be undone first."""
         self.health: Health | None = None
         self.journal: OperationList | None = None
 
-    def asks(self) -> Iterable[Ask]:
-        return [("operations", {"limit": JOURNAL}), ("health", {})]
+    def asks(self) -> Iterable[Call[Any]]:
+        return [operations.lifecycle.operations(limit=JOURNAL), operations.general.health()]
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "status":
@@ -145,11 +147,11 @@ that build on it have to be undone first."""
     def action_undo(self) -> None:
         """Undo the change under the cursor; the workstation asks first."""
         if self.chosen is not None and not self.chosen.undone:
-            self.ask("undo", operation=self.chosen.id)
+            self.ask(operations.lifecycle.undo(self.chosen.id))
 
     def action_detail(self) -> None:
         if self.chosen is not None:
-            self.ask("operation", operation=self.chosen.id)
+            self.ask(operations.lifecycle.entry(self.chosen.id))
 
     def shown_to_operator(self, verb: str, result: Any) -> None:
         """What a change did is a list of its blocks; the one that is chosen is selected in every pane."""
@@ -183,7 +185,7 @@ that build on it have to be undone first."""
         self.workstation.action_command("metrics ")
 
     def action_drift(self) -> None:
-        self.ask("monitor")
+        self.ask(operations.tuning.monitor())
 
     def action_verify(self) -> None:
-        self.ask("verify")
+        self.ask(operations.lifecycle.verify())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from amgs_app import operations
 from amgs_app.render.figures.format import plural
 from amgs_tui.keys import shown
 from amgs_tui.panes.base import Pane
@@ -27,7 +28,7 @@ class Reviewing(Pane):
     """A pane from which the queue is opened."""
 
     def action_review(self) -> None:
-        self.ask("review list")
+        self.ask(operations.maintenance.queue())
 
     def shown_to_operator(self, verb: str, result: Any) -> None:
         """The queue is a list to choose from; each finding is shown with both texts before a verdict."""
@@ -45,7 +46,7 @@ class Reviewing(Pane):
 
     def _scan(self, yes: bool | None) -> None:
         if yes:
-            self.ask("review scan")
+            self.ask(operations.maintenance.scan())
 
     def _choose(self, waiting: Sequence[ReviewItem]) -> None:
         from amgs_tui.dialogs.chooser import Choice, Chooser
@@ -71,6 +72,9 @@ class Reviewing(Pane):
 
         def judged(verdict: str | None) -> None:
             if verdict is not None:
-                self.ask(f"review {verdict}", review=item.review.id)
+                decide = (
+                    operations.maintenance.accept if verdict == "accept" else operations.maintenance.reject
+                )
+                self.ask(decide(item.review.id))
 
         self.workstation.push_screen(VerdictDialog(item), judged)

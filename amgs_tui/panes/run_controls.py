@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from amgs_app import operations
 from amgs_tui.keys import quiet
 from amgs_tui.panes.base import SiftedPane
 
@@ -72,7 +73,7 @@ class SteeringPane(SiftedPane):
         if direction > 0:
             self._forward(min(SCRUB, self.view.head - self.view.position))
         elif self.view.position:
-            self.ask("focus back", count=min(SCRUB, self.view.position))
+            self.ask(operations.focus.back(min(SCRUB, self.view.position)))
 
     def action_live(self) -> None:
         if self.view is not None:
@@ -80,26 +81,26 @@ class SteeringPane(SiftedPane):
 
     def _forward(self, count: int) -> None:
         if count:
-            self.ask("focus step", count=count)
+            self.ask(operations.focus.step(count))
         else:
             self.notify("You are at the live end. Press . to decode.", timeout=3)
 
     # --- entries ------------------------------------------------------------------------------------------
 
     def action_measure(self) -> None:
-        self.ask("focus measure", entry=self.cursor)
+        self.ask(operations.focus_control.measure(self.cursor))
 
     def action_say(self, word: str) -> None:
         """Pin or forbid the entry under the cursor, or take that back."""
         if self.entry is not None:
             said = self.entry.pinned if word == "pin" else self.entry.forbidden
-            self.ask(f"focus {word}", node=str(self.entry.node), release=said)
+            steer = operations.focus_control.pin if word == "pin" else operations.focus_control.forbid
+            self.ask(steer(str(self.entry.node), release=said))
 
     def action_force(self) -> None:
         if self.entry is not None:
-            self.ask(
-                "focus force", node=str(self.entry.node), action="expand" if self.entry.level else "collapse"
-            )
+            force, node = operations.focus_control.force, str(self.entry.node)
+            self.ask(force(node, "expand" if self.entry.level else "collapse"))
 
     def action_setting(self) -> None:
         self.workstation.action_command("focus set tau_expand ")
@@ -116,18 +117,21 @@ class SteeringPane(SiftedPane):
     def named(self, line: str) -> None:
         """The name of a branch was entered; none leaves it to the engine."""
         self.naming = False
-        self.ask("focus branch", name=line.strip() or None)
+        self.ask(operations.focus_trace.branch(line.strip() or None))
 
     def action_branches(self) -> None:
         """Choose the branch to go to."""
-        self._choose_branch("Switch to which branch?", lambda name: self.ask("focus switch", name=name))
+        self._choose_branch(
+            "Switch to which branch?", lambda name: self.ask(operations.focus_trace.switch(name))
+        )
 
     def action_diff(self) -> None:
         """Choose the branch that this one is held against."""
         if self.view is not None:
             here = self.view.branch
             self._choose_branch(
-                f"Compare {here} with", lambda name: self.ask("focus diff", ours=here, theirs=name)
+                f"Compare {here} with",
+                lambda name: self.ask(operations.focus_trace.difference(here, name)),
             )
 
     def _choose_branch(self, title: str, then: Callable[[str], None]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from amgs_app.operations.call import Call
 from amgs_app.session import Session
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.focus import FocusPane
@@ -111,9 +112,10 @@ async def test_keys_name_the_span_because_a_running_step_may_number_them_anew(
         node, ask = pane.entry.node, pane.ask
         asked: list[tuple[str, Any]] = []
 
-        def noted(verb: str, **given: Any) -> None:
-            asked.append((verb, given.get("entry", given.get("node"))))
-            ask(verb, **given)
+        def noted(call: Call[Any], **how: Any) -> None:
+            given = call.arguments
+            asked.append((call.operation.name, given.get("entry", given.get("node"))))
+            ask(call, **how)
 
         monkeypatch.setattr(pane, "ask", noted)
         await driven.press("p")

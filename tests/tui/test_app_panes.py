@@ -272,7 +272,11 @@ async def test_verdicts_go_to_the_candidate_under_the_cursor() -> None:
         pane = await assemble(driven)
         await driven.press("down", "u")
         asked = next(request for request in world.calls if request.verb == "feedback")
-        assert asked.arguments == {"verdict": "useful", "block": pane.candidates[1].block.id}
+        assert asked.arguments == {
+            "verdict": "useful",
+            "block": pane.candidates[1].block.id,
+            "forecast": None,
+        }
         assert driven.app.focused_pane is pane
 
 

@@ -60,7 +60,7 @@ async def test_plus_ranks_anew_without_a_trace_and_zero_takes_it_back() -> None:
         assert "[reinfor 0.15]" in driven.text
         await driven.press("a")
         compared = next(call for call in world.calls if call.verb == "frame compare")
-        assert "weights_a" not in compared.arguments, "A is the frame as it is"
+        assert compared.arguments["weights_a"] is None, "A is the frame as it is"
         assert str(compared.arguments["weights_b"]).split(",")[4] == "0.15"
         await driven.press("escape", "0")
         assert world.asked("frame assemble")[-1]["weights"] is None

@@ -33,8 +33,9 @@ Limit = Annotated[int, Option("--limit", metavar="N", min=1, help="Show at most 
 
 Offset = Annotated[int, Option("--offset", metavar="N", min=0, help="Skip the first N.")]
 
+ProfileName = Literal["ephemeral", "standard", "durable", "core"]
 Profile = Annotated[
-    Literal["ephemeral", "standard", "durable", "core"] | None,
+    ProfileName | None,
     Option("--profile", metavar="NAME", help="A decay profile: ephemeral, standard, durable or core."),
 ]
 LambdaValue = Annotated[

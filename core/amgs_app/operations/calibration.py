@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from amgs_app.session import Session
 
 
+GroupKind = Literal["frame", "category", "relation"]
+Verdict = Literal["useful", "useless"]
+
 By = Annotated[
-    Literal["frame", "category", "relation"] | None,
+    GroupKind | None,
     Option("--by", help="Only forecasts of one frame, category or relation type."),
 ]
 Value = Annotated[str | None, Option("--value", metavar="NAME", help="Which one; requires --by.")]
@@ -30,7 +33,7 @@ Value = Annotated[str | None, Option("--value", metavar="NAME", help="Which one;
 )
 def feedback(
     session: Session,
-    verdict: Annotated[Literal["useful", "useless"], Arg(metavar="useful|useless", help="The verdict.")],
+    verdict: Annotated[Verdict, Arg(metavar="useful|useless", help="The verdict.")],
     block: Reference = None,
     *,
     forecast: Annotated[

@@ -32,11 +32,9 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle import block_edit as editing
 from amgs.retrieval import waterfall
 from amgs.settings import Settings
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import calibration_log, files
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb import meta as stored_meta
-from amgs.storage.duckdb.connection import MEMORY, Store
+from amgs.storage.forecasts import ForecastGroup
+from amgs.storage.opening import MEMORY, open_storage, remove
+from amgs.storage.protocol import Storage
 from amgs.text import finder
 from amgs.text.embedders import named
 from amgs.text.embedding import Embedder, HashingEmbedder
@@ -73,9 +71,9 @@ from amgs.types import (
 _COUNTS_KEPT = 4096
 
 
-def _embedder_of(store: Store) -> Embedder | None:
+def _embedder_of(storage: Storage) -> Embedder | None:
     """The embedder that the store's embeddings come from; None before the first one."""
-    space = stored_meta.embedding_space(store)
+    space = storage.meta.embedding_space()
     return None if space is None else named(*space)
 
 
@@ -92,7 +90,7 @@ class Memory:
 
     def __init__(
         self,
-        store: Store,
+        storage: Storage,
         *,
         clock: Clock,
         settings: Settings,
@@ -100,15 +98,15 @@ class Memory:
         count_tokens: Callable[[str], int],
         recogniser: EntityRecogniser,
     ) -> None:
-        self._store = store
+        self._storage = storage
         self.clock = clock
         self.settings = settings
-        derived = Derived(store, embedder, clock, settings)
+        derived = Derived(storage, embedder, clock, settings)
         # A block that stands in the pool of one frame stands in that of the next.
         counted = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
-        self._opened = MemoryContext(store, derived, clock, settings, embedder, counted, recogniser)
-        if not store.read_only:
-            shipping.renew(store, shipped.DEFAULTS, clock.now())
+        self._opened = MemoryContext(storage, derived, clock, settings, embedder, counted, recogniser)
+        if not storage.read_only:
+            shipping.renew(storage, shipped.DEFAULTS, clock.now())
 
     @classmethod
     def open(
@@ -135,35 +133,35 @@ class Memory:
         Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose
         embedder is not installed.
         """
-        store = Store.open(path, read_only=read_only, create=create, accept_loss=accept_loss)
+        storage = open_storage(path, read_only=read_only, create=create, accept_loss=accept_loss)
         try:
             return cls(
-                store,
+                storage,
                 clock=clock,
                 settings=settings or Settings(),
-                embedder=embedder or _embedder_of(store) or new_embedder or HashingEmbedder(),
+                embedder=embedder or _embedder_of(storage) or new_embedder or HashingEmbedder(),
                 count_tokens=count_tokens or approximate_tokens,
                 recogniser=recogniser or RuleRecogniser(),
             )
         except BaseException:
-            store.close()
+            storage.close()
             raise
 
     def close(self) -> None:
         """Seal the indexes and close the store."""
-        if self._store.closed:
+        if self._storage.closed:
             return
         try:
             self._opened.derived.close()
         finally:
-            self._store.close()
+            self._storage.close()
 
     def discard(self) -> None:
         """Close the memory and, where it holds no block and its journal no operation, remove its files."""
         empty = not sum(self.status().blocks.values()) and not self.operations(1)
         self.close()
         if empty and self.path != MEMORY:
-            files.remove(Path(self.path))
+            remove(Path(self.path))
 
     def __enter__(self) -> Memory:
         return self
@@ -174,12 +172,12 @@ class Memory:
     @property
     def path(self) -> str:
         """Where the store lies; ":memory:" for one that is gone on close."""
-        return self._store.path
+        return self._storage.path
 
     @property
     def change_counter(self) -> int:
         """Rises by one with every committed change."""
-        return self._store.change_counter
+        return self._storage.change_counter
 
     @property
     def frames(self) -> Frames:
@@ -273,31 +271,31 @@ class Memory:
         """Blocks that pass a filter, the latest first unless ordered by id."""
         most = bounds.count("A limit", limit)
         skipped = bounds.count("An offset", offset)
-        return stored_blocks.select(self._store, filter, order=order, limit=most, offset=skipped)
+        return self._storage.blocks.select(filter, order=order, limit=most, offset=skipped)
 
     def count(self, filter: BlockFilter) -> int:
         """How many blocks pass a filter."""
-        return stored_blocks.count(self._store, filter)
+        return self._storage.blocks.count(filter)
 
     def titles(self, ids: Iterable[str]) -> dict[str, str]:
         """The titles of the blocks with these ids, by id; unknown ids are missing from the answer."""
-        return {one.id: one.title for one in stored_blocks.get(self._store, ids).values()}
+        return {one.id: one.title for one in self._storage.blocks.get(ids).values()}
 
     def find(self, text: str, limit: int = 20) -> tuple[Block, ...]:
         """Blocks whose title, first words or id fit what was typed, the best first."""
-        ids = finder.find(stored_blocks.outlines(self._store), text, bounds.count("A limit", limit))
-        found = stored_blocks.get(self._store, ids)
+        ids = finder.find(self._storage.blocks.outlines(), text, bounds.count("A limit", limit))
+        found = self._storage.blocks.get(ids)
         return tuple(found[i] for i in ids if i in found)
 
     def resolve_source(self, source: str) -> tuple[str, ...]:
         """Ids of the blocks that came from a source: a file, or `file#n` for a part or turn of it."""
-        return stored_blocks.with_source(self._store, source)
+        return self._storage.blocks.with_source(source)
 
     def edges(self, block_id: str | None = None) -> tuple[Edge, ...]:
         """The edges of one block, both directions; of the whole memory without one."""
         if block_id is None:
-            return stored_edges.everything(self._store)
-        return stored_edges.touching(self._store, [self._context().whole_id(block_id)])
+            return self._storage.edges.everything()
+        return self._storage.edges.touching([self._context().whole_id(block_id)])
 
     def set_metadata(
         self,
@@ -311,7 +309,7 @@ class Memory:
     ) -> Block:
         """Change a block's metadata; journalled, so that it can be undone."""
         return editing.edit(
-            self._store,
+            self._storage,
             self._context().whole_id(id),
             self.clock.now(),
             category=category,
@@ -537,7 +535,7 @@ class Memory:
         return self.calibration.outcomes(limit)
 
     def reliability(
-        self, bins: int = 10, *, by: calibration_log.By | None = None, value: str | None = None
+        self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
     ) -> Reliability:
         """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
         category or relation type.
@@ -548,18 +546,18 @@ class Memory:
 
     def keep(self, name: str, value: str | None) -> None:
         """Remember a text under a name, in the store itself: a layout, a bookmark; None forgets it."""
-        with self._store.transaction():
-            stored_meta.keep(self._store, name, value)
+        with self._storage.transaction():
+            self._storage.meta.keep(name, value)
 
     def kept(self, prefix: str = "") -> dict[str, str]:
         """What is remembered under names that begin so, by name."""
-        return stored_meta.kept(self._store, prefix)
+        return self._storage.meta.kept(prefix)
 
     # --- health -----------------------------------------------------------------------------------------
 
     def counts(self) -> Mapping[str, int]:
         """How many blocks are raw, consolidated, archived and pruned; of a state without any there is no entry."""
-        return stored_blocks.by_status(self._store)
+        return self._storage.blocks.by_status()
 
     def status(self) -> StoreStatus:
         """One look at the whole memory."""

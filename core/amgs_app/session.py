@@ -439,9 +439,9 @@ class Session:
     @property
     def store_is_new(self) -> bool:
         """Whether nothing lies yet where the store will be."""
-        from amgs.storage.duckdb import files
+        from amgs.storage.opening import is_new
 
-        return isinstance(self.store_path, Path) and files.is_new(self.store_path)
+        return isinstance(self.store_path, Path) and is_new(self.store_path)
 
     def discard(self) -> None:
         """Close the store, and remove one that holds nothing: what was to go into a new one was refused."""

@@ -18,7 +18,6 @@ from pathlib import Path
 from amgs.clock import FixedClock
 from amgs.errors import AmgsError
 from amgs.memory import Memory
-from amgs.storage.duckdb import tables
 from tests.engine.kill_world import AT, consolidate, take_in
 
 _PAGE = 4096
@@ -77,10 +76,10 @@ def files(path: Path) -> dict[str, str]:
 
 def rows(memory: Memory) -> dict[str, list[str]]:
     """Every row of every table."""
-    store = memory._store
+    store = memory._storage
     return {
-        table: [str(row) for batch in tables.rows(store, table, columns) for row in batch]
-        for table, columns in tables.tables(store).items()
+        table: [str(row) for batch in store.tables.rows(table, columns) for row in batch]
+        for table, columns in store.tables.schema().items()
     }
 
 

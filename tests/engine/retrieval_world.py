@@ -19,6 +19,9 @@ from amgs.index.vector import VectorIndex
 from amgs.retrieval.sequence_index import lay_out
 from amgs.retrieval.sources import Sources
 from amgs.settings import GraphSettings
+from amgs.storage.block_columns import FeatureColumns, ScoringFacts
+from amgs.storage.blocks import NumberedBlock
+from amgs.storage.edges import EdgeColumns
 from amgs.text.embedding import HashingEmbedder
 from amgs.types import STATUSES, Block, BlockFilter, Vector
 
@@ -44,25 +47,6 @@ def note(
 
 
 @dataclass(frozen=True)
-class Stored:
-    number: int
-    block: Block
-    reinforcements: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    relation: NDArray[np.object_]
-    weight: NDArray[np.float64]
-    confidence: NDArray[np.float64]
-    created: NDArray[np.int64]
-    reinforced: NDArray[np.int64]
-    decay_lambda: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
 class Link:
     """An edge between the blocks at two places of the list, counted from 1 like their numbers."""
 
@@ -75,10 +59,10 @@ class Link:
     decay_lambda: float = 0.0
 
 
-def columns(links: Sequence[Link]) -> Columns:
+def columns(links: Sequence[Link]) -> EdgeColumns:
     """Links as the columns that the graph reads."""
     since = [round((NOW - timedelta(hours=link.hours_ago)).timestamp() * 1e6) for link in links]
-    return Columns(
+    return EdgeColumns(
         np.array([link.source for link in links], dtype=np.int64),
         np.array([link.target for link in links], dtype=np.int64),
         np.array([link.relation for link in links], dtype=object),
@@ -90,28 +74,7 @@ def columns(links: Sequence[Link]) -> Columns:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Facts:
-    numbers: NDArray[np.int64]
-    ids: NDArray[np.object_]
-    reinforced: NDArray[np.int64]
-    decay_lambda: NDArray[np.float64]
-    confidence: NDArray[np.float64]
-    reinforcements: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class TraitRows:
-    numbers: NDArray[np.int64]
-    episode: NDArray[np.uint64]
-    name: Sequence[str]
-    characters: NDArray[np.int64]
-    questions: NDArray[np.int64]
-    sentences: NDArray[np.int64]
-    asks: NDArray[np.bool_]
-
-
-def traits(blocks: Sequence[Block]) -> TraitRows:
+def traits(blocks: Sequence[Block]) -> FeatureColumns:
     """What the store would say of the blocks, one at a time."""
     episodes = {"": 0}
     rows = []
@@ -124,10 +87,10 @@ def traits(blocks: Sequence[Block]) -> TraitRows:
             (number, name, len(block.content.encode()), marks.count("?"), len(marks), marks[-1:] == ["?"])
         )
     episode, names, characters, questions, sentences, asks = zip(*rows, strict=True) if rows else ((),) * 6
-    return TraitRows(
+    return FeatureColumns(
         np.arange(1, len(blocks) + 1, dtype=np.int64),
         np.array(episode, dtype=np.uint64),
-        names,
+        tuple(names),
         np.array(characters, dtype=np.int64),
         np.array(questions, dtype=np.int64),
         np.array(sentences, dtype=np.int64),
@@ -139,7 +102,7 @@ class Reader:
     """The store's reading side over a list: block number i stands at place i - 1."""
 
     def __init__(self, blocks: Sequence[Block], reinforcements: Mapping[int, int]) -> None:
-        self.rows = [Stored(i, b, reinforcements.get(i, 0)) for i, b in enumerate(blocks, start=1)]
+        self.rows = [NumberedBlock(i, b, reinforcements.get(i, 0)) for i, b in enumerate(blocks, start=1)]
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
         passing = [row for row in self.rows if passes(row.block, wanted)]
@@ -147,18 +110,20 @@ class Reader:
             passing.sort(key=lambda row: (row.block.last_reinforced_at, row.number), reverse=True)
         return np.sort(np.array([row.number for row in passing[:limit]], dtype=np.int64))
 
-    def stored(self, numbers: Sequence[int]) -> Sequence[Stored]:
+    def stored(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
         return [self.rows[n - 1] for n in numbers if 1 <= n <= len(self.rows)]
 
-    def facts(self, numbers: Sequence[int]) -> Facts:
+    def facts(self, numbers: Sequence[int]) -> ScoringFacts:
         rows = self.stored(sorted(numbers))
-        return Facts(
-            np.array([row.number for row in rows], dtype=np.int64),
-            np.array([row.block.id for row in rows], dtype=object),
-            np.array([microseconds_of(row.block.last_reinforced_at) for row in rows], dtype=np.int64),
-            np.array([row.block.decay_lambda for row in rows], dtype=np.float64),
-            np.array([row.block.confidence for row in rows], dtype=np.float64),
-            np.array([row.reinforcements for row in rows], dtype=np.int64),
+        return ScoringFacts(
+            numbers=np.array([row.number for row in rows], dtype=np.int64),
+            ids=np.array([row.block.id for row in rows], dtype=object),
+            reinforced=np.array(
+                [microseconds_of(row.block.last_reinforced_at) for row in rows], dtype=np.int64
+            ),
+            decay_lambda=np.array([row.block.decay_lambda for row in rows], dtype=np.float64),
+            confidence=np.array([row.block.confidence for row in rows], dtype=np.float64),
+            reinforcements=np.array([row.reinforcements for row in rows], dtype=np.int64),
         )
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:

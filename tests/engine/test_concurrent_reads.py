@@ -14,7 +14,7 @@ from amgs.errors import AmgsError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings, Settings
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.types import BlockFilter, SearchResult
 from tests.engine.memory_world import open_memory
 
@@ -183,7 +183,8 @@ def test_a_search_is_answered_while_a_transaction_is_open(tmp_path: Path) -> Non
         memory.ingest_many(drafts(12))
         memory.apply_consolidation(memory.plan_consolidation())
         before = seen(memory.search(QUERIES[0]))
-        store = memory._store
+        store = memory._storage
+        assert isinstance(store, DuckDBStorage)
         found: list[Seen] = []
         with store.transaction():
             store.execute("UPDATE memory_blocks SET status = 'archived'")
@@ -195,7 +196,7 @@ def test_a_search_is_answered_while_a_transaction_is_open(tmp_path: Path) -> Non
 
 
 def test_what_is_read_inside_a_snapshot_is_of_one_state() -> None:
-    with Store.open(":memory:") as store:
+    with DuckDBStorage.open(":memory:") as store:
         read: list[tuple[int, int, int]] = []
         begun, changed = threading.Event(), threading.Event()
 

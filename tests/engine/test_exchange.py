@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from amgs.errors import AmgsError, InputError, StoreCorruptError, StoreTooNewError, UsageError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.storage.duckdb import tables
 from tests.engine.memory_world import NOW, consolidated, open_memory
 
 FORMS: tuple[Literal["json", "graphml"], ...] = ("json", "graphml")
@@ -22,10 +21,10 @@ FORMS: tuple[Literal["json", "graphml"], ...] = ("json", "graphml")
 
 def rows(memory: Memory) -> dict[str, list[Any]]:
     """Every row of every table, but for what belongs to the store itself."""
-    store = memory._store
+    store = memory._storage
     found = {
-        table: [row for batch in tables.rows(store, table, columns) for row in batch]
-        for table, columns in tables.tables(store).items()
+        table: [row for batch in store.tables.rows(table, columns) for row in batch]
+        for table, columns in store.tables.schema().items()
         if table != "change_counter"
     }
     found["meta"] = sorted(row for row in found["meta"] if row[0] != "store_id")

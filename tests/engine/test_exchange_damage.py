@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from amgs.errors import AmgsError, InputError
 from amgs.memory import Memory
+from amgs.storage.duckdb.tables import DuckDBTables
 from tests.engine.memory_world import consolidated, open_memory
 from tests.engine.test_exchange import FORMS, rows
 
@@ -195,12 +196,11 @@ def test_a_block_that_comes_twice_is_refused(exports: Path, tmp_path: Path) -> N
 def test_a_row_is_refused_before_the_first_is_written(
     exports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from amgs.storage.duckdb import tables
 
     def never(*_: object) -> None:
         raise AssertionError("a row was written")
 
-    monkeypatch.setattr(tables, "insert", never)
+    monkeypatch.setattr(DuckDBTables, "insert", never)
     path = changed(exports, tmp_path / "changed", put("reinforcement_log", "block_id", 3, -1))
     with open_memory() as memory, pytest.raises(InputError, match="reinforcement_log, row"):
         memory.exchange.load(path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from amgs.frames import definition as shipped
 from amgs.memory import Memory
-from amgs.storage.duckdb import frame_cache
+from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.types import BlockFilter, ChildFrame, Frame
 from tests.engine.memory_world import consolidated, open_memory
 from tests.engine.test_frames_api import add, move
@@ -94,9 +94,10 @@ def test_one_pool_a_child_is_kept_and_a_reader_only_reads(tmp_path: Path) -> Non
     with consolidated(tmp_path, path) as memory:
         for query in ("dome", "valve", "Ilse"):
             memory.assemble("DEEP_RECALL", query=query)
-        rows = memory._store.rows("SELECT frame_name FROM frame_cache WHERE starts_with(request, 'pool:')")
+        assert isinstance(memory._storage, DuckDBStorage)
+        rows = memory._storage.rows("SELECT frame_name FROM frame_cache WHERE starts_with(request, 'pool:')")
         assert sorted(rows) == [("SELF",), ("WORLD",)]
-        assert frame_cache.get(memory._store, "SELF", "nothing") is None
+        assert memory._storage.frame_cache.get("SELF", "nothing") is None
     with Memory.open(path, clock=memory.clock, read_only=True) as reader:
         assert _told(reader.assemble("DEEP_RECALL", query="Ilse"), "WORLD")
         assert not _told(reader.assemble("DEEP_RECALL", query="dome"), "WORLD")

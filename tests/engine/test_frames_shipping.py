@@ -12,8 +12,7 @@ from amgs.frames import definition as shipped
 from amgs.frames.registry import by_name
 from amgs.frames.shipping import Given, mark, renew, renewal
 from amgs.memory import Memory
-from amgs.storage.duckdb import frames as stored_frames
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.types import ChildFrame
 from tests.engine.memory_world import NOW, open_memory
 
@@ -24,7 +23,7 @@ OLD = (OLD_SELF, *(d for d in shipped.DEFAULTS if d.name not in ("SELF", "DEEP_R
 
 def _older(path: Path) -> None:
     """A store as the older version left it."""
-    with Store.open(path) as store:
+    with DuckDBStorage.open(path) as store:
         renew(store, OLD, NOW)
 
 
@@ -53,8 +52,8 @@ def test_a_changed_definition_is_kept_says_so_and_can_be_reset(tmp_path: Path) -
     path = tmp_path / "s.duckdb"
     _older(path)
     mine = replace(OLD_SELF, budget=77)
-    with Store.open(path) as store, store.transaction():
-        stored_frames.put(store, [mine])
+    with DuckDBStorage.open(path) as store, store.transaction():
+        store.frames.put([mine])
     with open_memory(path) as memory:
         assert _definition(memory, "SELF") == mine
         kind, told = _origin(memory, "SELF")

@@ -71,10 +71,10 @@ print(json.dumps({"said": said, "added": added, "hits": hits, "sound": sound}))
 @pytest.mark.parametrize(
     ("stage", "room"), [("ingest", 100_000), ("consolidate", 1000), ("undo", 1000), ("export", 1000)]
 )
-def test_a_full_disk_loses_nothing_and_is_named(tmp_path: Path, stage: str, context: int) -> None:
+def test_a_full_disk_loses_nothing_and_is_named(tmp_path: Path, stage: str, room: int) -> None:
     store = tmp_path / "s.duckdb"
     ran = subprocess.run(
-        [sys.executable, "-c", WORKER, str(store), stage, str(context)],
+        [sys.executable, "-c", WORKER, str(store), stage, str(room)],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": ":".join(sys.path)},

@@ -14,7 +14,6 @@ from amgs.ingest.raw_blocks import RawBlock as Note
 from amgs.lifecycle import plan_editing
 from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.memory import Memory
-from amgs.storage.duckdb.edges import key
 from amgs.types import BlockFilter, ConsolidationItem
 from tests.engine.lifecycle_world import content
 from tests.engine.memory_world import open_memory, write_notes
@@ -75,11 +74,11 @@ def test_what_was_corrected_is_written_and_undone_as_one(memory: Memory) -> None
     written = memory.block(item.block.id)
     assert (written.category, written.confidence, written.decay_lambda) == ("decision", 0.4, 0.001)
     assert memory.block(out).status == "raw"
-    edges = {key(e): e for e in memory.edges()}
-    assert key(gone) not in edges
+    edges = {e.key: e for e in memory.edges()}
+    assert gone.key not in edges
     assert not any(out in k[:2] for k in edges)
-    if key(kept) in edges:
-        assert edges[key(kept)].confidence == 0.33
+    if kept.key in edges:
+        assert edges[kept.key].confidence == 0.33
     assert memory.verify().ok
     memory.undo(done.id)
     assert content(memory) == before
@@ -156,11 +155,11 @@ def test_what_cannot_be_is_refused_with_a_way_out(memory: Memory) -> None:
 def test_an_edge_is_named_by_its_number_or_by_where_it_leads(fixed: PlanDraft) -> None:
     item = linked(fixed)
     for n, edge in enumerate(item.edges, 1):
-        assert plan_editing.edge_named(item, str(n)) == key(edge)
+        assert plan_editing.edge_named(item, str(n)) == edge.key
     ends = [plan_editing.far_end(item, e) for e in item.edges]
     for edge, end in zip(item.edges, ends, strict=True):
         if ends.count(end) == 1:
-            assert plan_editing.edge_named(item, end[:16]) == key(edge)
+            assert plan_editing.edge_named(item, end[:16]) == edge.key
         else:
             with pytest.raises(UsageError, match="edges of"):
                 plan_editing.edge_named(item, end[:16])
@@ -208,9 +207,9 @@ def test_corrections_do_what_they_say_and_can_be_taken_back_in_any_order(
         assert item.confidence == told.get("confidence", proposed.confidence) == item.block.confidence
         assert item.decay_lambda == item.block.decay_lambda
         assert item.is_self_component == item.block.is_self_component
-        gone = {key(proposed.edges[int(n) - 1]) for n in told["drop"]}  # type: ignore[attr-defined]
-        left = {key(e) for e in proposed.edges if not out & {e.source_id, e.target_id}} - gone
-        assert {key(e) for e in item.edges} == left
+        gone = {proposed.edges[int(n) - 1].key for n in told["drop"]}  # type: ignore[attr-defined]
+        left = {e.key for e in proposed.edges if not out & {e.source_id, e.target_id}} - gone
+        assert {e.key for e in item.edges} == left
     for block in data.draw(st.permutations(list(said))):
         draft = plan_editing.reset(draft, block)
     assert draft == fixed

@@ -23,9 +23,7 @@ from amgs.errors import (
 )
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb import meta as stored_meta
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.minilm import MiniLM
 from amgs.types import BlockFilter, ChildFrame
@@ -208,52 +206,50 @@ def test_status_tells_of_everything(tmp_path: Path) -> None:
 
 # --- verify -----------------------------------------------------------------------------------------------
 
-Damage = Callable[[Store, str], None]
+Damage = Callable[[DuckDBStorage, str], None]
 
 
-def _content(store: Store, block: str) -> None:
+def _content(store: DuckDBStorage, block: str) -> None:
     store.execute("UPDATE memory_blocks SET content = 'forged' WHERE id = ?", [block])
 
 
-def _short_vector(store: Store, block: str) -> None:
+def _short_vector(store: DuckDBStorage, block: str) -> None:
     store.execute("UPDATE memory_blocks SET embedding = [1.0] WHERE id = ?", [block])
 
 
-def _long_vector(store: Store, block: str) -> None:
+def _long_vector(store: DuckDBStorage, block: str) -> None:
     store.execute(
         "UPDATE memory_blocks SET embedding = list_transform(embedding, lambda x: 2 * x) WHERE id = ?",
         [block],
     )
 
 
-def _dangling(store: Store, block: str) -> None:
-    one = stored_edges.touching(store, [block])[0]
-    stored_edges.insert(
-        store, [amgs.Edge(block, "f" * 64, "related", 0.5, 0.5, one.created_at, one.created_at)]
-    )
+def _dangling(store: DuckDBStorage, block: str) -> None:
+    one = store.edges.touching([block])[0]
+    store.edges.insert([amgs.Edge(block, "f" * 64, "related", 0.5, 0.5, one.created_at, one.created_at)])
 
 
-def _pruned(store: Store, block: str) -> None:
+def _pruned(store: DuckDBStorage, block: str) -> None:
     store.execute("UPDATE memory_blocks SET status = 'pruned' WHERE id = ?", [block])
 
 
-def _confidence(store: Store, block: str) -> None:
+def _confidence(store: DuckDBStorage, block: str) -> None:
     store.execute("UPDATE memory_blocks SET confidence = 7 WHERE id = ?", [block])
 
 
-def _journal(store: Store, block: str) -> None:
+def _journal(store: DuckDBStorage, block: str) -> None:
     store.execute("DELETE FROM operations")
 
 
-def _journal_rows(store: Store, block: str) -> None:
+def _journal_rows(store: DuckDBStorage, block: str) -> None:
     store.execute("DELETE FROM operation_rows WHERE key = ?", [block])
 
 
-def _log(store: Store, block: str) -> None:
+def _log(store: DuckDBStorage, block: str) -> None:
     store.execute("UPDATE memory_blocks SET reinforcements = 3 WHERE id = ?", [block])
 
 
-def _counter(store: Store, block: str) -> None:
+def _counter(store: DuckDBStorage, block: str) -> None:
     store.execute("UPDATE memory_blocks SET revision = 1000")
 
 
@@ -277,11 +273,11 @@ def test_verify_names_what_is_damaged(tmp_path: Path, damage: Damage, told: str)
     with consolidated(tmp_path / "n", path) as memory:
         assert memory.verify().ok
         (ilse,) = memory.resolve_source("people/ilse.md")
-    with Store.open(path) as store, store.transaction():
+    with DuckDBStorage.open(path) as store, store.transaction():
         damage(store, ilse)
     if damage is _short_vector:
-        with Store.open(path) as store, store.transaction():
-            stored_meta.put_embedding_space(store, "hashing-256", 256)
+        with DuckDBStorage.open(path) as store, store.transaction():
+            store.meta.put_embedding_space("hashing-256", 256)
     with open_memory(path) as memory:
         faults = memory.verify().faults
         assert any(told in fault.what for fault in faults), faults
@@ -310,8 +306,8 @@ def test_a_store_is_opened_with_the_embedder_that_made_its_embeddings(tmp_path: 
 
 def named_embedder(path: Path, name: str, dimension: int) -> None:
     """Have a store say that its embeddings come from this embedder."""
-    with Store.open(path) as store, store.transaction():
-        stored_meta.put_embedding_space(store, name, dimension)
+    with DuckDBStorage.open(path) as store, store.transaction():
+        store.meta.put_embedding_space(name, dimension)
 
 
 def test_the_packaged_embedder_is_taken_where_the_store_names_it(tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ import pytest
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.memory import Memory
-from amgs.storage.duckdb import reinforcement_log
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import EVERY
 from tests.engine.memory_world import NOW, open_memory, write_notes
@@ -241,7 +240,7 @@ def test_a_reinforcement_that_is_undone_leaves_the_clock_where_it_stood() -> Non
 
 
 def _events(memory: Memory, block: str) -> int:
-    return len(reinforcement_log.of(memory._store, block))
+    return len(memory._storage.reinforcements.of(block))
 
 
 def test_what_an_earlier_version_undid_cannot_be_redone_and_says_so(tmp_path: Path) -> None:
@@ -249,7 +248,7 @@ def test_what_an_earlier_version_undid_cannot_be_redone_and_says_so(tmp_path: Pa
     with Memory.open(path, clock=FixedClock(NOW)) as memory:
         memory.ingest_text("The dome stood still.")
         memory.undo(1)
-    with Store.open(path) as store, store.transaction():
+    with DuckDBStorage.open(path) as store, store.transaction():
         store.execute("DELETE FROM undone_blocks")
     with (
         Memory.open(path, clock=FixedClock(NOW)) as memory,

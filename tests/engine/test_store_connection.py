@@ -12,9 +12,8 @@ import duckdb
 import pytest
 
 from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
-from amgs.storage.duckdb import meta
-from amgs.storage.duckdb.connection import Store
 from amgs.storage.duckdb.migrations import LATEST, MIGRATIONS
+from amgs.storage.duckdb.storage import DuckDBStorage
 
 SPECIFIED = {
     "memory_blocks": "id content status category confidence decay_lambda embedding meta created_at "
@@ -32,42 +31,42 @@ SPECIFIED = {
 def test_a_missing_folder_is_named_and_not_made(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "s.duckdb"
     with pytest.raises(StoreError, match=f"folder {path.parent} does not exist"):
-        Store.open(path)
+        DuckDBStorage.open(path)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_missing_store_is_not_made_for_a_reader(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     with pytest.raises(StoreError, match="There is no store at"):
-        Store.open(path, create=False)
+        DuckDBStorage.open(path, create=False)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_blank_store_has_the_latest_schema(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    with Store.open(path) as store:
+    with DuckDBStorage.open(path) as store:
         assert store.schema_version == LATEST == len(MIGRATIONS)
         assert store.change_counter == 0
     assert path.is_file()
 
 
 def test_all_seven_tables_have_the_columns_of_the_specification() -> None:
-    with Store.open(":memory:") as store:
+    with DuckDBStorage.open(":memory:") as store:
         for table, columns in SPECIFIED.items():
             found = store.rows("SELECT column_name FROM duckdb_columns() WHERE table_name = ?", [table])
             assert set(columns.split()) <= {row[0] for row in found}, table
 
 
 def test_two_stores_are_told_apart() -> None:
-    with Store.open(":memory:") as one, Store.open(":memory:") as other:
-        assert meta.store_id(one) != meta.store_id(other) != ""
+    with DuckDBStorage.open(":memory:") as one, DuckDBStorage.open(":memory:") as other:
+        assert one.meta.store_id() != other.meta.store_id() != ""
 
 
 def test_a_store_held_by_another_process_names_it_and_the_way_out(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    Store.open(path).close()
+    DuckDBStorage.open(path).close()
     script = (
-        "import sys; from amgs.storage.duckdb.connection import Store; s = Store.open(sys.argv[1]); "
+        "import sys; from amgs.storage.duckdb.storage import DuckDBStorage; s = DuckDBStorage.open(sys.argv[1]); "
         "print('open', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -80,11 +79,11 @@ def test_a_store_held_by_another_process_names_it_and_the_way_out(tmp_path: Path
         assert other.stdout is not None and other.stdin is not None
         assert other.stdout.readline() == "open\n"
         with pytest.raises(StoreLockedError) as caught:
-            Store.open(path)
+            DuckDBStorage.open(path)
         other.stdin.close()
     assert str(other.pid) in caught.value.message
     assert "another store" in caught.value.way_out
-    Store.open(path).close()
+    DuckDBStorage.open(path).close()
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"x" * 100_000])
@@ -92,7 +91,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, co
     path = tmp_path / "s.duckdb"
     path.write_bytes(content)
     with pytest.raises(StoreError, match="not a memory store") as caught:
-        Store.open(path)
+        DuckDBStorage.open(path)
     assert caught.value.title == "Not a memory store"
     assert "move" not in str(caught.value).lower()
     assert path.read_bytes() == content and list(tmp_path.iterdir()) == [path]
@@ -100,26 +99,26 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, co
 
 def test_a_store_whose_first_bytes_are_gone_is_damaged_not_foreign(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    with Store.open(path) as store, store.transaction():
-        meta.put(store, "a", "1")
+    with DuckDBStorage.open(path) as store, store.transaction():
+        store.meta.put("a", "1")
     path.write_bytes(bytes(100) + path.read_bytes()[100:])
     with pytest.raises(StoreCorruptError, match="first bytes"):
-        Store.open(path)
+        DuckDBStorage.open(path)
 
 
 def test_a_pipe_is_no_store_and_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     os.mkfifo(path)
     with pytest.raises(StoreError, match="not an ordinary file"):
-        Store.open(path)
+        DuckDBStorage.open(path)
 
 
 def test_a_truncated_store_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    Store.open(path).close()
+    DuckDBStorage.open(path).close()
     path.write_bytes(path.read_bytes()[:9000])
     with pytest.raises(StoreCorruptError):
-        Store.open(path)
+        DuckDBStorage.open(path)
 
 
 def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -135,30 +134,30 @@ def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) 
             connection.execute(statement)
         before = path.read_bytes()
         with pytest.raises(StoreError, match="not a memory store"):
-            Store.open(path)
+            DuckDBStorage.open(path)
         assert path.read_bytes() == before
 
 
 def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
-    with Store.open(path) as store, store.transaction():
-        meta.put(store, "schema_version", str(LATEST + 1))
+    with DuckDBStorage.open(path) as store, store.transaction():
+        store.meta.put("schema_version", str(LATEST + 1))
     with pytest.raises(StoreTooNewError, match=str(LATEST + 1)):
-        Store.open(path)
+        DuckDBStorage.open(path)
 
 
 def test_a_directory_is_no_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is a folder"):
-        Store.open(tmp_path)
+        DuckDBStorage.open(tmp_path)
 
 
 def test_reading_only_neither_creates_nor_writes(tmp_path: Path) -> None:
     path = tmp_path / "s.duckdb"
     with pytest.raises(StoreError, match="There is no store"):
-        Store.open(path, read_only=True)
-    Store.open(path).close()
+        DuckDBStorage.open(path, read_only=True)
+    DuckDBStorage.open(path).close()
     with (
-        Store.open(path, read_only=True) as store,
+        DuckDBStorage.open(path, read_only=True) as store,
         pytest.raises(StoreError, match="reading only"),
         store.transaction(),
     ):
@@ -166,23 +165,23 @@ def test_reading_only_neither_creates_nor_writes(tmp_path: Path) -> None:
 
 
 def test_a_failed_transaction_leaves_nothing_behind() -> None:
-    with Store.open(":memory:") as store:
+    with DuckDBStorage.open(":memory:") as store:
         with pytest.raises(ZeroDivisionError), store.transaction():
-            meta.put(store, "key", "value")
+            store.meta.put("key", "value")
             raise ZeroDivisionError
-        assert meta.get(store, "key") is None
+        assert store.meta.get("key") is None
         assert store.change_counter == 0
 
 
 def test_the_counter_rises_once_a_transaction_and_not_for_reading() -> None:
-    with Store.open(":memory:") as store:
+    with DuckDBStorage.open(":memory:") as store:
         with store.transaction():
-            meta.put(store, "a", "1")
+            store.meta.put("a", "1")
             with store.transaction():
-                meta.put(store, "b", "2")
+                store.meta.put("b", "2")
         assert store.change_counter == store.structure_counter == 1
         with store.transaction():
-            meta.get(store, "a")
+            store.meta.get("a")
         assert store.change_counter == 1
         with store.transaction():
             store.execute("DELETE FROM scores_cache", structural=False)
@@ -190,29 +189,29 @@ def test_the_counter_rises_once_a_transaction_and_not_for_reading() -> None:
 
 
 def test_writing_outside_a_transaction_is_a_mistake() -> None:
-    with Store.open(":memory:") as store, pytest.raises(RuntimeError, match="transaction"):
-        meta.put(store, "a", "1")
+    with DuckDBStorage.open(":memory:") as store, pytest.raises(RuntimeError, match="transaction"):
+        store.meta.put("a", "1")
 
 
 def test_another_thread_reads_what_is_committed_and_waits_for_its_turn_to_write() -> None:
-    with Store.open(":memory:") as store:
+    with DuckDBStorage.open(":memory:") as store:
         seen: list[str | None] = []
 
         def other() -> None:
-            seen.append(meta.get(store, "key"))
+            seen.append(store.meta.get("key"))
             with store.transaction():
-                meta.put(store, "key", "theirs")
+                store.meta.put("key", "theirs")
 
         thread = threading.Thread(target=other)
         with store.transaction():
-            meta.put(store, "key", "mine")
+            store.meta.put("key", "mine")
             thread.start()
             thread.join(0.3)
             assert thread.is_alive()
-            assert meta.get(store, "key") == "mine"
+            assert store.meta.get("key") == "mine"
         thread.join()
         assert seen == [None]
-        assert meta.get(store, "key") == "theirs"
+        assert store.meta.get("key") == "theirs"
 
 
 def test_a_store_of_any_older_schema_is_brought_up_with_what_it_holds(tmp_path: Path) -> None:
@@ -223,8 +222,8 @@ def test_a_store_of_any_older_schema_is_brought_up_with_what_it_holds(tmp_path: 
                 old.execute(step)
             old.execute("INSERT INTO meta VALUES ('schema_version', ?)", [str(version)])
             old.execute("INSERT INTO meta VALUES ('kept', 'yes')")
-        with Store.open(path) as store:
+        with DuckDBStorage.open(path) as store:
             assert store.schema_version == LATEST
-            assert meta.get(store, "kept") == "yes"
+            assert store.meta.get("kept") == "yes"
             tables = {str(row[0]) for row in store.rows("SELECT table_name FROM duckdb_tables()")}
             assert {"memory_blocks", "reviews", "edge_walks"} <= tables

@@ -14,17 +14,8 @@ from hypothesis import strategies as st
 
 from amgs.frames.definition import DEFAULTS
 from amgs.identity import block_id
-from amgs.storage.duckdb import (
-    block_columns,
-    blocks,
-    calibration_log,
-    edges,
-    frames,
-    journal,
-    reinforcement_log,
-    scores,
-)
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.storage import DuckDBStorage
+from amgs.storage.journal import JournalRow
 from amgs.types import Block, BlockFilter, Edge, Outcome, SelectionRule
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -32,8 +23,8 @@ ANY = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))
 
 
 @pytest.fixture
-def store() -> Iterator[Store]:
-    with Store.open(":memory:") as opened:
+def store() -> Iterator[DuckDBStorage]:
+    with DuckDBStorage.open(":memory:") as opened:
         yield opened
 
 
@@ -42,9 +33,9 @@ def block(text: str, **more: object) -> Block:
     return Block(id=block_id(text), content=text, **fields)  # type: ignore[arg-type]
 
 
-def put(store: Store, *given_blocks: Block) -> None:
+def put(store: DuckDBStorage, *given_blocks: Block) -> None:
     with store.transaction():
-        blocks.insert(store, given_blocks)
+        store.blocks.insert(given_blocks)
 
 
 json_values = st.recursive(
@@ -64,80 +55,80 @@ storable = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_siz
     st.floats(0, 1e6),
 )
 def test_a_block_comes_back_as_it_went_in(
-    store: Store, text: str, meta: dict[str, object], at: datetime, confidence: float, decay: float
+    store: DuckDBStorage, text: str, meta: dict[str, object], at: datetime, confidence: float, decay: float
 ) -> None:
     aware = at.replace(tzinfo=UTC)
     one = block(
         text, created_at=aware, last_reinforced_at=aware, confidence=confidence, decay_lambda=decay, meta=meta
     )
     with store.transaction():
-        blocks.delete(store, [one.id])
-        assert blocks.insert(store, [one]) == (one.id,)
-    assert blocks.get(store, [one.id])[one.id] == one
+        store.blocks.delete([one.id])
+        assert store.blocks.insert([one]) == (one.id,)
+    assert store.blocks.get([one.id])[one.id] == one
 
 
 @pytest.mark.parametrize(
     "text", ["a\0b", "🜁 🏔️ 👩‍🚀", "עברית ו-العربية", "\x07\x1b[31m", "é" * 10_000_000, "\ufeff\u200b"]
 )
-def test_strange_text_is_stored_faithfully(store: Store, text: str) -> None:
+def test_strange_text_is_stored_faithfully(store: DuckDBStorage, text: str) -> None:
     put(store, block(text))
-    assert blocks.get(store, [block_id(text)])[block_id(text)].content == text
+    assert store.blocks.get([block_id(text)])[block_id(text)].content == text
 
 
-def test_a_known_block_is_not_written_again(store: Store) -> None:
+def test_a_known_block_is_not_written_again(store: DuckDBStorage) -> None:
     put(store, block("a", category="first"))
     with store.transaction():
-        assert blocks.insert(store, [block("a", category="second"), block("b"), block("b")]) == (
+        assert store.blocks.insert([block("a", category="second"), block("b"), block("b")]) == (
             block_id("b"),
         )
-    assert blocks.get(store, [block_id("a")])[block_id("a")].category == "first"
+    assert store.blocks.get([block_id("a")])[block_id("a")].category == "first"
 
 
-def test_thousands_of_blocks_with_embeddings_go_in_within_seconds(store: Store) -> None:
+def test_thousands_of_blocks_with_embeddings_go_in_within_seconds(store: DuckDBStorage) -> None:
     many = [block(f"note {i} " + "word " * 60) for i in range(5000)]
     vectors = np.random.default_rng(0).standard_normal((5000, 384)).astype(np.float32)
     put(store, *many)
     with store.transaction():
-        blocks.update(store, [replace(b, status="consolidated") for b in many])
-        blocks.set_embeddings(store, [b.id for b in many], vectors)
-    stored = block_columns.embeddings(store)
+        store.blocks.update([replace(b, status="consolidated") for b in many])
+        store.blocks.set_embeddings([b.id for b in many], vectors)
+    stored = store.block_columns.embeddings()
     assert stored.ids.tolist() == [b.id for b in many]
     np.testing.assert_array_equal(stored.matrix, vectors)
 
 
-def test_metadata_can_change_twice_in_one_transaction(store: Store) -> None:
+def test_metadata_can_change_twice_in_one_transaction(store: DuckDBStorage) -> None:
     put(store, block("a"))
     vector = np.eye(1, 4, dtype=np.float32)
     with store.transaction():
-        blocks.set_embeddings(store, [block_id("a")], vector)
-        blocks.update(store, [block("a", category="x")])
-        blocks.update(store, [block("a", category="y", meta={"k": [1]})])
-        blocks.delete(store, [block_id("a")])
-        blocks.insert(store, [block("a", category="z")])
-    assert blocks.get(store, [block_id("a")])[block_id("a")].category == "z"
+        store.blocks.set_embeddings([block_id("a")], vector)
+        store.blocks.update([block("a", category="x")])
+        store.blocks.update([block("a", category="y", meta={"k": [1]})])
+        store.blocks.delete([block_id("a")])
+        store.blocks.insert([block("a", category="z")])
+    assert store.blocks.get([block_id("a")])[block_id("a")].category == "z"
 
 
-def test_embeddings_changed_since_a_revision_are_only_those(store: Store) -> None:
+def test_embeddings_changed_since_a_revision_are_only_those(store: DuckDBStorage) -> None:
     put(store, block("a"), block("b"))
     with store.transaction():
-        blocks.set_embeddings(store, [block_id("a"), block_id("b")], np.eye(2, dtype=np.float32))
+        store.blocks.set_embeddings([block_id("a"), block_id("b")], np.eye(2, dtype=np.float32))
     seen = store.structure_counter
     with store.transaction():
-        blocks.reinforce(store, [block_id("a")], NOON + timedelta(days=1))
-    assert block_columns.embeddings(store, since=seen).ids.tolist() == []
+        store.blocks.reinforce([block_id("a")], NOON + timedelta(days=1))
+    assert store.block_columns.embeddings(since=seen).ids.tolist() == []
     with store.transaction():
-        blocks.set_embeddings(store, [block_id("b")], np.eye(1, 2, 1, dtype=np.float32))
-    assert block_columns.embeddings(store, since=seen).ids.tolist() == [block_id("b")]
+        store.blocks.set_embeddings([block_id("b")], np.eye(1, 2, 1, dtype=np.float32))
+    assert store.block_columns.embeddings(since=seen).ids.tolist() == [block_id("b")]
     with store.transaction():
-        blocks.set_embeddings(store, [block_id("b")], None)
-    assert block_columns.embedded(store).tolist() == [1]
+        store.blocks.set_embeddings([block_id("b")], None)
+    assert store.block_columns.embedded().tolist() == [1]
 
 
-def test_a_clock_that_goes_back_never_ages_a_block(store: Store) -> None:
+def test_a_clock_that_goes_back_never_ages_a_block(store: DuckDBStorage) -> None:
     put(store, block("a"))
     with store.transaction():
-        blocks.reinforce(store, [block_id("a")], NOON - timedelta(days=3))
-    assert blocks.get(store, [block_id("a")])[block_id("a")].last_reinforced_at == NOON
+        store.blocks.reinforce([block_id("a")], NOON - timedelta(days=3))
+    assert store.blocks.get([block_id("a")])[block_id("a")].last_reinforced_at == NOON
 
 
 def slow_filter(one: Block, wanted: BlockFilter) -> bool:
@@ -168,7 +159,9 @@ filters = st.builds(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(filters, st.integers(0, 2**32))
-def test_the_filter_in_sql_agrees_with_the_obvious_one(store: Store, wanted: BlockFilter, seed: int) -> None:
+def test_the_filter_in_sql_agrees_with_the_obvious_one(
+    store: DuckDBStorage, wanted: BlockFilter, seed: int
+) -> None:
     draw = np.random.default_rng(seed)
     some = [
         block(
@@ -184,23 +177,23 @@ def test_the_filter_in_sql_agrees_with_the_obvious_one(store: Store, wanted: Blo
     ]
     put(store, *some)
     expected = {b.id for b in some if slow_filter(b, wanted)}
-    assert {b.id for b in blocks.select(store, wanted)} & {b.id for b in some} == expected
+    assert {b.id for b in store.blocks.select(wanted)} & {b.id for b in some} == expected
     with store.transaction():
-        blocks.delete(store, [b.id for b in some])
+        store.blocks.delete([b.id for b in some])
 
 
-def test_selecting_pages_in_the_order_asked_for(store: Store) -> None:
+def test_selecting_pages_in_the_order_asked_for(store: DuckDBStorage) -> None:
     some = [
         block(letter, created_at=NOON + timedelta(hours=i)) for i, letter in enumerate(string.ascii_lowercase)
     ]
     put(store, *some)
-    newest_first = [b.content for b in blocks.select(store, ANY)]
+    newest_first = [b.content for b in store.blocks.select(ANY)]
     assert newest_first == sorted(string.ascii_lowercase, reverse=True)
-    assert [b.content for b in blocks.select(store, ANY, limit=2, offset=1)] == ["y", "x"]
-    assert [b.id for b in blocks.select(store, ANY, order="id")] == sorted(b.id for b in some)
+    assert [b.content for b in store.blocks.select(ANY, limit=2, offset=1)] == ["y", "x"]
+    assert [b.id for b in store.blocks.select(ANY, order="id")] == sorted(b.id for b in some)
 
 
-def test_sources_are_found_whole_by_part_and_where_a_text_stands_again(store: Store) -> None:
+def test_sources_are_found_whole_by_part_and_where_a_text_stands_again(store: DuckDBStorage) -> None:
     put(
         store,
         block("a", meta={"source": "x.md#1", "sources": ["x.md#1"]}),
@@ -209,7 +202,7 @@ def test_sources_are_found_whole_by_part_and_where_a_text_stands_again(store: St
         block("d"),
     )
     found = {
-        source: len(blocks.with_source(store, source)) for source in ("x.md", "x.md#2", "y.md", "xx.md", "z")
+        source: len(store.blocks.with_source(source)) for source in ("x.md", "x.md#2", "y.md", "xx.md", "z")
     }
     assert found == {"x.md": 2, "x.md#2": 1, "y.md": 1, "xx.md": 1, "z": 0}
 
@@ -218,28 +211,28 @@ def edge(source: str, target: str, relation: str = "related", weight: float = 0.
     return Edge(block_id(source), block_id(target), relation, weight, 0.5, NOON, NOON)
 
 
-def test_an_edge_is_there_once_and_put_replaces_it(store: Store) -> None:
+def test_an_edge_is_there_once_and_put_replaces_it(store: DuckDBStorage) -> None:
     with store.transaction():
-        assert len(edges.insert(store, [edge("a", "b"), edge("a", "b", weight=0.9), edge("b", "a")])) == 2
-        assert edges.insert(store, [edge("a", "b")]) == ()
-        edges.put(store, [edge("a", "b", weight=0.7)])
-    assert [e.weight for e in edges.everything(store) if e == edge("a", "b", weight=0.7)] == [0.7]
-    assert edges.count(store) == 2
+        assert len(store.edges.insert([edge("a", "b"), edge("a", "b", weight=0.9), edge("b", "a")])) == 2
+        assert store.edges.insert([edge("a", "b")]) == ()
+        store.edges.put([edge("a", "b", weight=0.7)])
+    assert [e.weight for e in store.edges.everything() if e == edge("a", "b", weight=0.7)] == [0.7]
+    assert store.edges.count() == 2
     with store.transaction():
-        edges.delete(store, [edges.key(edge("a", "b")), edges.key(edge("x", "y"))])
-    assert edges.everything(store) == (edge("b", "a"),)
+        store.edges.delete([edge("a", "b").key, edge("x", "y").key])
+    assert store.edges.everything() == (edge("b", "a"),)
 
 
-def test_the_edge_table_leaves_out_archived_and_pruned_ends(store: Store) -> None:
+def test_the_edge_table_leaves_out_archived_and_pruned_ends(store: DuckDBStorage) -> None:
     put(store, block("a"), block("b"), block("c", status="archived"), block("d", status="pruned"))
     with store.transaction():
-        edges.insert(store, [edge("a", "b"), edge("a", "c"), edge("d", "a")])
-    table = edges.table(store)
+        store.edges.insert([edge("a", "b"), edge("a", "c"), edge("d", "a")])
+    table = store.edges.table()
     assert (table.source.tolist(), table.target.tolist()) == ([1], [2])
-    assert [what for _, what in edges.dangling(store)] == ["its source is pruned"]
+    assert [what for _, what in store.edges.dangling()] == ["its source is pruned"]
 
 
-def test_every_shipped_frame_comes_back_as_it_went_in(store: Store) -> None:
+def test_every_shipped_frame_comes_back_as_it_went_in(store: DuckDBStorage) -> None:
     odd = replace(
         DEFAULTS[0],
         name="ODD",
@@ -249,41 +242,41 @@ def test_every_shipped_frame_comes_back_as_it_went_in(store: Store) -> None:
         rescore=DEFAULTS[1].weights,
     )
     with store.transaction():
-        frames.put(store, [*DEFAULTS, odd])
-        frames.put(store, [odd])
-    assert {d.name: d for d in frames.everything(store)} == {d.name: d for d in (*DEFAULTS, odd)}
+        store.frames.put([*DEFAULTS, odd])
+        store.frames.put([odd])
+    assert {d.name: d for d in store.frames.everything()} == {d.name: d for d in (*DEFAULTS, odd)}
 
 
-def test_logs_answer_in_their_order(store: Store) -> None:
+def test_logs_answer_in_their_order(store: DuckDBStorage) -> None:
     put(store, block("a"), block("b"))
     a, b = block_id("a"), block_id("b")
     with store.transaction():
         forecasts = [Outcome(f"p{i}", 0.5, None, None, NOON, a, "SELF", "fact") for i in (1, 2)]
-        calibration_log.insert(store, forecasts, "one", 1)
-        calibration_log.insert(store, [Outcome("p3", 0.7, None, None, NOON, a, "TASK", "fact")], "two", 3)
-        reinforcement_log.append(store, [a, a, b], "assembled", NOON, "SELF")
-        scores.put(store, "SELF", {a: 0.1}, NOON)
-        scores.put(store, "SELF", {a: 0.2, b: 0.3}, NOON)
-    latest = calibration_log.open_forecast(store, a)
+        store.forecasts.insert(forecasts, "one", 1)
+        store.forecasts.insert([Outcome("p3", 0.7, None, None, NOON, a, "TASK", "fact")], "two", 3)
+        store.reinforcements.append([a, a, b], "assembled", NOON, "SELF")
+        store.scores.put("SELF", {a: 0.1}, NOON)
+        store.scores.put("SELF", {a: 0.2, b: 0.3}, NOON)
+    latest = store.forecasts.open_forecast(a)
     assert latest is not None and latest.prediction_id == "p3"
-    of_one = calibration_log.open_forecast(store, a, "one")
+    of_one = store.forecasts.open_forecast(a, "one")
     assert of_one is not None and of_one.prediction_id == "p2"
     with store.transaction():
-        calibration_log.decide(store, "p3", 1.0, 0.09, NOON)
-    assert [o.prediction_id for o in calibration_log.decided(store, by="frame", value="TASK")] == ["p3"]
-    assert calibration_log.decided(store, by="frame", value="SELF") == ()
-    assert reinforcement_log.counts(store) == {a: 2, b: 1}
-    assert reinforcement_log.miscounted(store) == tuple(sorted([a, b]))
-    assert scores.get(store, "SELF") == {a: 0.2, b: 0.3}
+        store.forecasts.decide("p3", 1.0, 0.09, NOON)
+    assert [o.prediction_id for o in store.forecasts.decided(by="frame", value="TASK")] == ["p3"]
+    assert store.forecasts.decided(by="frame", value="SELF") == ()
+    assert store.reinforcements.counts() == {a: 2, b: 1}
+    assert store.reinforcements.miscounted() == tuple(sorted([a, b]))
+    assert store.scores.get("SELF") == {a: 0.2, b: 0.3}
 
 
-def test_the_journal_keeps_what_was_before_embedding_included(store: Store) -> None:
+def test_the_journal_keeps_what_was_before_embedding_included(store: DuckDBStorage) -> None:
     vector = np.array([0.6, 0.8], dtype=np.float32)
     with store.transaction():
-        rows = [journal.Row("block", "k", '{"a": 1}', None, vector), journal.Row("edge", "a b c", None, "{}")]
-        done = journal.append(store, "merge", NOON, "two", rows, blocks=1, edges=1)
-    kept = journal.rows_of(store, done.id)
+        rows = [JournalRow("block", "k", '{"a": 1}', None, vector), JournalRow("edge", "a b c", None, "{}")]
+        done = store.journal.append("merge", NOON, "two", rows, blocks=1, edges=1)
+    kept = store.journal.rows_of(done.id)
     assert kept == tuple(rows)
     assert kept[0].embedding is not None
     np.testing.assert_array_equal(kept[0].embedding, vector)
-    assert journal.incomplete(store) == ()
+    assert store.journal.incomplete() == ()

@@ -17,7 +17,6 @@ from amgs.clock import FixedClock
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.settings import PruningSettings, Settings
-from amgs.storage.duckdb import tables
 from amgs.types import BlockFilter
 from tests.engine.lifecycle_world import EVERY, OTHERS, OWL, OWL_AGAIN, OWL_COPY, TWO_CONCEPTS
 from tests.engine.memory_world import NOW
@@ -39,16 +38,16 @@ STANDS_WITH |= {"forecast_curves": ("operation_id", "")}
 
 def content(memory: Memory) -> dict[str, list[str]]:
     """Every row of every table that holds something of its own, as it reads, in an order that does not matter."""
-    store = memory._store
+    store = memory._storage
     gone = {operation.id for operation in memory.operations(1000) if operation.undone}
     found = {}
-    for table, columns in tables.tables(store).items():
+    for table, columns in store.tables.schema().items():
         if table in NOT_CONTENT:
             continue
         kept = tuple(c for c in columns if c.name not in POSITIONS)
         rows, verdict = STANDS_WITH.get(table, ("", ""))
         told = []
-        for batch in tables.rows(store, table, kept):
+        for batch in store.tables.rows(table, kept):
             for row in batch:
                 named = {c.name: value for c, value in zip(kept, row, strict=True)}
                 if rows and named[rows] in gone:

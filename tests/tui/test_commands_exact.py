@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amgs.memory import Memory
-from amgs.storage.duckdb import frames as stored_frames
+from amgs.storage.duckdb.frames import DuckDBFrames
 from amgs_app.operations.standard import standard
 from amgs_app.render.drawing import draw
 from amgs_app.render.figures.canvas import Canvas
@@ -92,13 +92,13 @@ def test_a_frame_is_assembled_from_definitions_that_are_read_once(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    everything = stored_frames.everything
+    everything = DuckDBFrames.everything
 
-    def counted(store: Any) -> Any:
+    def counted(self: Any) -> Any:
         read.append(1)
-        return everything(store)
+        return everything(self)
 
-    monkeypatch.setattr(stored_frames, "everything", counted)
+    monkeypatch.setattr(DuckDBFrames, "everything", counted)
     do(session, "frame assemble attention --query dome")
     assert len(read) == 1
 

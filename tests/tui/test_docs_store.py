@@ -9,8 +9,7 @@ import pytest
 
 from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings
-from amgs.storage.duckdb import tables
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs_app import cli
 from tests.engine.memory_world import open_memory, write_notes
 from tests.tui.headless_world import write_corpus
@@ -50,8 +49,8 @@ def test_the_python_runs_as_it_stands(
 
 def test_every_table_is_named_and_no_other() -> None:
     told = set(re.findall(r"`(\w+)`", TEXT.split("## Tables")[1].split("There are no foreign keys")[0]))
-    with Store.open(":memory:") as store:
-        assert told - {"meta"} == set(tables.tables(store)) - {"meta"}
+    with DuckDBStorage.open(":memory:") as store:
+        assert told - {"meta"} == set(store.tables.schema()) - {"meta"}
 
 
 def test_the_limits_that_are_told_are_the_limits(tmp_path: Path) -> None:

@@ -17,14 +17,10 @@ from amgs.frames.pool_cache import KeptPool
 from amgs.frames.registry import Definitions
 from amgs.log import reinforcement as reinforcing
 from amgs.retrieval.sources import Sources
-from amgs.storage.duckdb import assemblies as stored_assemblies
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import frame_cache
-from amgs.storage.duckdb import scores as stored_scores
-from amgs.storage.duckdb.assemblies import Assembly
-from amgs.storage.duckdb.edges import Key
+from amgs.storage.assemblies import Assembly, version_of
+from amgs.storage.frame_cache import CacheRow
 from amgs.text.loading import load
-from amgs.types import BlockFilter, Frame, FrameDefinition, Weights
+from amgs.types import BlockFilter, EdgeKey, Frame, FrameDefinition, Weights
 
 
 class Assembler:
@@ -53,7 +49,7 @@ class Assembler:
             load(self._context.embedder, "the encoder")  # before the clocks of the layers start
         with self._context.derived.searching() as sources:
             frame, pools = self._assembled(definition, asked, known, sources)
-        if reinforce and not self._context.store.read_only:
+        if reinforce and not self._context.storage.read_only:
             self._log_use(frame, asked, pools, known)
         return frame
 
@@ -68,16 +64,14 @@ class Assembler:
         reached = [i for i, c in chosen.items() if "graph" in c.layers]
         with self._context.derived.reading() as state:
             view = state.graph.view()
-        with self._context.store.transaction():
-            numbers = stored_blocks.numbers_of(self._context.store, list(chosen))
+        with self._context.storage.transaction():
+            numbers = self._context.storage.blocks.numbers_of(list(chosen))
             walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
-            forecasts.log(self._context.store, frame, tuple(chosen.values()), walked)
+            forecasts.log(self._context.storage, frame, tuple(chosen.values()), walked)
             self._record(frame, asked, walked, pools, known)
-            stored_scores.put(
-                self._context.store, frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of
-            )
+            self._context.storage.scores.put(frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
             reinforcing.reinforce(
-                self._context.store,
+                self._context.storage,
                 list(chosen),
                 event_type="assembled",
                 source=f"{frame.name} {frame.id}",
@@ -127,9 +121,9 @@ class Assembler:
     ) -> KeptPool:
         context = self._context
         asked = pipeline.asked_in(parent, child, request)
-        row = frame_cache.get(context.store, child.name, pool_cache.pool_key(asked, parent))
+        row = context.storage.frame_cache.get(child.name, pool_cache.pool_key(asked, parent))
         if row is not None and not self.stale(row, child, known):
-            found = pool_cache.decode(row.assembly, lambda ids: stored_blocks.get(context.store, ids))
+            found = pool_cache.decode(row.assembly, lambda ids: context.storage.blocks.get(ids))
             statuses = child.rule.filter.statuses
             if found is not None and all(c.block.status in statuses for c in found[0].candidates):
                 age = hours_between(row.computed_at, context.clock.now())
@@ -143,13 +137,13 @@ class Assembler:
         template = Template(parent.assembly, parent.name, asked.query, sources.clock.now())
         return pipeline.score_frame(child, asked, sources, context.settings, template, context.count_tokens)
 
-    def stale(self, row: frame_cache.CacheRow, definition: FrameDefinition, known: Definitions) -> str:
+    def stale(self, row: CacheRow, definition: FrameDefinition, known: Definitions) -> str:
         of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
         held = cache.Held(row.computed_at, row.structure, row.definition, json.loads(row.identity))
         now = cache.Held(
             self._context.clock.now(),
-            self._context.store.structure_counter,
-            stored_assemblies.version_of(_tree(definition, known)),
+            self._context.storage.structure_counter,
+            version_of(_tree(definition, known)),
             self._identity() if of_self else {},
         )
         largest = self._context.settings.identity.largest_shift
@@ -160,8 +154,8 @@ class Assembler:
     def _identity(self) -> dict[str, float]:
         """The centrality of every self-tagged block, by id."""
         tagged = BlockFilter(self_only=True)
-        ids = [block.id for block in stored_blocks.select(self._context.store, tagged, order="id")]
-        numbers = stored_blocks.numbers_of(self._context.store, ids)
+        ids = [block.id for block in self._context.storage.blocks.select(tagged, order="id")]
+        numbers = self._context.storage.blocks.numbers_of(ids)
         with self._context.derived.reading() as state:
             importance = state.graph.importance(sorted(numbers.values()))
         return {i: importance[numbers[i]] for i in ids}
@@ -176,19 +170,18 @@ class Assembler:
         self,
         frame: Frame,
         request: pipeline.FrameRequest,
-        walked: Sequence[Key],
+        walked: Sequence[EdgeKey],
         pools: Mapping[str, KeptPool],
         known: Definitions,
     ) -> None:
         """Log an assembly so that it can be replayed, and keep it; inside the transaction that logs its use."""
-        store = self._context.store
+        storage = self._context.storage
         definition = registry.find(frame.name, known)
-        version = stored_assemblies.keep_version(store, _tree(definition, known))
-        number, operation, undone = stored_assemblies.standing(store)
-        serial = stored_assemblies.next_serial(store)
+        version = storage.assemblies.keep_version(_tree(definition, known))
+        number, operation, undone = storage.assemblies.standing()
+        serial = storage.assemblies.next_serial()
         self._keep(pools, definition, request, known, serial, frame.as_of)
-        stored_assemblies.append(
-            store,
+        storage.assemblies.append(
             Assembly(
                 serial,
                 frame.id,
@@ -211,16 +204,16 @@ class Assembler:
         )
         if definition.refresh_hours > 0:
             of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
-            row = frame_cache.CacheRow(
+            row = CacheRow(
                 frame.name,
                 cache.request_key(request),
                 cache.encode(frame),
                 frame.as_of,
-                store.structure_counter,
+                storage.structure_counter,
                 version,
                 json.dumps(self._identity() if of_self else {}),
             )
-            frame_cache.put(store, row)
+            storage.frame_cache.put(row)
 
     def _keep(
         self,
@@ -232,23 +225,23 @@ class Assembler:
         at: datetime,
     ) -> None:
         """Keep the pools that this assembly scored, each in place of the one before."""
-        store = self._context.store
+        storage = self._context.storage
         for name, pool in pools.items():
             if pool.made_by is not None:
                 continue
             child = known[name]
             asked = pipeline.asked_in(parent, child, request)
-            frame_cache.forget_like(store, name, pool_cache.PREFIX)
-            row = frame_cache.CacheRow(
+            storage.frame_cache.forget_like(name, pool_cache.PREFIX)
+            row = CacheRow(
                 name,
                 pool_cache.pool_key(asked, parent),
                 pool_cache.encode(pool.scored, serial),
                 at,
-                store.structure_counter,
-                stored_assemblies.version_of(_tree(child, known)),
+                storage.structure_counter,
+                version_of(_tree(child, known)),
                 json.dumps(self._identity() if child.rule.gather == "identity" else {}),
             )
-            frame_cache.put(store, row)
+            storage.frame_cache.put(row)
 
 
 def _tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinition, ...]:

@@ -28,9 +28,8 @@ from amgs.frames import pipeline, registry
 from amgs.frames.assemble import Template
 from amgs.frames.cache import shift
 from amgs.retrieval import waterfall
-from amgs.storage.duckdb import assemblies as stored_assemblies
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import calibration_log, monitors
+from amgs.storage.forecasts import ForecastGroup
+from amgs.storage.monitors import MonitorValue
 from amgs.types import ForecastCase, FrameDefinition, Outcome, Progress, Reliability, Weights
 
 _RECENT = 20
@@ -56,7 +55,7 @@ class Calibration:
     ) -> Outcome:
         """The operator's verdict on the latest open forecast of a block, on that of one assembly, or on one by id."""
         return forecasts.decide(
-            self._context.store,
+            self._context.storage,
             self._context.whole_id(block_id),
             useful=useful,
             assembly_id=assembly_id,
@@ -68,14 +67,14 @@ class Calibration:
         """The verdicts on the blocks that a frame selects for a query, by id: 1 useful, 0 useless. A block whose
         latest forecast there is still open has none.
         """
-        return calibration_log.verdicts(self._context.store, frame, query)
+        return self._context.storage.forecasts.verdicts(frame, query)
 
     def settle(
         self, verdicts: Mapping[str, bool], *, reinforced: Sequence[str], event_type: str, source: str
     ) -> tuple[Outcome, ...]:
         """Verdicts on several blocks (id: useful) and reinforcements together, as one operation of the journal."""
         return forecasts.settle(
-            self._context.store,
+            self._context.storage,
             {self._context.whole_id(i): useful for i, useful in verdicts.items()},
             reinforced=[self._context.whole_id(i) for i in reinforced],
             event_type=event_type,
@@ -85,14 +84,14 @@ class Calibration:
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
         """The latest forecasts, with their outcome where there is one."""
-        return calibration_log.latest(self._context.store, bounds.count("A limit", limit))
+        return self._context.storage.forecasts.latest(bounds.count("A limit", limit))
 
     def cases(
         self,
         *,
         settled: bool | None = None,
         in_bin: tuple[int, int] | None = None,
-        by: calibration_log.By | None = None,
+        by: ForecastGroup | None = None,
         value: str | None = None,
         limit: int = 2000,
     ) -> tuple[ForecastCase, ...]:
@@ -103,9 +102,9 @@ class Calibration:
         if in_bin is not None:
             bins = bounds.count("The number of bins", in_bin[1], least=1, most=1000)
             in_bin = bounds.count("A bin", in_bin[0], most=bins - 1), bins
-        store = self._context.store
-        found = calibration_log.cases(store, decided=settled, in_bin=in_bin, by=by, value=value, limit=limit)
-        blocks = stored_blocks.get(store, {outcome.block_id for outcome, *_ in found})
+        storage = self._context.storage
+        found = storage.forecasts.cases(decided=settled, in_bin=in_bin, by=by, value=value, limit=limit)
+        blocks = storage.blocks.get({outcome.block_id for outcome, *_ in found})
         return tuple(
             ForecastCase(
                 outcome,
@@ -118,36 +117,36 @@ class Calibration:
         )
 
     def reliability(
-        self, bins: int = 10, *, by: calibration_log.By | None = None, value: str | None = None
+        self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
     ) -> Reliability:
         """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
         category or relation type.
         """
         bins = bounds.count("The number of bins", bins, least=1, most=1000)
-        decided = calibration_log.decided(self._context.store, by=by, value=value)
+        decided = self._context.storage.forecasts.decided(by=by, value=value)
         return brier.reliability(
-            decided, bins=bins, forecasts=calibration_log.count(self._context.store, by=by, value=value)
+            decided, bins=bins, forecasts=self._context.storage.forecasts.count(by=by, value=value)
         )
 
     # --- recalibration ----------------------------------------------------------------------------------
 
     def groups(self) -> OutcomeGroups:
         """Forecasts and outcomes by frame, category and relation type of the edges walked."""
-        rows = calibration_log.groups(self._context.store)
+        rows = self._context.storage.forecasts.groups()
         return OutcomeGroups(tuple(OutcomeGroup(*row) for row in rows))
 
     def plan(self, method: Method = "isotonic") -> CalibrationPlan:
         """What recalibrating confidences would do; raises UsageError for too few outcomes."""
         context = self._context
-        return planning.make(context.store, method, context.settings.calibration, context.clock.now())
+        return planning.make(context.storage, method, context.settings.calibration, context.clock.now())
 
     def apply(self, plan: CalibrationPlan) -> Calibrated:
         """Carry a plan out, journalled; raises UsageError when it is out of date."""
-        return Calibrated(plan, planning.apply(self._context.store, plan, self._context.clock.now()))
+        return Calibrated(plan, planning.apply(self._context.storage, plan, self._context.clock.now()))
 
     def forecast(self, scores: Sequence[float]) -> list[float]:
         """The chances of being useful that blocks with these composite scores have, by what is known now."""
-        return forecasts.of_scores(self._context.store, scores)
+        return forecasts.of_scores(self._context.storage, scores)
 
     # --- tuning -----------------------------------------------------------------------------------------
 
@@ -211,15 +210,15 @@ class Calibration:
 
     def metrics(self, questions: Sequence[Question] = (), *, seed: int = 0) -> Metrics:
         """The six success metrics (AMGS §13.1); precision and recall need labelled questions. Leaves no trace."""
-        store = self._context.store
-        every = stored_assemblies.latest(store)
-        _, outcomes, score = calibration_log.counts(store)
+        storage = self._context.storage
+        every = storage.assemblies.latest()
+        _, outcomes, score = storage.forecasts.counts()
         labelled = label(questions, self._blocks_of)
         return Metrics(
             (
                 *measures.retrieval(labelled, self._find, seed, len(questions)),
-                measures.coherence(store, every),
-                measures.graph_stability(store),
+                measures.coherence(storage, every),
+                measures.graph_stability(storage),
                 measures.calibration(score, outcomes),
                 measures.attention_stability(every),
             ),
@@ -227,7 +226,7 @@ class Calibration:
         )
 
     def _blocks_of(self, source: str) -> tuple[str, ...]:
-        return stored_blocks.with_source(self._context.store, source)
+        return self._context.storage.blocks.with_source(source)
 
     def _find(self, query: str, top_k: int) -> list[str]:
         context = self._context
@@ -241,27 +240,27 @@ class Calibration:
 
         record: keep it, so that the next look is compared with this one.
         """
-        store = self._context.store
-        before = monitors.latest(store, limit)
+        storage = self._context.storage
+        before = storage.monitors.latest(limit)
         seen = self._seen()
         if record:
-            with store.transaction():
-                monitors.append(store, seen)
+            with storage.transaction():
+                storage.monitors.append(seen)
         return Monitored(tuple(_sighting(s) for s in seen), tuple(_sighting(s) for s in before), record)
 
-    def _seen(self) -> list[monitors.MonitorValue]:
-        store, now = self._context.store, self._context.clock.now()
+    def _seen(self) -> list[MonitorValue]:
+        storage, now = self._context.storage, self._context.clock.now()
         importance = self._importance()
-        last = monitors.last(store, "centrality drift")
+        last = storage.monitors.last("centrality drift")
         drift = None if last is None else shift(last.detail, importance)
-        seen = [monitors.MonitorValue(now, "centrality drift", "graph", drift, importance)]
-        every = stored_assemblies.latest(store)
+        seen = [MonitorValue(now, "centrality drift", "graph", drift, importance)]
+        every = storage.assemblies.latest()
         for name in sorted({a.name for a in every}):
             own = [a for a in every if a.name == name]
             bits = sum(a.entropy_bits for a in own[:_RECENT]) / len(own[:_RECENT])
-            seen.append(monitors.MonitorValue(now, "entropy", name, bits, {}))
+            seen.append(MonitorValue(now, "entropy", name, bits, {}))
             stable = measures.attention_stability(every, name).value
-            seen.append(monitors.MonitorValue(now, "attention stability", name, stable, {}))
+            seen.append(MonitorValue(now, "attention stability", name, stable, {}))
         return seen
 
     def _importance(self) -> dict[str, float]:
@@ -271,7 +270,7 @@ class Calibration:
             view, scores = state.graph.view(), state.graph.measures().importance()
         best = [i for i in scores.argsort(kind="stable")[::-1][:_CENTRAL].tolist() if scores[i] > 0]
         numbers = {int(view.nodes[i]): float(scores[i]) for i in best}
-        found = stored_blocks.by_number(context.store, sorted(numbers))
+        found = context.storage.blocks.by_number(sorted(numbers))
         return {one.block.id: numbers[one.number] for one in found}
 
 
@@ -281,5 +280,5 @@ def _uncounted(text: str) -> int:
     return 0
 
 
-def _sighting(seen: monitors.MonitorValue) -> Sighting:
+def _sighting(seen: MonitorValue) -> Sighting:
     return Sighting(seen.at, seen.kind, seen.subject, seen.value)

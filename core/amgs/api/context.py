@@ -14,9 +14,7 @@ from amgs.frames import definition as shipped
 from amgs.frames import registry
 from amgs.frames.registry import Definitions
 from amgs.settings import Settings
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import frames as stored_frames
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
 from amgs.text.entities import EntityRecogniser
 from amgs.types import Block
@@ -31,7 +29,7 @@ _PREFIX = re.compile(r"[0-9a-f]{4,64}")
 class MemoryContext:
     """One open memory from inside: its store, what is derived from it, and what it was opened with."""
 
-    store: Store
+    storage: Storage
     derived: Derived
     clock: Clock
     settings: Settings
@@ -49,13 +47,13 @@ class MemoryContext:
 
     def definitions(self) -> Definitions:
         """The registered frames by name, children before their parents."""
-        known = registry.by_name(stored_frames.everything(self.store) or shipped.DEFAULTS)
+        known = registry.by_name(self.storage.frames.everything() or shipped.DEFAULTS)
         return {name: known[name] for name in registry.order(known)}
 
     def whole_id(self, prefix: str) -> str:
         """The only id that begins so; raises UnknownBlockError, or AmbiguousIdError naming those that match."""
         wanted = prefix.strip().lower()
-        matches = stored_blocks.expand(self.store, wanted, 6) if _PREFIX.fullmatch(wanted) else ()
+        matches = self.storage.blocks.expand(wanted, 6) if _PREFIX.fullmatch(wanted) else ()
         if not matches:
             if len(wanted) < 4 and _HEX.fullmatch(wanted):
                 raise UnknownBlockError(
@@ -78,4 +76,4 @@ class MemoryContext:
     def block(self, id_or_prefix: str) -> Block:
         """The block with an id or with the only id that begins so, with its embedding; raises like whole_id."""
         whole = self.whole_id(id_or_prefix)
-        return stored_blocks.get(self.store, [whole], embeddings=True)[whole]
+        return self.storage.blocks.get([whole], embeddings=True)[whole]

@@ -14,12 +14,8 @@ from amgs.exchange.values import Header, StoreDocument, damaged, unreadable, wri
 from amgs.frames import registry, shipping
 from amgs.identity import block_id
 from amgs.lifecycle import verify
-from amgs.storage.duckdb import frames as stored_frames
-from amgs.storage.duckdb import meta as stored_meta
-from amgs.storage.duckdb import tables
-from amgs.storage.duckdb.connection import Store
-from amgs.storage.duckdb.migrations import LATEST
-from amgs.storage.duckdb.tables import TableColumn
+from amgs.storage.protocol import Storage
+from amgs.storage.tables import BATCH, TableColumn
 from amgs.types import Progress
 
 Form = Literal["json", "graphml"]
@@ -58,12 +54,12 @@ class Exchange:
 
     def export(self, path: Path, form: Form = "json") -> Exported:
         """Write the whole store to a file, whole or not at all; raises InputError when it cannot be written."""
-        store = self._context.store
-        header = Header(store.schema_version, store.change_counter, self._context.clock.now())
-        with store.snapshot():
-            lines = document.lines(store, header) if form == "json" else graphml.lines(store, header)
+        storage = self._context.storage
+        header = Header(storage.schema_version, storage.change_counter, self._context.clock.now())
+        with storage.snapshot():
+            lines = document.lines(storage, header) if form == "json" else graphml.lines(storage, header)
             size = written(path, lines)
-        blocks, edges = tables.count(store, "memory_blocks"), tables.count(store, "edges")
+        blocks, edges = storage.tables.count("memory_blocks"), storage.tables.count("edges")
         return Exported(str(path), form, blocks, edges, size)
 
     def load(self, path: Path, progress: Progress | None = None) -> Imported:
@@ -74,24 +70,24 @@ class Exchange:
         StoreTooNewError for a file of a later version, StoreCorruptError for a block that does not hash to its id,
         InputError for any other file; nothing is imported then.
         """
-        store = self._context.store
-        if tables.count(store, "memory_blocks"):
+        storage = self._context.storage
+        if storage.tables.count("memory_blocks"):
             raise UsageError("The store already holds blocks.", way_out="Import into a new store.")
         form: Form = "graphml" if _looks_like_xml(path) else "json"
         found = document.read(path) if form == "json" else graphml.read(path)
-        schema = tables.tables(store)
-        _check(path, found, schema)
+        schema = storage.tables.schema()
+        _check(path, found, schema, storage.schema_version)
         wrong = rows.complaints(found.tables, schema)
         if wrong:
             raise damaged(path, "; ".join(wrong))
         total = 0
         try:
-            with store.transaction():
-                counter = max(found.counter, store.change_counter)
+            with storage.transaction():
+                counter = max(found.counter, storage.change_counter)
                 for table in found.tables:
                     total += self._fill(table, found, progress)
-                tables.set_counter(store, counter)
-                _check_whole(path, store, progress)
+                storage.tables.set_counter(counter)
+                _check_whole(path, storage, progress)
         except (StoreError, UsageError) as error:
             # A value that its column or its reader refuses; a full disk or a changed block has an error of its own.
             if error.title in (StoreError.title, StoreCorruptError.title) or isinstance(error, UsageError):
@@ -102,7 +98,7 @@ class Exchange:
         return Imported(str(path), form, counts.get("memory_blocks", 0), counts.get("edges", 0), total)
 
     def _fill(self, table: str, found: StoreDocument, progress: Progress | None) -> int:
-        store = self._context.store
+        storage = self._context.storage
         given, every = found.tables[table]
         taken = [tuple(row) for row in every]
         if table == "memory_blocks":
@@ -110,13 +106,13 @@ class Exchange:
         if table == "meta":
             for key, value in taken:
                 if key not in _OWN:
-                    stored_meta.put(store, key, value)
+                    storage.meta.put(key, value)
             return len(taken)
-        tables.clear(store, table)
-        for start in range(0, len(taken), tables.BATCH):
+        storage.tables.clear(table)
+        for start in range(0, len(taken), BATCH):
             if progress is not None:
                 progress(start, len(taken), f"importing {table}")
-            tables.insert(store, table, given, taken[start : start + tables.BATCH])
+            storage.tables.insert(table, given, taken[start : start + BATCH])
         return len(taken)
 
 
@@ -128,23 +124,23 @@ def _looks_like_xml(path: Path) -> bool:
         raise unreadable(path, error) from error
 
 
-def _check_whole(path: Path, store: Store, progress: Progress | None) -> None:
+def _check_whole(path: Path, storage: Storage, progress: Progress | None) -> None:
     """Refuse what would not pass `verify`; inside the transaction that brought it."""
-    shipping.check(store)
-    known = registry.by_name(stored_frames.everything(store))
+    shipping.check(storage)
+    known = registry.by_name(storage.frames.everything())
     for name in registry.order(known):
         registry.check(registry.find(name, known))
-    faults = verify.faults(store, progress)
+    faults = verify.faults(storage, progress)
     if faults:
         first = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
         raise damaged(path, f"{len(faults)} faults, {first}")
 
 
-def _check(path: Path, found: StoreDocument, schema: dict[str, tuple[TableColumn, ...]]) -> None:
+def _check(path: Path, found: StoreDocument, schema: dict[str, tuple[TableColumn, ...]], latest: int) -> None:
     """Refuse a file with a table or column that the schema does not have."""
-    if found.schema > LATEST:
+    if found.schema > latest:
         raise StoreTooNewError(
-            f"The file has schema {found.schema}; this program knows schemas up to {LATEST}.",
+            f"The file has schema {found.schema}; this program knows schemas up to {latest}.",
             way_out="Update the program.",
         )
     if "change_counter" in found.tables:

@@ -20,13 +20,8 @@ from amgs.frames import why as following
 from amgs.frames.compare import compare, weights_of
 from amgs.frames.registry import Definitions
 from amgs.frames.results import CachedFrame, FrameComparison, History, PastAssembly, Replay
-from amgs.storage.duckdb import assemblies as stored_assemblies
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import frame_cache
-from amgs.storage.duckdb import frames as stored_frames
-from amgs.storage.duckdb import meta as stored_meta
-from amgs.storage.duckdb.assemblies import Assembly
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.assemblies import Assembly
+from amgs.storage.protocol import Storage
 from amgs.types import Explanation, Frame, FrameDefinition, Weights
 
 _SHORTEST_PREFIX = 4
@@ -76,7 +71,7 @@ class Frames:
         known = self._context.definitions()
         definition = registry.find(name, known)
         request = pipeline.FrameRequest(query, budget, weights)
-        row = frame_cache.get(self._context.store, definition.name, cache.request_key(request))
+        row = self._context.storage.frame_cache.get(definition.name, cache.request_key(request))
         age = None if row is None else hours_between(row.computed_at, self._context.clock.now())
         if row is None:
             because = "nothing was kept for this request"
@@ -98,7 +93,7 @@ class Frames:
         """The kept frame; None when one of its blocks would no longer be a candidate."""
         statuses = {s for atom in registry.leaves(definition, known) for s in atom.rule.filter.statuses}
         try:
-            frame = cache.decode(text, lambda ids: stored_blocks.get(self._context.store, ids))
+            frame = cache.decode(text, lambda ids: self._context.storage.blocks.get(ids))
         except StoreCorruptError:
             return None
         return frame if all(c.block.status in statuses for c in frame.selected) else None
@@ -107,17 +102,17 @@ class Frames:
         """Keep a frame, with the candidates that did not get in, as the one assembled last; nothing in a memory
         opened for reading only.
         """
-        if not self._context.store.read_only:
-            with self._context.store.transaction():
-                stored_meta.keep(self._context.store, _LAST, cache.encode(frame, whole=True))
+        if not self._context.storage.read_only:
+            with self._context.storage.transaction():
+                self._context.storage.meta.keep(_LAST, cache.encode(frame, whole=True))
 
     def last(self) -> Frame | None:
         """The frame that was remembered; None where there is none, or where one of its blocks has left."""
-        text = stored_meta.kept(self._context.store, _LAST).get(_LAST)
+        text = self._context.storage.meta.kept(_LAST).get(_LAST)
         if text is None:
             return None
         try:
-            return cache.decode(text, lambda ids: stored_blocks.get(self._context.store, ids))
+            return cache.decode(text, lambda ids: self._context.storage.blocks.get(ids))
         except StoreCorruptError:
             return None
 
@@ -126,8 +121,8 @@ class Frames:
     def define(self, definition: FrameDefinition) -> None:
         """Register a frame or change one; raises FrameCycleError when it would contain itself."""
         registry.register(definition, self._context.definitions())
-        with self._context.store.transaction():
-            stored_frames.put(self._context.store, [definition])
+        with self._context.storage.transaction():
+            self._context.storage.frames.put([definition])
 
     def delete(self, name: str) -> FrameDefinition:
         """Take a frame of the user's own out; past assemblies of it can still be replayed.
@@ -146,14 +141,14 @@ class Frames:
                 f"{definition.name} is a child of {', '.join(parents)}.",
                 way_out=f"Define or delete {parents[0]} first.",
             )
-        with self._context.store.transaction():
-            stored_frames.delete(self._context.store, [definition.name])
-            frame_cache.forget(self._context.store, definition.name)
+        with self._context.storage.transaction():
+            self._context.storage.frames.delete([definition.name])
+            self._context.storage.frame_cache.forget(definition.name)
         return definition
 
     def origins(self) -> tuple[shipping.Origin, ...]:
         """Where each registered definition comes from: shipped, shipped and changed here, or the operator's own."""
-        return shipping.origins(self._context.store, self._context.definitions(), shipped.DEFAULTS)
+        return shipping.origins(self._context.storage, self._context.definitions(), shipped.DEFAULTS)
 
     def reset(self, name: str) -> FrameDefinition:
         """Give a shipped frame its shipped definition back.
@@ -171,8 +166,8 @@ class Frames:
                 about="frame",
             )
         registry.register(ours, known)
-        with self._context.store.transaction():
-            shipping.reset(self._context.store, ours)
+        with self._context.storage.transaction():
+            shipping.reset(self._context.storage, ours)
         return ours
 
     # --- the past ---------------------------------------------------------------------------------------
@@ -181,7 +176,7 @@ class Frames:
         """The latest assemblies, of one frame when it is named."""
         limit = bounds.count("A limit", limit)
         wanted = None if name is None else name.strip().upper()
-        every = stored_assemblies.latest(self._context.store, name=wanted)
+        every = self._context.storage.assemblies.latest(name=wanted)
         return History(tuple(_line(one) for one in every[:limit]), len(every))
 
     def replay(self, assembly_id: str) -> Replay:
@@ -206,7 +201,7 @@ class Frames:
     def _find(self, assembly_id: str) -> Assembly:
         wanted = assembly_id.strip().lower()
         short = len(wanted) < _SHORTEST_PREFIX
-        found = () if short else stored_assemblies.matching(self._context.store, wanted)
+        found = () if short else self._context.storage.assemblies.matching(wanted)
         ids = list(dict.fromkeys(one.id for one in found))
         if not ids:
             raise UsageError(
@@ -222,12 +217,12 @@ class Frames:
         return found[0]
 
     def _again(self, record: Assembly) -> tuple[Frame, Definitions]:
-        known = registry.by_name(stored_assemblies.version(self._context.store, record.definition))
+        known = registry.by_name(self._context.storage.assemblies.version(record.definition))
         known = {name: known[name] for name in registry.order(known)}
         request = pipeline.FrameRequest(record.query, record.budget, record.weights)
-        with as_of.rewind(self._context.store, as_of.Moment.of(record)) as store:
+        with as_of.rewind(self._context.storage, as_of.Moment.of(record)) as storage:
             pools = self._pools_again(record, request, known)
-            frame = self._build(record.name, request, known, store, FixedClock(record.as_of), pools)
+            frame = self._build(record.name, request, known, storage, FixedClock(record.as_of), pools)
         return frame, known
 
     def _pools_again(
@@ -236,9 +231,9 @@ class Frames:
         """The pools that an assembly took over, scored again in the store as it was when they were."""
         context, parent = self._context, registry.find(record.name, known)
         pools = {}
-        for serial, made in stored_assemblies.by_serial(context.store, set(record.kept.values())).items():
-            with as_of.rewind(context.store, as_of.Moment.of(made)) as store:
-                derived = Derived(store, context.embedder, FixedClock(made.as_of), context.settings)
+        for serial, made in context.storage.assemblies.by_serial(set(record.kept.values())).items():
+            with as_of.rewind(context.storage, as_of.Moment.of(made)) as storage:
+                derived = Derived(storage, context.embedder, FixedClock(made.as_of), context.settings)
                 try:
                     for name in (n for n, by in record.kept.items() if by == serial):
                         asked = pipeline.asked_in(parent, known[name], request)
@@ -253,13 +248,13 @@ class Frames:
         name: str,
         request: pipeline.FrameRequest,
         known: Definitions,
-        store: Store,
+        storage: Storage,
         clock: Clock,
         pools: Mapping[str, pipeline.ScoredPool] = MappingProxyType({}),
     ) -> Frame:
         """A frame from another store than the open one, which is left as it is."""
         context = self._context
-        derived = Derived(store, context.embedder, clock, context.settings)
+        derived = Derived(storage, context.embedder, clock, context.settings)
         definition = registry.find(name, known)
         try:
             with derived.searching() as sources:
@@ -270,16 +265,16 @@ class Frames:
             derived.close()
 
     def _why_not(self, record: Assembly, then: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
-        store = self._context.store
+        storage = self._context.storage
         reasons = []
         if record.setup != self._context.setup:
             reasons.append(
                 f"the embedder or the settings are others: {record.setup} then, {self._context.setup}"
             )
-        gone = set(then) - stored_blocks.existing(store, then)
+        gone = set(then) - storage.blocks.existing(then)
         if gone:
             reasons.append(f"{len(gone)} of its blocks are no longer in the store")
-        _, _, undone = stored_assemblies.standing(store)
+        _, _, undone = storage.assemblies.standing()
         if undone > record.undone:
             reasons.append(f"{undone - record.undone} operations were undone since; what they did is lost")
         elif undone < record.undone:
@@ -308,7 +303,7 @@ class Frames:
         """
         context = self._context
         wanted = context.block(block)
-        number = stored_blocks.numbers_of(context.store, [wanted.id])[wanted.id]
+        number = context.storage.blocks.numbers_of([wanted.id])[wanted.id]
         known = context.definitions()
         definition = registry.find(name, known)
         request = pipeline.FrameRequest(query, budget, weights)
@@ -353,8 +348,8 @@ class Frames:
         now = context.clock.now()
         at = now if asked.at is None else as_utc(asked.at)
         if at != now:
-            with as_of.rewind(context.store, as_of.Moment(at)) as store:
-                return self._build(asked.name, request, known, store, FixedClock(at))
+            with as_of.rewind(context.storage, as_of.Moment(at)) as storage:
+                return self._build(asked.name, request, known, storage, FixedClock(at))
         definition = registry.find(asked.name, known)
         with context.derived.searching() as sources:
             return pipeline.build(definition, request, known, sources, context.settings, context.count_tokens)

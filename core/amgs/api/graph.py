@@ -16,7 +16,6 @@ from amgs.api.context import MemoryContext
 from amgs.clock import as_utc, microseconds_of
 from amgs.graph import communities, traversal
 from amgs.graph.view import GraphView
-from amgs.storage.duckdb import blocks as stored_blocks
 from amgs.types import Block, Centrality, GraphStats, LiveEdge, Neighbourhood
 
 
@@ -141,10 +140,10 @@ class Graph:
             return traversal.stats(state.graph.view())
 
     def _number(self, block: Block) -> int:
-        return stored_blocks.numbers_of(self._context.store, [block.id])[block.id]
+        return self._context.storage.blocks.numbers_of([block.id])[block.id]
 
     def _blocks(self, numbers: list[int]) -> dict[int, Block]:
-        return {each.number: each.block for each in stored_blocks.by_number(self._context.store, numbers)}
+        return {each.number: each.block for each in self._context.storage.blocks.by_number(numbers)}
 
 
 def _only(view: GraphView, relations: Collection[str], since: datetime | None) -> GraphView:

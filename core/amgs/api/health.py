@@ -11,15 +11,8 @@ from amgs.frames import registry
 from amgs.lifecycle import consolidate, decay_forecast
 from amgs.lifecycle import verify as sound
 from amgs.lifecycle.schedule import Due
-from amgs.storage.duckdb import assemblies as stored_assemblies
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import calibration_log
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb import frames as stored_frames
-from amgs.storage.duckdb import journal as stored_journal
-from amgs.storage.duckdb import reviews as stored_reviews
-from amgs.storage.duckdb.assemblies import Assembly
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.assemblies import Assembly
+from amgs.storage.protocol import Storage
 from amgs.types import BlockFilter, Fault, Forecast, Health, HealthLine, Progress, StoreStatus, Verification
 from amgs.types.health import Standing
 
@@ -34,17 +27,17 @@ _SPLIT = 0.25
 def status(context: MemoryContext) -> StoreStatus:
     """One look at the whole memory."""
     now = context.clock.now()
-    _, outcomes, score = calibration_log.counts(context.store)
+    _, outcomes, score = context.storage.forecasts.counts()
     return StoreStatus(
-        path=context.store.path,
-        schema_version=context.store.schema_version,
-        change_counter=context.store.change_counter,
-        blocks=stored_blocks.by_status(context.store),
-        categories=stored_blocks.by_category(context.store),
-        edges=stored_edges.count(context.store),
+        path=context.storage.path,
+        schema_version=context.storage.schema_version,
+        change_counter=context.storage.change_counter,
+        blocks=context.storage.blocks.by_status(),
+        categories=context.storage.blocks.by_category(),
+        edges=context.storage.edges.count(),
         frames=len(context.definitions()),
-        mean_relevance=stored_blocks.mean_relevance(context.store, now),
-        last_consolidation=stored_journal.last_of(context.store, consolidate.KIND),
+        mean_relevance=context.storage.blocks.mean_relevance(now),
+        last_consolidation=context.storage.journal.last_of(consolidate.KIND),
         brier=score,
         outcomes=outcomes,
         now=now,
@@ -53,23 +46,23 @@ def status(context: MemoryContext) -> StoreStatus:
 
 def health(context: MemoryContext) -> Health:
     """How each side of the memory stands: inbox, consolidation, graph, decay, review, calibration, budget."""
-    now, store, threshold = context.clock.now(), context.store, context.settings.decay.threshold
+    now, storage, threshold = context.clock.now(), context.storage, context.settings.decay.threshold
     due = Lifecycle(context).due()
-    _, outcomes, score = calibration_log.counts(store)
-    ahead = decay_forecast.forecast(store, BlockFilter(), now, days=_DAYS, threshold=threshold, limit=1)
-    kept = stored_blocks.by_status(store).get("consolidated", 0)
-    last = stored_assemblies.latest(store, 1)
+    _, outcomes, score = storage.forecasts.counts()
+    ahead = decay_forecast.forecast(storage, BlockFilter(), now, days=_DAYS, threshold=threshold, limit=1)
+    kept = storage.blocks.by_status().get("consolidated", 0)
+    last = storage.assemblies.latest(1)
     lines = (
         of_inbox(due),
         of_consolidation(due, now),
         of_graph(
             kept,
-            stored_edges.count(store),
-            stored_edges.alone(store),
-            stored_edges.faded(store, now, threshold),
+            storage.edges.count(),
+            storage.edges.alone(),
+            storage.edges.faded(now, threshold),
         ),
         of_decay(ahead, kept),
-        of_review(stored_reviews.waiting(store)),
+        of_review(storage.reviews.waiting()),
         of_calibration(score, outcomes, context.settings.calibration.fewest_outcomes),
         of_budget(last[0] if last else None),
     )
@@ -155,27 +148,27 @@ def of_budget(last: Assembly | None) -> HealthLine:
 
 def verify(context: MemoryContext, progress: Progress | None = None) -> Verification:
     """Re-hash every block, follow every reference, compare the indexes; names each fault."""
-    found = _lost(context.store) + sound.faults(context.store, progress)
+    found = _lost(context.storage) + sound.faults(context.storage, progress)
     found += context.derived.faults()
-    found += _frame_faults(context.store)
+    found += _frame_faults(context.storage)
     return Verification(
-        blocks=sum(stored_blocks.by_status(context.store).values()),
-        edges=stored_edges.count(context.store),
+        blocks=sum(context.storage.blocks.by_status().values()),
+        edges=context.storage.edges.count(),
         faults=tuple(found),
     )
 
 
-def _lost(store: Store) -> list[Fault]:
+def _lost(storage: Storage) -> list[Fault]:
     """What was gone when the store was opened; it was accepted, so the next look is clean."""
     return (
-        [Fault("store", f"{store.lost} are gone; what is left was accepted", repairable=True)]
-        if store.lost
+        [Fault("store", f"{storage.lost} are gone; what is left was accepted", repairable=True)]
+        if storage.lost
         else []
     )
 
 
-def _frame_faults(store: Store) -> list[Fault]:
-    known = registry.by_name(stored_frames.everything(store))
+def _frame_faults(storage: Storage) -> list[Fault]:
+    known = registry.by_name(storage.frames.everything())
     return [
         Fault(f"frame {name}", f"its child {child.name} is not registered")
         for name, definition in known.items()

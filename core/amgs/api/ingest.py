@@ -48,12 +48,12 @@ class Intake:
                 f"{path} was not ingested: {reading.refused[0].reason}.",
                 way_out="Fix the file or choose another. Nothing was changed.",
             )
-        return self._ingest(source_names.of_file(self._context.store, path, reading), path.name)
+        return self._ingest(source_names.of_file(self._context.storage, path, reading), path.name)
 
     def folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
         """Take in every note below a folder, sorted; what is unfit is refused by name, the rest goes on."""
         reading = raw_blocks.read_folder(folder, self._context.settings.ingest, progress)
-        reading = source_names.of_folder(self._context.store, folder, reading)
+        reading = source_names.of_folder(self._context.storage, folder, reading)
         return self._ingest(reading, folder.resolve().name, progress)
 
     def many(
@@ -61,7 +61,7 @@ class Intake:
     ) -> IngestReport:
         """Take in drafts as they are, without splitting, in one transaction. told: where they come from, in words."""
         return raw_blocks.ingest(
-            self._context.store, drafts, self._context.clock.now(), told=told, progress=progress
+            self._context.storage, drafts, self._context.clock.now(), told=told, progress=progress
         )
 
     def _ingest(

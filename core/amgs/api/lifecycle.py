@@ -41,10 +41,7 @@ from amgs.log import journal
 from amgs.log import reinforcement as reinforcing
 from amgs.log import undo as undoing
 from amgs.settings import PruningSettings
-from amgs.storage.duckdb import block_columns, reinforcement_log
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import journal as stored_journal
-from amgs.storage.duckdb.connection import MEMORY
+from amgs.storage.opening import MEMORY
 from amgs.types import (
     BlockFilter,
     CategoryCurves,
@@ -72,18 +69,18 @@ class Lifecycle:
     def due(self) -> Due:
         """Whether the inbox should be consolidated now, by its volume and by the time since the last one."""
         raw = BlockFilter(statuses=("raw",))
-        earliest = stored_blocks.select(self._context.store, raw, order="arrival", limit=1)
+        earliest = self._context.storage.blocks.select(raw, order="arrival", limit=1)
         return schedule.due(
-            stored_blocks.count(self._context.store, raw),
+            self._context.storage.blocks.count(raw),
             earliest[0].created_at if earliest else None,
-            stored_journal.last_of(self._context.store, consolidate.KIND),
+            self._context.storage.journal.last_of(consolidate.KIND),
             self._context.clock.now(),
             self._context.settings.consolidation,
         )
 
     def corrections(self) -> int:
         """How many corrections of categories stand and teach."""
-        return category_feedback.lessons(self._context.store).count
+        return category_feedback.lessons(self._context.storage).count
 
     def consolidate(
         self, *, limit: int | None = None, progress: Progress | None = None
@@ -115,13 +112,13 @@ class Lifecycle:
         """The same, open for corrections. before: an earlier draft, which is kept while the same blocks wait, and
         whose corrections go over into the new one where they still fit.
         """
-        counter, limit = self._context.store.change_counter, bounds.count("A limit", limit)
+        counter, limit = self._context.storage.change_counter, bounds.count("A limit", limit)
         waiting = self._waiting(limit).tolist()
         if before is not None and self._drafted(before) == waiting:
             return before
-        known = consolidate.link_context(self._context.store)
+        known = consolidate.link_context(self._context.storage)
         plan = consolidate.plan(
-            stored_blocks.by_number(self._context.store, waiting),
+            self._context.storage.blocks.by_number(waiting),
             known,
             self.means(),
             now=self._context.clock.now(),
@@ -135,7 +132,7 @@ class Lifecycle:
     def _drafted(self, draft: PlanDraft) -> list[int]:
         """Running numbers of a draft's blocks, rising."""
         ids = [item.block.id for item in draft.proposed.items]
-        return sorted(stored_blocks.numbers_of(self._context.store, ids).values())
+        return sorted(self._context.storage.blocks.numbers_of(ids).values())
 
     def edit_draft(
         self,
@@ -157,7 +154,7 @@ class Lifecycle:
             draft,
             block_id,
             category=category,
-            known=None if new else {*CATEGORIES, *stored_blocks.by_category(self._context.store)},
+            known=None if new else {*CATEGORIES, *self._context.storage.blocks.by_category()},
             confidence=confidence,
             left_out=left_out,
             drop=drop,
@@ -177,9 +174,9 @@ class Lifecycle:
         return self._apply(plan)
 
     def _apply(self, plan: ConsolidationPlan, *, edited: int = 0) -> JournalEntry:
-        check_space(self._context.store, self._context.embedder)
+        check_space(self._context.storage, self._context.embedder)
         return consolidate.apply(
-            self._context.store,
+            self._context.storage,
             plan,
             embedder=self._context.embedder,
             weights=registry.find("ATTENTION", self._context.definitions()).weights,
@@ -196,7 +193,7 @@ class Lifecycle:
         keeps the batches that were committed.
         """
         return consolidate.run(
-            self._context.store,
+            self._context.storage,
             self._waiting(limit),
             self.means(),
             weights=registry.find("ATTENTION", self._context.definitions()).weights,
@@ -205,11 +202,11 @@ class Lifecycle:
         )
 
     def _waiting(self, limit: int | None) -> NDArray[np.int64]:
-        return block_columns.numbers(self._context.store, consolidate.RAW)[:limit]
+        return self._context.storage.block_columns.numbers(consolidate.RAW)[:limit]
 
     def means(self) -> ConsolidationInputs:
         """What consolidation plans with; raises StoreError where the store was embedded by another embedder."""
-        check_space(self._context.store, self._context.embedder)
+        check_space(self._context.storage, self._context.embedder)
         settings = self._context.settings.consolidation
 
         def near(vectors: Vector, allowed: NDArray[np.int64]) -> Near:
@@ -221,8 +218,8 @@ class Lifecycle:
             self._context.embedder,
             self._context.recogniser,
             near,
-            lambda ids: stored_blocks.contents_of(self._context.store, ids),
-            category_feedback.lessons(self._context.store),
+            lambda ids: self._context.storage.blocks.contents_of(ids),
+            category_feedback.lessons(self._context.storage),
             self._context.settings.decay.profiles,
         )
 
@@ -232,10 +229,10 @@ class Lifecycle:
         self, *, kinds: Sequence[str] = (), limit: int | None = None, progress: Progress | None = None
     ) -> EnhancementPlan:
         """What could be better: of the kinds asked for, at most `limit` of each; changes nothing."""
-        check_space(self._context.store, self._context.embedder)
-        counter = self._context.store.change_counter
+        check_space(self._context.storage, self._context.embedder)
+        counter = self._context.storage.change_counter
         return enhance.plan(
-            enhance.world(self._context.store),
+            enhance.world(self._context.storage),
             settings=self._context.settings.enhancement,
             embedder=self._context.embedder,
             now=self._context.clock.now(),
@@ -251,19 +248,19 @@ class Lifecycle:
 
     def apply_enhancement(self, plan: EnhancementPlan, only: Sequence[str] = ()) -> JournalEntry:
         """Carry a plan or a part of it out; raises UsageError when the store has moved on under it."""
-        return enhance.apply(self._context.store, chosen(plan, only), self._context.clock.now())
+        return enhance.apply(self._context.storage, chosen(plan, only), self._context.clock.now())
 
     def walks(self) -> dict[tuple[str, str, str], int]:
         """How many assemblies walked each edge (source, target, relation)."""
-        return reinforcement_log.walks(self._context.store)
+        return self._context.storage.reinforcements.walks()
 
     # --- supersession and contradiction -----------------------------------------------------------------
 
     def plan_review(self, *, progress: Progress | None = None) -> ReviewPlan:
         """What may be superseded, contradicted or merged and is not in the queue yet; changes nothing."""
-        counter, now = self._context.store.change_counter, self._context.clock.now()
+        counter, now = self._context.storage.change_counter, self._context.clock.now()
         return supersede.plan(
-            self._context.store,
+            self._context.storage,
             self._context.settings.review,
             now=now,
             change_counter=counter,
@@ -273,21 +270,21 @@ class Lifecycle:
 
     def apply_review(self, plan: ReviewPlan) -> JournalEntry:
         """Put the findings into the queue."""
-        return supersede.enqueue(self._context.store, plan, self._context.clock.now())
+        return supersede.enqueue(self._context.storage, plan, self._context.clock.now())
 
     def reviews(self, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
         """The queue: open findings, the surest first; every: also those decided."""
-        return supersede.queue(self._context.store, every=every, limit=bounds.count("A limit", limit))
+        return supersede.queue(self._context.storage, every=every, limit=bounds.count("A limit", limit))
 
     def accept(self, review_id: int) -> JournalEntry:
         """Carry a finding out; raises UsageError for one that is not open."""
         return supersede.accept(
-            self._context.store, review_id, self._context.clock.now(), self._context.embedder
+            self._context.storage, review_id, self._context.clock.now(), self._context.embedder
         )
 
     def reject(self, review_id: int) -> JournalEntry:
         """Say that a finding is none; raises UsageError for one that is not open."""
-        return supersede.reject(self._context.store, review_id, self._context.clock.now())
+        return supersede.reject(self._context.storage, review_id, self._context.clock.now())
 
     # --- pruning (AMGS §8.5) ----------------------------------------------------------------------------
 
@@ -303,13 +300,13 @@ class Lifecycle:
 
         threshold, lowest: stand in for `relevance` and `lowest` of the settings.
         """
-        counter, now = self._context.store.change_counter, self._context.clock.now()
+        counter, now = self._context.storage.change_counter, self._context.clock.now()
         if hard:
             return prune.plan_hard(
-                self._context.store, now=now, change_counter=counter, limit=bounds.count("A limit", limit)
+                self._context.storage, now=now, change_counter=counter, limit=bounds.count("A limit", limit)
             )
         return prune.plan(
-            self._context.store,
+            self._context.storage,
             self._centrality(),
             self._pruning(threshold, lowest),
             now=now,
@@ -324,7 +321,7 @@ class Lifecycle:
         limits = self._pruning(threshold, lowest)
         wanted = self._context.whole_id(block_id)
         return prune.explain(
-            self._context.store, wanted, self._centrality(), limits, now=self._context.clock.now()
+            self._context.storage, wanted, self._centrality(), limits, now=self._context.clock.now()
         )
 
     def _pruning(self, threshold: float | None, lowest: float | None) -> PruningSettings:
@@ -343,16 +340,16 @@ class Lifecycle:
 
     def apply_pruning(self, plan: PrunePlan, *, ledger: Path | None = None) -> Pruned:
         """Carry a plan out; what a hard one deletes is written to the ledger first, beside the store without one."""
-        if plan.hard and ledger is None and self._context.store.path != MEMORY:
-            ledger = Path(f"{self._context.store.path}.deleted.jsonl")
-        return prune.apply(self._context.store, plan, self._context.clock.now(), ledger)
+        if plan.hard and ledger is None and self._context.storage.path != MEMORY:
+            ledger = Path(f"{self._context.storage.path}.deleted.jsonl")
+        return prune.apply(self._context.storage, plan, self._context.clock.now(), ledger)
 
     def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:
         """What another λ (0 pins) would do to a block; changes nothing."""
         wanted = self._context.whole_id(block_id)
         return preview(
-            stored_blocks.get(self._context.store, [wanted])[wanted],
-            reinforcement_log.of(self._context.store, wanted),
+            self._context.storage.blocks.get([wanted])[wanted],
+            self._context.storage.reinforcements.of(wanted),
             decay_lambda,
             self._context.clock.now(),
             days=days,
@@ -363,30 +360,30 @@ class Lifecycle:
 
     def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         """The latest operations, the newest first."""
-        return stored_journal.latest(self._context.store, bounds.count("A limit", limit))
+        return self._context.storage.journal.latest(bounds.count("A limit", limit))
 
     def operation(self, operation_id: int, limit: int = 200) -> JournalEntryDetail:
         """What an operation did to its first `limit` blocks and to edges, and which ones stand on it."""
-        return journal.detail(self._context.store, operation_id, bounds.count("A limit", limit) or 0)
+        return journal.detail(self._context.storage, operation_id, bounds.count("A limit", limit) or 0)
 
     def plan_undo(self, operation_id: int | None = None) -> UndoPlan:
         """What undoing an operation (the latest that stands) would take back; changes nothing."""
-        return undoing.plan(self._context.store, operation_id)
+        return undoing.plan(self._context.storage, operation_id)
 
     def undo(self, operation_id: int) -> JournalEntry:
         """Take an operation back; raises UsageError when a later one stands on it."""
-        return undoing.undo(self._context.store, operation_id)
+        return undoing.undo(self._context.storage, operation_id)
 
     def redo(self, operation_id: int | None = None) -> JournalEntry:
         """Put an undone operation (the one undone last) back as the undo found it; raises UsageError when something
         later stands in the way.
         """
-        return undoing.redo(self._context.store, operation_id)
+        return undoing.redo(self._context.storage, operation_id)
 
     def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
         """Start the decay clock of blocks anew, one logged event each."""
         wanted, now = [self._context.whole_id(i) for i in ids], self._context.clock.now()
-        reinforcing.reinforce(self._context.store, wanted, event_type=event_type, source=source, now=now)
+        reinforcing.reinforce(self._context.storage, wanted, event_type=event_type, source=source, now=now)
 
     # --- decay (AMGS §7.1) ------------------------------------------------------------------------------
 
@@ -395,7 +392,7 @@ class Lifecycle:
         block = self._context.block(block_id)
         return decay_forecast.decay_curve(
             block,
-            reinforcement_log.of(self._context.store, block.id),
+            self._context.storage.reinforcements.of(block.id),
             self._context.clock.now(),
             days=days,
             threshold=self._context.settings.decay.threshold,
@@ -413,7 +410,7 @@ class Lifecycle:
         `limit` of it. supposed: with another λ for some of it.
         """
         return decay_forecast.forecast(
-            self._context.store,
+            self._context.storage,
             BlockFilter(),
             self._context.clock.now(),
             days=days,
@@ -426,5 +423,5 @@ class Lifecycle:
         """Mean relevance of each category from `days` ago to `days` ahead."""
         threshold = self._context.settings.decay.threshold
         return decay_forecast.category_curves(
-            self._context.store, BlockFilter(), self._context.clock.now(), days=days, threshold=threshold
+            self._context.storage, BlockFilter(), self._context.clock.now(), days=days, threshold=threshold
         )

@@ -8,7 +8,6 @@ from amgs.api.context import MemoryContext
 from amgs.retrieval import waterfall
 from amgs.retrieval import why as following
 from amgs.retrieval.score import SEARCH_WEIGHTS
-from amgs.storage.duckdb import blocks as stored_blocks
 from amgs.text.loading import load
 from amgs.types import BlockFilter, Explanation, SearchResult, Weights
 
@@ -61,5 +60,5 @@ class Retrieval:
         asked = waterfall.RetrievalRequest(query, filter or BlockFilter(), weights or SEARCH_WEIGHTS)
         with context.derived.searching() as sources:
             wanted = context.block(block)
-            number = stored_blocks.numbers_of(context.store, [wanted.id])[wanted.id]
+            number = context.storage.blocks.numbers_of([wanted.id])[wanted.id]
             return following.why(asked, wanted, number, sources, context.settings.retrieval, top_k)

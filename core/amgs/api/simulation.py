@@ -22,12 +22,8 @@ from amgs.retrieval import waterfall
 from amgs.simulation import enhance, evolve, insert, prune, stability
 from amgs.simulation.access import AccessWorld, world
 from amgs.simulation.draws import Mask, spread
-from amgs.storage.duckdb import assemblies as stored_assemblies
-from amgs.storage.duckdb import block_columns, reinforcement_log
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb.block_columns import StoredFacts
-from amgs.storage.duckdb.blocks import Numbered
+from amgs.storage.block_columns import BlockFacts
+from amgs.storage.blocks import NumberedBlock
 from amgs.types import Block, BlockFilter, Edge, Progress
 
 _LIVE = BlockFilter()
@@ -58,7 +54,7 @@ class Simulation:
         """What the graph comes to after `days` without the proposals of enhancement and with them."""
         change = joined(p.change for p in proposals) if proposals else Change()
         return enhance.simulate(
-            enhance.scene(self._context.store),
+            enhance.scene(self._context.storage),
             change,
             now=self._context.clock.now(),
             days=days,
@@ -163,24 +159,24 @@ class Simulation:
         if not content:
             raise UsageError("An empty text cannot be inserted.", way_out="Give some words.")
         now = context.clock.now()
-        here = enhance.scene(context.store)
+        here = enhance.scene(context.storage)
         key = block_id(content)
-        known = key in here.titles and stored_blocks.get(context.store, [key])[key].status == "consolidated"
+        known = key in here.titles and context.storage.blocks.get([key])[key].status == "consolidated"
         if known:
-            block = stored_blocks.get(context.store, [key])[key]
+            block = context.storage.blocks.get([key])[key]
             edges: tuple[Edge, ...] = tuple(
                 e
-                for e in stored_edges.touching(context.store, [key])
+                for e in context.storage.edges.touching([key])
                 if e.source_id in here.titles and e.target_id in here.titles
             )
         else:
-            last, *_ = stored_assemblies.standing(context.store)
+            last, *_ = context.storage.assemblies.standing()
             plan = consolidate.plan(
-                [Numbered(last + 1, Block(key, content, now, now), 0)],
-                consolidate.link_context(context.store),
+                [NumberedBlock(last + 1, Block(key, content, now, now), 0)],
+                consolidate.link_context(context.storage),
                 self._means(),
                 now=now,
-                change_counter=context.store.change_counter,
+                change_counter=context.storage.change_counter,
             )
             block, edges = plan.items[0].block, plan.items[0].edges
         return insert.insert(
@@ -234,19 +230,19 @@ class Simulation:
 
     # --- what they rest on ------------------------------------------------------------------------------
 
-    def _ground(self, rate: float | None) -> tuple[StoredFacts, AccessWorld]:
+    def _ground(self, rate: float | None) -> tuple[BlockFacts, AccessWorld]:
         context, now = self._context, self._context.clock.now()
-        facts = block_columns.facts(context.store, _LIVE)
+        facts = context.storage.block_columns.facts(_LIVE)
         if rate is None:
             since = as_utc(now) - timedelta(days=_MEASURED_DAYS)
-            events = reinforcement_log.count(context.store, since=since)
+            events = context.storage.reinforcements.count(since=since)
             rate = events / _MEASURED_DAYS or _UNUSED
         with context.derived.reading() as state:
             view = state.graph.view()
         return facts, world(facts, view, now, rate)
 
-    def _titles(self, facts: StoredFacts, places: Sequence[int]) -> dict[str, str]:
-        found = stored_blocks.get(self._context.store, [str(facts.ids[i]) for i in places])
+    def _titles(self, facts: BlockFacts, places: Sequence[int]) -> dict[str, str]:
+        found = self._context.storage.blocks.get([str(facts.ids[i]) for i in places])
         return {i: block.title for i, block in found.items()}
 
     def _asked(
@@ -255,7 +251,7 @@ class Simulation:
         """Each question that has an answer, with its best hits, deep enough to lose some."""
         context = self._context
         asked = []
-        labelled = label(questions, lambda source: stored_blocks.with_source(context.store, source))
+        labelled = label(questions, lambda source: context.storage.blocks.with_source(source))
         for number, one in enumerate(labelled):
             if progress is not None:
                 progress(number, len(labelled), "asking")
@@ -266,7 +262,7 @@ class Simulation:
         return asked
 
 
-def _recall(asked: Sequence[tuple[tuple[str, ...], Labelled]], facts: StoredFacts, gone: Mask) -> float:
+def _recall(asked: Sequence[tuple[tuple[str, ...], Labelled]], facts: BlockFacts, gone: Mask) -> float:
     """Mean recall@10 when the pruned blocks fall out of the hits and others move up."""
     lost = set(facts.ids[gone].tolist())
     return float(np.mean([recall_of([i for i in hits if i not in lost][:_K], one) for hits, one in asked]))

@@ -13,15 +13,12 @@ from amgs.calibration.recalibrate import read_curve
 from amgs.errors import UsageError
 from amgs.log import journal
 from amgs.log.reinforcement import reinforce
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import calibration_log, edge_forecasts
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb.connection import Store
-from amgs.types import Candidate, Frame, Outcome
+from amgs.storage.protocol import Storage
+from amgs.types import Candidate, EdgeKey, Frame, Outcome
 
 
 def log(
-    store: Store, frame: Frame, selected: Sequence[Candidate], walked: Sequence[stored_edges.Key] = ()
+    storage: Storage, frame: Frame, selected: Sequence[Candidate], walked: Sequence[EdgeKey] = ()
 ) -> None:
     """The composite score of each selected block, as the probability that it will prove useful.
 
@@ -29,10 +26,10 @@ def log(
 
     walked: edges by which blocks found through the graph were reached; a verdict on such a block is one on them.
     """
-    first = calibration_log.next_serial(store)
-    known = calibration_log.curve(store)
+    first = storage.forecasts.next_serial()
+    known = storage.forecasts.curve()
     scores = [c.score for c in selected]
-    predicted = of_scores(store, scores)
+    predicted = of_scores(storage, scores)
     forecasts = [
         Outcome(
             prediction_id=f"p{first + i}",
@@ -46,10 +43,9 @@ def log(
         )
         for i, c in enumerate(selected)
     ]
-    calibration_log.insert(store, forecasts, frame.id, first, None if known is None else scores)
+    storage.forecasts.insert(forecasts, frame.id, first, None if known is None else scores)
     reached = {c.block.id for c in selected if "graph" in c.layers}
-    edge_forecasts.insert(
-        store,
+    storage.edge_forecasts.insert(
         [
             (f.prediction_id, k)
             for f in forecasts
@@ -60,9 +56,9 @@ def log(
     )
 
 
-def of_scores(store: Store, scores: Sequence[float]) -> list[float]:
+def of_scores(storage: Storage, scores: Sequence[float]) -> list[float]:
     """What the memory forecasts for composite scores now: themselves, or what verdicts have made of them."""
-    known = calibration_log.curve(store)
+    known = storage.forecasts.curve()
     mapped: list[float] = [] if known is None else read_curve(known).at(np.array(scores)).tolist()
     return list(scores) if known is None else mapped
 
@@ -71,7 +67,7 @@ KIND = "feedback"
 
 
 def decide(
-    store: Store,
+    storage: Storage,
     block_id: str,
     *,
     useful: bool,
@@ -83,17 +79,17 @@ def decide(
 
     Raises UsageError when none is open.
     """
-    with store.transaction():
-        outcome = _decided(store, block_id, useful, now, assembly_id, prediction_id)
-        block = stored_blocks.get(store, [block_id])[block_id]
+    with storage.transaction():
+        outcome = _decided(storage, block_id, useful, now, assembly_id, prediction_id)
+        block = storage.blocks.get([block_id])[block_id]
         verdict = "useful" if useful else "useless"
         told = f"“{block.title}” {verdict}, forecast {outcome.predicted:.2f}"
-        journal.write(store, KIND, now, told, [journal.verdict_row(outcome)])
+        journal.write(storage, KIND, now, told, [journal.verdict_row(outcome)])
         return outcome
 
 
 def settle(
-    store: Store,
+    storage: Storage,
     verdicts: Mapping[str, bool],
     *,
     reinforced: Sequence[str],
@@ -105,26 +101,26 @@ def settle(
 
     Raises UsageError when a forecast is not open, UnknownBlockError for a block there is not; nothing is written then.
     """
-    with store.transaction():
-        before = stored_blocks.get(store, reinforced)
-        reinforce(store, reinforced, event_type=event_type, source=source, now=now)
+    with storage.transaction():
+        before = storage.blocks.get(reinforced)
+        reinforce(storage, reinforced, event_type=event_type, source=source, now=now)
         rows = [journal.clock_row(before[i], event_type, now, source) for i in dict.fromkeys(reinforced)]
-        outcomes = tuple(_decided(store, block_id, useful, now) for block_id, useful in verdicts.items())
+        outcomes = tuple(_decided(storage, block_id, useful, now) for block_id, useful in verdicts.items())
         if rows or outcomes:
             told = f"{len(outcomes)} verdicts, {len(rows)} blocks reinforced, by {source}"
-            journal.write(store, KIND, now, told, [*rows, *map(journal.verdict_row, outcomes)])
+            journal.write(storage, KIND, now, told, [*rows, *map(journal.verdict_row, outcomes)])
         return outcomes
 
 
 def _decided(
-    store: Store,
+    storage: Storage,
     block_id: str,
     useful: bool,
     now: datetime,
     assembly_id: str | None = None,
     prediction_id: str | None = None,
 ) -> Outcome:
-    forecast = calibration_log.open_forecast(store, block_id, assembly_id, prediction_id)
+    forecast = storage.forecasts.open_forecast(block_id, assembly_id, prediction_id)
     if forecast is None:
         where = f" in assembly {assembly_id}" if assembly_id else ""
         raise UsageError(
@@ -133,5 +129,5 @@ def _decided(
         )
     actual = 1.0 if useful else 0.0
     score = brier_score(forecast.predicted, actual)
-    calibration_log.decide(store, forecast.prediction_id, actual, score, now)
+    storage.forecasts.decide(forecast.prediction_id, actual, score, now)
     return replace(forecast, actual=actual, brier=score, at=now)

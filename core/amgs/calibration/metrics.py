@@ -11,11 +11,8 @@ import numpy as np
 from amgs.calibration.questions import Labelled, held_out, recall
 from amgs.calibration.results import Metric
 from amgs.frames.compare import jaccard
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb import monitors
-from amgs.storage.duckdb.assemblies import Assembly
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.assemblies import Assembly
+from amgs.storage.protocol import Storage
 
 K = 10
 BRIER_GOAL = 0.15
@@ -61,10 +58,10 @@ def _r_precision(found: Sequence[str], one: Labelled) -> float:
     return sum(i in wanted for i in found[: len(wanted)]) / len(wanted)
 
 
-def coherence(store: Store, assemblies: Iterable[Assembly]) -> Metric:
+def coherence(storage: Storage, assemblies: Iterable[Assembly]) -> Metric:
     """Mean cosine of the pairs of blocks within an assembly, over the latest of them."""
     several = [a for a in assemblies if len(a.selected) > 1][:_RECENT]
-    blocks = stored_blocks.get(store, {i for a in several for i in a.selected}, embeddings=True)
+    blocks = storage.blocks.get({i for a in several for i in a.selected}, embeddings=True)
     means = []
     for one in several:
         rows = [
@@ -79,18 +76,18 @@ def coherence(store: Store, assemblies: Iterable[Assembly]) -> Metric:
     return Metric("coherence", float(np.mean(means)) if means else None, "higher", None, note)
 
 
-def graph_stability(store: Store) -> Metric:
+def graph_stability(storage: Storage) -> Metric:
     """Edges that stood through between two cycles over all that stood at either end."""
     for kind in CYCLES:
-        ids = monitors.cycles(store, kind)
+        ids = storage.monitors.cycles(kind)
         if ids:
             break
     else:
         return Metric("graph stability", None, "near 1", None, "no cycle has run yet")
     # Between the last two cycles, the later one included; after the only one, up to now.
     since = ids[1] if len(ids) > 1 else ids[0]
-    made, gone = monitors.edges_changed(store, since)
-    now = {stored_edges.key(e) for e in stored_edges.everything(store)}
+    made, gone = storage.monitors.edges_changed(since)
+    now = {e.key for e in storage.edges.everything()}
     before = (now - made) | (gone - made)
     value = len(now & before) / len(now | before) if now or before else 1.0
     return Metric("graph stability", value, "near 1", None, f"edges since operation {since} ({kind})")

@@ -13,11 +13,8 @@ from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChan
 from amgs.errors import UsageError
 from amgs.log import journal
 from amgs.settings import CalibrationSettings
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import calibration_log, edge_forecasts
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb.connection import Store
-from amgs.storage.duckdb.edge_forecasts import Walked
+from amgs.storage.edge_forecasts import EdgeVerdicts
+from amgs.storage.protocol import Storage
 from amgs.types import Block, BlockFilter, Edge, JournalEntry
 
 KIND = "calibrate"
@@ -33,7 +30,7 @@ def plan(
     blocks: Sequence[Block],
     verdicts: Sequence[Verdict],
     scores: Sequence[tuple[float, float]],
-    walked: Sequence[tuple[Edge, Walked]],
+    walked: Sequence[tuple[Edge, EdgeVerdicts]],
     *,
     method: Method,
     settings: CalibrationSettings,
@@ -107,38 +104,38 @@ def _change(block: Block, fits: Mapping[str, Fit]) -> ConfidenceChange | None:
     return ConfidenceChange(block.id, block.title, block.category, block.confidence, after)
 
 
-def _edge(edge: Edge, seen: Walked, strength: float) -> EdgeChange:
+def _edge(edge: Edge, seen: EdgeVerdicts, strength: float) -> EdgeChange:
     """The present confidence counts as `strength` verdicts: a miss lowers it, a hit raises it."""
     after = (edge.confidence * strength + seen.hits) / (strength + seen.count)
     return EdgeChange(edge, round(after, 4), seen.hits, seen.count)
 
 
-def make(store: Store, method: Method, settings: CalibrationSettings, now: datetime) -> CalibrationPlan:
+def make(storage: Storage, method: Method, settings: CalibrationSettings, now: datetime) -> CalibrationPlan:
     """The plan for a store as it stands."""
-    decided = calibration_log.decided(store)
+    decided = storage.forecasts.decided()
     verdicts = [(o.block_id, o.actual) for o in reversed(decided) if o.actual is not None]
-    walked = edge_forecasts.open_verdicts(store)
-    edges = stored_edges.get(store, [w.key for w in walked])
+    walked = storage.edge_forecasts.open_verdicts()
+    edges = storage.edges.get([w.key for w in walked])
     return plan(
-        stored_blocks.select(store, BlockFilter(), order="arrival"),
+        storage.blocks.select(BlockFilter(), order="arrival"),
         verdicts,
-        calibration_log.scored(store),
+        storage.forecasts.scored(),
         [(edges[w.key], w) for w in walked if w.key in edges],
         method=method,
         settings=settings,
         now=now,
-        change_counter=store.change_counter,
+        change_counter=storage.change_counter,
     )
 
 
-def apply(store: Store, proposal: CalibrationPlan, now: datetime) -> JournalEntry:
+def apply(storage: Storage, proposal: CalibrationPlan, now: datetime) -> JournalEntry:
     """Carry a plan out in one transaction; raises UsageError when a confidence of it has changed since."""
     wanted = {c.block_id: c for c in proposal.blocks}
-    with store.transaction():
-        before = stored_blocks.get(store, wanted)
+    with storage.transaction():
+        before = storage.blocks.get(wanted)
         moved = [i for i, c in wanted.items() if i not in before or before[i].confidence != c.before]
-        edges = {stored_edges.key(c.edge): c for c in proposal.edges}
-        found = stored_edges.get(store, edges)
+        edges = {c.edge.key: c for c in proposal.edges}
+        found = storage.edges.get(edges)
         moved += [
             " ".join(k)
             for k, c in edges.items()
@@ -152,15 +149,15 @@ def apply(store: Store, proposal: CalibrationPlan, now: datetime) -> JournalEntr
             )
         after = [replace(before[i], confidence=c.after) for i, c in wanted.items()]
         lowered = [replace(found[k], confidence=c.after) for k, c in edges.items()]
-        stored_blocks.update(store, after)
-        stored_edges.put(store, lowered)
+        storage.blocks.update(after)
+        storage.edges.put(lowered)
         rows = [journal.block_row(before[b.id], b) for b in after]
-        rows += [journal.edge_row(found[stored_edges.key(e)], e) for e in lowered]
+        rows += [journal.edge_row(found[e.key], e) for e in lowered]
         summary = (
             f"{proposal.method} on {proposal.outcomes} outcomes: {len(after)} blocks, {len(lowered)} edges"
         )
-        operation = journal.write(store, KIND, now, summary, rows)
+        operation = journal.write(storage, KIND, now, summary, rows)
         if proposal.forecast.used:
-            calibration_log.put_curve(store, operation.id, proposal.forecast.curve.to_json())
-        edge_forecasts.count_in(store, operation.id, list(edges))
+            storage.forecasts.put_curve(operation.id, proposal.forecast.curve.to_json())
+        storage.edge_forecasts.count_in(operation.id, list(edges))
         return operation

@@ -31,11 +31,9 @@ from amgs.retrieval import sequence_index
 from amgs.retrieval.sequence_index import SequenceIndex, lay_out
 from amgs.retrieval.sources import Sources
 from amgs.settings import Settings
-from amgs.storage.duckdb import block_columns
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb import meta as stored_meta
-from amgs.storage.duckdb.connection import MEMORY, Store
+from amgs.storage.edges import EdgeColumns
+from amgs.storage.opening import MEMORY
+from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
 from amgs.types import STATUSES, BlockFilter, Fault, Vector
 
@@ -52,17 +50,19 @@ _WORTH_KEEPING = 2000
 class Derived:
     """The indexes and the graph of one open store, caught up for whoever reads; `close` seals them."""
 
-    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings) -> None:
-        self._store = store
+    def __init__(self, storage: Storage, embedder: Embedder, clock: Clock, settings: Settings) -> None:
+        self._storage = storage
         self._embedder = embedder
         self._clock = clock
         self._settings = settings
-        beside = None if store.path == MEMORY else Path(f"{store.path}.index")
+        beside = None if storage.path == MEMORY else Path(f"{storage.path}.index")
         self._keyword = KeywordIndex.open(
-            None if beside is None else beside / "keyword", read_only=store.read_only
+            None if beside is None else beside / "keyword", read_only=storage.read_only
         )
         self._shelves = {
-            name: SnapshotStore(None if beside is None else beside / name, format, read_only=store.read_only)
+            name: SnapshotStore(
+                None if beside is None else beside / name, format, read_only=storage.read_only
+            )
             for name, format in (
                 ("vectors", _VECTORS),
                 ("graph", kept_graph.FORMAT),
@@ -92,7 +92,7 @@ class Derived:
             return
         with contextlib.ExitStack() as held:
             with self._lock:
-                held.enter_context(self._store.snapshot())
+                held.enter_context(self._storage.snapshot())
                 self._here.state = self._latest()
             try:
                 yield self._here.state
@@ -140,8 +140,8 @@ class Derived:
         true.
         """
         with self._lock:
-            if not self._store.read_only:
-                with self._store.snapshot():
+            if not self._storage.read_only:
+                with self._storage.snapshot():
                     self._catch_up_keyword()
                     # On a full disk nothing is kept, and the next open derives it anew; usearch says RuntimeError
                     # then.
@@ -152,24 +152,24 @@ class Derived:
     def faults(self) -> list[Fault]:
         """Where an index does not hold what the store holds, after catching up."""
         found = []
-        with self._lock, self._store.snapshot():
+        with self._lock, self._storage.snapshot():
             self._catch_up_keyword()
             self._keyword.recheck()
-            wanted = block_columns.numbers(self._store, _SEARCHABLE)
+            wanted = self._storage.block_columns.numbers(_SEARCHABLE)
             if not np.array_equal(self._keyword.numbers, wanted):
                 off = np.setxor1d(self._keyword.numbers, wanted).size
                 found.append(Fault("keyword index", f"{off} blocks differ from the store", repairable=True))
-            space = stored_meta.embedding_space(self._store)
+            space = self._storage.meta.embedding_space()
             if space is None or space == (self._embedder.name, self._embedder.dimension):
                 found += self._vector_faults()
         return found
 
     def _vector_faults(self) -> list[Fault]:
         try:
-            held = self._caught_up_vectors(self._store.structure_counter).numbers
+            held = self._caught_up_vectors(self._storage.structure_counter).numbers
         except (ModelError, StoreCorruptError) as error:
             return [Fault("vector index", error.message)]
-        off = np.setxor1d(held, block_columns.embedded(self._store)).size
+        off = np.setxor1d(held, self._storage.block_columns.embedded()).size
         found = [Fault("vector index", f"{off} blocks differ from the store", repairable=True)] if off else []
         return found + self._damage()
 
@@ -177,7 +177,7 @@ class Derived:
         """Kept files that are not what was written; they are removed, and derived anew at the next open."""
         found = []
         for name, snapshots in self._shelves.items():
-            bad = snapshots.damage(stored_meta.store_id(self._store))
+            bad = snapshots.damage(self._storage.meta.store_id())
             if bad:
                 snapshots.forget()
                 found.append(Fault(f"kept {name}", bad, repairable=True))
@@ -192,12 +192,12 @@ class Derived:
             self._clock,
             self._settings.graph,
             kept=self._kept_graph,
-            walks=lambda since: stored_edges.walked(self._store, since),
+            walks=lambda since: self._storage.edges.walked(since),
         )
 
     def _latest(self) -> State:
         """The state of this thread's snapshot, which was taken under the lock and is therefore the latest."""
-        changes, structure = self._store.counters
+        changes, structure = self._storage.counters
         before = self._state
         if before is None or structure != before.structure:
             if self._graph.version >= 0:
@@ -208,7 +208,7 @@ class Derived:
                 self._seen_graph = None
             return before
         same = before.blocks if before is not None and structure == before.structure else None
-        reader = StateReader(self._store, lambda: self._caught_up_roll(structure), same)
+        reader = StateReader(self._storage, lambda: self._caught_up_roll(structure), same)
         self._state = State(changes, structure, reader, self._graph, self._lay_out)
         return self._state
 
@@ -216,7 +216,7 @@ class Derived:
         if state is not self._state:
             raise RuntimeError("a search inside a reading is begun before it")
         if self._words is None or self._words_at != state.structure:
-            check_space(self._store, self._embedder)
+            check_space(self._storage, self._embedder)
             self._catch_up_keyword()
             self._words, self._words_at = self._keyword.view(), state.structure
         return Sources(
@@ -230,13 +230,13 @@ class Derived:
         )
 
     def _catch_up_keyword(self) -> None:
-        stamp = Stamp(stored_meta.store_id(self._store), self._store.structure_counter)
+        stamp = Stamp(self._storage.meta.store_id(), self._storage.structure_counter)
         if stamp != self._keyword.stamp or not self._keyword.compared:
-            self._keyword.catch_up(block_columns.numbers(self._store, _SEARCHABLE), self._texts, stamp)
+            self._keyword.catch_up(self._storage.block_columns.numbers(_SEARCHABLE), self._texts, stamp)
 
     def _texts(self, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
         for start in range(0, len(numbers), _BATCH):
-            yield from stored_blocks.texts(self._store, numbers[start : start + _BATCH])
+            yield from self._storage.blocks.texts(numbers[start : start + _BATCH])
 
     def _caught_up_vectors(self, structure: int) -> VectorIndex:
         index, at = self._vectors, self._vectors_at
@@ -245,15 +245,15 @@ class Derived:
         elif at != structure:
             index = index.copy()
         if at != structure:
-            index.remove(np.setdiff1d(index.numbers, block_columns.embedded(self._store)))
-            for changed in block_columns.embedding_batches(self._store, since=at):
+            index.remove(np.setdiff1d(index.numbers, self._storage.block_columns.embedded()))
+            for changed in self._storage.block_columns.embedding_batches(since=at):
                 index.add(changed.numbers, changed.matrix)
         self._vectors, self._vectors_at = index, structure
         return index
 
     def _opened_vectors(self) -> tuple[VectorIndex, int]:
         """The vectors kept beside the store and their revision; none and -1 without any."""
-        space = stored_meta.embedding_space(self._store)
+        space = self._storage.meta.embedding_space()
         kept = self._kept("vectors")
         if kept is not None and space is not None and kept.said.get("space") == list(space):
             return VectorIndex(space[1], Base.read(kept)), kept.stamp.revision
@@ -270,8 +270,8 @@ class Derived:
         if at > structure:  # a later reader was faster
             known, at = None, -1
         traits = BlockFeatures.none() if known is None else known.traits
-        gone = np.setdiff1d(traits.numbers, block_columns.numbers(self._store, _EVERY))
-        fresh = block_columns.traits(self._store, since=at)
+        gone = np.setdiff1d(traits.numbers, self._storage.block_columns.numbers(_EVERY))
+        fresh = self._storage.block_columns.traits(since=at)
         made = lay_out(traits.without(gone).merged(fresh), view)
         if structure > self._ground[1]:
             self._ground = made, structure
@@ -284,7 +284,7 @@ class Derived:
             kept = self._kept("blocks")
             id_map = IdMap.none() if kept is None else IdMap(kept.array("roll"), kept.array("ids"))
         if at < structure:
-            id_map = id_map.with_(*block_columns.ids_after(self._store, id_map.last))
+            id_map = id_map.with_(*self._storage.block_columns.ids_after(id_map.last))
             self._id_map = id_map, structure
         return id_map
 
@@ -292,8 +292,10 @@ class Derived:
 
     def _kept(self, name: str) -> Generation | None:
         """What was kept of this store; what claims to be of its future is of a copy, and is not used."""
-        found = self._shelves[name].latest(stored_meta.store_id(self._store))
-        return found if found is not None and found.stamp.revision <= self._store.structure_counter else None
+        found = self._shelves[name].latest(self._storage.meta.store_id())
+        return (
+            found if found is not None and found.stamp.revision <= self._storage.structure_counter else None
+        )
 
     def _kept_graph(self) -> kept_graph.KeptGraph | None:
         kept = self._kept("graph")
@@ -301,27 +303,27 @@ class Derived:
 
     def _keep(self) -> None:
         """Write what this session derived and the shelves do not hold, where it would take long to derive again."""
-        store = stored_meta.store_id(self._store)
+        storage = self._storage.meta.store_id()
         graph = self._graph if self._graph.version >= 0 else self._seen_graph or self._graph
         settled = graph.settled() if self._worth("graph", graph.version) else None
         if settled is not None and settled[0].nodes.size >= _WORTH_KEEPING:
             view, standing = settled
             said = kept_graph.said(view, standing.edges)
-            with self._shelves["graph"].writing(Stamp(store, graph.version), said) as folder:
+            with self._shelves["graph"].writing(Stamp(storage, graph.version), said) as folder:
                 kept_graph.write(folder, view, standing.numbers, standing.scores)
         ground, at = self._ground
         long = ground is not None and ground.traits.numbers.size >= _WORTH_KEEPING
         if ground is not None and long and self._worth("blocks", at):
-            with self._shelves["blocks"].writing(Stamp(store, at), sequence_index.said(ground)) as folder:
+            with self._shelves["blocks"].writing(Stamp(storage, at), sequence_index.said(ground)) as folder:
                 sequence_index.write(folder, ground)
-                id_map = self._caught_up_roll(self._store.structure_counter)
+                id_map = self._caught_up_roll(self._storage.structure_counter)
                 save_arrays(folder, {"roll": id_map.numbers, "ids": id_map.ids})
         vectors = self._vectors
         # A short tail is caught up faster than a long base is written.
         late = vectors is not None and vectors.tail + vectors.gone > max(_WORTH_KEEPING, len(vectors) // 20)
         if vectors is not None and late and self._shelves["vectors"].writable:
-            space = list(stored_meta.embedding_space(self._store) or ())
-            stamp = Stamp(store, self._vectors_at)
+            space = list(self._storage.meta.embedding_space() or ())
+            stamp = Stamp(storage, self._vectors_at)
             with self._shelves["vectors"].writing(stamp, {"space": space}) as folder:
                 vectors.write(folder, approximate_from=self._settings.retrieval.approximate_from)
 
@@ -332,17 +334,17 @@ class Derived:
         kept = self._kept(name)
         return kept is None or kept.stamp.revision != revision
 
-    def _load_graph(self) -> tuple[stored_edges.EdgeTable, NDArray[np.int64]]:
-        return stored_edges.table(self._store), block_columns.numbers(self._store, _LIVE)
+    def _load_graph(self) -> tuple[EdgeColumns, NDArray[np.int64]]:
+        return self._storage.edges.table(), self._storage.block_columns.numbers(_LIVE)
 
     def _embed_one(self, text: str) -> Vector:
         vector: Vector = self._embedder.embed([text])[0]
         return vector
 
 
-def check_space(store: Store, embedder: Embedder) -> None:
+def check_space(storage: Storage, embedder: Embedder) -> None:
     """Raise StoreError when the store's vectors came from another embedder: two spaces must not mix."""
-    space = stored_meta.embedding_space(store)
+    space = storage.meta.embedding_space()
     if space is not None and space != (embedder.name, embedder.dimension):
         raise StoreError(
             f"The store's embeddings come from {space[0]} ({space[1]} dimensions); it was opened with "

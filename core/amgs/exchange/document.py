@@ -18,14 +18,13 @@ from amgs.exchange.values import (
     outward,
     unreadable,
 )
-from amgs.storage.duckdb import tables
-from amgs.storage.duckdb.connection import Store
-from amgs.storage.duckdb.tables import TableColumn
+from amgs.storage.protocol import Storage
+from amgs.storage.tables import TableColumn
 
 FORM = "amgs memory"
 
 
-def lines(store: Store, header: Header) -> Iterator[str]:
+def lines(storage: Storage, header: Header) -> Iterator[str]:
     """The document in pieces; a million blocks never lie in memory at once."""
     opening = {
         "form": FORM,
@@ -35,12 +34,12 @@ def lines(store: Store, header: Header) -> Iterator[str]:
         "exported_at": header.exported_at.isoformat(),
     }
     yield json.dumps(opening)[:-1] + ', "tables": {'
-    schema = {name: columns for name, columns in tables.tables(store).items() if name != "change_counter"}
+    schema = {name: columns for name, columns in storage.tables.schema().items() if name != "change_counter"}
     for place, (table, columns) in enumerate(schema.items()):
         named = json.dumps([[column.name, column.type] for column in columns])
         yield f'{"," if place else ""}\n{json.dumps(table)}: {{"columns": {named}, "rows": ['
         first = True
-        for batch in tables.rows(store, table, columns):
+        for batch in storage.tables.rows(table, columns):
             for row in batch:
                 values = [outward(v, c.type) for v, c in zip(row, columns, strict=True)]
                 yield ("\n" if first else ",\n") + json.dumps(values, ensure_ascii=False)

@@ -23,9 +23,8 @@ from amgs.exchange.values import (
     outward,
     unreadable,
 )
-from amgs.storage.duckdb import tables
-from amgs.storage.duckdb.connection import Store
-from amgs.storage.duckdb.tables import TableColumn
+from amgs.storage.protocol import Storage
+from amgs.storage.tables import TableColumn
 
 _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _TYPES = {"BIGINT": "long", "INTEGER": "int", "DOUBLE": "double", "BOOLEAN": "boolean"}
@@ -36,9 +35,9 @@ _CODED = "json:"
 _NODES, _EDGES = "memory_blocks", "edges"
 
 
-def lines(store: Store, header: Header) -> Iterator[str]:
+def lines(storage: Storage, header: Header) -> Iterator[str]:
     """The file in pieces."""
-    schema = {name: columns for name, columns in tables.tables(store).items() if name != "change_counter"}
+    schema = {name: columns for name, columns in storage.tables.schema().items() if name != "change_counter"}
     nodes, edges = schema.pop(_NODES), schema.pop(_EDGES)
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{_SPACE}">\n'
     yield '<key id="header" for="graph" attr.name="header" attr.type="string"/>\n'
@@ -60,14 +59,14 @@ def lines(store: Store, header: Header) -> Iterator[str]:
     }
     yield _data("header", json.dumps(opening))
     for table, columns in schema.items():
-        rows = [_outward(row, columns) for batch in tables.rows(store, table, columns) for row in batch]
+        rows = [_outward(row, columns) for batch in storage.tables.rows(table, columns) for row in batch]
         yield _data(f"t_{table}", json.dumps(rows))
     place = [c.name for c in nodes].index("id")
-    for batch in tables.rows(store, _NODES, nodes):
+    for batch in storage.tables.rows(_NODES, nodes):
         for row in batch:
             yield f"<node id={quoteattr(row[place])}>" + _row("n", row, nodes) + "</node>\n"
     ends = [[c.name for c in edges].index(name) for name in ("source_id", "target_id")]
-    for batch in tables.rows(store, _EDGES, edges):
+    for batch in storage.tables.rows(_EDGES, edges):
         for row in batch:
             source, target = (quoteattr(row[end]) for end in ends)
             yield f"<edge source={source} target={target}>" + _row("e", row, edges) + "</edge>\n"

@@ -22,9 +22,9 @@ from amgs.calibration.recalibrate import read_curve
 from amgs.clock import EPOCH, microseconds_of, parse_instant
 from amgs.errors import AmgsError
 from amgs.ingest import metadata
-from amgs.storage.duckdb import frames as stored_frames
-from amgs.storage.duckdb import meta as stored_meta
-from amgs.storage.duckdb.tables import TableColumn
+from amgs.storage.frames import decode
+from amgs.storage.meta import DIMENSION, EMBEDDER
+from amgs.storage.tables import TableColumn
 from amgs.types import Status, Weights
 
 _MOST_COMPLAINTS = 3
@@ -81,10 +81,10 @@ def _together(tables: Tables) -> list[str]:
     vectors = [row[names.index("embedding")] for row in given] if "embedding" in names else []
     sizes = {len(vector) for vector in vectors if vector is not None}
     kept = {str(key): str(value) for key, value in tables["meta"][1]} if "meta" in tables else {}
-    for key in (stored_meta.DIMENSION, "highest_number"):
+    for key in (DIMENSION, "highest_number"):
         if key in kept and not (kept[key].isdecimal() and int(kept[key]) <= _LARGEST):
             return [f"meta: {key} is {kept[key][:_LONGEST_VALUE]!r}, not a count"]
-    if sizes and (stored_meta.EMBEDDER not in kept or sizes != {int(kept.get(stored_meta.DIMENSION, 0))}):
+    if sizes and (EMBEDDER not in kept or sizes != {int(kept.get(DIMENSION, 0))}):
         return [
             f"memory_blocks: embeddings of {sorted(sizes)[:3]} values, where meta names another length or none"
         ]
@@ -404,7 +404,7 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
     ("assemblies", "walked"): list[Annotated[str, Field(pattern=r"^\S+ \S+ .+$")]],
     ("assemblies", "kept"): Annotated[str, AfterValidator(_object)],
     ("frame_versions", "definitions"): Annotated[
-        str, _readable(lambda data: [stored_frames.decode(one) for one in data], "list of frame definitions")
+        str, _readable(lambda data: [decode(one) for one in data], "list of frame definitions")
     ],
     ("frame_cache", "assembly"): Object,
     ("frame_cache", "identity"): Object,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from amgs.errors import InputError
-from amgs.storage.duckdb.tables import TableColumn
+from amgs.storage.tables import TableColumn
 
 VERSION = 1
 """Of the file's form, not of the schema."""

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from amgs.log.undo import undo
-from amgs.storage.duckdb import as_of as stored_past
-from amgs.storage.duckdb import assemblies as stored_assemblies
-from amgs.storage.duckdb import tables
-from amgs.storage.duckdb.assemblies import Assembly
-from amgs.storage.duckdb.connection import MEMORY, Store
-from amgs.storage.duckdb.edges import Key
+from amgs.storage.assemblies import Assembly
+from amgs.storage.opening import copy_in_memory
+from amgs.storage.protocol import Storage
+from amgs.types import EdgeKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +34,20 @@ class Moment:
         return cls(assembly.as_of, assembly.last_number, assembly.last_operation, assembly)
 
 
-def rewind(store: Store, moment: Moment) -> Store:
+def rewind(storage: Storage, moment: Moment) -> Storage:
     """A copy in memory as the store was at the moment; the caller closes it.
 
     Later journal entries are undone, the newest first; later blocks go; the clocks of blocks and edges stand where
     the reinforcement log and the walks of earlier assemblies put them.
     """
-    past = Store.open(MEMORY)
+    past = copy_in_memory(storage)
     try:
-        tables.copy(store, past)
-        for operation in stored_past.later_operations(past, moment.at, moment.last_operation):
+        for operation in past.as_of.later_operations(moment.at, moment.last_operation):
             undo(past, operation, keep=False)
         with past.transaction():
-            stored_past.drop_later_blocks(past, moment.at, moment.last_number)
+            past.as_of.drop_later_blocks(moment.at, moment.last_number)
             kept = _kept(past, moment)
-            stored_past.rewind_reinforcement(past, moment.at, kept)
+            past.as_of.rewind_reinforcement(moment.at, kept)
             _rewind_edges(past, moment)
     except BaseException:
         past.close()
@@ -58,32 +55,32 @@ def rewind(store: Store, moment: Moment) -> Store:
     return past
 
 
-def _kept(past: Store, moment: Moment) -> dict[str, int]:
+def _kept(past: Storage, moment: Moment) -> dict[str, int]:
     """For each source of events at the very instant: how many of its assemblies came before the moment."""
     if moment.before is None:
         return {}
-    every = stored_assemblies.latest(past)
+    every = past.assemblies.latest()
     same = [a for a in every if a.as_of == moment.at]
     earlier = Counter(f"{a.name} {a.id}" for a in same if a.serial < moment.before.serial)
     return {f"{a.name} {a.id}": earlier[f"{a.name} {a.id}"] for a in same}
 
 
-def _rewind_edges(past: Store, moment: Moment) -> None:
+def _rewind_edges(past: Storage, moment: Moment) -> None:
     """Edges that were walked later get the clock of their last walk before, else the one they were made with."""
-    every = stored_assemblies.latest(past)
+    every = past.assemblies.latest()
     later = [a for a in every if _is_later(a, moment)]
-    before: dict[Key, datetime] = {}
+    before: dict[EdgeKey, datetime] = {}
     for one in every:
         if not _is_later(one, moment):
             for key in one.walked:
                 before[key] = max(one.as_of, before.get(key, one.as_of))
     walked = {key for one in later for key in one.walked}
-    stored_past.set_edge_clocks(past, _ordered(walked), before)
+    past.as_of.set_edge_clocks(_ordered(walked), before)
 
 
 def _is_later(one: Assembly, moment: Moment) -> bool:
     return one.as_of > moment.at if moment.before is None else one.serial >= moment.before.serial
 
 
-def _ordered(keys: set[Key]) -> Sequence[Key]:
+def _ordered(keys: set[EdgeKey]) -> Sequence[EdgeKey]:
     return sorted(keys)

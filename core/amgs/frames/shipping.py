@@ -17,9 +17,8 @@ from amgs.clock import as_utc, parse_instant
 from amgs.errors import AmgsError, StoreCorruptError
 from amgs.frames import registry
 from amgs.frames.registry import Definitions
-from amgs.storage.duckdb import frames as stored_frames
-from amgs.storage.duckdb import meta as stored_meta
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.frames import encode
+from amgs.storage.protocol import Storage
 from amgs.types import FrameDefinition
 
 _KEY = "shipped_frames"
@@ -54,7 +53,7 @@ class Renewal:
 
 def mark(definition: FrameDefinition) -> str:
     """A hash that tells one version of a definition from another."""
-    text = json.dumps(stored_frames.encode(definition), sort_keys=True)
+    text = json.dumps(encode(definition), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -84,25 +83,25 @@ def renewal(
     return Renewal(tuple(written), after)
 
 
-def renew(store: Store, shipped: Sequence[FrameDefinition], now: datetime) -> None:
+def renew(storage: Storage, shipped: Sequence[FrameDefinition], now: datetime) -> None:
     """Bring the shipped definitions of a store up to date, in one transaction when there is anything to do."""
-    given = _read(store)
-    found = renewal(registry.by_name(stored_frames.everything(store)), given, shipped, now)
+    given = _read(storage)
+    found = renewal(registry.by_name(storage.frames.everything()), given, shipped, now)
     if found.written or found.given != given:
-        with store.transaction():
-            stored_frames.put(store, found.written)
-            _write(store, found.given)
+        with storage.transaction():
+            storage.frames.put(found.written)
+            _write(storage, found.given)
 
 
-def reset(store: Store, definition: FrameDefinition) -> None:
+def reset(storage: Storage, definition: FrameDefinition) -> None:
     """Put a shipped definition back in place of the operator's change of it; inside a transaction."""
-    stored_frames.put(store, [definition])
-    _write(store, {**_read(store), definition.name: Given(mark(definition))})
+    storage.frames.put([definition])
+    _write(storage, {**_read(storage), definition.name: Given(mark(definition))})
 
 
-def origins(store: Store, known: Definitions, shipped: Sequence[FrameDefinition]) -> tuple[Origin, ...]:
+def origins(storage: Storage, known: Definitions, shipped: Sequence[FrameDefinition]) -> tuple[Origin, ...]:
     """Where each registered definition comes from, in the order of the registry."""
-    given, ours = _read(store), registry.by_name(shipped)
+    given, ours = _read(storage), registry.by_name(shipped)
     return tuple(_origin(one, ours.get(one.name), given.get(one.name)) for one in known.values())
 
 
@@ -117,13 +116,13 @@ def _origin(one: FrameDefinition, ours: FrameDefinition | None, given: Given | N
     return Origin(one.name, "changed", f"{told}: `frame reset {one.name}` gives the shipped one back")
 
 
-def check(store: Store) -> None:
+def check(storage: Storage) -> None:
     """Raise StoreCorruptError where what is kept of the shipped frames cannot be read."""
-    _read(store)
+    _read(storage)
 
 
-def _read(store: Store) -> dict[str, Given]:
-    text = stored_meta.get(store, _KEY)
+def _read(storage: Storage) -> dict[str, Given]:
+    text = storage.meta.get(_KEY)
     try:
         rows = {} if text is None else json.loads(text)
         return {
@@ -136,7 +135,7 @@ def _read(store: Store) -> dict[str, Given]:
         ) from error
 
 
-def _write(store: Store, given: Mapping[str, Given]) -> None:
+def _write(storage: Storage, given: Mapping[str, Given]) -> None:
     rows = {
         name: {
             "mark": one.mark,
@@ -144,4 +143,4 @@ def _write(store: Store, given: Mapping[str, Given]) -> None:
         }
         for name, one in given.items()
     }
-    stored_meta.put(store, _KEY, json.dumps(rows, sort_keys=True))
+    storage.meta.put(_KEY, json.dumps(rows, sort_keys=True))

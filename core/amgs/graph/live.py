@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from amgs.clock import Clock, microseconds_of
 from amgs.graph.centrality import Measures, Scores, measure
 from amgs.graph.persisted import KeptGraph
-from amgs.graph.view import EdgeColumns, GraphView, materialise, refreshed
+from amgs.graph.view import GraphView, materialise, refreshed
 from amgs.settings import GraphSettings
+from amgs.storage.edges import EdgeColumns
 
 Load = Callable[[], tuple[EdgeColumns, NDArray[np.int64]]]
 """Reads all edges between live blocks, and the numbers of the live blocks."""

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import EPOCH, microseconds_of
-from amgs.graph.view import EdgeArrays, GraphView, Ties, strengths
+from amgs.graph.view import GraphView, Ties, strengths
 from amgs.index.snapshot_store import Generation, save_arrays
+from amgs.storage.edges import EdgeColumns
 
 FORMAT = 1
 
@@ -65,7 +66,7 @@ def read(kept: Generation) -> KeptGraph:
     """The graph of a generation, as of when it was written: its strengths, like its clocks, are of then."""
     nodes, source, target = (kept.array(name) for name in ("nodes", "source", "target"))
     names = np.array([str(name) for name in kept.array("relations")], dtype=object)
-    columns = EdgeArrays(
+    columns = EdgeColumns(
         source=nodes[source],
         target=nodes[target],
         relation=names[kept.array("relation")] if names.size else np.zeros(0, dtype=object),

@@ -12,38 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import EPOCH, microseconds_of
+from amgs.storage.edges import EdgeColumns
 from amgs.types import Edge, LiveEdge
 
 _MICROSECONDS_PER_HOUR = 3_600_000_000.0
-
-
-class EdgeColumns(Protocol):
-    """All edges as arrays of length m; source and target are numbers of blocks, instants microseconds since
-    1970.
-    """
-
-    @property
-    def source(self) -> NDArray[np.int64]: ...
-    @property
-    def target(self) -> NDArray[np.int64]: ...
-    @property
-    def relation(self) -> NDArray[np.object_]: ...
-    @property
-    def weight(self) -> NDArray[np.float64]: ...
-    @property
-    def confidence(self) -> NDArray[np.float64]: ...
-    @property
-    def created(self) -> NDArray[np.int64]: ...
-    @property
-    def reinforced(self) -> NDArray[np.int64]: ...
-    @property
-    def decay_lambda(self) -> NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +200,7 @@ def refreshed(
             if (int(c.source[row]), int(c.target[row]), str(c.relation[row])) == (begin, end, str(kind)):
                 clocks[row] = max(int(clocks[row]), instant)
     c = view.columns
-    columns = EdgeArrays(
+    columns = EdgeColumns(
         c.source, c.target, c.relation, c.weight, c.confidence, c.created, clocks, c.decay_lambda
     )
     return GraphView(view.nodes, columns, view.source, view.target, strengths(columns, now), now, view.ties)
@@ -238,22 +215,8 @@ def strengths(columns: EdgeColumns, now: datetime) -> NDArray[np.float64]:
     return np.clip(columns.weight * columns.confidence * relevance, 0.0, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class EdgeArrays:
-    """All edges, or some of them, as arrays; see EdgeColumns."""
-
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    relation: NDArray[np.object_]
-    weight: NDArray[np.float64]
-    confidence: NDArray[np.float64]
-    created: NDArray[np.int64]
-    reinforced: NDArray[np.int64]
-    decay_lambda: NDArray[np.float64]
-
-
-def _rows(c: EdgeColumns, rows: NDArray[np.int64]) -> EdgeArrays:
-    return EdgeArrays(
+def _rows(c: EdgeColumns, rows: NDArray[np.int64]) -> EdgeColumns:
+    return EdgeColumns(
         c.source[rows],
         c.target[rows],
         c.relation[rows],

@@ -7,40 +7,17 @@ columns without reading a block.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.storage.block_columns import FeatureColumns
+
 NOBODY = -1
 _WORD = re.compile(r"\w+")
 _SHORTEST_NAME = 3
-
-
-class FeatureColumns(Protocol):
-    """Rows of n blocks in rising number. episode: equal for the pieces of one dialogue or file, 0 without a
-    source. name: who speaks or wrote it, in lower case, empty when nobody is known. characters: its length.
-    questions, sentences: how many of its marks end a question, how many end anything. asks: the last mark is
-    a question's.
-    """
-
-    @property
-    def numbers(self) -> NDArray[np.int64]: ...
-    @property
-    def episode(self) -> NDArray[np.uint64]: ...
-    @property
-    def name(self) -> Sequence[str]: ...
-    @property
-    def characters(self) -> NDArray[np.int64]: ...
-    @property
-    def questions(self) -> NDArray[np.int64]: ...
-    @property
-    def sentences(self) -> NDArray[np.int64]: ...
-    @property
-    def asks(self) -> NDArray[np.bool_]: ...
 
 
 @dataclass(frozen=True, eq=False)

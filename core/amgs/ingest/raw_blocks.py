@@ -15,8 +15,7 @@ from amgs.identity import block_id, canonical
 from amgs.ingest import metadata
 from amgs.log import journal
 from amgs.settings import IngestSettings
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.protocol import Storage
 from amgs.text import front_matter, markdown, outline, splitting
 from amgs.text.dates import note_date
 from amgs.text.outline import Form
@@ -269,7 +268,7 @@ def _refused(source: str, reason: str) -> FolderContents:
 
 
 def ingest(
-    store: Store,
+    storage: Storage,
     drafts: Iterable[RawBlock],
     now: datetime,
     *,
@@ -290,7 +289,7 @@ def ingest(
     refused: list[Refusal] = []
     gained: dict[str, tuple[Block, Block]] = {}
     operation: JournalEntry | None = None
-    with store.transaction():
+    with storage.transaction():
         for start in range(0, len(wanted), batch):
             if progress is not None:
                 progress(start, len(wanted), "ingesting")
@@ -308,17 +307,17 @@ def ingest(
                     known.append(block.id)
                 else:
                     blocks[block.id] = block
-            fresh = set(stored_blocks.insert(store, tuple(blocks.values())))
+            fresh = set(storage.blocks.insert(tuple(blocks.values())))
             added += [i for i in blocks if i in fresh]
             known += [i for i in blocks if i not in fresh]
             repeats += [RawBlock(b.content, meta=b.meta) for i, b in blocks.items() if i not in fresh]
-            for before, after in _note_sources(store, repeats):
+            for before, after in _note_sources(storage, repeats):
                 gained[after.id] = (gained[after.id][0] if after.id in gained else before, after)
         made = frozenset(added)
         rows = [journal.made_row(i) for i in added]
         rows += [journal.block_row(*pair) for i, pair in gained.items() if i not in made]
         if rows:
-            operation = journal.write(store, KIND, now, _summary(len(added), len(rows), told), rows)
+            operation = journal.write(storage, KIND, now, _summary(len(added), len(rows), told), rows)
         # The last moment to stop: after the commit there is nothing left to stop.
         if progress is not None:
             progress(len(wanted), len(wanted), "ingesting")
@@ -384,9 +383,9 @@ def _with_source(meta: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, 
     return result
 
 
-def _note_sources(store: Store, repeats: Sequence[RawBlock]) -> list[tuple[Block, Block]]:
+def _note_sources(storage: Storage, repeats: Sequence[RawBlock]) -> list[tuple[Block, Block]]:
     """Add to known blocks where else their text was found; (before, after) of those that changed."""
-    before = stored_blocks.get(store, {block_id(d.content) for d in repeats})
+    before = storage.blocks.get({block_id(d.content) for d in repeats})
     known = dict(before)
     changed: dict[str, Block] = {}
     for draft in repeats:
@@ -394,7 +393,7 @@ def _note_sources(store: Store, repeats: Sequence[RawBlock]) -> list[tuple[Block
         meta = {**block.meta, **_sources_only(block.meta, draft.meta)}
         if meta != block.meta:
             known[block.id] = changed[block.id] = replace(block, meta=meta)
-    stored_blocks.update(store, tuple(changed.values()))
+    storage.blocks.update(tuple(changed.values()))
     return [(before[i], after) for i, after in changed.items()]
 
 

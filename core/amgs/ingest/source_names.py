@@ -14,33 +14,31 @@ from typing import Any
 
 from amgs.identity import block_id
 from amgs.ingest.raw_blocks import FolderContents, RawBlock
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import meta as stored_meta
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.protocol import Storage
 
 _FOLDERS, _FILES = "source folders", "source files"
 
 
-def of_folder(store: Store, folder: Path, reading: FolderContents) -> FolderContents:
+def of_folder(storage: Storage, folder: Path, reading: FolderContents) -> FolderContents:
     """What was read from a folder, its sources told apart from those of other folders."""
-    before = _prefix(store, folder.resolve(), reading.drafts)
+    before = _prefix(storage, folder.resolve(), reading.drafts)
     return reading if not before else _renamed(reading, lambda source: before + source)
 
 
-def of_file(store: Store, path: Path, reading: FolderContents) -> FolderContents:
+def of_file(storage: Storage, path: Path, reading: FolderContents) -> FolderContents:
     """The same for a file that was taken in by itself; one of a known folder has the source that it has there."""
     whole = path.resolve()
-    inside = _inside(_kept(store, _FOLDERS), whole.parent)
+    inside = _inside(_kept(storage, _FOLDERS), whole.parent)
     if inside is not None:
         wanted = f"{inside}{whole.name}"
     else:
-        files = _kept(store, _FILES)
+        files = _kept(storage, _FILES)
         wanted = files.get(str(whole), "")
         if not wanted:
             wanted = path.name
-            if _taken(store, reading.drafts):
+            if _taken(storage, reading.drafts):
                 wanted = f"{whole.parent.name}/{path.name}"
-            _keep(store, _FILES, files | {str(whole): wanted})
+            _keep(storage, _FILES, files | {str(whole): wanted})
     return reading if wanted == path.name else _renamed(reading, lambda s: wanted + s[len(path.name) :])
 
 
@@ -59,23 +57,23 @@ def _renamed(reading: FolderContents, name: Callable[[str], str]) -> FolderConte
     )
 
 
-def _prefix(store: Store, folder: Path, drafts: Sequence[RawBlock]) -> str:
+def _prefix(storage: Storage, folder: Path, drafts: Sequence[RawBlock]) -> str:
     """What stands before the paths of a folder: "" or a name and a slash."""
-    known = _kept(store, _FOLDERS)
+    known = _kept(storage, _FOLDERS)
     inside = _inside(known, folder)
     if inside is not None:
         return inside
     moved = [path for path in known if Path(path).name == folder.name and not Path(path).exists()]
     if moved:
         chosen = known.pop(moved[0])
-    elif not known and not _taken(store, drafts):
+    elif not known and not _taken(storage, drafts):
         chosen = ""
     else:
         chosen, n = f"{folder.name}/", 1
         while chosen in known.values():
             n += 1
             chosen = f"{folder.name}-{n}/"
-    _keep(store, _FOLDERS, known | {str(folder): chosen})
+    _keep(storage, _FOLDERS, known | {str(folder): chosen})
     return chosen
 
 
@@ -88,21 +86,21 @@ def _inside(known: dict[str, str], folder: Path) -> str | None:
     return None
 
 
-def _taken(store: Store, drafts: Sequence[RawBlock]) -> bool:
+def _taken(storage: Storage, drafts: Sequence[RawBlock]) -> bool:
     """Whether other texts hold the sources of these drafts, and none of them is theirs."""
-    held = stored_blocks.of_sources(store, [str(d.meta.get("source", "")) for d in drafts])
+    held = storage.blocks.of_sources([str(d.meta.get("source", "")) for d in drafts])
     return bool(held) and not held & {block_id(d.content) for d in drafts}
 
 
-def _kept(store: Store, name: str) -> dict[str, str]:
+def _kept(storage: Storage, name: str) -> dict[str, str]:
     try:
-        found: Any = json.loads(stored_meta.kept(store, name).get(name, "{}"))
+        found: Any = json.loads(storage.meta.kept(name).get(name, "{}"))
     except ValueError:
         return {}
     return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
 
 
-def _keep(store: Store, name: str, values: dict[str, str]) -> None:
+def _keep(storage: Storage, name: str, values: dict[str, str]) -> None:
     text = json.dumps(values, ensure_ascii=True, sort_keys=True)
-    with store.transaction():
-        stored_meta.keep(store, name, text)
+    with storage.transaction():
+        storage.meta.keep(name, text)

@@ -8,9 +8,7 @@ from datetime import datetime
 from amgs.decay import check_lambda
 from amgs.errors import UnknownBlockError, UsageError
 from amgs.log import journal
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.protocol import Storage
 from amgs.types import Block, Status
 
 KIND = "edit"
@@ -20,7 +18,7 @@ _BY_HAND: tuple[Status, ...] = ("consolidated", "archived", "pruned")
 
 
 def edit(
-    store: Store,
+    storage: Storage,
     block_id: str,
     now: datetime,
     *,
@@ -35,8 +33,8 @@ def edit(
     A pruned block loses its edges. Raises UnknownBlockError, and UsageError for a value out of range or a
     status that only the lifecycle gives.
     """
-    with store.transaction():
-        before = stored_blocks.get(store, [block_id], embeddings=True).get(block_id)
+    with storage.transaction():
+        before = storage.blocks.get([block_id], embeddings=True).get(block_id)
         if before is None:
             raise UnknownBlockError(
                 f"There is no block {block_id[:12]}.", way_out="Search for the block by its words."
@@ -51,14 +49,14 @@ def edit(
         )
         if after == before:
             return before
-        stored_blocks.update(store, [after])
+        storage.blocks.update([after])
         rows = [journal.block_row(before, after)]
         if after.status == "pruned":
-            gone = stored_edges.touching(store, [block_id])
-            stored_edges.delete(store, [stored_edges.key(e) for e in gone])
+            gone = storage.edges.touching([block_id])
+            storage.edges.delete([e.key for e in gone])
             rows += [journal.edge_row(e, None) for e in gone]
         told = journal.changes(*({n: getattr(one, n) for n in _EDITABLE} for one in (before, after)))
-        journal.write(store, KIND, now, f"{before.title}: {', '.join(told)}", rows)
+        journal.write(storage, KIND, now, f"{before.title}: {', '.join(told)}", rows)
         return after
 
 

@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from amgs.lifecycle.block_edit import KIND
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import journal as stored_journal
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.protocol import Storage
 from amgs.text.claims import terms
 from amgs.types import Block, BlockFilter
 
@@ -111,27 +109,27 @@ def learn(corrections: Sequence[CategoryCorrection], held: Mapping[str, int], bl
     return Lessons(weights, len(corrections))
 
 
-def lessons(store: Store) -> Lessons:
+def lessons(storage: Storage) -> Lessons:
     """What the corrections that stand in the journal teach; cheap where there are none."""
-    changed = _corrected(store)
+    changed = _corrected(storage)
     if not changed:
         return NO_LESSONS
-    blocks = stored_blocks.get(store, changed)
+    blocks = storage.blocks.get(changed)
     corrections = [CategoryCorrection(blocks[i], *changed[i]) for i in changed if i in blocks]
-    every = stored_blocks.select(store, BlockFilter(), order="arrival")
+    every = storage.blocks.select(BlockFilter(), order="arrival")
     wanted = {f for c in corrections for f in features(c.block.content, c.block.meta)}
     held = Counter(f for b in every for f in features(b.content, b.meta) & wanted)
     return learn(corrections, held, len(every))
 
 
-def _corrected(store: Store) -> dict[str, tuple[str, str]]:
+def _corrected(storage: Storage) -> dict[str, tuple[str, str]]:
     """(first, last) category by block, of the corrections that stand, in a plan first and then by edits; a category
     that was put back is no correction.
     """
     found: dict[str, tuple[str, str]] = {
-        one: (proposed, chosen) for one, proposed, chosen in stored_blocks.marked(store, PROPOSED)
+        one: (proposed, chosen) for one, proposed, chosen in storage.blocks.marked(PROPOSED)
     }
-    for row in stored_journal.rows_of_kind(store, KIND):
+    for row in storage.journal.rows_of_kind(KIND):
         if row.target == "block" and row.before and row.after:
             before, after = json.loads(row.before)["category"], json.loads(row.after)["category"]
             first = found[row.key][0] if row.key in found else before

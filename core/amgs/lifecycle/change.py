@@ -13,12 +13,9 @@ import numpy as np
 
 from amgs.errors import UsageError
 from amgs.log import journal
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb import scores as stored_scores
-from amgs.storage.duckdb.connection import Store
-from amgs.storage.duckdb.journal import Row
-from amgs.types import Block, Edge, JournalEntry
+from amgs.storage.journal import JournalRow
+from amgs.storage.protocol import Storage
+from amgs.types import Block, Edge, EdgeKey, JournalEntry
 
 _FIELDS = ("category", "confidence", "decay_lambda", "status", "is_self_component")
 
@@ -55,36 +52,36 @@ def joined(changes: Iterable[Change]) -> Change:
     )
 
 
-def carry_out(store: Store, kind: str, change: Change, summary: str, now: datetime) -> JournalEntry:
+def carry_out(storage: Storage, kind: str, change: Change, summary: str, now: datetime) -> JournalEntry:
     """Write a change and its journal entry in one transaction.
 
     Raises UsageError when a block or an edge is no longer as the plan saw it; nothing is written then.
     """
-    with store.transaction():
-        rows = [*_blocks(store, change), *_edges(store, change)]
-        return journal.write(store, kind, now, summary, rows)
+    with storage.transaction():
+        rows = [*_blocks(storage, change), *_edges(storage, change)]
+        return journal.write(storage, kind, now, summary, rows)
 
 
 # --- blocks -----------------------------------------------------------------------------------------------
 
 
-def _blocks(store: Store, change: Change) -> list[Row]:
+def _blocks(storage: Storage, change: Change) -> list[JournalRow]:
     seen = [before for before, _ in change.blocks] + list(change.taken)
-    now = stored_blocks.get(store, [b.id for b in seen])
+    now = storage.blocks.get([b.id for b in seen])
     for block in seen:
         if block.id not in now or not _same(block, now[block.id]):
             raise _stale(f"block {block.id[:8]} has changed")
-    known = stored_blocks.existing(store, [b.id for b in change.made])
+    known = storage.blocks.existing([b.id for b in change.made])
     if known:
         raise _stale(f"block {min(known)[:8]} is there already")
     # meta may have gained a source since: it keeps what is there and takes what the plan adds.
     after = [_onto(now[before.id], before, new) for before, new in change.blocks]
     rows = [journal.block_row(now[b.id], b) for b in after]
-    stored_blocks.update(store, after)
+    storage.blocks.update(after)
     lost = [b.id for b in after if b.status == "pruned"] + [b.id for b in change.taken]
-    rows += _cut(store, lost)
-    rows += _take(store, change.taken)
-    rows += _make(store, change.made)
+    rows += _cut(storage, lost)
+    rows += _take(storage, change.taken)
+    rows += _make(storage, change.made)
     return rows
 
 
@@ -107,67 +104,67 @@ def _onto(present: Block, before: Block, after: Block) -> Block:
     )
 
 
-def _cut(store: Store, ids: Sequence[str]) -> list[Row]:
+def _cut(storage: Storage, ids: Sequence[str]) -> list[JournalRow]:
     """No edge may end at a block that is pruned or gone: all that touch it go, those made since the plan too."""
     if not ids:
         return []
-    gone = stored_edges.touching(store, ids)
-    stored_edges.delete(store, [stored_edges.key(e) for e in gone])
+    gone = storage.edges.touching(ids)
+    storage.edges.delete([e.key for e in gone])
     return [journal.edge_row(e, None) for e in gone]
 
 
-def _take(store: Store, blocks: Sequence[Block]) -> list[Row]:
+def _take(storage: Storage, blocks: Sequence[Block]) -> list[JournalRow]:
     ids = [b.id for b in blocks]
-    whole = stored_blocks.get(store, ids, embeddings=True)
+    whole = storage.blocks.get(ids, embeddings=True)
     rows = [journal.block_row(whole[i], None) for i in ids]
     if ids:
-        stored_scores.forget(store, ids)
-        stored_blocks.delete(store, ids)
+        storage.scores.forget(ids)
+        storage.blocks.delete(ids)
     return rows
 
 
-def _make(store: Store, blocks: Sequence[Block]) -> list[Row]:
+def _make(storage: Storage, blocks: Sequence[Block]) -> list[JournalRow]:
     if not blocks:
         return []
-    stored_blocks.insert(store, blocks)
+    storage.blocks.insert(blocks)
     with_vector = [b for b in blocks if b.embedding is not None]
     if with_vector:
         matrix = np.stack([b.embedding for b in with_vector if b.embedding is not None])
-        stored_blocks.set_embeddings(store, [b.id for b in with_vector], matrix)
+        storage.blocks.set_embeddings([b.id for b in with_vector], matrix)
     # A text that was made before and undone may still stand in the log of reinforcements.
-    stored_blocks.recount(store, [b.id for b in blocks])
+    storage.blocks.recount([b.id for b in blocks])
     return [journal.block_row(None, b) for b in blocks]
 
 
 # --- edges ------------------------------------------------------------------------------------------------
 
 
-def _edges(store: Store, change: Change) -> list[Row]:
-    keys = [stored_edges.key(one) for before, after in change.edges for one in (before or after,) if one]
-    now = stored_edges.get(store, keys)
-    rows: list[Row] = []
+def _edges(storage: Storage, change: Change) -> list[JournalRow]:
+    keys = [one.key for before, after in change.edges for one in (before or after,) if one]
+    now = storage.edges.get(keys)
+    rows: list[JournalRow] = []
     put: list[Edge] = []
-    drop: list[stored_edges.Key] = []
+    drop: list[EdgeKey] = []
     for before, after in change.edges:
         one = before or after
         if one is None:
             continue
-        present = now.get(stored_edges.key(one))
+        present = now.get(one.key)
         if before is None and present is not None:
             continue  # What was to be made is there already, and stays as it is.
         if before is not None and (present is None or not _alike(before, present)):
             raise _stale(f"the edge {one.source_id[:8]} {one.relation_type} {one.target_id[:8]} has changed")
         if after is None:
-            drop.append(stored_edges.key(one))
+            drop.append(one.key)
         else:
             after = (
                 after if present is None else replace(after, last_reinforced_at=present.last_reinforced_at)
             )
             put.append(after)
         rows.append(journal.edge_row(present, after))
-    _check_ends(store, put)
-    stored_edges.delete(store, drop)
-    stored_edges.put(store, put)
+    _check_ends(storage, put)
+    storage.edges.delete(drop)
+    storage.edges.put(put)
     return rows
 
 
@@ -179,9 +176,9 @@ def _alike(planned: Edge, present: Edge) -> bool:
     )
 
 
-def _check_ends(store: Store, edges: Sequence[Edge]) -> None:
+def _check_ends(storage: Storage, edges: Sequence[Edge]) -> None:
     ends = {e.source_id for e in edges} | {e.target_id for e in edges}
-    there = stored_blocks.get(store, ends)
+    there = storage.blocks.get(ends)
     for end in sorted(ends):
         if end not in there or there[end].status == "pruned":
             raise _stale(f"block {end[:8]} is gone")

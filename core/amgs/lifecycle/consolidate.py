@@ -23,12 +23,8 @@ from amgs.lifecycle.linking import Contents, Fresh, link
 from amgs.lifecycle.self_detection import is_self_component, owner
 from amgs.log import journal
 from amgs.settings import DEFAULT_PROFILES, ConsolidationSettings, ProfileSettings
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb import meta as stored_meta
-from amgs.storage.duckdb import scores as stored_scores
-from amgs.storage.duckdb.blocks import Numbered
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.blocks import NumberedBlock
+from amgs.storage.protocol import Storage
 from amgs.text.dates import dates_in, without_datelines
 from amgs.text.embedding import Embedder
 from amgs.text.entities import EntityRecogniser
@@ -52,10 +48,10 @@ KIND = "consolidate"
 RAW = BlockFilter(statuses=("raw",))
 
 
-def link_context(store: Store) -> LinkContext:
+def link_context(storage: Storage) -> LinkContext:
     """What linking must know of the consolidated blocks; of the raw ones, who signed what they say of self."""
     known = LinkContext()
-    for one in stored_blocks.described(store, BlockFilter(statuses=("raw", "consolidated"))):
+    for one in storage.blocks.described(BlockFilter(statuses=("raw", "consolidated"))):
         if one.status == "raw":
             known.note_author(one.meta)
         else:
@@ -84,7 +80,7 @@ class ConsolidationInputs:
 
 
 def plan(
-    raw: Sequence[Numbered],
+    raw: Sequence[NumberedBlock],
     known: LinkContext,
     means: ConsolidationInputs,
     *,
@@ -224,7 +220,7 @@ class OpenConsolidation:
 
 
 def apply(
-    store: Store,
+    storage: Storage,
     proposal: ConsolidationPlan,
     *,
     embedder: Embedder,
@@ -240,8 +236,8 @@ def apply(
     when a block of the plan is no longer raw, and nothing is written then.
     """
     items = proposal.items
-    with store.transaction():
-        before = stored_blocks.get(store, [i.block.id for i in items])
+    with storage.transaction():
+        before = storage.blocks.get([i.block.id for i in items])
         stale = [i.block.id for i in items if i.block.id not in before or before[i.block.id].status != "raw"]
         if stale:
             raise UsageError(
@@ -252,28 +248,28 @@ def apply(
         # Sources that were noted while the plan lay waiting are kept.
         after = [replace(i.block, meta={**i.block.meta, **_sources(before[i.block.id])}) for i in items]
         if items:
-            stored_blocks.update(store, after, np.stack([i.embedding for i in items]))
-            stored_meta.put_embedding_space(store, embedder.name, embedder.dimension)
-        added = stored_edges.insert(store, _live(store, [e for i in items for e in i.edges]))
-        stored_scores.put(store, "ATTENTION", _first_scores(items, weights, now), now)
+            storage.blocks.update(after, np.stack([i.embedding for i in items]))
+            storage.meta.put_embedding_space(embedder.name, embedder.dimension)
+        added = storage.edges.insert(_live(storage, [e for i in items for e in i.edges]))
+        storage.scores.put("ATTENTION", _first_scores(items, weights, now), now)
         rows = [journal.block_row(before[b.id], b) for b in after] + [
             journal.edge_row(None, e) for e in added
         ]
         categories = Counter(i.category for i in items)
-        if so_far is None or not journal.is_latest(store, so_far.operation):
+        if so_far is None or not journal.is_latest(storage, so_far.operation):
             told = f", {edited} corrected by hand" if edited else ""
-            return journal.write(store, KIND, now, _summary(categories) + told, rows)
-        return journal.extend(store, so_far.operation, _summary(so_far.categories + categories), rows)
+            return journal.write(storage, KIND, now, _summary(categories) + told, rows)
+        return journal.extend(storage, so_far.operation, _summary(so_far.categories + categories), rows)
 
 
 def _sources(block: Block) -> dict[str, object]:
     return {key: block.meta[key] for key in ("source", "sources", "follows") if key in block.meta}
 
 
-def _live(store: Store, edges: Sequence[Edge]) -> list[Edge]:
+def _live(storage: Storage, edges: Sequence[Edge]) -> list[Edge]:
     """Edges whose other end was not pruned or archived since the plan was made."""
     ends = {e.source_id for e in edges} | {e.target_id for e in edges}
-    alive = {i for i, b in stored_blocks.get(store, ends).items() if b.status == "consolidated"}
+    alive = {i for i, b in storage.blocks.get(ends).items() if b.status == "consolidated"}
     return [e for e in edges if e.source_id in alive and e.target_id in alive]
 
 
@@ -311,7 +307,7 @@ def _summary(kinds: Mapping[str, int]) -> str:
 
 
 def run(
-    store: Store,
+    storage: Storage,
     waiting: NDArray[np.int64],
     means: ConsolidationInputs,
     *,
@@ -325,13 +321,13 @@ def run(
     Memory holds one batch at a time. Raises Cancelled when the operator stops it: batches that were committed
     stay, and the message says how many.
     """
-    known = link_context(store)
+    known = link_context(storage)
     size = means.settings.transaction
     so_far: OpenConsolidation | None = None
     for start in range(0, max(1, waiting.size), size):
-        batch = stored_blocks.by_number(store, waiting[start : start + size].tolist())
+        batch = storage.blocks.by_number(waiting[start : start + size].tolist())
         raw = [one for one in batch if one.block.status == "raw"]
-        counter = store.change_counter
+        counter = storage.change_counter
         try:
             proposal = plan(
                 raw, known, means, now=now, change_counter=counter, progress=_part(progress, start, waiting)
@@ -343,7 +339,7 @@ def run(
                 f"Stopped after {so_far.operation.blocks} blocks of {waiting.size}.",
                 way_out=f"They are consolidated; `undo {so_far.operation.id}` reverts that.",
             ) from stop
-        done = apply(store, proposal, embedder=means.embedder, weights=weights, now=now, so_far=so_far)
+        done = apply(storage, proposal, embedder=means.embedder, weights=weights, now=now, so_far=so_far)
         categories = Counter(i.category for i in proposal.items)
         if so_far is not None and so_far.operation.id == done.id:
             categories += so_far.categories

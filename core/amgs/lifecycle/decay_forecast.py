@@ -10,11 +10,8 @@ from numpy.typing import NDArray
 
 from amgs.decay import check_lambda, falls_below, hours_between, relevance
 from amgs.errors import UsageError
-from amgs.storage.duckdb import block_columns, calibration_log, reinforcement_log
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb.block_columns import Fading
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.block_columns import FadingColumns
+from amgs.storage.protocol import Storage
 from amgs.types import (
     Block,
     BlockFilter,
@@ -63,7 +60,7 @@ def decay_curve(
 
 
 def forecast(
-    store: Store,
+    storage: Storage,
     wanted: BlockFilter,
     now: datetime,
     *,
@@ -80,19 +77,19 @@ def forecast(
     _check_days(days)
     if not 0 < threshold < 1:
         raise UsageError(f"A threshold must be between 0 and 1, got {threshold:g}.", way_out="0.05 is usual.")
-    known = block_columns.fading(store, wanted)
+    known = storage.block_columns.fading(wanted)
     now_us = int(now.timestamp() * 1e6)
     held = np.maximum(now_us - known.reinforced, 0) / _HOUR
     then = np.maximum(now_us + days * 24 * _HOUR - known.reinforced, 0) / _HOUR
-    rate = known.decay_lambda if supposed is None else _rates(store, known, supposed)
+    rate = known.decay_lambda if supposed is None else _rates(storage, known, supposed)
     before, after = np.exp(-rate * held), np.exp(-rate * then)
     falling = np.flatnonzero((before >= threshold) & (after < threshold))
     crossing = known.reinforced[falling] / _HOUR - np.log(threshold) / rate[falling]
     first = falling[np.lexsort((known.numbers[falling], crossing, known.uses[falling] == 0))][:limit]
     place_of = dict(zip(known.numbers[first].tolist(), first.tolist(), strict=True))
-    found = [(one.block, place_of[one.number]) for one in stored_blocks.by_number(store, list(place_of))]
+    found = [(one.block, place_of[one.number]) for one in storage.blocks.by_number(list(place_of))]
     ids = [block.id for block, _ in found]
-    useful, links = calibration_log.useful(store, ids), stored_edges.leading_to(store, ids)
+    useful, links = storage.forecasts.useful(ids), storage.edges.leading_to(ids)
     rows = []
     for block, place in found:
         at = falls_below(float(rate[place]), block.last_reinforced_at, threshold)
@@ -123,7 +120,7 @@ def _falling(
 
 
 def category_curves(
-    store: Store, wanted: BlockFilter, now: datetime, *, days: float, threshold: float
+    storage: Storage, wanted: BlockFilter, now: datetime, *, days: float, threshold: float
 ) -> CategoryCurves:
     """Mean relevance of each category from `days` ago to `days` ahead.
 
@@ -131,12 +128,12 @@ def category_curves(
     today's.
     """
     _check_days(days)
-    known = block_columns.fading(store, wanted)
+    known = storage.block_columns.fading(wanted)
     now_us = int(now.timestamp() * 1e6)
     reach = days * 24 * _HOUR
     first = max(now_us - reach, float(known.created.min())) if known.created.size else float(now_us)
     grid = np.unique([*np.linspace(first, now_us, _GRID), *np.linspace(now_us, now_us + reach, _GRID)])
-    numbers, at = reinforcement_log.instants(store)
+    numbers, at = storage.reinforcements.instants()
     rows = np.searchsorted(known.numbers, numbers)
     there = rows < known.numbers.size
     there[there] = known.numbers[rows[there]] == numbers[there]
@@ -172,11 +169,11 @@ def category_curves(
     return CategoryCurves(now, days, threshold, tuple(curves))
 
 
-def _rates(store: Store, known: Fading, supposed: Supposed) -> NDArray[np.float64]:
+def _rates(storage: Storage, known: FadingColumns, supposed: Supposed) -> NDArray[np.float64]:
     """λ of every block with the supposed one in place; raises UsageError for a category or a block without one."""
     wanted = check_lambda(supposed.decay_lambda)
     if supposed.block_id is not None:
-        number = stored_blocks.numbers_of(store, [supposed.block_id]).get(supposed.block_id)
+        number = storage.blocks.numbers_of([supposed.block_id]).get(supposed.block_id)
         return np.where(known.numbers == number, wanted, known.decay_lambda)
     if supposed.category is not None:
         if supposed.category not in known.names:
@@ -189,7 +186,7 @@ def _rates(store: Store, known: Fading, supposed: Supposed) -> NDArray[np.float6
 
 
 def _by_category(
-    known: Fading, before: NDArray[np.float64], after: NDArray[np.float64], threshold: float
+    known: FadingColumns, before: NDArray[np.float64], after: NDArray[np.float64], threshold: float
 ) -> tuple[CategoryOutlook, ...]:
     kinds = len(known.names)
     sizes = np.bincount(known.category, minlength=kinds)

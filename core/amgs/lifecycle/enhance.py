@@ -17,12 +17,9 @@ from amgs.lifecycle.edge_health import EdgeUsage
 from amgs.lifecycle.proposals import KINDS, EnhancementPlan, Proposal, proposal_id
 from amgs.lifecycle.similarity import Pair, pairs
 from amgs.settings import EnhancementSettings
-from amgs.storage.duckdb import block_columns, reinforcement_log
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
-from amgs.types import Block, BlockFilter, Edge, JournalEntry, Progress, Vector
+from amgs.types import Block, BlockFilter, Edge, EdgeKey, JournalEntry, Progress, Vector
 
 KIND = "enhance"
 _LIVE = BlockFilter(statuses=("consolidated",))
@@ -42,17 +39,15 @@ class EnhancementInputs:
     known: frozenset[str]
 
 
-def world(store: Store) -> EnhancementInputs:
+def world(storage: Storage) -> EnhancementInputs:
     """The world as the store holds it now."""
-    blocks = {b.id: b for b in stored_blocks.select(store, _LIVE, order="arrival")}
-    held = block_columns.embeddings(store, wanted=_LIVE)
+    blocks = {b.id: b for b in storage.blocks.select(_LIVE, order="arrival")}
+    held = storage.block_columns.embeddings(wanted=_LIVE)
     present = [str(i) for i in held.ids]
     every = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))
-    known = frozenset(str(i) for i in block_columns.facts(store, every).ids)
-    edges = tuple(
-        e for e in stored_edges.everything(store) if e.source_id in blocks and e.target_id in blocks
-    )
-    usage = EdgeUsage(reinforcement_log.assemblies(store), reinforcement_log.walks(store))
+    known = frozenset(str(i) for i in storage.block_columns.facts(every).ids)
+    edges = tuple(e for e in storage.edges.everything() if e.source_id in blocks and e.target_id in blocks)
+    usage = EdgeUsage(storage.reinforcements.assemblies(), storage.reinforcements.walks())
     return EnhancementInputs(tuple(blocks[i] for i in present), held.matrix, edges, usage, known)
 
 
@@ -100,10 +95,10 @@ def plan(
     return EnhancementPlan(kept, now, change_counter, left_out)
 
 
-def _edge_of(proposal: Proposal) -> stored_edges.Key | None:
+def _edge_of(proposal: Proposal) -> EdgeKey | None:
     """The edge that a proposal is about."""
     before = proposal.change.edges[0][0]
-    return None if before is None else stored_edges.key(before)
+    return None if before is None else before.key
 
 
 def _limited(found: Iterable[Proposal], limit: int | None) -> tuple[tuple[Proposal, ...], int]:
@@ -262,12 +257,12 @@ def _touching(edges: Iterable[Edge]) -> Mapping[str, Sequence[Edge]]:
 # --- the change -------------------------------------------------------------------------------------------
 
 
-def apply(store: Store, proposals: Sequence[Proposal], now: datetime) -> JournalEntry:
+def apply(storage: Storage, proposals: Sequence[Proposal], now: datetime) -> JournalEntry:
     """Carry proposals of one plan out in one transaction; raises UsageError when the store has moved on."""
     counts = Counter(p.kind for p in proposals)
     said = ", ".join(f"{counts[kind]} {kind.replace('_', ' ')}" for kind in KINDS if counts[kind])
     change = _settled(joined(p.change for p in proposals))
-    return carry_out(store, KIND, change, said or "nothing to do", now)
+    return carry_out(storage, KIND, change, said or "nothing to do", now)
 
 
 def _settled(change: Change) -> Change:

@@ -15,8 +15,7 @@ from amgs.lifecycle.categories import decay_of
 from amgs.lifecycle.category_feedback import PROPOSED
 from amgs.lifecycle.self_detection import is_self_component
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings
-from amgs.storage.duckdb.edges import Key
-from amgs.types import ConsolidationItem, ConsolidationPlan, Edge
+from amgs.types import ConsolidationItem, ConsolidationPlan, Edge, EdgeKey
 
 BY_HAND = "by hand"
 
@@ -35,8 +34,8 @@ class ItemEdit:
     is_self_component: bool | None = None
     confidence: float | None = None
     left_out: bool = False
-    dropped: frozenset[Key] = frozenset()
-    sure: tuple[tuple[Key, float], ...] = ()
+    dropped: frozenset[EdgeKey] = frozenset()
+    sure: tuple[tuple[EdgeKey, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ def item_of(plan: ConsolidationPlan, block_id: str) -> ConsolidationItem:
     )
 
 
-def edge_named(item: ConsolidationItem, word: str) -> Key:
+def edge_named(item: ConsolidationItem, word: str) -> EdgeKey:
     """The key of an edge of an item: its number from 1, or the beginning of the other end's id.
 
     Raises UsageError for none and for several.

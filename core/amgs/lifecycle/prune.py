@@ -22,10 +22,8 @@ from amgs.errors import StoreError, UsageError
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.prune_criteria import SIGNS, Signals, expendable, least, limits, low, signals
 from amgs.settings import PruningSettings
-from amgs.storage.duckdb import block_columns
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.blocks import NumberedBlock
+from amgs.storage.protocol import Storage
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry
 
 KIND, HARD = "prune", "prune hard"
@@ -95,7 +93,7 @@ class Pruned:
 
 
 def plan(
-    store: Store,
+    storage: Storage,
     centrality: Mapping[int, float],
     settings: PruningSettings,
     *,
@@ -107,12 +105,12 @@ def plan(
 
     centrality: by running number, in [0, 1].
     """
-    facts = block_columns.facts(store, _LIVE)
+    facts = storage.block_columns.facts(_LIVE)
     seen = signals(facts, centrality, now)
     bounds = limits(seen, settings)
     order = least(seen, np.flatnonzero(expendable(seen, bounds)))[:limit]
-    blocks = stored_blocks.get(store, [str(facts.ids[i]) for i in order])
-    degree = _degree(store, list(blocks))
+    blocks = storage.blocks.get([str(facts.ids[i]) for i in order])
+    degree = _degree(storage, list(blocks))
     candidates = tuple(
         _candidate(blocks[i], seen, at, degree.get(i, 0), bounds)
         for at, i in ((int(at), str(facts.ids[at])) for at in order)
@@ -134,15 +132,20 @@ def _spared(seen: Signals, bounds: Mapping[str, float]) -> dict[str, int]:
 
 
 def explain(
-    store: Store, block_id: str, centrality: Mapping[int, float], settings: PruningSettings, *, now: datetime
+    storage: Storage,
+    block_id: str,
+    centrality: Mapping[int, float],
+    settings: PruningSettings,
+    *,
+    now: datetime,
 ) -> PruneAssessment:
     """How a block stands to each of the four limits, and what keeps it; of any status."""
-    block = stored_blocks.get(store, [block_id])[block_id]
-    facts = block_columns.facts(store, _LIVE)
+    block = storage.blocks.get([block_id])[block_id]
+    facts = storage.block_columns.facts(_LIVE)
     seen = signals(facts, centrality, now)
     bounds = limits(seen, settings)
-    number = stored_blocks.numbers_of(store, [block_id])[block_id]
-    own = signals(block_columns.facts(store, _EVERY).of([number]), centrality, now)
+    number = storage.blocks.numbers_of([block_id])[block_id]
+    own = signals(storage.block_columns.facts(_EVERY).of([number]), centrality, now)
     signs = low(own, bounds)
     told = tuple(
         Sign(
@@ -165,10 +168,10 @@ def explain(
     return PruneAssessment(block, told, tuple(kept), fades)
 
 
-def plan_hard(store: Store, *, now: datetime, change_counter: int, limit: int | None = None) -> PrunePlan:
+def plan_hard(storage: Storage, *, now: datetime, change_counter: int, limit: int | None = None) -> PrunePlan:
     """Blocks that are pruned already and would leave the store, the longest unused first."""
-    blocks = stored_blocks.select(store, _GONE, order="arrival")
-    counts = {n.block.id: n.reinforcements for n in _numbered(store, blocks)}
+    blocks = storage.blocks.select(_GONE, order="arrival")
+    counts = {n.block.id: n.reinforcements for n in _numbered(storage, blocks)}
     candidates = [
         PruneCandidate(
             b, relevance_at(b.decay_lambda, b.last_reinforced_at, now), 0.0, counts[b.id], 0, "is pruned"
@@ -204,14 +207,14 @@ def _told(name: str, one: Signals, bounds: Mapping[str, float]) -> str:
     return f"{name} {value:.3f} {sign} {bound:g}"
 
 
-def _numbered(store: Store, blocks: Sequence[Block]) -> Sequence[stored_blocks.Numbered]:
-    numbers = stored_blocks.numbers_of(store, [b.id for b in blocks])
-    return stored_blocks.by_number(store, list(numbers.values()))
+def _numbered(storage: Storage, blocks: Sequence[Block]) -> Sequence[NumberedBlock]:
+    numbers = storage.blocks.numbers_of([b.id for b in blocks])
+    return storage.blocks.by_number(list(numbers.values()))
 
 
-def _degree(store: Store, ids: Sequence[str]) -> dict[str, int]:
+def _degree(storage: Storage, ids: Sequence[str]) -> dict[str, int]:
     found = dict.fromkeys(ids, 0)
-    for e in stored_edges.touching(store, ids):
+    for e in storage.edges.touching(ids):
         for end in (e.source_id, e.target_id):
             if end in found:
                 found[end] += 1
@@ -221,7 +224,7 @@ def _degree(store: Store, ids: Sequence[str]) -> dict[str, int]:
 # --- the change -------------------------------------------------------------------------------------------
 
 
-def apply(store: Store, proposal: PrunePlan, now: datetime, ledger: Path | None = None) -> Pruned:
+def apply(storage: Storage, proposal: PrunePlan, now: datetime, ledger: Path | None = None) -> Pruned:
     """Carry a plan out. A hard one is first written to the ledger, a line a block, and synced to the disk.
 
     Raises UsageError when the plan is out of date, or hard without a ledger.
@@ -229,25 +232,25 @@ def apply(store: Store, proposal: PrunePlan, now: datetime, ledger: Path | None 
     blocks = [c.block for c in proposal.candidates]
     if not proposal.hard:
         change = Change(tuple((b, replace(b, status="pruned")) for b in blocks))
-        return Pruned(proposal, carry_out(store, KIND, change, f"{len(blocks)} blocks pruned", now))
+        return Pruned(proposal, carry_out(storage, KIND, change, f"{len(blocks)} blocks pruned", now))
     if ledger is None:
         raise UsageError(
             "Hard pruning needs a ledger, and this store is in memory only.",
             way_out="Give a file for the ledger.",
             about="ledger",
         )
-    with store.transaction():
+    with storage.transaction():
         if blocks:
-            _export(store, blocks, ledger, now)
+            _export(storage, blocks, ledger, now)
         change = Change(taken=tuple(blocks))
-        done = carry_out(store, HARD, change, f"{len(blocks)} blocks deleted, kept in {ledger.name}", now)
+        done = carry_out(storage, HARD, change, f"{len(blocks)} blocks deleted, kept in {ledger.name}", now)
     return Pruned(proposal, done, str(ledger) if blocks else "")
 
 
-def _export(store: Store, blocks: Sequence[Block], ledger: Path, now: datetime) -> None:
+def _export(storage: Storage, blocks: Sequence[Block], ledger: Path, now: datetime) -> None:
     """Append what is about to leave to the ledger; raises StoreError when it cannot be written."""
-    whole = stored_blocks.get(store, [b.id for b in blocks])
-    edges = stored_edges.touching(store, list(whole))
+    whole = storage.blocks.get([b.id for b in blocks])
+    edges = storage.edges.touching(list(whole))
     try:
         with ledger.open("a", encoding="utf-8") as out:
             for block in whole.values():

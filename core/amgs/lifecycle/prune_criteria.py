@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.settings import PruningSettings
-from amgs.storage.duckdb.block_columns import StoredFacts
+from amgs.storage.block_columns import BlockFacts
 
 SIGNS = ("relevance", "centrality", "reinforcement", "confidence")
 
@@ -33,7 +33,7 @@ class Signals:
         return int(self.relevance.size)
 
 
-def signals(facts: StoredFacts, centrality: Mapping[int, float], now: datetime) -> Signals:
+def signals(facts: BlockFacts, centrality: Mapping[int, float], now: datetime) -> Signals:
     """The signals of the blocks at an instant; centrality: by running number, in [0, 1]."""
     hours = np.maximum(int(now.timestamp() * 1e6) - facts.reinforced, 0) / 3.6e9
     return Signals(

@@ -22,11 +22,7 @@ from amgs.lifecycle.linking import LINKS_TO, MENTIONS_SAME
 from amgs.lifecycle.merge_split import merge
 from amgs.lifecycle.similarity import Pair, pairs
 from amgs.settings import EnhancementSettings, ReviewSettings
-from amgs.storage.duckdb import block_columns
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb import reviews as stored_reviews
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.protocol import Storage
 from amgs.text.claims import terms
 from amgs.text.embedding import Embedder
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry, Progress, Review, Vector
@@ -62,7 +58,7 @@ class ReviewItem:
 
 
 def plan(
-    store: Store,
+    storage: Storage,
     settings: ReviewSettings,
     *,
     now: datetime,
@@ -74,15 +70,15 @@ def plan(
 
     alike: from where on two blocks may be merged. Raises Cancelled when the operator stops it.
     """
-    blocks = {b.id: b for b in stored_blocks.select(store, _LIVE, order="arrival")}
-    held = block_columns.embeddings(store, wanted=_LIVE)
-    edges = [e for e in stored_edges.everything(store) if e.source_id in blocks and e.target_id in blocks]
-    known = {(r.older_id, r.newer_id) for r in stored_reviews.everything(store)}
+    blocks = {b.id: b for b in storage.blocks.select(_LIVE, order="arrival")}
+    held = storage.block_columns.embeddings(wanted=_LIVE)
+    edges = [e for e in storage.edges.everything() if e.source_id in blocks and e.target_id in blocks]
+    known = {(r.older_id, r.newer_id) for r in storage.reviews.everything()}
     rows = [blocks[str(i)] for i in held.ids]
     together = _pairs(rows, held.matrix, edges, settings, progress)
     words = Words.of(blocks.values())
     linked = {(e.source_id, e.target_id) for e in edges if e.relation_type == LINKS_TO}
-    first = stored_reviews.next_id(store)
+    first = storage.reviews.next_id()
     found = []
     for number, ((a, b), cosine) in enumerate(together.items()):
         if progress is not None and not number % _ROWS:
@@ -173,13 +169,13 @@ def _origin(block: Block) -> str:
 # --- the queue --------------------------------------------------------------------------------------------
 
 
-def enqueue(store: Store, proposal: ReviewPlan, now: datetime) -> JournalEntry:
+def enqueue(storage: Storage, proposal: ReviewPlan, now: datetime) -> JournalEntry:
     """Put findings into the queue, journalled: undo takes them out again.
 
     Raises UsageError when another look has filled the queue since.
     """
-    with store.transaction():
-        if proposal.found and proposal.found[0].id != stored_reviews.next_id(store):
+    with storage.transaction():
+        if proposal.found and proposal.found[0].id != storage.reviews.next_id():
             raise UsageError(
                 "The queue was refilled by another scan since.",
                 title="The plan is out of date",
@@ -187,32 +183,32 @@ def enqueue(store: Store, proposal: ReviewPlan, now: datetime) -> JournalEntry:
             )
         counts = Counter(r.kind for r in proposal.found)
         said = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items())) or "nothing new"
-        done = carry_out(store, FOUND, Change(), f"found: {said}", now)
-        stored_reviews.add(store, proposal.found, done.id)
+        done = carry_out(storage, FOUND, Change(), f"found: {said}", now)
+        storage.reviews.add(proposal.found, done.id)
         return done
 
 
-def queue(store: Store, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
+def queue(storage: Storage, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
     """Findings with their blocks, open ones, or also those decided."""
-    reviews = [r for r in stored_reviews.everything(store) if every or r.state == "open"]
+    reviews = [r for r in storage.reviews.everything() if every or r.state == "open"]
     ids = {i for r in reviews for i in (r.older_id, r.newer_id)}
     # Of a pruned block there is nothing to decide; undoing the pruning brings the finding back.
-    blocks = {i: b for i, b in stored_blocks.get(store, ids).items() if b.status != "pruned"}
+    blocks = {i: b for i, b in storage.blocks.get(ids).items() if b.status != "pruned"}
     there = [r for r in reviews if r.older_id in blocks and r.newer_id in blocks]
     return tuple(ReviewItem(r, blocks[r.older_id], blocks[r.newer_id]) for r in there[:limit])
 
 
-def accept(store: Store, review_id: int, now: datetime, embedder: Embedder) -> JournalEntry:
+def accept(storage: Storage, review_id: int, now: datetime, embedder: Embedder) -> JournalEntry:
     """Carry a finding out: an edge, and where it supersedes, the older block is marked and stays; a merge makes one
     block of two and archives them.
 
     Raises UsageError for a finding that is not open, and for a merge of what is no longer there to be merged.
     """
-    item = _open(store, review_id)
+    item = _open(storage, review_id)
     relation = item.review.kind
     if relation == MERGES:
         told = f"{item.newer.id[:8]} merged with {item.older.id[:8]} (review {review_id})"
-        return _decide(store, item, "accepted", _merge(store, item, embedder, now), told, now)
+        return _decide(storage, item, "accepted", _merge(storage, item, embedder, now), told, now)
     edge = Edge(
         item.newer.id,
         item.older.id,
@@ -228,10 +224,10 @@ def accept(store: Store, review_id: int, now: datetime, embedder: Embedder) -> J
         marks = {"superseded_by": item.newer.id, "superseded_at": as_utc(item.newer.created_at).isoformat()}
         changed = ((item.older, replace(item.older, meta={**item.older.meta, **marks})),)
     told = f"{item.newer.id[:8]} {relation} {item.older.id[:8]} (review {review_id})"
-    return _decide(store, item, "accepted", Change(changed, edges=((None, edge),)), told, now)
+    return _decide(storage, item, "accepted", Change(changed, edges=((None, edge),)), told, now)
 
 
-def _merge(store: Store, item: ReviewItem, embedder: Embedder, now: datetime) -> Change:
+def _merge(storage: Storage, item: ReviewItem, embedder: Embedder, now: datetime) -> Change:
     ends = (item.older, item.newer)
     gone = [block for block in ends if block.status != "consolidated"]
     if gone:
@@ -240,9 +236,9 @@ def _merge(store: Store, item: ReviewItem, embedder: Embedder, now: datetime) ->
             way_out=f"Reject finding {item.review.id} to take it out of the queue.",
             about="review",
         )
-    edges = stored_edges.touching(store, [block.id for block in ends])
+    edges = storage.edges.touching([block.id for block in ends])
     every = BlockFilter(statuses=STATUSES)
-    known = frozenset(str(i) for i in block_columns.facts(store, every).ids)
+    known = frozenset(str(i) for i in storage.block_columns.facts(every).ids)
     change = merge(item.older, item.newer, edges, known, embedder, now)
     if change == Change():
         raise UsageError(
@@ -253,24 +249,24 @@ def _merge(store: Store, item: ReviewItem, embedder: Embedder, now: datetime) ->
     return change
 
 
-def reject(store: Store, review_id: int, now: datetime) -> JournalEntry:
+def reject(storage: Storage, review_id: int, now: datetime) -> JournalEntry:
     """Say that a finding is none: it is not proposed again. Raises UsageError for one that is not open."""
-    item = _open(store, review_id)
+    item = _open(storage, review_id)
     told = f"{item.newer.id[:8]} does not {item.review.kind.removesuffix('s')} {item.older.id[:8]} (review {review_id})"
-    return _decide(store, item, "rejected", Change(), told, now)
+    return _decide(storage, item, "rejected", Change(), told, now)
 
 
 def _decide(
-    store: Store, item: ReviewItem, verdict: str, change: Change, told: str, now: datetime
+    storage: Storage, item: ReviewItem, verdict: str, change: Change, told: str, now: datetime
 ) -> JournalEntry:
-    with store.transaction():
-        done = carry_out(store, DECIDED, change, told, now)
-        stored_reviews.decide(store, item.review.id, verdict, done.id)
+    with storage.transaction():
+        done = carry_out(storage, DECIDED, change, told, now)
+        storage.reviews.decide(item.review.id, verdict, done.id)
         return done
 
 
-def _open(store: Store, review_id: int) -> ReviewItem:
-    found = next((i for i in queue(store, every=True) if i.review.id == review_id), None)
+def _open(storage: Storage, review_id: int) -> ReviewItem:
+    found = next((i for i in queue(storage, every=True) if i.review.id == review_id), None)
     if found is None:
         raise UsageError(
             f"There is no finding {review_id}.",

@@ -8,22 +8,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from amgs.identity import block_id
-from amgs.storage.duckdb import block_columns, reinforcement_log
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb import journal as stored_journal
-from amgs.storage.duckdb import meta as stored_meta
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.protocol import Storage
 from amgs.types import STATUSES, Fault, Progress, Vector
 
 _NORM_TOLERANCE = 1e-3
 _MOST = 100
 
 
-def faults(store: Store, progress: Progress | None = None) -> list[Fault]:
+def faults(storage: Storage, progress: Progress | None = None) -> list[Fault]:
     """What is wrong with the tables, at most a hundred of each kind; empty when all is well."""
     found: list[Fault] = []
-    for check in (_blocks(store, progress), _metadata(store), _edges(store), _logs(store)):
+    for check in (_blocks(storage, progress), _metadata(storage), _edges(storage), _logs(storage)):
         for i, fault in enumerate(check):
             if i == _MOST:
                 found.append(
@@ -34,11 +29,11 @@ def faults(store: Store, progress: Progress | None = None) -> list[Fault]:
     return found
 
 
-def _blocks(store: Store, progress: Progress | None) -> Iterator[Fault]:
+def _blocks(storage: Storage, progress: Progress | None) -> Iterator[Fault]:
     """Ids against contents, embeddings against the recorded dimension and length 1."""
-    space = stored_meta.embedding_space(store)
-    total, done = sum(stored_blocks.by_status(store).values()), 0
-    for batch in block_columns.contents(store):
+    space = storage.meta.embedding_space()
+    total, done = sum(storage.blocks.by_status().values()), 0
+    for batch in storage.block_columns.contents():
         for block, content, embedding in batch:
             if block_id(content) != block:
                 yield Fault(f"block {block[:12]}", "its content does not hash to its id")
@@ -57,29 +52,29 @@ def _embedding(block: str, embedding: Vector, space: tuple[str, int] | None) -> 
         yield Fault(f"block {block[:12]}", f"its embedding has length {length:.3f}, not 1")
 
 
-def _metadata(store: Store) -> Iterator[Fault]:
-    for number in block_columns.repeated(store):
+def _metadata(storage: Storage) -> Iterator[Fault]:
+    for number in storage.block_columns.repeated():
         yield Fault(f"number {number}", "several blocks have it")
-    for block, what in block_columns.out_of_range(store, STATUSES):
+    for block, what in storage.block_columns.out_of_range(STATUSES):
         yield Fault(f"block {block[:12]}", what)
-    newest, counter = block_columns.newest_revision(store), store.change_counter
+    newest, counter = storage.block_columns.newest_revision(), storage.change_counter
     if newest > counter:
         yield Fault("change counter", f"it stands at {counter}, a block was changed at {newest}")
 
 
-def _edges(store: Store) -> Iterator[Fault]:
-    for (source, target, relation), what in stored_edges.dangling(store):
+def _edges(storage: Storage) -> Iterator[Fault]:
+    for (source, target, relation), what in storage.edges.dangling():
         yield Fault(f"edge {source[:8]} {relation} {target[:8]}", what)
-    for source, target, relation in stored_edges.repeated(store):
+    for source, target, relation in storage.edges.repeated():
         yield Fault(f"edge {source[:8]} {relation} {target[:8]}", "it is there more than once")
-    for (source, target, relation), what in stored_edges.out_of_range(store):
+    for (source, target, relation), what in storage.edges.out_of_range():
         yield Fault(f"edge {source[:8]} {relation} {target[:8]}", what)
 
 
-def _logs(store: Store) -> Iterator[Fault]:
-    for number in stored_journal.unowned(store):
+def _logs(storage: Storage) -> Iterator[Fault]:
+    for number in storage.journal.unowned():
         yield Fault(f"journal {number}", "rows name an operation that does not exist")
-    for number, kept, told in stored_journal.incomplete(store):
+    for number, kept, told in storage.journal.incomplete():
         yield Fault(f"journal {number}", f"it has {kept} rows where it tells of {told}")
-    for block in reinforcement_log.miscounted(store):
+    for block in storage.reinforcements.miscounted():
         yield Fault(f"block {block[:12]}", "its count of reinforcements is not that of the log")

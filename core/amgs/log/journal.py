@@ -10,20 +10,17 @@ from typing import Any
 from amgs.clock import EPOCH, as_utc
 from amgs.decay import profile_name
 from amgs.errors import UsageError
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb import journal as stored_journal
-from amgs.storage.duckdb.connection import Store
-from amgs.storage.duckdb.journal import Row
+from amgs.storage.journal import JournalRow, JournalTarget
+from amgs.storage.protocol import Storage
 from amgs.types import Block, BlockChange, Edge, JournalEntry, JournalEntryDetail, Outcome
 
 # What an operation may change of a block. The reinforcement clock is not part of it: it has its own log.
 STATE = ("category", "confidence", "decay_lambda", "status", "is_self_component", "meta")
 KEPT = "embedding_kept"
-_OF_BLOCKS: tuple[stored_journal.Target, ...] = ("block", "forecast", "clock")
+_OF_BLOCKS: tuple[JournalTarget, ...] = ("block", "forecast", "clock")
 
 
-def block_row(before: Block | None, after: Block | None) -> Row:
+def block_row(before: Block | None, after: Block | None) -> JournalRow:
     """The journal row of a block that was changed, made (before None) or taken away (after None).
 
     The embedding before is kept only where it changes: where `after` does not carry the same array.
@@ -32,7 +29,7 @@ def block_row(before: Block | None, after: Block | None) -> Row:
     if one is None:
         raise ValueError("a journal row needs a block")
     same = before is not None and after is not None and before.embedding is after.embedding
-    return Row(
+    return JournalRow(
         "block",
         one.id,
         None if before is None else _block_out(before, whole=after is None, embedding_kept=same),
@@ -41,12 +38,12 @@ def block_row(before: Block | None, after: Block | None) -> Row:
     )
 
 
-def made_row(block_id: str) -> Row:
+def made_row(block_id: str) -> JournalRow:
     """The journal row of a raw block that was taken in; its content stays in the store and is not kept twice."""
-    return Row("block", block_id, None, _MADE)
+    return JournalRow("block", block_id, None, _MADE)
 
 
-def verdict_row(outcome: Outcome) -> Row:
+def verdict_row(outcome: Outcome) -> JournalRow:
     """The journal row of a forecast that was given its outcome."""
     after = {
         "block": outcome.block_id,
@@ -55,71 +52,75 @@ def verdict_row(outcome: Outcome) -> Row:
         "brier": outcome.brier,
         "decided_at": as_utc(outcome.at).isoformat(),
     }
-    return Row("forecast", outcome.prediction_id, "{}", json.dumps(after, sort_keys=True))
+    return JournalRow("forecast", outcome.prediction_id, "{}", json.dumps(after, sort_keys=True))
 
 
-def clock_row(block: Block, event_type: str, at: datetime, source: str) -> Row:
+def clock_row(block: Block, event_type: str, at: datetime, source: str) -> JournalRow:
     """The journal row of a block's reinforcement; block: as it was before."""
     before = {"last_reinforced_at": as_utc(block.last_reinforced_at).isoformat()}
     after = {"event_type": event_type, "at": as_utc(at).isoformat(), "source": source}
-    return Row("clock", block.id, json.dumps(before), json.dumps(after, sort_keys=True))
+    return JournalRow("clock", block.id, json.dumps(before), json.dumps(after, sort_keys=True))
 
 
-def edge_row(before: Edge | None, after: Edge | None) -> Row:
+def edge_row(before: Edge | None, after: Edge | None) -> JournalRow:
     """The journal row of an edge."""
     one = after or before
     if one is None:
         raise ValueError("a journal row needs an edge")
-    return Row("edge", " ".join(stored_edges.key(one)), _edge_out(before), _edge_out(after))
+    return JournalRow("edge", " ".join(one.key), _edge_out(before), _edge_out(after))
 
 
-def write(store: Store, kind: str, at: datetime, summary: str, rows: Sequence[Row]) -> JournalEntry:
+def write(
+    storage: Storage, kind: str, at: datetime, summary: str, rows: Sequence[JournalRow]
+) -> JournalEntry:
     """Write an operation with its rows; inside the transaction that makes the change."""
     blocks, edges = _counted(rows)
-    return stored_journal.append(store, kind, at, summary, rows, blocks=blocks, edges=edges)
+    return storage.journal.append(kind, at, summary, rows, blocks=blocks, edges=edges)
 
 
-def extend(store: Store, operation: JournalEntry, summary: str, rows: Sequence[Row]) -> JournalEntry:
+def extend(
+    storage: Storage, operation: JournalEntry, summary: str, rows: Sequence[JournalRow]
+) -> JournalEntry:
     """Make rows part of an operation that `is_latest`, so that one undo takes all of it back."""
     blocks, edges = _counted(rows)
-    return stored_journal.extend(store, operation, summary, rows, blocks=blocks, edges=edges)
+    return storage.journal.extend(operation, summary, rows, blocks=blocks, edges=edges)
 
 
-def is_latest(store: Store, operation: JournalEntry) -> bool:
+def is_latest(storage: Storage, operation: JournalEntry) -> bool:
     """Whether an operation stands and none came after it: only then may it be continued."""
-    return stored_journal.is_latest(store, operation.id)
+    return storage.journal.is_latest(operation.id)
 
 
-def _counted(rows: Sequence[Row]) -> tuple[int, int]:
+def _counted(rows: Sequence[JournalRow]) -> tuple[int, int]:
     """(rows of blocks and of what is known about them, rows of edges)."""
     edges = sum(r.target == "edge" for r in rows)
     return len(rows) - edges, edges
 
 
-def detail(store: Store, operation_id: int, limit: int) -> JournalEntryDetail:
+def detail(storage: Storage, operation_id: int, limit: int) -> JournalEntryDetail:
     """What an operation did to its first `limit` blocks, and to edges; raises UsageError for one that is not there."""
-    operation = stored_journal.get(store, operation_id)
+    operation = storage.journal.get(operation_id)
     if operation is None:
         raise UsageError(
             f"There is no operation {operation_id}.",
             way_out="Choose an operation from the journal.",
             about="operation",
         )
-    rows: list[Row] = []
+    rows: list[JournalRow] = []
     for target in _OF_BLOCKS:
         if len(rows) < limit:
-            rows += next(stored_journal.pages(store, operation_id, target, limit - len(rows)), ())
+            rows += next(storage.journal.pages(operation_id, target, limit - len(rows)), ())
     ids = [_block_of(row) for row in rows]
-    known = stored_blocks.get(store, ids)
+    known = storage.blocks.get(ids)
     blocks = tuple(
         BlockChange(one, known[one].title if one in known else "", _told(row))
         for one, row in zip(ids, rows, strict=True)
     )
-    later = stored_journal.later_on_same(store, operation_id)
-    return JournalEntryDetail(operation, blocks, *stored_journal.edge_counts(store, operation_id), later)
+    later = storage.journal.later_on_same(operation_id)
+    return JournalEntryDetail(operation, blocks, *storage.journal.edge_counts(operation_id), later)
 
 
-def _block_of(row: Row) -> str:
+def _block_of(row: JournalRow) -> str:
     return str(json.loads(row.after or "{}").get("block", "")) if row.target == "forecast" else row.key
 
 
@@ -161,7 +162,7 @@ _META_WORDS = {
 }
 
 
-def _told(row: Row) -> str:
+def _told(row: JournalRow) -> str:
     """What a row of the journal did to its block, in words."""
     if row.target == "forecast":
         verdict = json.loads(row.after or "{}")
@@ -203,7 +204,7 @@ def _edge_out(edge: Edge | None) -> str | None:
         "created_at": as_utc(edge.created_at).isoformat(),
         "last_reinforced_at": as_utc(edge.last_reinforced_at).isoformat(),
         "decay_lambda": edge.decay_lambda,
-        "key": stored_edges.key(edge),
+        "key": edge.key,
     }
     return json.dumps(data, ensure_ascii=False, sort_keys=True)
 

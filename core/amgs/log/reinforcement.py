@@ -10,20 +10,18 @@ from datetime import datetime
 
 from amgs.errors import UnknownBlockError
 from amgs.graph.view import GraphView
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb import reinforcement_log
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.protocol import Storage
+from amgs.types import EdgeKey
 
 
 def reinforce(
-    store: Store,
+    storage: Storage,
     ids: Sequence[str],
     *,
     event_type: str,
     source: str,
     now: datetime,
-    walked: Sequence[stored_edges.Key] = (),
+    walked: Sequence[EdgeKey] = (),
 ) -> None:
     """One event for each block, however often it is named, and a fresh clock for the edges walked.
 
@@ -32,31 +30,31 @@ def reinforce(
     wanted = list(dict.fromkeys(ids))
     if not wanted:
         return
-    with store.transaction():
-        known = stored_blocks.existing(store, wanted)
+    with storage.transaction():
+        known = storage.blocks.existing(wanted)
         missing = [i for i in wanted if i not in known]
         if missing:
             raise UnknownBlockError(
                 f"There is no block {missing[0][:12]}.",
                 way_out="Search for the block by its words.",
             )
-        stored_blocks.reinforce(store, wanted, now)
-        reinforcement_log.append(store, wanted, event_type, now, source)
+        storage.blocks.reinforce(wanted, now)
+        storage.reinforcements.append(wanted, event_type, now, source)
         if walked:
             once = list(dict.fromkeys(walked))
-            stored_edges.reinforce(store, once, now)
-            reinforcement_log.append_walks(store, once, now, source)
+            storage.edges.reinforce(once, now)
+            storage.reinforcements.append_walks(once, now, source)
 
 
 def walked_edges(
     view: GraphView, reached: Collection[str], selected: Mapping[str, int]
-) -> tuple[stored_edges.Key, ...]:
+) -> tuple[EdgeKey, ...]:
     """Edges by which blocks found through the graph hang on the other selected ones, sorted. selected: the number
     of each block by id.
     """
     ids = {number: block_id for block_id, number in selected.items()}
     c = view.columns
-    found: set[stored_edges.Key] = set()
+    found: set[EdgeKey] = set()
     for block_id in reached:
         node = view.index_of(selected[block_id])
         if node is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from amgs.clock import microseconds_of
 from amgs.retrieval.keyword import saturated
-from amgs.retrieval.sources import BlockFacts
+from amgs.storage.block_columns import ScoringFacts
 from amgs.types import COMPONENTS, Weights
 
 SEARCH_WEIGHTS = Weights(recency=0.04, centrality=0.03, confidence=0.04, similarity=0.85, reinforcement=0.04)
@@ -80,14 +80,14 @@ class CompositeScores:
     in falling score, ties by block id, so that equal runs give equal lists.
     """
 
-    facts: BlockFacts
+    facts: ScoringFacts
     parts: NDArray[np.float64]
     totals: NDArray[np.float64]
     order: NDArray[np.int64]
 
 
 def score(
-    facts: BlockFacts,
+    facts: ScoringFacts,
     similarities: NDArray[np.float64],
     importance: NDArray[np.float64],
     now: datetime,

@@ -1,4 +1,4 @@
-"""What the layers ask of the rooms around them: the store's readers, the two indexes, the graph, the
+"""What the layers ask of the packages below them: the store's readers, the two indexes, the graph, the
 embedder.
 
 Between the layers a block is its `number`, the store's running number of arrival: an int travels and masks a
@@ -19,38 +19,12 @@ from amgs.graph.live import LiveGraph
 from amgs.index.keyword import KeywordIndex
 from amgs.index.vector import VectorIndex
 from amgs.retrieval.sequence_index import SequenceIndex
-from amgs.types import Block, BlockFilter, Vector
+from amgs.storage.block_columns import ScoringFacts
+from amgs.storage.blocks import NumberedBlock
+from amgs.types import BlockFilter, Vector
 
 Numbers = NDArray[np.int64]
 """(n,) int64: numbers of blocks."""
-
-
-class StoredBlock(Protocol):
-    """A block as the store has it: its number, its content and metadata, and how often it was reinforced."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def block(self) -> Block: ...
-    @property
-    def reinforcements(self) -> int: ...
-
-
-class BlockFacts(Protocol):
-    """What scoring needs of n blocks, rows in rising number; instants are microseconds since 1970."""
-
-    @property
-    def numbers(self) -> Numbers: ...
-    @property
-    def ids(self) -> NDArray[np.object_]: ...
-    @property
-    def reinforced(self) -> NDArray[np.int64]: ...
-    @property
-    def decay_lambda(self) -> NDArray[np.float64]: ...
-    @property
-    def confidence(self) -> NDArray[np.float64]: ...
-    @property
-    def reinforcements(self) -> NDArray[np.int64]: ...
 
 
 class BlockReader(Protocol):
@@ -60,11 +34,11 @@ class BlockReader(Protocol):
         """Numbers of the blocks that pass, ascending; with a limit, the most recently reinforced of them."""
         ...
 
-    def stored(self, numbers: Sequence[int]) -> Sequence[StoredBlock]:
+    def stored(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
         """The blocks with these numbers, in any order; unknown numbers are left out."""
         ...
 
-    def facts(self, numbers: Sequence[int]) -> BlockFacts:
+    def facts(self, numbers: Sequence[int]) -> ScoringFacts:
         """The scoring columns of the blocks with these numbers; unknown numbers are left out."""
         ...
 

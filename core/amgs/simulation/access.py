@@ -14,7 +14,7 @@ import numpy as np
 
 from amgs.graph.view import GraphView
 from amgs.simulation.draws import Floats, Mask, Places, Wiring
-from amgs.storage.duckdb.block_columns import StoredFacts
+from amgs.storage.block_columns import BlockFacts
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class AccessWorld:
         return np.asarray(self.full * np.exp(-self.edge_decay * self.edge_idle))
 
 
-def world(facts: StoredFacts, view: GraphView, now: datetime, rate: float) -> AccessWorld:
+def world(facts: BlockFacts, view: GraphView, now: datetime, rate: float) -> AccessWorld:
     """The ground under the blocks of `facts`, with the edges of the view that join two of them."""
     instant = int(now.timestamp() * 1e6)
     at = np.searchsorted(facts.numbers, view.nodes)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from amgs.errors import UsageError
 from amgs.graph.centrality import measure
 from amgs.graph.view import GraphView
-from amgs.storage.duckdb.edges import EdgeTable
+from amgs.storage.edges import EdgeColumns
 
 ALIVE = 0.02
 """Strength from which an edge still joins two blocks into one component."""
@@ -80,7 +80,7 @@ class Wiring:
         alive = np.flatnonzero(strength >= ALIVE)
         zeros = np.zeros(alive.size, dtype=np.int64)
         source, target, left = self.source[alive], self.target[alive], strength[alive]
-        rows = EdgeTable(source, target, self.relation[alive], left, left, zeros, zeros, left)
+        rows = EdgeColumns(source, target, self.relation[alive], left, left, zeros, zeros, left)
         nodes = np.arange(self.n, dtype=np.int64)
         return measure(GraphView(nodes, rows, source, target, left, _ANY_TIME)).importance()
 

@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from amgs.decay import hours_between
 from amgs.lifecycle.change import Change
 from amgs.simulation.draws import ALIVE, Floats, Places, Spread, Wiring, check, luck, spread, stays, top
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb import edges as stored_edges
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.protocol import Storage
 from amgs.types import BlockFilter, Edge, Progress
 
 _MOST_MOVED = 10
@@ -74,13 +72,11 @@ class Scene:
     edges: tuple[Edge, ...]
 
 
-def scene(store: Store) -> Scene:
+def scene(storage: Storage) -> Scene:
     """The live graph as the store holds it now."""
-    live = stored_blocks.select(store, BlockFilter(statuses=("raw", "consolidated")), order="arrival")
+    live = storage.blocks.select(BlockFilter(statuses=("raw", "consolidated")), order="arrival")
     titles = {b.id: b.title for b in live}
-    edges = tuple(
-        e for e in stored_edges.everything(store) if e.source_id in titles and e.target_id in titles
-    )
+    edges = tuple(e for e in storage.edges.everything() if e.source_id in titles and e.target_id in titles)
     return Scene(titles, edges)
 
 
@@ -92,14 +88,14 @@ def changed(before: Scene, change: Change) -> Scene:
     back = {a.id: a.title for _, a in change.blocks if a.status in ("raw", "consolidated")}
     titles = {i: t for i, t in before.titles.items() if i not in gone} | back
     titles |= {b.id: b.title for b in change.made}
-    edges = {stored_edges.key(e): e for e in before.edges}
+    edges = {e.key: e for e in before.edges}
     for old, new in change.edges:
         if new is not None:
-            edges.setdefault(stored_edges.key(new), new)
+            edges.setdefault(new.key, new)
             if old is not None:
-                edges[stored_edges.key(new)] = new
+                edges[new.key] = new
         elif old is not None:
-            edges.pop(stored_edges.key(old), None)
+            edges.pop(old.key, None)
     kept = tuple(e for e in edges.values() if e.source_id in titles and e.target_id in titles)
     return Scene(titles, kept)
 
@@ -149,14 +145,14 @@ class _Chance:
     """The draws of every edge of either scene: in both futures the same edge has the same luck."""
 
     def __init__(self, before: Scene, after: Scene, seed: int) -> None:
-        beliefs = {stored_edges.key(e): e.confidence for e in (*after.edges, *before.edges)}
+        beliefs = {e.key: e.confidence for e in (*after.edges, *before.edges)}
         self._keys = {key: n for n, key in enumerate(sorted(beliefs))}
         self._beliefs = np.array([beliefs[key] for key in self._keys], dtype=np.float64)
         self._seed = seed
 
     def places(self, edges: Sequence[Edge]) -> Places:
         """(m,) where the edges stand among the draws."""
-        return np.array([self._keys[stored_edges.key(e)] for e in edges], dtype=np.int64)
+        return np.array([self._keys[e.key] for e in edges], dtype=np.int64)
 
     def draw(self, number: int) -> tuple[Floats, Floats]:
         """(factor on the confidence (u,), factor on λ (u,)) of draw `number`."""

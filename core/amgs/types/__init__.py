@@ -6,7 +6,7 @@ One file per subject; everybody else imports the names from here.
 
 from __future__ import annotations
 
-from amgs.types.block import STATUSES, Block, Edge, Status, Vector
+from amgs.types.block import STATUSES, Block, Edge, EdgeKey, Status, Vector
 from amgs.types.calibration import CoursePoint, ForecastCase, Outcome, Reliability, ReliabilityBin
 from amgs.types.decay import (
     CategoryCurve,
@@ -73,6 +73,7 @@ __all__ = [
     "CoursePoint",
     "DecayCurve",
     "Edge",
+    "EdgeKey",
     "Explanation",
     "Fate",
     "Fault",

@@ -66,6 +66,10 @@ def _first_words(content: str) -> str:
     return lines[0].lstrip("#>*- ").strip()
 
 
+EdgeKey = tuple[str, str, str]
+"""(source_id, target_id, relation_type)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Edge:
     """A typed, weighted, directed relation between two blocks that decays on its own (AMGS §3.2)."""
@@ -80,6 +84,6 @@ class Edge:
     decay_lambda: float = 0.001
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> EdgeKey:
         """What an edge is known by: source, target and relation."""
         return self.source_id, self.target_id, self.relation_type

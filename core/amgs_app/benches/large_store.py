@@ -15,9 +15,9 @@ import numpy as np
 
 from amgs.decay import PROFILES
 from amgs.lifecycle.linking import MENTIONS_SAME, NEXT, RELATED
-from amgs.storage.duckdb import meta as stored_meta
-from amgs.storage.duckdb.bulk import BlockRows, EdgeRows, append_blocks, append_edges
-from amgs.storage.duckdb.connection import Store
+from amgs.storage.bulk import BulkBlocks, BulkEdges
+from amgs.storage.opening import open_storage
+from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
 from amgs.types import Progress, Vector
 from amgs_app.benches.large_corpus import Books, Slice, paragraph_vectors, sample_of, vectors_of
@@ -106,9 +106,9 @@ def _fill(
 ) -> int:
     edges = 0
     weave = _Weave(len(books.paragraphs), paragraphs.shape[1])
-    with Store.open(path) as store:
+    with open_storage(path) as store:
         with store.transaction():
-            stored_meta.put_embedding_space(store, embedder.name, embedder.dimension)
+            store.meta.put_embedding_space(embedder.name, embedder.dimension)
         for made in books.slices(blocks, seed):
             if progress is not None:
                 progress(made.start, blocks, f"filling a store of {blocks:,} blocks")
@@ -116,12 +116,12 @@ def _fill(
             woven = weave.edges(made, vectors, until=blocks - RAW)
             with store.transaction():
                 _append(store, made, vectors, blocks)
-                append_edges(store, woven)
+                store.bulk.append_edges(woven)
             edges += len(woven.source)
     return edges
 
 
-def _append(store: Store, made: Slice, vectors: Vector, blocks: int) -> None:
+def _append(store: Storage, made: Slice, vectors: Vector, blocks: int) -> None:
     """The slice as rows: consolidated with vectors, the store's last RAW blocks raw and without."""
     n = len(made.ids)
     raw = max(0, made.start + n - (blocks - RAW))
@@ -130,9 +130,8 @@ def _append(store: Store, made: Slice, vectors: Vector, blocks: int) -> None:
         if not ids:
             continue
         created = made.created[rows]
-        append_blocks(
-            store,
-            BlockRows(
+        store.bulk.append_blocks(
+            BulkBlocks(
                 ids=ids,
                 contents=made.contents[rows],
                 created=created,
@@ -171,7 +170,7 @@ class _Weave:
         self._named: dict[str, str] = {}
         self._before: tuple[str, str] | None = None
 
-    def edges(self, made: Slice, vectors: Vector, *, until: int) -> EdgeRows:
+    def edges(self, made: Slice, vectors: Vector, *, until: int) -> BulkEdges:
         """The edges that the first blocks of a slice bring, those before the corpus' block `until`."""
         source: list[str] = []
         target: list[str] = []
@@ -205,7 +204,7 @@ class _Weave:
             if name:
                 self._named[name] = block
         rows = np.array(at, dtype=np.int64)
-        return EdgeRows(
+        return BulkEdges(
             source=source,
             target=target,
             relation=relation,

@@ -19,10 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.memory import Memory
-from amgs.storage.duckdb import block_columns
-from amgs.storage.duckdb import blocks as stored_blocks
-from amgs.storage.duckdb.connection import Store
-from amgs.storage.duckdb.nearest import nearest
+from amgs.storage.opening import open_storage
+from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
 from amgs.text.tokens import CountTokens
 from amgs.types import Progress, SearchResult
@@ -159,10 +157,10 @@ def _peers(
     store: LargeStore, questions: Sequence[str], embedder: Embedder, measured: SearchMeasurements
 ) -> list[tuple[str, list[str]]]:
     """The other ways, over the same vectors and texts; gives questions with the ids of what is truly nearest."""
-    with Store.open(store.path, read_only=True) as raw:
-        numbers = block_columns.embedded(raw)
+    with open_storage(store.path, read_only=True) as raw:
+        numbers = raw.block_columns.embedded()
         matrix = np.zeros((numbers.size, embedder.dimension), dtype=np.float32)
-        for part in block_columns.embedding_batches(raw, batch=_BATCH):
+        for part in raw.block_columns.embedding_batches(batch=_BATCH):
             matrix[np.searchsorted(numbers, part.numbers)] = part.matrix
         peer = Bm25sAndNumpy(
             _texts(raw, numbers),
@@ -177,20 +175,20 @@ def _peers(
         for question in questions[:SCANS]:
             vector = embedder.embed([question])[0]
             start = perf_counter()
-            found = nearest(raw, vector, DEPTH)
+            found = raw.block_columns.nearest(vector, DEPTH)
             measured.scans.append(1000.0 * (perf_counter() - start))
             true.append((question, _ids(raw, [number for number, _ in found])))
     return true
 
 
-def _ids(store: Store, numbers: Sequence[int]) -> list[str]:
-    return [one.block.id for one in stored_blocks.by_number(store, numbers)]
+def _ids(store: Storage, numbers: Sequence[int]) -> list[str]:
+    return [one.block.id for one in store.blocks.by_number(numbers)]
 
 
-def _texts(store: Store, numbers: NDArray[np.int64]) -> Iterator[str]:
+def _texts(store: Storage, numbers: NDArray[np.int64]) -> Iterator[str]:
     for start in range(0, numbers.size, _BATCH):
         some = numbers[start : start + _BATCH].tolist()
-        yield from (text for _, text in stored_blocks.texts(store, some))
+        yield from (text for _, text in store.blocks.texts(some))
 
 
 def _timed(act: Callable[[str], object], question: str) -> float:

@@ -1,4 +1,1 @@
-"""The store: one DuckDB file behind small functions, one file per table family.
-
-No SQL anywhere else (AMGS §5).
-"""
+"""The store in one DuckDB file: all SQL, migrations, the note beside the file; one file per part of the Protocol."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import duckdb
 from numpy.typing import NDArray
@@ -43,8 +43,8 @@ _DAMAGED = re.compile(
 )
 
 
-class Store:
-    """An open store. Make one with `Store.open`; close it, or use it as a context manager."""
+class Connection:
+    """An open store. Make one with `Connection.open`; close it, or use it as a context manager."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: str, *, read_only: bool) -> None:
         self._writer = connection
@@ -66,7 +66,7 @@ class Store:
     @classmethod
     def open(
         cls, path: Path | str, *, read_only: bool = False, create: bool = True, accept_loss: bool = False
-    ) -> Store:
+    ) -> Self:
         """Open or create the store and bring its schema up to date. A store that is refused is left as it was.
 
         path: a file in a folder that is there, or ":memory:". create: False where a missing store is an error.
@@ -167,7 +167,7 @@ class Store:
             raise StoreCorruptError(f"{self.path} has no change counter.", way_out="Restore a backup.")
         return LastCommit(str(row[0]), int(row[1]), int(row[2]))
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc_info: object) -> None:

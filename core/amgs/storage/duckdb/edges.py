@@ -6,19 +6,15 @@ An edge is known by its source, target and relation; there is one of each at mos
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Store, microseconds, stored
-from amgs.types import Edge
-
-Key = tuple[str, str, str]
-"""(source_id, target_id, relation_type)."""
+from amgs.storage.duckdb.connection import Connection, microseconds, stored
+from amgs.storage.edges import EdgeColumns, EdgeStorage, WalkColumns
+from amgs.types import Edge, EdgeKey
 
 _COLUMNS = (
     "source_id, target_id, relation_type, weight, confidence, created_at, last_reinforced_at, decay_lambda"
@@ -29,255 +25,191 @@ _KEYS = (
 )
 
 
-def key(edge: Edge) -> Key:
-    """What an edge is known by."""
-    return edge.key
+class DuckDBEdges(EdgeStorage):
+    """`EdgeStorage` in DuckDB."""
 
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
-# --- writing ----------------------------------------------------------------------------------------------
+    # --- writing ------------------------------------------------------------------------------------------
 
+    def insert(self, edges: Sequence[Edge]) -> tuple[Edge, ...]:
+        unique = list({e.key: e for e in reversed(edges)}.values())[::-1]
+        known = self.existing([e.key for e in unique])
+        fresh = tuple(e for e in unique if e.key not in known)
+        if fresh:
+            self._append(fresh)
+        return fresh
 
-def insert(store: Store, edges: Sequence[Edge]) -> tuple[Edge, ...]:
-    """Add the edges whose key is not there yet; returns those added. Keys given twice count once."""
-    unique = list({key(e): e for e in reversed(edges)}.values())[::-1]
-    known = existing(store, [key(e) for e in unique])
-    fresh = tuple(e for e in unique if key(e) not in known)
-    if fresh:
-        _append(store, fresh)
-    return fresh
+    def put(self, edges: Sequence[Edge]) -> None:
+        unique = list({e.key: e for e in edges}.values())
+        if unique:
+            self.delete([e.key for e in unique])
+            self._append(unique)
 
-
-def put(store: Store, edges: Sequence[Edge]) -> None:
-    """Write edges, in place of those with the same key."""
-    unique = list({key(e): e for e in edges}.values())
-    if unique:
-        delete(store, [key(e) for e in unique])
-        _append(store, unique)
-
-
-def delete(store: Store, keys: Iterable[Key]) -> None:
-    """Take edges out; unknown keys are passed over."""
-    store.execute(
-        f"DELETE FROM edges USING ({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = "
-        "k.target_id "
-        "AND edges.relation_type = k.relation_type",
-        _split(keys),
-    )
-
-
-def reinforce(store: Store, keys: Iterable[Key], at: datetime) -> None:
-    """Reset the decay clock of edges that were walked."""
-    store.execute(
-        "UPDATE edges SET last_reinforced_at = greatest(edges.last_reinforced_at, ?) FROM "
-        f"({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = k.target_id "
-        "AND edges.relation_type = k.relation_type",
-        [stored(at), *_split(keys)],
-        structural=False,
-    )
-
-
-# --- reading ----------------------------------------------------------------------------------------------
-
-
-def existing(store: Store, keys: Iterable[Key]) -> set[Key]:
-    """Which of the keys the store holds."""
-    found = store.rows(
-        f"SELECT source_id, target_id, relation_type FROM edges SEMI JOIN ({_KEYS}) AS k "
-        "USING (source_id, target_id, relation_type)",
-        _split(keys),
-    )
-    return {(str(s), str(t), str(r)) for s, t, r in found}
-
-
-def get(store: Store, keys: Iterable[Key]) -> dict[Key, Edge]:
-    """The edges with these keys, by key."""
-    found = store.rows(
-        f"SELECT {_COLUMNS} FROM edges SEMI JOIN ({_KEYS}) AS k USING (source_id, target_id, relation_type)",
-        _split(keys),
-    )
-    return {key(e): e for e in map(_edge, found)}
-
-
-def everything(store: Store) -> tuple[Edge, ...]:
-    """All edges, sorted by source, target and relation."""
-    return tuple(_edge(r) for r in store.rows(f"SELECT {_COLUMNS} FROM edges ORDER BY 1, 2, 3"))
-
-
-def touching(store: Store, ids: Iterable[str]) -> tuple[Edge, ...]:
-    """Edges that begin or end at one of the blocks."""
-    wanted = list(ids)
-    found = store.rows(
-        f"SELECT {_COLUMNS} FROM edges WHERE source_id IN (SELECT unnest(?::VARCHAR[])) "
-        "OR target_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY 1, 2, 3",
-        [wanted, wanted],
-    )
-    return tuple(_edge(row) for row in found)
-
-
-@dataclass(frozen=True)
-class EdgeTable:
-    """All edges between live blocks as arrays of length m; source and target are running numbers of blocks.
-
-    Live: neither archived nor pruned. Instants are microseconds since 1970.
-    """
-
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    relation: NDArray[np.object_]
-    weight: NDArray[np.float64]
-    confidence: NDArray[np.float64]
-    created: NDArray[np.int64]
-    reinforced: NDArray[np.int64]
-    decay_lambda: NDArray[np.float64]
-
-
-def table(store: Store) -> EdgeTable:
-    """The edge list for materialising the graph (AMGS §5.3), sorted by source, target and relation."""
-    c = store.columns(
-        "SELECT s.number AS source, t.number AS target, e.relation_type AS relation, e.weight, "
-        "e.confidence, epoch_us(e.created_at) AS created, epoch_us(e.last_reinforced_at) AS reinforced, "
-        "e.decay_lambda "
-        "FROM edges e JOIN memory_blocks s ON s.id = e.source_id JOIN memory_blocks t ON t.id = e.target_id "
-        "WHERE s.status NOT IN ('archived', 'pruned') AND t.status NOT IN ('archived', 'pruned') ORDER BY "
-        "1, 2, 3"
-    )
-    return EdgeTable(
-        source=np.asarray(c["source"], dtype=np.int64),
-        target=np.asarray(c["target"], dtype=np.int64),
-        relation=np.asarray(c["relation"], dtype=object),
-        weight=np.asarray(c["weight"], dtype=np.float64),
-        confidence=np.asarray(c["confidence"], dtype=np.float64),
-        created=np.asarray(c["created"], dtype=np.int64),
-        reinforced=np.asarray(c["reinforced"], dtype=np.int64),
-        decay_lambda=np.asarray(c["decay_lambda"], dtype=np.float64),
-    )
-
-
-@dataclass(frozen=True)
-class WalkTable:
-    """Walked edges as arrays of length w; columns as those of EdgeTable, reinforced: the last walk."""
-
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    relation: NDArray[np.object_]
-    reinforced: NDArray[np.int64]
-
-
-def walked(store: Store, since: int) -> WalkTable:
-    """The edges walked at or after an instant (microseconds since 1970), each once."""
-    c = store.columns(
-        "SELECT s.number AS source, t.number AS target, w.relation_type AS relation, "
-        "epoch_us(max(w.timestamp)) AS reinforced FROM edge_walks w "
-        "JOIN memory_blocks s ON s.id = w.source_id JOIN memory_blocks t ON t.id = w.target_id "
-        "WHERE w.timestamp >= make_timestamp(?) GROUP BY ALL ORDER BY 1, 2, 3",
-        [since],
-    )
-    return WalkTable(
-        source=np.asarray(c["source"], dtype=np.int64),
-        target=np.asarray(c["target"], dtype=np.int64),
-        relation=np.asarray(c["relation"], dtype=object),
-        reinforced=np.asarray(c["reinforced"], dtype=np.int64),
-    )
-
-
-def count(store: Store) -> int:
-    """How many edges there are."""
-    return int(store.value("SELECT count(*) FROM edges"))
-
-
-def faded(store: Store, now: datetime, below: float) -> int:
-    """How many edges have a strength (weight × confidence × decay) under a value."""
-    return int(
-        store.value(
-            "SELECT count(*) FROM edges WHERE weight * confidence * exp(-decay_lambda * greatest(0, "
-            "epoch_us(?::TIMESTAMP) - epoch_us(last_reinforced_at)) / 3.6e9) < ?",
-            [stored(now), below],
+    def delete(self, keys: Iterable[EdgeKey]) -> None:
+        self._connection.execute(
+            f"DELETE FROM edges USING ({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = "
+            "k.target_id "
+            "AND edges.relation_type = k.relation_type",
+            _split(keys),
         )
-    )
 
-
-def leading_to(store: Store, ids: Sequence[str]) -> dict[str, int]:
-    """How many edges lead to each of these blocks; those without one are left out."""
-    found = store.rows(
-        "SELECT target_id, count(*) FROM edges WHERE target_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1",
-        [list(ids)],
-    )
-    return {str(target): int(count) for target, count in found}
-
-
-def alone(store: Store) -> int:
-    """How many consolidated blocks no edge touches."""
-    return int(
-        store.value(
-            "SELECT count(*) FROM memory_blocks WHERE status = 'consolidated' AND id NOT IN "
-            "(SELECT source_id FROM edges UNION SELECT target_id FROM edges)"
+    def reinforce(self, keys: Iterable[EdgeKey], at: datetime) -> None:
+        self._connection.execute(
+            "UPDATE edges SET last_reinforced_at = greatest(edges.last_reinforced_at, ?) FROM "
+            f"({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = k.target_id "
+            "AND edges.relation_type = k.relation_type",
+            [stored(at), *_split(keys)],
+            structural=False,
         )
-    )
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    def existing(self, keys: Iterable[EdgeKey]) -> set[EdgeKey]:
+        found = self._connection.rows(
+            f"SELECT source_id, target_id, relation_type FROM edges SEMI JOIN ({_KEYS}) AS k "
+            "USING (source_id, target_id, relation_type)",
+            _split(keys),
+        )
+        return {(str(s), str(t), str(r)) for s, t, r in found}
+
+    def get(self, keys: Iterable[EdgeKey]) -> dict[EdgeKey, Edge]:
+        found = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM edges SEMI JOIN ({_KEYS}) AS k USING (source_id, target_id, relation_type)",
+            _split(keys),
+        )
+        return {e.key: e for e in map(_edge, found)}
+
+    def everything(self) -> tuple[Edge, ...]:
+        return tuple(
+            _edge(r) for r in self._connection.rows(f"SELECT {_COLUMNS} FROM edges ORDER BY 1, 2, 3")
+        )
+
+    def touching(self, ids: Iterable[str]) -> tuple[Edge, ...]:
+        wanted = list(ids)
+        found = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM edges WHERE source_id IN (SELECT unnest(?::VARCHAR[])) "
+            "OR target_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY 1, 2, 3",
+            [wanted, wanted],
+        )
+        return tuple(_edge(row) for row in found)
+
+    def table(self) -> EdgeColumns:
+        c = self._connection.columns(
+            "SELECT s.number AS source, t.number AS target, e.relation_type AS relation, e.weight, "
+            "e.confidence, epoch_us(e.created_at) AS created, epoch_us(e.last_reinforced_at) AS reinforced, "
+            "e.decay_lambda "
+            "FROM edges e JOIN memory_blocks s ON s.id = e.source_id JOIN memory_blocks t ON t.id = e.target_id "
+            "WHERE s.status NOT IN ('archived', 'pruned') AND t.status NOT IN ('archived', 'pruned') ORDER BY "
+            "1, 2, 3"
+        )
+        return EdgeColumns(
+            source=np.asarray(c["source"], dtype=np.int64),
+            target=np.asarray(c["target"], dtype=np.int64),
+            relation=np.asarray(c["relation"], dtype=object),
+            weight=np.asarray(c["weight"], dtype=np.float64),
+            confidence=np.asarray(c["confidence"], dtype=np.float64),
+            created=np.asarray(c["created"], dtype=np.int64),
+            reinforced=np.asarray(c["reinforced"], dtype=np.int64),
+            decay_lambda=np.asarray(c["decay_lambda"], dtype=np.float64),
+        )
+
+    def walked(self, since: int) -> WalkColumns:
+        c = self._connection.columns(
+            "SELECT s.number AS source, t.number AS target, w.relation_type AS relation, "
+            "epoch_us(max(w.timestamp)) AS reinforced FROM edge_walks w "
+            "JOIN memory_blocks s ON s.id = w.source_id JOIN memory_blocks t ON t.id = w.target_id "
+            "WHERE w.timestamp >= make_timestamp(?) GROUP BY ALL ORDER BY 1, 2, 3",
+            [since],
+        )
+        return WalkColumns(
+            source=np.asarray(c["source"], dtype=np.int64),
+            target=np.asarray(c["target"], dtype=np.int64),
+            relation=np.asarray(c["relation"], dtype=object),
+            reinforced=np.asarray(c["reinforced"], dtype=np.int64),
+        )
+
+    def count(self) -> int:
+        return int(self._connection.value("SELECT count(*) FROM edges"))
+
+    def faded(self, now: datetime, below: float) -> int:
+        return int(
+            self._connection.value(
+                "SELECT count(*) FROM edges WHERE weight * confidence * exp(-decay_lambda * greatest(0, "
+                "epoch_us(?::TIMESTAMP) - epoch_us(last_reinforced_at)) / 3.6e9) < ?",
+                [stored(now), below],
+            )
+        )
+
+    def leading_to(self, ids: Sequence[str]) -> dict[str, int]:
+        found = self._connection.rows(
+            "SELECT target_id, count(*) FROM edges WHERE target_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1",
+            [list(ids)],
+        )
+        return {str(target): int(count) for target, count in found}
+
+    def alone(self) -> int:
+        return int(
+            self._connection.value(
+                "SELECT count(*) FROM memory_blocks WHERE status = 'consolidated' AND id NOT IN "
+                "(SELECT source_id FROM edges UNION SELECT target_id FROM edges)"
+            )
+        )
+
+    def dangling(self) -> tuple[tuple[EdgeKey, str], ...]:
+        found = self._connection.rows(
+            "SELECT e.source_id, e.target_id, e.relation_type, "
+            "CASE WHEN s.id IS NULL THEN 'its source does not exist' WHEN t.id IS NULL THEN 'its target does "
+            "not exist' "
+            "WHEN s.status = 'pruned' THEN 'its source is pruned' ELSE 'its target is pruned' END "
+            "FROM edges e LEFT JOIN memory_blocks s ON s.id = e.source_id LEFT JOIN memory_blocks t ON t.id = "
+            "e.target_id "
+            "WHERE s.id IS NULL OR t.id IS NULL OR s.status = 'pruned' OR t.status = 'pruned' ORDER BY 1, 2, 3"
+        )
+        return tuple(((str(s), str(t), str(r)), str(why)) for s, t, r, why in found)
+
+    def repeated(self) -> tuple[EdgeKey, ...]:
+        found = self._connection.rows(
+            "SELECT source_id, target_id, relation_type FROM edges GROUP BY ALL HAVING count(*) > 1 ORDER BY "
+            "1, 2, 3"
+        )
+        return tuple((str(s), str(t), str(r)) for s, t, r in found)
+
+    def out_of_range(self) -> tuple[tuple[EdgeKey, str], ...]:
+        found = self._connection.rows(
+            "SELECT source_id, target_id, relation_type, "
+            "CASE WHEN source_id = target_id THEN 'it ends where it begins' "
+            "WHEN NOT weight BETWEEN 0 AND 1 THEN 'its weight is ' || weight "
+            "WHEN NOT confidence BETWEEN 0 AND 1 THEN 'its confidence is ' || confidence "
+            "WHEN NOT (decay_lambda >= 0 AND isfinite(decay_lambda)) THEN 'its decay constant is ' || "
+            "decay_lambda END "
+            "AS what FROM edges WHERE what IS NOT NULL ORDER BY 1, 2, 3"
+        )
+        return tuple(((str(s), str(t), str(r)), str(what)) for s, t, r, what in found)
+
+    # --- rows ---------------------------------------------------------------------------------------------
+
+    def _append(self, edges: Sequence[Edge]) -> None:
+        self._connection.execute(
+            f"INSERT INTO edges ({_COLUMNS}) SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
+            "unnest(?::VARCHAR[]), "
+            "unnest(?::DOUBLE[]), unnest(?::DOUBLE[]), make_timestamp(unnest(?::BIGINT[])), "
+            "make_timestamp(unnest(?::BIGINT[])), unnest(?::DOUBLE[])",
+            [
+                [e.source_id for e in edges],
+                [e.target_id for e in edges],
+                [e.relation_type for e in edges],
+                [e.weight for e in edges],
+                [e.confidence for e in edges],
+                microseconds([e.created_at for e in edges]),
+                microseconds([e.last_reinforced_at for e in edges]),
+                [e.decay_lambda for e in edges],
+            ],
+        )
 
 
-def dangling(store: Store) -> tuple[tuple[Key, str], ...]:
-    """Edges that end at a block that is missing or pruned, each with what is wrong.
-
-    Empty in a sound store.
-    """
-    found = store.rows(
-        "SELECT e.source_id, e.target_id, e.relation_type, "
-        "CASE WHEN s.id IS NULL THEN 'its source does not exist' WHEN t.id IS NULL THEN 'its target does "
-        "not exist' "
-        "WHEN s.status = 'pruned' THEN 'its source is pruned' ELSE 'its target is pruned' END "
-        "FROM edges e LEFT JOIN memory_blocks s ON s.id = e.source_id LEFT JOIN memory_blocks t ON t.id = "
-        "e.target_id "
-        "WHERE s.id IS NULL OR t.id IS NULL OR s.status = 'pruned' OR t.status = 'pruned' ORDER BY 1, 2, 3"
-    )
-    return tuple(((str(s), str(t), str(r)), str(why)) for s, t, r, why in found)
-
-
-def repeated(store: Store) -> tuple[Key, ...]:
-    """Keys that more than one edge has; empty in a sound store."""
-    found = store.rows(
-        "SELECT source_id, target_id, relation_type FROM edges GROUP BY ALL HAVING count(*) > 1 ORDER BY "
-        "1, 2, 3"
-    )
-    return tuple((str(s), str(t), str(r)) for s, t, r in found)
-
-
-def out_of_range(store: Store) -> tuple[tuple[Key, str], ...]:
-    """Edges with numbers that no edge may have, each with what is wrong; empty in a sound store."""
-    found = store.rows(
-        "SELECT source_id, target_id, relation_type, "
-        "CASE WHEN source_id = target_id THEN 'it ends where it begins' "
-        "WHEN NOT weight BETWEEN 0 AND 1 THEN 'its weight is ' || weight "
-        "WHEN NOT confidence BETWEEN 0 AND 1 THEN 'its confidence is ' || confidence "
-        "WHEN NOT (decay_lambda >= 0 AND isfinite(decay_lambda)) THEN 'its decay constant is ' || "
-        "decay_lambda END "
-        "AS what FROM edges WHERE what IS NOT NULL ORDER BY 1, 2, 3"
-    )
-    return tuple(((str(s), str(t), str(r)), str(what)) for s, t, r, what in found)
-
-
-# --- rows -------------------------------------------------------------------------------------------------
-
-
-def _append(store: Store, edges: Sequence[Edge]) -> None:
-    store.execute(
-        f"INSERT INTO edges ({_COLUMNS}) SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
-        "unnest(?::VARCHAR[]), "
-        "unnest(?::DOUBLE[]), unnest(?::DOUBLE[]), make_timestamp(unnest(?::BIGINT[])), "
-        "make_timestamp(unnest(?::BIGINT[])), unnest(?::DOUBLE[])",
-        [
-            [e.source_id for e in edges],
-            [e.target_id for e in edges],
-            [e.relation_type for e in edges],
-            [e.weight for e in edges],
-            [e.confidence for e in edges],
-            microseconds([e.created_at for e in edges]),
-            microseconds([e.last_reinforced_at for e in edges]),
-            [e.decay_lambda for e in edges],
-        ],
-    )
-
-
-def _split(keys: Iterable[Key]) -> list[list[str]]:
+def _split(keys: Iterable[EdgeKey]) -> list[list[str]]:
     wanted = list(keys)
     return [[k[0] for k in wanted], [k[1] for k in wanted], [k[2] for k in wanted]]
 

@@ -3,72 +3,79 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
 from typing import Any
 
-from amgs.clock import as_utc, parse_instant
 from amgs.errors import StoreCorruptError, WeightsError
-from amgs.storage.duckdb.connection import Store
-from amgs.types import COMPONENTS, BlockFilter, ChildFrame, FrameDefinition, SelectionRule, Weights
+from amgs.storage.duckdb.connection import Connection
+from amgs.storage.frames import FrameStorage, decode_rule, encode_rule, encode_weights
+from amgs.types import ChildFrame, FrameDefinition, Weights
 
 
-def put(store: Store, definitions: Sequence[FrameDefinition]) -> None:
-    """Write definitions, in place of those with the same names; the caller has checked for cycles."""
-    names = [d.name for d in definitions]
-    delete(store, names)
-    columns: list[list[Any]] = [
-        names,
-        ["composite" if d.is_composite else "atomic" for d in definitions],
-        [d.purpose for d in definitions],
-        [json.dumps(_rule_out(d.rule), sort_keys=True) for d in definitions],
-        [_weights_out(d.weights) for d in definitions],
-        [d.assembly for d in definitions],
-        [d.budget for d in definitions],
-        [d.refresh_hours for d in definitions],
-        [d.merge for d in definitions],
-        [d.budget_strategy for d in definitions],
-        [d.semantic_threshold for d in definitions],
-        [None if d.rescore is None else _weights_out(d.rescore) for d in definitions],
-    ]
-    store.execute(
-        "INSERT INTO frame_definitions SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
-        "unnest(?::VARCHAR[]), unnest(?::VARCHAR[])::JSON, unnest(?::VARCHAR[])::JSON, "
-        "unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::DOUBLE[]), unnest(?::VARCHAR[]), "
-        "unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), unnest(?::VARCHAR[])::JSON",
-        columns,
-    )
-    links = [(d.name, c.name, d.merge, c.share, i) for d in definitions for i, c in enumerate(d.children)]
-    if links:
-        store.execute(
-            "INSERT INTO frame_compositions SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
-            "unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), unnest(?::INTEGER[])",
-            [list(column) for column in zip(*links, strict=True)],
+class DuckDBFrames(FrameStorage):
+    """`FrameStorage` in DuckDB."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def put(self, definitions: Sequence[FrameDefinition]) -> None:
+        names = [d.name for d in definitions]
+        self.delete(names)
+        columns: list[list[Any]] = [
+            names,
+            ["composite" if d.is_composite else "atomic" for d in definitions],
+            [d.purpose for d in definitions],
+            [json.dumps(encode_rule(d.rule), sort_keys=True) for d in definitions],
+            [encode_weights(d.weights) for d in definitions],
+            [d.assembly for d in definitions],
+            [d.budget for d in definitions],
+            [d.refresh_hours for d in definitions],
+            [d.merge for d in definitions],
+            [d.budget_strategy for d in definitions],
+            [d.semantic_threshold for d in definitions],
+            [None if d.rescore is None else encode_weights(d.rescore) for d in definitions],
+        ]
+        self._connection.execute(
+            "INSERT INTO frame_definitions SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
+            "unnest(?::VARCHAR[]), unnest(?::VARCHAR[])::JSON, unnest(?::VARCHAR[])::JSON, "
+            "unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::DOUBLE[]), unnest(?::VARCHAR[]), "
+            "unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), unnest(?::VARCHAR[])::JSON",
+            columns,
+        )
+        links = [(d.name, c.name, d.merge, c.share, i) for d in definitions for i, c in enumerate(d.children)]
+        if links:
+            self._connection.execute(
+                "INSERT INTO frame_compositions SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
+                "unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), unnest(?::INTEGER[])",
+                [list(column) for column in zip(*links, strict=True)],
+            )
+
+    def delete(self, names: Sequence[str]) -> None:
+        given = [list(names)]
+        self._connection.execute(
+            "DELETE FROM frame_definitions WHERE name IN (SELECT unnest(?::VARCHAR[]))", given
+        )
+        self._connection.execute(
+            "DELETE FROM frame_compositions WHERE parent_frame IN (SELECT unnest(?::VARCHAR[]))", given
         )
 
+    def everything(self) -> tuple[FrameDefinition, ...]:
+        children: dict[str, list[ChildFrame]] = {}
+        for parent, child, share in self._connection.rows(
+            "SELECT parent_frame, child_frame, budget_allocation FROM frame_compositions ORDER BY "
+            "parent_frame, position"
+        ):
+            children.setdefault(str(parent), []).append(ChildFrame(str(child), float(share)))
+        found = self._connection.rows(
+            "SELECT name, purpose, selection_rules::VARCHAR, scoring_weights::VARCHAR, assembly_strategy, "
+            "budget, "
+            "refresh_hours, merge_strategy, budget_strategy, semantic_threshold, rescore_weights::VARCHAR "
+            "FROM frame_definitions ORDER BY name"
+        )
+        return tuple(_definition(row, tuple(children.get(str(row[0]), ()))) for row in found)
 
-def delete(store: Store, names: Sequence[str]) -> None:
-    """Take definitions out."""
-    given = [list(names)]
-    store.execute("DELETE FROM frame_definitions WHERE name IN (SELECT unnest(?::VARCHAR[]))", given)
-    store.execute("DELETE FROM frame_compositions WHERE parent_frame IN (SELECT unnest(?::VARCHAR[]))", given)
-
-
-def everything(store: Store) -> tuple[FrameDefinition, ...]:
-    """All registered definitions by name."""
-    children: dict[str, list[ChildFrame]] = {}
-    for parent, child, share in store.rows(
-        "SELECT parent_frame, child_frame, budget_allocation FROM frame_compositions ORDER BY "
-        "parent_frame, position"
-    ):
-        children.setdefault(str(parent), []).append(ChildFrame(str(child), float(share)))
-    found = store.rows(
-        "SELECT name, purpose, selection_rules::VARCHAR, scoring_weights::VARCHAR, assembly_strategy, "
-        "budget, "
-        "refresh_hours, merge_strategy, budget_strategy, semantic_threshold, rescore_weights::VARCHAR "
-        "FROM frame_definitions ORDER BY name"
-    )
-    return tuple(_definition(row, tuple(children.get(str(row[0]), ()))) for row in found)
+    def count(self) -> int:
+        return int(self._connection.value("SELECT count(*) FROM frame_definitions"))
 
 
 def _definition(row: tuple[Any, ...], children: tuple[ChildFrame, ...]) -> FrameDefinition:
@@ -77,7 +84,7 @@ def _definition(row: tuple[Any, ...], children: tuple[ChildFrame, ...]) -> Frame
             name=row[0],
             purpose=row[1],
             weights=Weights(**json.loads(row[3])),
-            rule=_rule_in(json.loads(row[2])),
+            rule=decode_rule(json.loads(row[2])),
             assembly=row[4],
             budget=int(row[5]),
             refresh_hours=float(row[6]),
@@ -92,52 +99,3 @@ def _definition(row: tuple[Any, ...], children: tuple[ChildFrame, ...]) -> Frame
             f"The definition of the frame {row[0]} cannot be read: {error!r}.",
             way_out="Restore the store from a backup, or import an export of it.",
         ) from error
-
-
-def encode(definition: FrameDefinition) -> dict[str, Any]:
-    """A definition as JSON knows it; `decode` gives an equal one back."""
-    plain = {f.name: getattr(definition, f.name) for f in fields(definition)}
-    return {
-        **plain,
-        "weights": json.loads(_weights_out(definition.weights)),
-        "rule": _rule_out(definition.rule),
-        "children": [[child.name, child.share] for child in definition.children],
-        "rescore": None if definition.rescore is None else json.loads(_weights_out(definition.rescore)),
-    }
-
-
-def decode(data: Mapping[str, Any]) -> FrameDefinition:
-    """The definition that `encode` wrote."""
-    given = dict(data)
-    given["weights"] = Weights(**given["weights"])
-    given["rule"] = _rule_in(given["rule"])
-    given["children"] = tuple(ChildFrame(str(name), float(share)) for name, share in given["children"])
-    given["rescore"] = None if given["rescore"] is None else Weights(**given["rescore"])
-    return FrameDefinition(**given)
-
-
-def count(store: Store) -> int:
-    """How many definitions are registered."""
-    return int(store.value("SELECT count(*) FROM frame_definitions"))
-
-
-def _weights_out(weights: Weights) -> str:
-    return json.dumps({name: getattr(weights, name) for name in COMPONENTS}, sort_keys=True)
-
-
-def _rule_out(rule: SelectionRule) -> dict[str, Any]:
-    plain = {f.name: getattr(rule, f.name) for f in fields(rule) if f.name != "filter"}
-    wanted = {f.name: getattr(rule.filter, f.name) for f in fields(rule.filter)}
-    wanted["meta"] = dict(rule.filter.meta)
-    for name in ("since", "until", "reinforced_since"):
-        wanted[name] = None if wanted[name] is None else as_utc(wanted[name]).isoformat()
-    return {**plain, "filter": wanted}
-
-
-def _rule_in(data: Mapping[str, Any]) -> SelectionRule:
-    wanted = dict(data["filter"])
-    for name in ("since", "until", "reinforced_since"):
-        wanted[name] = None if wanted[name] is None else parse_instant(wanted[name])
-    wanted["statuses"] = tuple(wanted["statuses"])
-    wanted["categories"] = None if wanted["categories"] is None else tuple(wanted["categories"])
-    return SelectionRule(**{**data, "filter": BlockFilter(**wanted)})

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Store, stored
+from amgs.storage.duckdb.connection import Connection, stored
+from amgs.storage.reviews import ReviewStorage
 from amgs.types import Review
 
 _STANDING = (
@@ -21,48 +22,45 @@ _STANDING = (
 )
 
 
-def add(store: Store, found: Sequence[Review], operation: int) -> None:
-    """Write findings under the numbers that they carry."""
-    for one in found:
-        store.execute(
-            "INSERT INTO reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
-            [
-                one.id,
-                one.kind,
-                one.older_id,
-                one.newer_id,
-                one.because,
-                one.confidence,
-                stored(one.found_at),
-                operation,
-            ],
+class DuckDBReviews(ReviewStorage):
+    """`ReviewStorage` in DuckDB."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def add(self, found: Sequence[Review], operation: int) -> None:
+        for one in found:
+            self._connection.execute(
+                "INSERT INTO reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
+                [
+                    one.id,
+                    one.kind,
+                    one.older_id,
+                    one.newer_id,
+                    one.because,
+                    one.confidence,
+                    stored(one.found_at),
+                    operation,
+                ],
+                structural=False,
+            )
+
+    def next_id(self) -> int:
+        return int(self._connection.value("SELECT coalesce(max(id), 0) + 1 FROM reviews"))
+
+    def waiting(self) -> int:
+        return int(self._connection.value(f"SELECT count(*) FROM ({_STANDING}) WHERE state = 'open'"))
+
+    def everything(self) -> tuple[Review, ...]:
+        found = self._connection.rows(f"{_STANDING} ORDER BY state <> 'open', r.confidence DESC, r.id")
+        return tuple(_review(row) for row in found)
+
+    def decide(self, review: int, verdict: str, operation: int) -> None:
+        self._connection.execute(
+            "UPDATE reviews SET verdict = ?, operation_id = ? WHERE id = ?",
+            [verdict, operation, review],
             structural=False,
         )
-
-
-def next_id(store: Store) -> int:
-    """The number that the next finding gets; numbers are not given out twice."""
-    return int(store.value("SELECT coalesce(max(id), 0) + 1 FROM reviews"))
-
-
-def waiting(store: Store) -> int:
-    """How many findings are open."""
-    return int(store.value(f"SELECT count(*) FROM ({_STANDING}) WHERE state = 'open'"))
-
-
-def everything(store: Store) -> tuple[Review, ...]:
-    """The findings that stand, open ones first, the surest first."""
-    found = store.rows(f"{_STANDING} ORDER BY state <> 'open', r.confidence DESC, r.id")
-    return tuple(_review(row) for row in found)
-
-
-def decide(store: Store, review: int, verdict: str, operation: int) -> None:
-    """Note a verdict and the operation that carried it out."""
-    store.execute(
-        "UPDATE reviews SET verdict = ?, operation_id = ? WHERE id = ?",
-        [verdict, operation, review],
-        structural=False,
-    )
 
 
 def _review(row: Sequence[Any]) -> Review:

@@ -5,38 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from amgs.storage.duckdb.connection import Store, stored
+from amgs.storage.duckdb.connection import Connection, stored
+from amgs.storage.scores import ScoreStorage
 
 
-def put(store: Store, frame: str, scores: Mapping[str, float], at: datetime) -> None:
-    """Write the scores of blocks in a frame, in place of older ones."""
-    ids = list(scores)
-    if not ids:
-        return
-    store.execute(
-        "DELETE FROM scores_cache WHERE frame_name = ? AND block_id IN (SELECT unnest(?::VARCHAR[]))",
-        [frame, ids],
-        structural=False,
-    )
-    store.execute(
-        "INSERT INTO scores_cache SELECT unnest(?::VARCHAR[]), ?, unnest(?::DOUBLE[]), ?",
-        [ids, frame, [float(scores[i]) for i in ids], stored(at)],
-        structural=False,
-    )
+class DuckDBScores(ScoreStorage):
+    """`ScoreStorage` in DuckDB."""
 
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
-def get(store: Store, frame: str) -> dict[str, float]:
-    """The cached scores of a frame by block id."""
-    found = store.rows(
-        "SELECT block_id, score FROM scores_cache WHERE frame_name = ? ORDER BY block_id", [frame]
-    )
-    return {str(i): float(s) for i, s in found}
+    def put(self, frame: str, scores: Mapping[str, float], at: datetime) -> None:
+        ids = list(scores)
+        if not ids:
+            return
+        self._connection.execute(
+            "DELETE FROM scores_cache WHERE frame_name = ? AND block_id IN (SELECT unnest(?::VARCHAR[]))",
+            [frame, ids],
+            structural=False,
+        )
+        self._connection.execute(
+            "INSERT INTO scores_cache SELECT unnest(?::VARCHAR[]), ?, unnest(?::DOUBLE[]), ?",
+            [ids, frame, [float(scores[i]) for i in ids], stored(at)],
+            structural=False,
+        )
 
+    def get(self, frame: str) -> dict[str, float]:
+        found = self._connection.rows(
+            "SELECT block_id, score FROM scores_cache WHERE frame_name = ? ORDER BY block_id", [frame]
+        )
+        return {str(i): float(s) for i, s in found}
 
-def forget(store: Store, ids: Iterable[str]) -> None:
-    """Drop the cached scores of blocks."""
-    store.execute(
-        "DELETE FROM scores_cache WHERE block_id IN (SELECT unnest(?::VARCHAR[]))",
-        [list(ids)],
-        structural=False,
-    )
+    def forget(self, ids: Iterable[str]) -> None:
+        self._connection.execute(
+            "DELETE FROM scores_cache WHERE block_id IN (SELECT unnest(?::VARCHAR[]))",
+            [list(ids)],
+            structural=False,
+        )

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Store
-from amgs.storage.duckdb.edges import Key
-from amgs.types import Edge
+from amgs.storage.duckdb.connection import Connection
+from amgs.storage.undone import UndoneStorage
+from amgs.types import Edge, EdgeKey
 
 _STATE = "category, confidence, decay_lambda, status, is_self_component, meta"
 _BLOCK = "id, content, created_at, last_reinforced_at"
@@ -20,76 +20,127 @@ _OF_EDGES = "(SELECT key FROM operation_rows WHERE operation_id = ? AND target =
 _KEY = "concat(source_id, ' ', target_id, ' ', relation_type)"
 
 
-def keep_found(store: Store, operation: int) -> None:
-    """Before an undo: the operation's blocks and edges as they are, and every edge at those blocks."""
-    _keep_blocks(store, operation, found=True)
-    store.execute(
-        f"INSERT INTO undone_edges SELECT ?, true, {_EDGE} FROM edges WHERE source_id IN {_OF_BLOCKS} "
-        f"OR target_id IN {_OF_BLOCKS} OR {_KEY} IN {_OF_EDGES}",
-        [operation] * 4,
-        structural=False,
-    )
+class DuckDBUndone(UndoneStorage):
+    """`UndoneStorage` in DuckDB."""
 
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
-def keep_left(store: Store, operation: int) -> None:
-    """After an undo: the same as it is now. Of the edges that are not the operation's own, those that went stay."""
-    _keep_blocks(store, operation, found=False)
-    store.execute(
-        f"DELETE FROM undone_edges WHERE operation_id = ? AND {_KEY} NOT IN {_OF_EDGES} "
-        f"AND {_KEY} IN (SELECT {_KEY} FROM edges)",
-        [operation, operation],
-        structural=False,
-    )
-    store.execute(
-        f"INSERT INTO undone_edges SELECT ?, false, {_EDGE} FROM edges WHERE {_KEY} IN {_OF_EDGES}",
-        [operation, operation],
-        structural=False,
-    )
+    def keep_found(self, operation: int) -> None:
+        self._keep_blocks(operation, found=True)
+        self._connection.execute(
+            f"INSERT INTO undone_edges SELECT ?, true, {_EDGE} FROM edges WHERE source_id IN {_OF_BLOCKS} "
+            f"OR target_id IN {_OF_BLOCKS} OR {_KEY} IN {_OF_EDGES}",
+            [operation] * 4,
+            structural=False,
+        )
 
+    def keep_left(self, operation: int) -> None:
+        self._keep_blocks(operation, found=False)
+        self._connection.execute(
+            f"DELETE FROM undone_edges WHERE operation_id = ? AND {_KEY} NOT IN {_OF_EDGES} "
+            f"AND {_KEY} IN (SELECT {_KEY} FROM edges)",
+            [operation, operation],
+            structural=False,
+        )
+        self._connection.execute(
+            f"INSERT INTO undone_edges SELECT ?, false, {_EDGE} FROM edges WHERE {_KEY} IN {_OF_EDGES}",
+            [operation, operation],
+            structural=False,
+        )
 
-def _keep_blocks(store: Store, operation: int, *, found: bool) -> None:
-    vector = "embedding" if found else "NULL"
-    store.execute(
-        f"INSERT INTO undone_blocks SELECT ?, ?, {_BLOCK}, category, confidence, decay_lambda, {vector}, "
-        f"status, is_self_component, meta, number FROM memory_blocks WHERE id IN {_OF_BLOCKS}",
-        [operation, found, operation],
-        structural=False,
-    )
+    def _keep_blocks(self, operation: int, *, found: bool) -> None:
+        vector = "embedding" if found else "NULL"
+        self._connection.execute(
+            f"INSERT INTO undone_blocks SELECT ?, ?, {_BLOCK}, category, confidence, decay_lambda, {vector}, "
+            f"status, is_self_component, meta, number FROM memory_blocks WHERE id IN {_OF_BLOCKS}",
+            [operation, found, operation],
+            structural=False,
+        )
 
+    def forget(self, operation: int) -> None:
+        for table in ("undone_blocks", "undone_edges"):
+            self._connection.execute(
+                f"DELETE FROM {table} WHERE operation_id = ?", [operation], structural=False
+            )
 
-def forget(store: Store, operation: int) -> None:
-    """Drop what was kept of an undo."""
-    for table in ("undone_blocks", "undone_edges"):
-        store.execute(f"DELETE FROM {table} WHERE operation_id = ?", [operation], structural=False)
+    def kept(self, operation: int) -> bool:
+        return bool(
+            self._connection.value(
+                "SELECT (SELECT count(*) FROM undone_blocks WHERE operation_id = ?) + "
+                "(SELECT count(*) FROM undone_edges WHERE operation_id = ?)",
+                [operation, operation],
+            )
+        )
 
-
-def kept(store: Store, operation: int) -> bool:
-    """Whether what an undo found was kept; an earlier version kept nothing."""
-    return bool(
-        store.value(
-            "SELECT (SELECT count(*) FROM undone_blocks WHERE operation_id = ?) + "
-            "(SELECT count(*) FROM undone_edges WHERE operation_id = ?)",
+    def moved(self, operation: int) -> tuple[str, ...]:
+        blocks = self._connection.rows(
+            f"SELECT coalesce(l.id, m.id) FROM (SELECT * FROM undone_blocks WHERE operation_id = ? AND NOT found) l "
+            f"FULL JOIN (SELECT * FROM memory_blocks WHERE id IN {_OF_BLOCKS}) m ON l.id = m.id "
+            f"WHERE {_differ(_STATE)} OR l.id IS NULL OR m.id IS NULL ORDER BY 1",
             [operation, operation],
         )
-    )
+        edges = self._connection.rows(
+            f"SELECT coalesce(l.key, m.key) FROM (SELECT {_KEY} AS key, * FROM undone_edges WHERE operation_id = ? "
+            f"AND NOT found) l FULL JOIN (SELECT {_KEY} AS key, * FROM edges WHERE {_KEY} IN {_OF_EDGES}) m "
+            f"ON l.key = m.key WHERE {_differ('weight, confidence, decay_lambda')} OR l.key IS NULL OR m.key IS NULL "
+            "ORDER BY 1",
+            [operation, operation],
+        )
+        return tuple(str(row[0]) for row in (*blocks, *edges))
 
+    def taken(self, operation: int) -> tuple[str, ...]:
+        found = self._connection.rows(
+            "SELECT id FROM undone_blocks WHERE operation_id = ? AND NOT found AND id NOT IN "
+            "(SELECT id FROM undone_blocks WHERE operation_id = ? AND found) ORDER BY id",
+            [operation, operation],
+        )
+        return tuple(str(row[0]) for row in found)
 
-def moved(store: Store, operation: int) -> tuple[str, ...]:
-    """Blocks and edges of an operation that are no longer as its undo left them; clocks may have run on."""
-    blocks = store.rows(
-        f"SELECT coalesce(l.id, m.id) FROM (SELECT * FROM undone_blocks WHERE operation_id = ? AND NOT found) l "
-        f"FULL JOIN (SELECT * FROM memory_blocks WHERE id IN {_OF_BLOCKS}) m ON l.id = m.id "
-        f"WHERE {_differ(_STATE)} OR l.id IS NULL OR m.id IS NULL ORDER BY 1",
-        [operation, operation],
-    )
-    edges = store.rows(
-        f"SELECT coalesce(l.key, m.key) FROM (SELECT {_KEY} AS key, * FROM undone_edges WHERE operation_id = ? "
-        f"AND NOT found) l FULL JOIN (SELECT {_KEY} AS key, * FROM edges WHERE {_KEY} IN {_OF_EDGES}) m "
-        f"ON l.key = m.key WHERE {_differ('weight, confidence, decay_lambda')} OR l.key IS NULL OR m.key IS NULL "
-        "ORDER BY 1",
-        [operation, operation],
-    )
-    return tuple(str(row[0]) for row in (*blocks, *edges))
+    def pruned(self, operation: int) -> tuple[str, ...]:
+        found = self._connection.rows(
+            "SELECT id FROM undone_blocks WHERE operation_id = ? AND found AND status = 'pruned' ORDER BY id",
+            [operation],
+        )
+        return tuple(str(row[0]) for row in found)
+
+    def put_blocks_back(self, operation: int) -> tuple[str, ...]:
+        revision = self._connection.revision()
+        gone = self._connection.rows(
+            "SELECT id FROM undone_blocks WHERE operation_id = ? AND found AND id NOT IN "
+            "(SELECT id FROM memory_blocks) ORDER BY number",
+            [operation],
+        )
+        away = [str(row[0]) for row in gone]
+        self._connection.execute(
+            f"UPDATE memory_blocks SET {', '.join(f'{c} = u.{c}' for c in _STATE.split(', '))}, "
+            "embedding = u.embedding, revision = ? FROM undone_blocks AS u "
+            "WHERE u.operation_id = ? AND u.found AND memory_blocks.id = u.id",
+            [revision, operation],
+        )
+        self._connection.execute(
+            f"INSERT INTO memory_blocks SELECT {_BLOCK}, category, confidence, decay_lambda, embedding, status, "
+            "is_self_component, meta, 0, number, ? FROM undone_blocks WHERE operation_id = ? AND found "
+            "AND id IN (SELECT unnest(?::VARCHAR[])) ORDER BY number",
+            [revision, operation, away],
+        )
+        return tuple(away)
+
+    def edges(self, operation: int, *, own: bool) -> tuple[Edge, ...]:
+        rows = self._connection.rows(
+            f"SELECT {_EDGE} FROM undone_edges WHERE operation_id = ? AND found AND {_KEY} "
+            f"{'' if own else 'NOT '}IN {_OF_EDGES} ORDER BY 1, 2, 3",
+            [operation, operation],
+        )
+        return tuple(_edge(row) for row in rows)
+
+    def edges_brought_back(self, operation: int) -> tuple[EdgeKey, ...]:
+        rows = self._connection.rows(
+            f"SELECT source_id, target_id, relation_type FROM undone_edges WHERE operation_id = ? AND NOT found "
+            f"AND {_KEY} NOT IN (SELECT {_KEY} FROM undone_edges WHERE operation_id = ? AND found) ORDER BY 1, 2, 3",
+            [operation, operation],
+        )
+        return tuple((str(s), str(t), str(r)) for s, t, r in rows)
 
 
 def _differ(columns: str) -> str:
@@ -99,69 +150,6 @@ def _differ(columns: str) -> str:
         for c in every
     ]
     return " OR ".join(texts)
-
-
-def taken(store: Store, operation: int) -> tuple[str, ...]:
-    """Blocks that the operation had taken out of the store and its undo brought back."""
-    found = store.rows(
-        "SELECT id FROM undone_blocks WHERE operation_id = ? AND NOT found AND id NOT IN "
-        "(SELECT id FROM undone_blocks WHERE operation_id = ? AND found) ORDER BY id",
-        [operation, operation],
-    )
-    return tuple(str(row[0]) for row in found)
-
-
-def pruned(store: Store, operation: int) -> tuple[str, ...]:
-    """Blocks that were pruned when the undo found them."""
-    found = store.rows(
-        "SELECT id FROM undone_blocks WHERE operation_id = ? AND found AND status = 'pruned' ORDER BY id",
-        [operation],
-    )
-    return tuple(str(row[0]) for row in found)
-
-
-def put_blocks_back(store: Store, operation: int) -> tuple[str, ...]:
-    """Blocks as the undo found them; returns those that had left. A block that stayed keeps the clock it has now."""
-    revision = store.revision()
-    gone = store.rows(
-        "SELECT id FROM undone_blocks WHERE operation_id = ? AND found AND id NOT IN "
-        "(SELECT id FROM memory_blocks) ORDER BY number",
-        [operation],
-    )
-    away = [str(row[0]) for row in gone]
-    store.execute(
-        f"UPDATE memory_blocks SET {', '.join(f'{c} = u.{c}' for c in _STATE.split(', '))}, "
-        "embedding = u.embedding, revision = ? FROM undone_blocks AS u "
-        "WHERE u.operation_id = ? AND u.found AND memory_blocks.id = u.id",
-        [revision, operation],
-    )
-    store.execute(
-        f"INSERT INTO memory_blocks SELECT {_BLOCK}, category, confidence, decay_lambda, embedding, status, "
-        "is_self_component, meta, 0, number, ? FROM undone_blocks WHERE operation_id = ? AND found "
-        "AND id IN (SELECT unnest(?::VARCHAR[])) ORDER BY number",
-        [revision, operation, away],
-    )
-    return tuple(away)
-
-
-def edges(store: Store, operation: int, *, own: bool) -> tuple[Edge, ...]:
-    """The edges that the undo found and that are to come back: the operation's own, or those that went with a block."""
-    rows = store.rows(
-        f"SELECT {_EDGE} FROM undone_edges WHERE operation_id = ? AND found AND {_KEY} "
-        f"{'' if own else 'NOT '}IN {_OF_EDGES} ORDER BY 1, 2, 3",
-        [operation, operation],
-    )
-    return tuple(_edge(row) for row in rows)
-
-
-def edges_brought_back(store: Store, operation: int) -> tuple[Key, ...]:
-    """The operation's edges that were not there when its undo began: the undo put them back."""
-    rows = store.rows(
-        f"SELECT source_id, target_id, relation_type FROM undone_edges WHERE operation_id = ? AND NOT found "
-        f"AND {_KEY} NOT IN (SELECT {_KEY} FROM undone_edges WHERE operation_id = ? AND found) ORDER BY 1, 2, 3",
-        [operation, operation],
-    )
-    return tuple((str(s), str(t), str(r)) for s, t, r in rows)
 
 
 def _edge(row: Sequence[Any]) -> Edge:

@@ -1,0 +1,96 @@
+"""The tables `reinforcement_log` and `edge_walks`.
+
+Every reinforcement of a block and every edge that an assembly walked, with where it came from (AMGS §8.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.clock import as_utc
+from amgs.storage.duckdb.connection import Connection, stored
+from amgs.storage.reinforcements import ReinforcementStorage
+from amgs.types import ReinforcementEvent
+
+
+class DuckDBReinforcements(ReinforcementStorage):
+    """`ReinforcementStorage` in DuckDB."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def append(self, ids: Sequence[str], event_type: str, at: datetime, source: str) -> None:
+        self._connection.execute(
+            "INSERT INTO reinforcement_log SELECT unnest(?::VARCHAR[]), ?, ?, ?",
+            [list(ids), event_type, stored(at), source],
+            structural=False,
+        )
+
+    def remove(self, block_id: str, event_type: str, at: datetime, source: str) -> None:
+        self._connection.execute(
+            "DELETE FROM reinforcement_log WHERE rowid = (SELECT max(rowid) FROM reinforcement_log "
+            "WHERE block_id = ? AND event_type = ? AND timestamp = ? AND source = ?)",
+            [block_id, event_type, stored(at), source],
+            structural=False,
+        )
+
+    def of(self, block_id: str) -> tuple[ReinforcementEvent, ...]:
+        found = self._connection.rows(
+            "SELECT block_id, event_type, timestamp, source FROM reinforcement_log WHERE block_id = ? "
+            "ORDER BY timestamp, event_type, source",
+            [block_id],
+        )
+        return tuple(ReinforcementEvent(str(b), str(e), as_utc(t), str(s)) for b, e, t, s in found)
+
+    def instants(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        c = self._connection.columns(
+            "SELECT b.number AS number, epoch_us(l.timestamp) AS at FROM reinforcement_log l "
+            "JOIN memory_blocks b ON b.id = l.block_id ORDER BY l.timestamp, b.number"
+        )
+        return np.asarray(c["number"], dtype=np.int64), np.asarray(c["at"], dtype=np.int64)
+
+    def counts(self, ids: Iterable[str] | None = None) -> dict[str, int]:
+        condition = "" if ids is None else " WHERE block_id IN (SELECT unnest(?::VARCHAR[]))"
+        found = self._connection.rows(
+            f"SELECT block_id, count(*) FROM reinforcement_log{condition} GROUP BY 1 ORDER BY 1",
+            [] if ids is None else [list(ids)],
+        )
+        return {str(i): int(n) for i, n in found}
+
+    def count(self, *, since: datetime) -> int:
+        return int(
+            self._connection.value(
+                "SELECT count(*) FROM reinforcement_log WHERE timestamp >= ?", [stored(since)]
+            )
+        )
+
+    def append_walks(self, keys: Sequence[tuple[str, str, str]], at: datetime, source: str) -> None:
+        self._connection.execute(
+            "INSERT INTO edge_walks SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, ?",
+            [[k[0] for k in keys], [k[1] for k in keys], [k[2] for k in keys], stored(at), source],
+            structural=False,
+        )
+
+    def walks(self) -> dict[tuple[str, str, str], int]:
+        found = self._connection.rows(
+            "SELECT source_id, target_id, relation_type, count(*) FROM edge_walks GROUP BY ALL"
+        )
+        return {(str(s), str(t), str(r)): int(n) for s, t, r, n in found}
+
+    def assemblies(self) -> dict[str, frozenset[str]]:
+        found = self._connection.rows(
+            "SELECT block_id, list(DISTINCT source) FROM reinforcement_log WHERE event_type = 'assembled' GROUP BY 1"
+        )
+        return {str(i): frozenset(str(s) for s in sources) for i, sources in found}
+
+    def miscounted(self) -> tuple[str, ...]:
+        found = self._connection.rows(
+            "SELECT b.id FROM memory_blocks b LEFT JOIN (SELECT block_id, count(*) AS n FROM reinforcement_log "
+            "GROUP BY 1) l "
+            "ON l.block_id = b.id WHERE b.reinforcements <> coalesce(l.n, 0) ORDER BY 1"
+        )
+        return tuple(str(row[0]) for row in found)

@@ -1,0 +1,54 @@
+"""The one place that chooses a backend: a path opens the store that is kept there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from amgs.storage.duckdb import files
+
+if TYPE_CHECKING:
+    from amgs.storage.protocol import Storage
+
+MEMORY = ":memory:"
+
+
+def open_storage(
+    path: Path | str, *, read_only: bool = False, create: bool = True, accept_loss: bool = False
+) -> Storage:
+    """Open or create the store at a path and bring its schema up to date; one that is refused is left as it was.
+
+    path: a file in a folder that is there, or ":memory:". create: False where a missing store is an error.
+    accept_loss: open a store that has lost its last changes, and go on with what is left.
+    Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
+    """
+    from amgs.storage.duckdb.storage import (
+        DuckDBStorage,  # late: whether a store is there is asked without a database
+    )
+
+    return DuckDBStorage.open(path, read_only=read_only, create=create, accept_loss=accept_loss)
+
+
+def copy_in_memory(source: Storage) -> Storage:
+    """A store in memory that holds what the source holds, its counters included; the caller closes it."""
+    target = open_storage(MEMORY)
+    try:
+        with target.transaction():
+            for table, columns in source.tables.schema().items():
+                target.tables.clear(table)
+                for batch in source.tables.rows(table, columns):
+                    target.tables.insert(table, columns, batch)
+    except BaseException:
+        target.close()
+        raise
+    return target
+
+
+def is_new(path: Path) -> bool:
+    """Whether nothing lies at the path of a store, nor beside it what belongs to one."""
+    return files.is_new(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a closed store with all that belongs to it; what cannot be removed stays."""
+    files.remove(path)

@@ -1,0 +1,150 @@
+"""What the engine asks of a store, whatever keeps it: rows in, rows out, columns for many at once.
+
+Plans are carried out as transactions: everything written in one commits together or not at all, and the change counter
+rises by one. What is derived from the store follows it by revision: `since` in a method's name or parameters means the
+rows that changed after that value of the counter.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Protocol, Self
+
+from amgs.storage.as_of import AsOfStorage
+from amgs.storage.assemblies import AssemblyStorage
+from amgs.storage.block_columns import BlockColumnStorage
+from amgs.storage.blocks import BlockStorage
+from amgs.storage.bulk import BulkStorage
+from amgs.storage.edge_forecasts import EdgeForecastStorage
+from amgs.storage.edges import EdgeStorage
+from amgs.storage.forecasts import ForecastStorage
+from amgs.storage.frame_cache import FrameCacheStorage
+from amgs.storage.frames import FrameStorage
+from amgs.storage.journal import JournalStorage
+from amgs.storage.meta import MetaStorage
+from amgs.storage.monitors import MonitorStorage
+from amgs.storage.reinforcements import ReinforcementStorage
+from amgs.storage.reviews import ReviewStorage
+from amgs.storage.scores import ScoreStorage
+from amgs.storage.tables import TableStorage
+from amgs.storage.undone import UndoneStorage
+
+
+class Storage(Protocol):
+    """An open store; close it, or use it as a context manager.
+
+    Parts are written inside `with storage.transaction():` and read anywhere. A read in another thread sees the last
+    committed state, a read inside a transaction sees the transaction.
+    """
+
+    @property
+    def path(self) -> str:
+        """Where the store lies, or ":memory:"."""
+        ...
+
+    @property
+    def read_only(self) -> bool: ...
+
+    @property
+    def lost(self) -> str:
+        """What was missing when the store was opened, where that was accepted; in words."""
+        ...
+
+    @property
+    def closed(self) -> bool: ...
+
+    def close(self) -> None:
+        """Close the store; a second call does nothing. One that was found damaged is left as it is."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *exc_info: object) -> None: ...
+
+    # --- states -----------------------------------------------------------------------------------------
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All writes inside commit together or not at all; one inside another joins it."""
+        ...
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Whatever this thread reads inside is of one committed state, however others go on. One inside another, or
+        inside a transaction of this thread, joins it.
+        """
+        ...
+
+    @property
+    def change_counter(self) -> int:
+        """Rises by one with every committed writing transaction."""
+        ...
+
+    @property
+    def structure_counter(self) -> int:
+        """The change counter at the last change that indexes must follow: not reinforcement, logs or caches."""
+        ...
+
+    @property
+    def counters(self) -> tuple[int, int]:
+        """The change counter and the structure counter, in one look."""
+        ...
+
+    @property
+    def schema_version(self) -> int:
+        """The latest schema that this program knows: opening a store brings it there."""
+        ...
+
+    # --- parts ------------------------------------------------------------------------------------------
+
+    @property
+    def blocks(self) -> BlockStorage: ...
+
+    @property
+    def block_columns(self) -> BlockColumnStorage: ...
+
+    @property
+    def bulk(self) -> BulkStorage: ...
+
+    @property
+    def edges(self) -> EdgeStorage: ...
+
+    @property
+    def frames(self) -> FrameStorage: ...
+
+    @property
+    def frame_cache(self) -> FrameCacheStorage: ...
+
+    @property
+    def assemblies(self) -> AssemblyStorage: ...
+
+    @property
+    def scores(self) -> ScoreStorage: ...
+
+    @property
+    def forecasts(self) -> ForecastStorage: ...
+
+    @property
+    def edge_forecasts(self) -> EdgeForecastStorage: ...
+
+    @property
+    def reinforcements(self) -> ReinforcementStorage: ...
+
+    @property
+    def monitors(self) -> MonitorStorage: ...
+
+    @property
+    def journal(self) -> JournalStorage: ...
+
+    @property
+    def undone(self) -> UndoneStorage: ...
+
+    @property
+    def as_of(self) -> AsOfStorage: ...
+
+    @property
+    def reviews(self) -> ReviewStorage: ...
+
+    @property
+    def meta(self) -> MetaStorage: ...
+
+    @property
+    def tables(self) -> TableStorage: ...

@@ -1,0 +1,50 @@
+"""Whole tables, row by row and exactly: for copies, exports and imports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+BATCH = 2000
+
+
+TableRow = tuple[Any, ...]
+"""One row in the order of the table's columns: instants are microseconds since 1970, JSON is its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column and its DuckDB type. required: whether it may not be empty."""
+
+    name: str
+    type: str
+    required: bool = field(default=True, compare=False)
+
+
+class TableStorage(Protocol):
+    """Every table of the schema. Columns carry the type names of the export format, whatever the backend calls them."""
+
+    def schema(self) -> dict[str, tuple[TableColumn, ...]]:
+        """Every table of the schema with its columns, by name."""
+        ...
+
+    def rows(self, table: str, columns: Sequence[TableColumn]) -> Iterator[list[TableRow]]:
+        """All rows of a table in order of insertion, in batches."""
+        ...
+
+    def clear(self, table: str) -> None:
+        """Take every row out; inside a transaction."""
+        ...
+
+    def insert(self, table: str, columns: Sequence[TableColumn], batch: Sequence[TableRow]) -> None:
+        """Add rows as `rows` gives them; inside a transaction."""
+        ...
+
+    def count(self, table: str) -> int:
+        """How many rows a table has."""
+        ...
+
+    def set_counter(self, value: int) -> None:
+        """Put the change counter where revisions of imported rows are not in its future; inside a transaction."""
+        ...

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from amgs.clock import FixedClock
 from amgs.errors import AmgsError
-from amgs.ingest.raw_blocks import Draft
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import BlockFilter
 
@@ -32,7 +32,7 @@ added, done, said = [], [], None
 
 def drafts(i):
     words = " ".join(f"w{(i * 977 + j * 31) % 9973}" for j in range(150))
-    return [Draft(f"note {i} {k} {words}", at, {"source": f"{i}-{k}.md"}) for k in range(10)]
+    return [RawBlock(f"note {i} {k} {words}", at, {"source": f"{i}-{k}.md"}) for k in range(10)]
 
 with Memory.open(store, clock=FixedClock(at)) as memory:
     if stage != "ingest":

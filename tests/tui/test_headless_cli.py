@@ -35,7 +35,7 @@ def environment() -> dict[str, str]:
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "amgs_app.cli", "--model", "tiny", "--now", NOW, *arguments]
+    return [sys.executable, "-m", "amgs_tui", "--model", "tiny", "--now", NOW, *arguments]
 
 
 # --- what it does -----------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ MODELS = {"torch", "transformers", "spacy"}
     [
         (
             "import amgs; amgs.Memory",
-            "amgs.storage.duckdb.connection",
+            "amgs.storage.opening",
             {*MODELS, "textual", "amgs_app", "amgs_tui", "amgs_focus"},
         ),
         (

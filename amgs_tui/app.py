@@ -1,140 +1,164 @@
-"""The workstation: a stage with an engine behind it, and everything the operator can do there.
+"""The workstation's program: the keys that work everywhere, and the parts that they act on.
 
-It paints before any engine is imported; nothing here computes, opens or loads. What it shows came as a
-frozen result of a verb."""
+It paints before any engine is imported; nothing here computes, opens or loads. What it shows came as a frozen result
+of an operation."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events, work
-from textual.content import Content
+from textual.app import App
+from textual.filter import LineFilter
+from textual.screen import Screen
 
 from amgs_app.gc_tuning import settling, short_pauses
+from amgs_app.printable import printable, printable_line
+from amgs_app.render.figures.canvas import Canvas, Symbols
+from amgs_app.themes import Palette, to_textual
+from amgs_tui import main_screen
+from amgs_tui.appearance import Appearance
+from amgs_tui.command_line import CommandLine
 from amgs_tui.dispatcher import Dispatcher
-from amgs_tui.engine_worker import Execute, run_through_registry
+from amgs_tui.engine_worker import EngineWorker, Execute, kind_of, run_through_registry
 from amgs_tui.keys import EVERYWHERE
-from amgs_tui.messages import Finished
-from amgs_tui.panes.base import FILTER, SiftedPane
-from amgs_tui.widgets.arrangement import PANES
-from amgs_tui.widgets.completion_cache import complete, explain
+from amgs_tui.main_screen import MainScreen
+from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Origin
+from amgs_tui.notices import Notices
+from amgs_tui.pages import Pages
+from amgs_tui.panes.base import Pane
+from amgs_tui.panes.focus import FocusPane
+from amgs_tui.result_router import ResultRouter
+from amgs_tui.run_status import RunStatus
+from amgs_tui.saved_layout import SavedLayout
+from amgs_tui.state import ScreenState
+from amgs_tui.widgets.ascii import AsciiOnly
+from amgs_tui.widgets.printable_only import PrintableOnly
 from amgs_tui.widgets.prompt import LineInput, Prompt
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from amgs.types import Block, Frame
+    from amgs_app.operations.results import Overview
+    from amgs_focus.views import FocusView
+    from amgs_tui.dialogs.palette import Action
 
-    from amgs.types import Block
-    from amgs_app.operations.registry import Registry
-    from amgs_app.pipes import Pipe
-    from amgs_tui.dialogs.finder import Finder
-
-SEEN_ANYHOW: Final = frozenset(
-    {
-        "select",
-        "show",
-        "theme",
-        "record",
-        "save",
-        "bookmark",
-        "layout set",
-        "layout use",
-        "layout save",
-        "filter",
-        "sort",
-        "review accept",
-        "review reject",
-    }
-)
-"""Verbs whose result the screen shows by what it does, or in the status line."""
-PATIENCE_AT_THE_DOOR: Final = 1.0
+TICK_SECONDS: Final = 0.1
+"""How often a running action's clock is redrawn."""
+CLOCK_SECONDS: Final = 15.0
+"""How often the header's hour is redrawn."""
+QUIT_PATIENCE_SECONDS: Final = 1.0
 """Seconds after which leaving says what it waits for."""
 
+_PRINTABLE, _ASCII = PrintableOnly(), AsciiOnly()
 
-class Workstation(Dispatcher, inherit_bindings=False):
-    """The operator's commands: the command line, the block finder, help, the palette, leaving.
 
-    execute: how a request is carried out; tests put their own in its place.
+class Workstation(App[None], inherit_bindings=False):
+    """The parts of the screen, the operator's keys, and the Host of the panes.
+
+    open_session: makes the Session, in the engine's thread. execute: how a request is carried out; tests put their own
+    in its place. store_name: what the header shows until the store is open. theme_folders: where palettes lie. now:
+    the session's clock.
     """
 
+    TITLE = "amgs"
+    CSS = f"""
+    {main_screen.CSS}
+    Tooltip {{ background: $panel; color: $foreground; }}
+    ToastRack {{ margin-bottom: 2; }}
+    Toast {{ width: 64; max-width: 90%; }}
+    """
+    ESCAPE_TO_MINIMIZE = False
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[Any]] = EVERYWHERE
 
     def __init__(
-        self, open_session: Callable[[], Any], *, execute: Execute = run_through_registry, **stage: Any
+        self,
+        open_session: Callable[[], Any],
+        *,
+        execute: Execute = run_through_registry,
+        store_name: str = "",
+        theme: str | None = None,
+        theme_folders: Sequence[Path] | None = None,
+        symbols: Symbols | None = None,
+        now: Callable[[], datetime] | None = None,
     ) -> None:
-        super().__init__(open_session, execute, **stage)
-        self._finder: Finder | None = None
-        self._pipes: dict[int, Pipe] = {}
-        self._used: list[str] = []  # what was chosen in the palette, the latest first
+        super().__init__()
+        self.state = ScreenState(store_name, now)
+        self.main = MainScreen(self, self.state)
+        self.appearance = Appearance(
+            self, self.main.redraw, theme=theme, folders=theme_folders, symbols=symbols
+        )
+        self.engine = EngineWorker(
+            open_session,
+            execute,
+            self._deliver,
+            kind_of=kind_of,
+        )
+        self.runs = RunStatus(self.main.status)
+        self.notices = Notices(self, self.main.status, self.runs)
+        self.dispatcher = Dispatcher(self.engine, self.main, self.runs, self.notices)
+        self.layouts = SavedLayout(self.main, self.appearance, self.dispatcher)
+        self.pages = Pages(self, self)
+        self.command_line = CommandLine(self.main, self.state, self.dispatcher, self.notices)
+        self.router = ResultRouter(
+            screen=self.main,
+            state=self.state,
+            appearance=self.appearance,
+            layout=self.layouts,
+            dispatcher=self.dispatcher,
+            notices=self.notices,
+            command_line=self.command_line,
+            pages=self.pages,
+            use_keys=self.use_keys,
+        )
+        self._recent: list[str] = []  # what was chosen in the palette, the latest first
+
+    # --- Textual ------------------------------------------------------------------------------------------
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The panes, which lie under everything else."""
+        return self.main
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The palette's own variables, so that styles hold before a theme is set."""
+        return to_textual(Palette()).variables
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """No control character passes; where the terminal knows ASCII alone, everything keeps to it."""
+        found = [*super().get_line_filters(), _PRINTABLE]
+        return [*found, _ASCII] if self.symbols == "ascii" else found
+
+    def notify(self, message: str, *, title: str = "", markup: bool = False, **how: Any) -> None:
+        """A toast. Its words are shown as they are: a note may hold brackets that Textual would read as styles."""
+        del markup
+        super().notify(printable(message), title=printable_line(title), markup=False, **how)
+
+    def on_mount(self) -> None:
+        self.notices.skipped_themes(self.appearance.problems)
+        self.set_interval(TICK_SECONDS, self.dispatcher.tick)
+        self.set_interval(CLOCK_SECONDS, self.main.draw_header)
+
+    def on_main_screen_painted(self) -> None:
+        self.begin()
 
     def begin(self) -> None:
-        """After the first picture: the line to type into, then the engine."""
-        self.floor.mount(Prompt())
-        super().begin()
+        """After the first paint: the line to type into, then the engine."""
+        self.main.mount_prompt()
+        self.dispatcher.start()
 
-    @property
-    def registry(self) -> Registry | None:
-        """The operations, once the session is open: the screen does not wait for its thread."""
-        if self.overview is None:
-            return None
-        from amgs_app.operations.standard import standard
+    def on_resize(self) -> None:
+        self.call_later(self.main.rearrange)  # the app learns its new size after this handler
 
-        return standard()
+    def _deliver(self, event: EngineEvent) -> None:
+        """Called in the engine's threads."""
+        self.post_message(EngineReport(event))
 
-    def take(self, event: Finished) -> None:
-        """Results that concern the whole screen, or that no pane shows."""
-        super().take(event)
-        pipe = self._pipes.pop(event.request.id, None)
-        if pipe is not None:
-            self._read_as(event.request.title, event.result, pipe)
-        elif event.verb == "block find" and self._finder is not None:
-            self._finder.found(event.result.blocks)
-        elif event.request.origin == "operator" and not any(True for _ in self.panes_of(event.verb)):
-            self._read(event.verb, event.result)
-
-    def _read(self, verb: str, result: Any) -> None:
-        """Show a result that has no pane on a page of its own; what the screen shows anyhow needs none."""
-        if verb in SEEN_ANYHOW:
-            return
-        from amgs_app.render.sentences import page
-        from amgs_tui.dialogs.reader import TextReader
-
-        title = "Block" if verb == "block show" else verb
-
-        def draw(width: int) -> RenderableType:
-            return page(result, self.canvas(width, 1), self.now())
-
-        self.push_screen(TextReader(title, draw))
-
-    def _read_as(self, title: str, result: Any, pipe: Pipe) -> None:
-        """Show a result on a page of its own, in the form that its line was piped into."""
-        from amgs_app.output import as_text
-        from amgs_app.render.encode import to_json
-        from amgs_tui.dialogs.reader import TextReader
-
-        words = to_json(result) if pipe.form == "json" else as_text(result, pipe.form or "table")
-        self.push_screen(TextReader(title, Content(words)))
-
-    # --- the command line ---------------------------------------------------------------------------------
-
-    def action_command(self, start: str = "") -> None:
-        """Open the command line with a beginning."""
-        self.ask_line(
-            "command",
-            ":",
-            start,
-            complete=lambda line: complete(self.registry, line, self.knowledge),
-            explain=lambda line: explain(self.registry, line),
-        )
-
-    def ask_line(self, topic: str, label: str, value: str = "", **how: Any) -> None:
-        """Ask the operator for one line; the answer comes as Prompt.Answered with the topic."""
-        if self.floor.query(Prompt):
-            self.floor.add_class("-asking")
-            self.floor.query_one(Prompt).ask(topic, label, value, **how)
+    def on_engine_report(self, report: EngineReport) -> None:
+        self.dispatcher.receive(report.event, self.router)
 
     def on_key(self, event: events.Key) -> None:
         """Keys that were typed ahead while the line was being opened belong to the line.
@@ -146,74 +170,153 @@ class Workstation(Dispatcher, inherit_bindings=False):
             self.focused.replace(event.character, *self.focused.selection)
 
     def on_prompt_left(self) -> None:
-        self._prompt_closed()
+        self.main.close_prompt()
 
     def on_prompt_answered(self, event: Prompt.Answered) -> None:
-        self._prompt_closed()
-        if event.topic == "command":
-            self._carry_out(event.line)
-        elif event.topic == "record":
-            self.submit("save", {"file": Path(event.line)})
-        elif event.topic in PANES:
-            self.pane(event.topic).answered(event.line)
-        elif isinstance(pane := self.pane(event.topic.removesuffix(FILTER)), SiftedPane):
-            pane.filtered(event.line)
+        self.command_line.answered(event.topic, event.line)
 
-    def _carry_out(self, line: str) -> None:
-        """A typed line: its pipe says how the result is seen, the rest is a call."""
-        from amgs_app.operations.line import LineError
-        from amgs_app.pipes import AS_CHOSEN, piped
+    def on_pane_picked(self, event: Pane.Picked) -> None:
+        self.pick(event.block_id)
 
-        try:
-            rest, pipe = piped(line)
-        except LineError as error:
-            self.say_error(error.title, error.message, error.way_out)
-            return
-        request = self.submit(line=rest)
-        if request is not None and pipe != AS_CHOSEN:
-            self._pipes[request.id] = pipe
+    def use_keys(self, keys: Mapping[str, str]) -> None:
+        """Give actions other keys; what cannot be done is named, the rest is."""
+        if keys:
+            everywhere = [binding for group in self._bindings.key_to_bindings.values() for binding in group]
+            offered = [[*everywhere, *pane.own_bindings] for pane in self.main.panes]
+            self.notices.ignored_keys(self.appearance.use_keys(keys, offered))
 
-    def _prompt_closed(self) -> None:
-        self.floor.remove_class("-asking")
-        self.focus_last_pane()
+    # --- the host of the panes ----------------------------------------------------------------------------
 
-    # --- finding, help, palette ---------------------------------------------------------------------------
+    @property
+    def palette(self) -> Palette:
+        return self.appearance.palette
 
-    def action_find(self) -> None:
-        """Find a block and select it."""
-        self.find_block("Find a block", self.pick)
+    @property
+    def symbols(self) -> Symbols:
+        return self.appearance.symbols
 
-    def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
-        """Let the operator find a block by its words; `chosen` is called with its id.
+    def canvas(self, width: int, height: int) -> Canvas:
+        return self.appearance.canvas(width, height)
 
-        first: what is offered before anything is typed.
-        """
-        from amgs_tui.dialogs.finder import Finder
+    def now(self) -> datetime:
+        return self.state.now()
 
-        def search(text: str) -> None:
-            self.submit("block find", {"text": text}, slot="finder", origin="screen")
+    @property
+    def selected(self) -> str | None:
+        return self.state.selected
 
-        def ended(block_id: str | None) -> None:
-            self._finder = None
-            if block_id is not None:
-                chosen(block_id)
+    @property
+    def titles(self) -> Mapping[str, str]:
+        return self.state.cache.titles
 
-        self._finder = Finder(search, title, first)
-        self.push_screen(self._finder, ended)
+    @property
+    def overview(self) -> Overview | None:
+        return self.state.overview
 
-    def action_peek(self) -> None:
-        """Read the selected block."""
+    @property
+    def last_frame(self) -> Frame | None:
+        return self.state.last_frame
+
+    @property
+    def lifetime(self) -> FocusView | None:
+        return self.main.lifetime
+
+    @property
+    def waits_for(self) -> str:
+        return str(self.runs)
+
+    def shows(self, pane: str) -> bool:
+        return pane in self.main.body.shown
+
+    def submit(
+        self,
+        verb: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        line: str = "",
+        slot: str = "",
+        origin: Origin = "operator",
+    ) -> EngineRequest | None:
+        return self.dispatcher.submit(verb, arguments, line=line, slot=slot, origin=origin)
+
+    def pick(self, block_id: str) -> None:
+        """Select a block everywhere: at once on the screen, and in the session for the commands that follow."""
+        if block_id != self.selected:
+            self.main.select(block_id)
+            self.submit("select", {"block": block_id}, slot="select", origin="screen")
+
+    def go(self, pane: str) -> None:
+        self.main.move_to(pane)
+        self.layouts.remember()
+
+    def read_block(self) -> None:
         if self.selected is None:
             self.notify("Select one in any pane, or find it with /.", title="No block is selected", timeout=3)
         else:
             self.submit("block show", {"block": self.selected})
+
+    def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
+        self.pages.find_block(title, chosen, first)
+
+    def command(self, start: str = "") -> None:
+        self.command_line.open(start)
+
+    def ask_line(self, topic: str, label: str, value: str = "", **how: Any) -> None:
+        self.command_line.ask_line(topic, label, value, **how)
+
+    def give_way(self) -> None:
+        self.main.give_way()
+
+    # --- the operator's keys ------------------------------------------------------------------------------
+
+    def action_go(self, name: str) -> None:
+        self.go(name)
+
+    def action_walk(self, by: int) -> None:
+        self.main.walk(by)
+
+    def action_maximise(self) -> None:
+        self.main.maximise()
+        self.layouts.remember()
+
+    def action_theme(self) -> None:
+        self.layouts.choose_theme(self.appearance.next_theme)
+        self.submit("theme", {"name": self.appearance.theme}, slot="theme")
+
+    def action_reload(self) -> None:
+        self.dispatcher.look()
+
+    def action_stop_or_return(self) -> None:
+        """Stop what the operator has started; with nothing to stop, leave the large view."""
+        focus = self.main.pane("focus")
+        played = isinstance(focus, FocusPane) and focus.stop_playing()
+        if self.dispatcher.by_operator is not None:
+            self.dispatcher.stop()
+        elif self.main.body.maximised and not played:
+            self.action_maximise()
+
+    def action_interrupt(self) -> None:
+        """Ctrl-C never kills: it stops what runs, and says how to leave."""
+        if self.dispatcher.by_operator is not None:
+            self.dispatcher.stop()
+        else:
+            self.notify("Press q to quit the workstation.", title="Nothing runs", timeout=3)
+
+    def action_command(self) -> None:
+        self.command()
+
+    def action_find(self) -> None:
+        self.find_block("Find a block", self.pick)
+
+    def action_peek(self) -> None:
+        self.read_block()
 
     @work(thread=True)
     def action_copy_pane(self) -> None:
         """Copy what the focused pane holds, to the terminal's clipboard and to the machine's."""
         from amgs_tui import clipboard
 
-        pane = self.focused_pane
+        pane = self.main.focused_pane
         if pane is None:
             return
         text = pane.copied()
@@ -231,14 +334,12 @@ class Workstation(Dispatcher, inherit_bindings=False):
         self.submit("bookmark")
 
     def action_bookmarks(self) -> None:
-        """List the bookmarks."""
         self.submit("bookmarks")
 
     def action_record(self) -> None:
         """Begin a recording; while one runs, ask where to write it."""
-        if self.recording:
-            hint = "enter saves everything since R as a script for `amgs run`; esc continues recording."
-            self.ask_line("record", "save as", "recording.amgs", hint=hint)
+        if self.state.recording:
+            self.command_line.ask_for_recording()
         else:
             self.submit("record")
 
@@ -246,25 +347,31 @@ class Workstation(Dispatcher, inherit_bindings=False):
         """Explain the focused pane."""
         from amgs_tui.dialogs.help import Help
 
-        self.push_screen(Help(self.focused_pane, self.screen.active_bindings))
+        self.push_screen(Help(self.main.focused_pane, self.screen.active_bindings))
+
+    def actions(self) -> list[Action]:
+        """Everything that the operator can do."""
+        from amgs_tui.actions import actions_of
+
+        return actions_of(self, self, self.main, self.appearance, self.command_line.registry)
 
     def action_command_palette(self) -> None:
         """Let the operator find anything that can be done, and do it."""
-        from amgs_tui.dialogs.palette import RECENT, Action, ActionPalette, actions_of
+        from amgs_tui.dialogs.palette import RECENT, ActionPalette
 
         def chose(action: Action | None) -> None:
             if action is not None:
-                rest = [name for name in self._used if name != action.id]
-                self._used = [action.id, *rest][:RECENT]
+                rest = [name for name in self._recent if name != action.id]
+                self._recent = [action.id, *rest][:RECENT]
                 action.run()
 
-        self.push_screen(ActionPalette(actions_of(self), self._used), chose)
+        self.push_screen(ActionPalette(self.actions(), self._recent), chose)
 
     # --- leaving ------------------------------------------------------------------------------------------
 
     async def action_quit(self) -> None:
         """Leave; asks first when something runs that would be stopped."""
-        running = self.operator_runs
+        running = self.dispatcher.by_operator
         if running is None:
             self.exit()
             return
@@ -273,15 +380,10 @@ class Workstation(Dispatcher, inherit_bindings=False):
         words = f"`{running.title}` is still running. Quitting stops it; unfinished work is lost."
         self.push_screen(Confirm("Quit now?", words), lambda yes: self.exit() if yes else None)
 
-    @property
-    def keeps(self) -> bool:
-        """Whether the store lies on the disk, and with it the trace of the working context."""
-        return self._store_name != ":memory:"
-
     def what_is_kept(self) -> str:
         """What the next start can go on with, for the terminal that the operator comes back to."""
         view = self.lifetime
-        if view is None or not self.keeps:
+        if view is None or not self.state.persistent:
             return ""
         branches = f", {len(view.branches)} branches" if len(view.branches) > 1 else ""
         return (
@@ -300,7 +402,7 @@ def run(open_session: Callable[[], Any], **options: Any) -> int:
         try:
             app.run()
         finally:
-            if not app.engine.close(timeout=PATIENCE_AT_THE_DOOR):
+            if not app.engine.close(timeout=QUIT_PATIENCE_SECONDS):
                 sys.stderr.write("amgs: stopping what is still running …\n")
                 app.engine.close()
     if words := app.what_is_kept():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -16,19 +15,11 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from amgs_app.render.figures.format import plural
-from amgs_tui.widgets.keybar import named
-from amgs_tui.widgets.tabs import TITLES
-
-if TYPE_CHECKING:
-    from amgs_tui.app import Workstation
-    from amgs_tui.panes.base import Pane
 
 BENCHES: Final = "bench "
 """What the names of the benchmarks begin with: they are listed last."""
 RECENT: Final = 6
 """Actions that are remembered as used last."""
-NO_ACTIONS: Final = ("walk", "move", "page", "edge", "command_palette")
-"""Actions that only move about: nobody looks them up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,65 +40,6 @@ class Action:
     def id(self) -> str:
         """What it is remembered by."""
         return f"{self.where}/{self.name}"
-
-
-def actions_of(app: Workstation) -> list[Action]:
-    """Everything that can be done: keys of the focused pane, keys everywhere, keys of the other panes, commands,
-    themes, benchmarks.
-    """
-    focused = app.focused_pane
-    others = [pane for pane in app.panes if pane is not focused]
-    found = [*_keys_of(app, focused)] if focused is not None else []
-    found += _bound(app.BINDINGS, lambda action: app.call_later(app.run_action, action), app)
-    for pane in others:
-        found += _keys_of(app, pane)
-    commands = [*_commands(app)]
-    found += [each for each in commands if not each.name.startswith(BENCHES)]
-    for name, palette in app.palettes.items():
-        text = f"Use the {'dark' if palette.dark else 'light'} colour theme {palette.title}"
-        found.append(Action(f"theme {name}", text, partial(app.submit, line=f"theme {name}")))
-    return found + [each for each in commands if each.name.startswith(BENCHES)]
-
-
-def _commands(app: Workstation) -> Iterator[Action]:
-    """Every command; one that needs an argument opens the command line with it."""
-    for verb in app.registry or ():
-        if any(parameter.required for parameter in verb.parameters):
-            yield Action(f"{verb.name} …", verb.summary, partial(app.action_command, f"{verb.name} "))
-        else:
-            yield Action(verb.name, verb.summary, partial(app.submit, line=verb.name))
-
-
-def _keys_of(app: Workstation, pane: Pane) -> Iterator[Action]:
-    """What the keys of a pane do; carried out in the pane, which is brought to the front for it."""
-
-    async def perform(action: str) -> None:
-        if app.focused_pane is not pane:
-            app.go(pane.NAME)
-        if not await app.run_action(action, default_namespace=pane):
-            app.notify("There is nothing to apply it to yet.", title="Not available now", timeout=4)
-
-    yield from _bound(pane.BINDINGS, lambda action: app.call_later(perform, action), app, pane)
-
-
-def _bound(
-    bindings: Iterable[Any], run: Callable[[str], object], app: Workstation, pane: Pane | None = None
-) -> Iterator[Action]:
-    """An action for each binding, with the keys that the settings gave it; of two keys for one thing, the first."""
-    for binding in bindings:
-        if not isinstance(binding, Binding) or not binding.id or binding.action.split("(")[0] in NO_ACTIONS:
-            continue
-        keys = app.keys_given.get(binding.id, binding.key)
-        text = binding.tooltip or binding.description
-        name = f"pane {binding.description}" if binding.action.startswith("go(") else binding.description
-        yield Action(
-            name,
-            text,
-            partial(run, binding.action),
-            " ".join(named(key.strip()) for key in keys.split(",")),
-            TITLES[pane.NAME][0] if pane is not None else "",
-            pane is None or pane.check_action(binding.action.split("(")[0], ()) is not False,
-        )
 
 
 def matching(actions: Sequence[Action], typed: str) -> list[Action]:

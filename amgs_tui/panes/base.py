@@ -32,9 +32,11 @@ from amgs_tui.widgets.prompt import Completion
 from amgs_tui.widgets.tabs import TITLES
 
 if TYPE_CHECKING:
+    from textual.binding import Binding
+
     from amgs_app.operations.call import Call
     from amgs_app.operations.operation import Pane as PaneName
-    from amgs_tui.app import Workstation
+    from amgs_tui.host import Host
 
 FILTER: Final = " filter"
 """What follows a pane's name in the topic of the line that asks for its filter."""
@@ -80,8 +82,9 @@ class Pane(Widget, can_focus=True):
             super().__init__()
             self.block_id = block_id
 
-    def __init__(self) -> None:
+    def __init__(self, host: Host) -> None:
         super().__init__(id=self.NAME)
+        self.host = host
         self.trouble: Failed | None = None
         self.busy: EngineRequest | None = None
         self.stale = True
@@ -126,25 +129,26 @@ class Pane(Widget, can_focus=True):
     @property
     def waits(self) -> str:
         """What stands in a pane that has nothing to show yet: behind what it waits."""
-        behind = self.workstation.waits_for
+        behind = self.host.waits_for
         return f"Waiting for {behind} …" if behind else "Reading the memory …"
 
     # --- for the app --------------------------------------------------------------------------------------
 
     @property
-    def workstation(self) -> Workstation:
-        return cast("Workstation", self.app)
+    def own_bindings(self) -> list[Binding]:
+        """The keys of the pane, the inherited ones too."""
+        return [each for group in self._bindings.key_to_bindings.values() for each in group]
 
     def canvas(self) -> Canvas:
         """The canvas of the pane's present size, in the present theme."""
         size = self.content_size
-        return self.workstation.canvas(size.width, size.height)
+        return self.host.canvas(size.width, size.height)
 
     def ask(self, call: Call[Any], *, slot: str = "", origin: Origin = "operator") -> None:
         """Hand a call to the engine; a look of the screen replaces the one before it."""
         name = call.operation.name
         slot = slot or (f"{self.NAME}:{name}" if origin == "screen" else "")
-        self.workstation.submit(name, call.arguments, slot=slot, origin=origin)
+        self.host.submit(name, call.arguments, slot=slot, origin=origin)
 
     def look(self) -> None:
         """Ask for everything the pane shows, now if it is on the screen, else when it comes there."""
@@ -158,7 +162,7 @@ class Pane(Widget, can_focus=True):
     @property
     def has_place(self) -> bool:
         """Whether the arrangement gives the pane a place."""
-        return self.NAME in self.workstation.body.shown
+        return self.host.shows(self.NAME)
 
     def came_on_screen(self) -> None:
         """The arrangement gave the pane a place: what it shows may be old."""
@@ -187,7 +191,7 @@ class Pane(Widget, can_focus=True):
         self._say()
         self.repaint()
         self.refresh_bindings()
-        self.workstation.give_way()
+        self.host.give_way()
 
     def failed(self, failure: Failed) -> None:
         """An action of this pane failed: said in the pane only where nothing else can be shown."""
@@ -251,7 +255,7 @@ class Pane(Widget, can_focus=True):
             return notice(canvas, f"✗ {self.trouble.title}", (), words)
         try:
             return self.draw(canvas)
-        except Exception as error:  # noqa: BLE001 - one bad picture must not take the workstation down
+        except Exception as error:  # noqa: BLE001 - one bad picture must not take the program down
             words = f"{type(error).__name__}: {error} The other panes still work; please report it."
             return notice(canvas, "✗ A fault in this picture", (), words)
 
@@ -267,8 +271,8 @@ class SiftedPane(Pane):
         quiet("O", "sort_rows", "order", "list.sort", "Cycle the sort order"),
     ]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
         self.sift = Sift()
 
     def all_rows(self) -> Sequence[Row]:
@@ -302,7 +306,7 @@ class SiftedPane(Pane):
         """Ask which rows are wanted; a blank line takes the filter away."""
         if self.NAME not in LISTINGS:
             return
-        self.workstation.ask_line(
+        self.host.ask_line(
             f"{self.NAME}{FILTER}",
             f"{self.NAME} rows",
             self.sift.words,
@@ -376,8 +380,8 @@ class ListPane(SiftedPane):
         *SiftedPane.BINDINGS,
     ]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
         self.cursor = 0
 
     @property
@@ -420,7 +424,7 @@ class ListPane(SiftedPane):
             if offset is not None and offset.y in lines:
                 self.move_to(lines[offset.y])
             return
-        marked = marked_line(self.draw(self.canvas()), self.workstation.palette.selection)
+        marked = marked_line(self.draw(self.canvas()), self.host.palette.selection)
         if offset is not None and marked is not None and self.rows:
             self.move_to(self.cursor + offset.y - marked)
 

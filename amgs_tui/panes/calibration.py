@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from amgs_app.operations.call import Call
     from amgs_app.operations.results import ForecastList
     from amgs_app.row_filter import Row
+    from amgs_tui.host import Host
     from amgs_tui.messages import Failed
 
 BINS = (5, 10, 20)
@@ -80,8 +81,8 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         *ListPane.BINDINGS,
     ]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
         self.table: Reliability | None = None
         self.found: ForecastList | None = None
         self._every: Sequence[ForecastCase] = ()
@@ -201,7 +202,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         return calibration.calibration(
             self.table,
             canvas,
-            now=self.workstation.now(),
+            now=self.host.now(),
             cases=self.cases,
             cursor=self.cursor,
             chosen=self.bin,
@@ -223,7 +224,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         return calibration.rows_of_calibration(
             self.table,
             canvas,
-            now=self.workstation.now(),
+            now=self.host.now(),
             cases=self.cases,
             cursor=self.cursor,
             chosen=self.bin,
@@ -338,7 +339,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
             told = f"{each.outcomes:,} of {plural(each.forecasts, 'forecast')} judged{brier}"
             here = " ".join(self.group) if self.group is not None else ""
             choices.append(Choice(name, name or "all", told, marked=name == here))
-        self.workstation.push_screen(Chooser("Show which forecasts?", choices), self._chose)
+        self.app.push_screen(Chooser("Show which forecasts?", choices), self._chose)
 
     def _chose(self, name: str | None) -> None:
         if name is None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from amgs_app.operations.arguments import ProfileName
     from amgs_app.operations.call import Call
     from amgs_app.row_filter import Row
+    from amgs_tui.host import Host
 
 REACHES = (1.0, 3.0, 7.0, 14.0, 30.0, 90.0, 180.0, 365.0, 1095.0)
 """Days that the curves reach ahead."""
@@ -80,8 +81,8 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         *ListPane.BINDINGS,
     ]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
         self.curve: DecayCurve | None = None
         self.curves: CategoryCurves | None = None
         self.forecast: Forecast | None = None
@@ -99,7 +100,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         yield self._asks_ahead()
 
     def _asks_of_block(self) -> Iterable[Call[Any]]:
-        selected = self.workstation.selected
+        selected = self.host.selected
         if selected is not None:
             yield operations.decay.curve(selected, days=self.reach)
             if self.supposed:
@@ -108,7 +109,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
                 )
 
     def _asks_ahead(self) -> Call[Any]:
-        selected = self.workstation.selected
+        selected = self.host.selected
         if selected is None or not self.supposed:
             return operations.decay.forecast(days=self.days)
         return operations.decay.forecast(
@@ -199,7 +200,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         supposed = self.preview.then if self.preview is not None and self.supposed else None
         return decay.decay(
             canvas,
-            now=self.forecast.as_of if self.forecast is not None else self.workstation.now(),
+            now=self.forecast.as_of if self.forecast is not None else self.host.now(),
             curve=curve,
             forecast=self.forecast,
             categories=categories,
@@ -214,7 +215,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         """The row that is marked: the selected block, whose curve is drawn. With no selection, the one under the
         cursor; none where the selected block is not in the list.
         """
-        selected = self.workstation.selected
+        selected = self.host.selected
         if selected is None and self.rows:
             return self.listed[self.cursor].block.id
         return selected if any(row.block.id == selected for row in self.listed) else None
@@ -233,7 +234,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action == "make_so":
             return bool(self.supposed)
-        return self.workstation.selected is not None if action == "suppose" else True
+        return self.host.selected is not None if action == "suppose" else True
 
     def action_scrub(self, by: int) -> None:
         """Another day: only the memory then is asked for, the curves stay."""
@@ -274,10 +275,10 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         """Ask, then set what was supposed; it is in the journal like any change."""
         from amgs_tui.dialogs.dialog import Confirm
 
-        block, pace = self.workstation.selected, self.supposed
+        block, pace = self.host.selected, self.supposed
         if block is None or not pace:
             return
-        title = self.workstation.titles.get(block, block[:12])
+        title = self.host.titles.get(block, block[:12])
         words = f"“{title}” changes from {self._present} to {pace}. `undo` reverts it."
 
         def answered(yes: bool | None) -> None:
@@ -288,16 +289,16 @@ decay profile of the selected block, W applies it. Moving in the list selects th
                 else:
                     self.ask(operations.block.set_block(block, profile=pace))
 
-        self.workstation.push_screen(Confirm("Apply this decay profile?", words), answered)
+        self.app.push_screen(Confirm("Apply this decay profile?", words), answered)
 
     def action_view(self) -> None:
         self.view = CURVES[(CURVES.index(self.view) + 1) % len(CURVES)]
         self.repaint()
 
     def action_read(self) -> None:
-        if self.rows and self.workstation.selected is None:
-            self.workstation.pick(self.listed[self.cursor].block.id)
-        self.workstation.action_peek()
+        if self.rows and self.host.selected is None:
+            self.host.pick(self.listed[self.cursor].block.id)
+        self.host.read_block()
 
     def _look_ahead(self) -> None:
         self.ask(self._asks_ahead(), origin="screen")

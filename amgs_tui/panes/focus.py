@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from amgs_focus.records import TokenSpan
     from amgs_focus.trace.lineage import TraceSummary
     from amgs_focus.views import EntryExplanation
+    from amgs_tui.host import Host
     from amgs_tui.messages import Failed
 
 Axis = Literal["lifetime", "log", "context"]
@@ -110,8 +111,8 @@ what is done in the past begins a branch, and two branches can be compared. Open
         quiet("s", "source", "source", "focus.source", "Select the block this span came from"),
     ]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
         self.why: EntryExplanation | None = None
         self.axis: Axis = "lifetime"
         self.zoom = 1.0
@@ -232,7 +233,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
             offset=self.left_edge,
             selected=self.cursor,
             why=self.why,
-            titles=self.workstation.titles,
+            titles=self.host.titles,
             tokens=self.tokens,
         )
 
@@ -254,12 +255,12 @@ what is done in the past begins a branch, and two branches can be compared. Open
             from amgs_tui.dialogs.reader import TextReader
 
             def draw(width: int) -> Text:
-                canvas = self.workstation.canvas(width, WHY_LINES + len(result.parts))
-                drawn = focus.why(result, canvas, titles=self.workstation.titles)
+                canvas = self.host.canvas(width, WHY_LINES + len(result.parts))
+                drawn = focus.why(result, canvas, titles=self.host.titles)
                 drawn.rstrip()
                 return drawn
 
-            self.workstation.push_screen(TextReader(f"Why {result.entry.node}", draw))
+            self.app.push_screen(TextReader(f"Why {result.entry.node}", draw))
 
     # --- transport ----------------------------------------------------------------------------------------
 
@@ -303,12 +304,12 @@ what is done in the past begins a branch, and two branches can be compared. Open
         self.ask(operations.focus_trace.resume())
 
     def action_open(self) -> None:
-        if self.workstation.last_frame is not None:
+        if self.host.last_frame is not None:
             self.ask(operations.frame.open_frame())
             return
         self.naming = False
         hint = "Type a question; enter assembles SESSION for it and opens the frame as the lifetime."
-        self.workstation.ask_line(self.NAME, "ask", hint=hint)
+        self.host.ask_line(self.NAME, "ask", hint=hint)
 
     def answered(self, line: str) -> None:
         """The name of a branch, or a question: for that the frame first, then its opening."""
@@ -350,7 +351,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
 
     def all_rows(self) -> Sequence[Row]:
         entries = self.view.entries if self.view is not None else ()
-        return of_entries(entries, self.workstation.titles)
+        return of_entries(entries, self.host.titles)
 
     def sifted(self) -> None:
         places = self.places

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from amgs_app.operations.call import Call
     from amgs_app.operations.results import FrameList, LastFrame
     from amgs_app.row_filter import Row
+    from amgs_tui.host import Host
 
 FIRST_FRAME = "SESSION"
 Show = Literal["both", "candidates", "text"]
@@ -81,8 +82,8 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         *ListPane.BINDINGS,
     ]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
         self.frame: Frame | None = None
         self.search: SearchResult | None = None
         self.frames: FrameList | None = None
@@ -263,7 +264,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     def action_ask(self) -> None:
         query = self.frame.query if self.frame is not None else ""
         hint = "Type a question or some words; enter assembles the frame, ↑ brings back earlier questions, esc cancels."
-        self.workstation.ask_line(self.NAME, f"{self.chosen} ?", query, hint=hint, replace=True)
+        self.host.ask_line(self.NAME, f"{self.chosen} ?", query, hint=hint, replace=True)
 
     def answered(self, line: str) -> None:
         """The question was entered."""
@@ -279,7 +280,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             Choice(each.name, each.name, each.purpose, marked=each.name == self.chosen)
             for each in self.frames.definitions
         ]
-        self.workstation.push_screen(Chooser("Which frame?", choices), self._chose)
+        self.app.push_screen(Chooser("Which frame?", choices), self._chose)
 
     def _chose(self, name: str | None) -> None:
         if name is None:

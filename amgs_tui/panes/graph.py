@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from amgs.types import GraphStats, Neighbourhood
     from amgs_app.operations.call import Call
     from amgs_app.row_filter import Row
+    from amgs_tui.host import Host
 
 MOST_HOPS = 3
 LABEL = re.compile(r"(?<!\S)(\d{1,3}) [^\W\d]\S*(?: [^\s●◉\u2800-\u28ff]\S*)*")
@@ -60,8 +61,8 @@ w finds the strongest path to any other block."""
         *ListPane.BINDINGS,
     ]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
         self.found: Neighbourhood | None = None
         self.stats: GraphStats | None = None
         self.hops = 1
@@ -69,7 +70,7 @@ w finds the strongest path to any other block."""
         self.trail: list[str] = []
 
     def asks(self) -> Iterable[Call[Any]]:
-        selected = self.workstation.selected
+        selected = self.host.selected
         if selected is None:
             return [operations.graph.stats()]
         only = None if self.relation is None else [self.relation]
@@ -99,7 +100,7 @@ w finds the strongest path to any other block."""
         return len(self.neighbours)
 
     def subtitle(self) -> str:
-        if self.found is None or self.workstation.selected is None:
+        if self.found is None or self.host.selected is None:
             return ""
         only = f" · only {self.relation}, f changes it" if self.relation is not None else ""
         return f"{plural(self.hops, 'hop')} · {plural(self.rows, 'neighbour')}{only}"
@@ -110,7 +111,7 @@ w finds the strongest path to any other block."""
         self.look()
 
     def draw(self, canvas: Canvas) -> Text:
-        selected = self.workstation.selected
+        selected = self.host.selected
         if self.found is None and self.stats is None:
             return notice(canvas, "The graph", (), self.waits)
         from amgs_app.render.figures import graph
@@ -125,7 +126,7 @@ w finds the strongest path to any other block."""
             self.found,
             canvas,
             selected=ids[self.cursor] if ids else None,
-            now=self.workstation.now(),
+            now=self.host.now(),
             shown=ids if self.sift else None,
         )
 
@@ -164,7 +165,7 @@ w finds the strongest path to any other block."""
         known = sorted({live.edge.relation_type for live in self.found.edges} | {self.relation or ""} - {""})
         choices = [Choice("", "all", "every type of edge", marked=self.relation is None)]
         choices += [Choice(name, name, marked=name == self.relation) for name in known]
-        self.workstation.push_screen(Chooser("Show which edges?", choices), self._filtered)
+        self.app.push_screen(Chooser("Show which edges?", choices), self._filtered)
 
     def _filtered(self, name: str | None) -> None:
         if name is not None:
@@ -182,7 +183,7 @@ w finds the strongest path to any other block."""
             self.ask(operations.graph.path(start.id, block_id))
 
         title = f"Path from “{start.title}” to"
-        self.workstation.find_block(title, chosen, near[self.cursor :] + near[: self.cursor])
+        self.host.find_block(title, chosen, near[self.cursor :] + near[: self.cursor])
 
     def action_communities(self) -> None:
         self.ask(operations.graph.communities())

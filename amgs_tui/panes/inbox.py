@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from amgs_app.operations.call import Call
     from amgs_app.operations.results import Inbox
     from amgs_app.row_filter import Row
+    from amgs_tui.host import Host
 
 PAGE = 400
 """Raw blocks that are fetched at a time: the list is as long as the inbox, what is near the cursor is here."""
@@ -109,8 +110,8 @@ one transaction, which the overview can undo."""
         *ListPane.BINDINGS,
     ]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
         self.inbox: Inbox | None = None
         self.draft: PlanDraft | None = None
         self.edge: int | None = None  # the edge of the block under the cursor that keys mean; None: the block
@@ -151,7 +152,7 @@ one transaction, which the overview can undo."""
 
     def all_rows(self) -> Sequence[Row]:
         """What the draft holds; of a long inbox the part that is here."""
-        now = self.workstation.now()
+        now = self.host.now()
         if self.draft is not None:
             if self._drafted is None or self._drafted[0] is not self.draft:
                 self._drafted = self.draft, of_draft(self.draft, now)
@@ -233,7 +234,7 @@ one transaction, which the overview can undo."""
         if self.draft is not None:
             from amgs_app.render.figures.plan import plan
 
-            chosen, titles = self.block_at_cursor(), self.workstation.titles
+            chosen, titles = self.block_at_cursor(), self.host.titles
             shown_ = self.places if self.sift else None
             return plan(self.draft, canvas, selected=chosen, edge=self.edge, titles=titles, shown=shown_)
         if self.inbox is None:
@@ -256,7 +257,7 @@ one transaction, which the overview can undo."""
 
     def _nothing(self, canvas: Canvas) -> Text:
         """An empty inbox, in an empty store or in one that is all consolidated."""
-        overview = self.workstation.overview
+        overview = self.host.overview
         if self.sift and self.inbox is not None and self.inbox.waiting:
             words = f"{plural(self.inbox.waiting, 'block')} wait, none of them matches the filter."
             return notice(canvas, "No row matches the filter", ["F  another filter, or none"], words)
@@ -284,7 +285,7 @@ one transaction, which the overview can undo."""
             self.ask(operations.consolidation_plan.plan(limit=DRAFTED if waiting > DRAFTED else None))
             return
         self.draft, self.edge = None, None
-        self.selection_changed(self.workstation.selected)
+        self.selection_changed(self.host.selected)
         self.cursor = max(0, min(self.cursor, self.rows - 1))
         self._say()
         self.repaint()
@@ -351,7 +352,7 @@ one transaction, which the overview can undo."""
         item = self._item
         if self.draft is None or item is None:
             return
-        overview = self.workstation.overview
+        overview = self.host.overview
         held = overview.store.categories if overview is not None else {}
         present = self.draft.edit_of(item.block.id).category or item.category
         names = dict.fromkeys((*CATEGORIES, *held, present))
@@ -361,21 +362,21 @@ one transaction, which the overview can undo."""
 
         def chose(name: str | None) -> None:
             if name == OWN:
-                self.workstation.action_command(f"consolidate edit {item.block.id[:12]} --new --category ")
+                self.host.command(f"consolidate edit {item.block.id[:12]} --new --category ")
             elif name is not None:
                 self.ask(operations.consolidation_plan.edit(item.block.id, category=name))
 
         own = Choice(OWN, "other …", "a category of your own")
-        self.workstation.push_screen(Chooser("Category", [*choices, own]), chose)
+        self.app.push_screen(Chooser("Category", [*choices, own]), chose)
 
     def action_ingest(self) -> None:
-        self.workstation.action_command("ingest ")
+        self.host.command("ingest ")
 
     def action_read(self) -> None:
         chosen = self.block_at_cursor()
         if chosen is not None:
-            self.workstation.pick(chosen)
-            self.workstation.action_peek()
+            self.host.pick(chosen)
+            self.host.read_block()
 
 
 def _dry(result: Any) -> PlanDraft | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from amgs_app.operations.call import Call
     from amgs_app.operations.results import OperationList, Overview
     from amgs_app.row_filter import Row
+    from amgs_tui.host import Host
 
 JOURNAL = 500
 """Entries of the journal that the pane holds at most."""
@@ -52,8 +53,8 @@ that build on it have to be undone first."""
         *ListPane.BINDINGS,
     ]
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
         self.overview: Overview | None = None
         self.health: Health | None = None
         self.journal: OperationList | None = None
@@ -74,7 +75,7 @@ that build on it have to be undone first."""
     # --- the journal ----------------------------------------------------------------------------------------
 
     def all_rows(self) -> Sequence[Row]:
-        return of_operations(self.operations, self.workstation.now())
+        return of_operations(self.operations, self.host.now())
 
     @property
     def operations(self) -> Sequence[JournalEntry]:
@@ -120,8 +121,8 @@ that build on it have to be undone first."""
             shown=self.places if self.sift else None,
             cursor=self.cursor if self.rows else None,
             health=self.health,
-            frame=self.workstation.last_frame,
-            focus=self.workstation.lifetime,
+            frame=self.host.last_frame,
+            focus=self.host.lifetime,
         )
 
     # --- what the keys and the mouse do ---------------------------------------------------------------------
@@ -133,11 +134,11 @@ that build on it have to be undone first."""
             return
         from amgs_app.render.figures.overview import pane_at
 
-        app = self.workstation
-        pane = pane_at(*offset, self.canvas(), self.overview.store, app.last_frame, app.lifetime)
+        host = self.host
+        pane = pane_at(*offset, self.canvas(), self.overview.store, host.last_frame, host.lifetime)
         if pane is not None:
             event.prevent_default()
-            app.action_go(pane)
+            host.go(pane)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action in ("undo", "detail"):
@@ -168,21 +169,21 @@ that build on it have to be undone first."""
 
         def chose(block_id: str | None) -> None:
             if block_id is not None:
-                self.workstation.pick(block_id)
+                self.host.pick(block_id)
 
         title = f"#{done.id} {done.kind}: {plural(done.blocks, 'block')}{more} · {plural(done.edges, 'edge')}"
-        self.workstation.push_screen(Chooser(title, choices), chose)
+        self.app.push_screen(Chooser(title, choices), chose)
 
     def action_next(self) -> None:
         """The next step of the loop into the command line, to be changed or entered."""
         if self.overview is not None:
             from amgs_app.render.figures.overview import next_step
 
-            line = next_step(self.overview.store, self.workstation.last_frame, self.workstation.lifetime)
-            self.workstation.action_command(line)
+            line = next_step(self.overview.store, self.host.last_frame, self.host.lifetime)
+            self.host.command(line)
 
     def action_metrics(self) -> None:
-        self.workstation.action_command("metrics ")
+        self.host.command("metrics ")
 
     def action_drift(self) -> None:
         self.ask(operations.tuning.monitor())

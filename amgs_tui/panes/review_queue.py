@@ -42,7 +42,7 @@ class Reviewing(Pane):
             from amgs_tui.dialogs.dialog import Confirm
 
             words = "Nothing to review. Compare all blocks about the same subject now?"
-            self.workstation.push_screen(Confirm("Look for conflicts?", words), self._scan)
+            self.app.push_screen(Confirm("Look for conflicts?", words), self._scan)
 
     def _scan(self, yes: bool | None) -> None:
         if yes:
@@ -65,7 +65,7 @@ class Reviewing(Pane):
             if name is not None:
                 self._judge(by_id[name])
 
-        self.workstation.push_screen(Chooser(f"{plural(len(waiting), 'finding')}", choices), chose)
+        self.app.push_screen(Chooser(f"{plural(len(waiting), 'finding')}", choices), chose)
 
     def _judge(self, item: ReviewItem) -> None:
         from amgs_tui.dialogs.verdict import VerdictDialog
@@ -77,4 +77,4 @@ class Reviewing(Pane):
                 )
                 self.ask(decide(item.review.id))
 
-        self.workstation.push_screen(VerdictDialog(item), judged)
+        self.app.push_screen(VerdictDialog(item), judged)

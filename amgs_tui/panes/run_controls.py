@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from amgs_focus.views import EntryView, FocusView
+    from amgs_tui.host import Host
 
 SCRUB: Final = 8
 """Tokens that one key of the scrubber goes over."""
@@ -51,8 +52,8 @@ class SteeringPane(SiftedPane):
     )
     """Actions that need a run."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
         self.view: FocusView | None = None
         self.cursor = 0
         self.naming = False
@@ -103,7 +104,7 @@ class SteeringPane(SiftedPane):
             self.ask(force(node, "expand" if self.entry.level else "collapse"))
 
     def action_setting(self) -> None:
-        self.workstation.action_command("focus set tau_expand ")
+        self.host.command("focus set tau_expand ")
 
     # --- branches -----------------------------------------------------------------------------------------
 
@@ -112,7 +113,7 @@ class SteeringPane(SiftedPane):
         if self.view is not None:
             hint = f"A name, or enter for branch-{len(self.view.branches)}. It begins at step {self.view.position}."
             self.naming = True
-            self.workstation.ask_line(self.NAME, "branch", hint=hint, blank=True)
+            self.host.ask_line(self.NAME, "branch", hint=hint, blank=True)
 
     def named(self, line: str) -> None:
         """The name of a branch was entered; none leaves it to the engine."""
@@ -153,4 +154,4 @@ class SteeringPane(SiftedPane):
             if name is not None:
                 then(name)
 
-        self.workstation.push_screen(Chooser(title, choices), chose)
+        self.app.push_screen(Chooser(title, choices), chose)

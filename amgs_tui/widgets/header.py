@@ -5,7 +5,7 @@ forecasts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual.content import Content
@@ -16,7 +16,7 @@ from amgs_app.printable import printable_line
 
 if TYPE_CHECKING:
     from amgs.types import StoreStatus
-    from amgs_tui.main_screen import MainScreen
+    from amgs_tui.host import Host
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,17 @@ class HeaderFacts:
 
 
 class HeaderLine(Widget):
-    """Draws Facts; the app sets them."""
+    """Draws its facts."""
 
     DEFAULT_CSS = """
     HeaderLine { height: 1; background: $panel; color: $foreground; }
     """
 
     facts: reactive[HeaderFacts] = reactive(HeaderFacts("…"))
+
+    def __init__(self, host: Host) -> None:
+        super().__init__()
+        self._host = host
 
     def render(self) -> Content | Text:
         facts = self.facts
@@ -54,7 +58,7 @@ class HeaderLine(Widget):
             )
         from amgs_app.render.figures import header
 
-        canvas = cast("MainScreen", self.app).canvas(self.size.width, 1)
+        canvas = self._host.canvas(self.size.width, 1)
         return header.header(
             canvas,
             status=facts.status,

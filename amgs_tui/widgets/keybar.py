@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from textual import events
 from textual.content import Content
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
     from textual.screen import Screen
 
-    from amgs_tui.main_screen import MainScreen
+    from amgs_tui.host import Host
 
 
 ALWAYS: Final = ("app.help", "app.command", "app.quit")
@@ -132,8 +132,9 @@ class KeyBar(Widget):
     KeyBar { height: 1; background: $panel; color: $foreground; }
     """
 
-    def __init__(self) -> None:
+    def __init__(self, host: Host) -> None:
         super().__init__()
+        self._host = host
         self._hints: list[KeyHint] = []
         self._places: list[tuple[int, int, KeyHint]] = []
 
@@ -148,7 +149,7 @@ class KeyBar(Widget):
 
     def render(self) -> Content:
         entries = self._hints
-        if cast("MainScreen", self.app).symbols == "ascii":
+        if self._host.symbols == "ascii":
             entries = [replace(entry, keys=entry.keys.replace("⏎", "enter")) for entry in entries]
         left, right = fit(entries, self.size.width)
         pieces: list[tuple[str, str]] = []

@@ -139,7 +139,7 @@ class Prompt(Widget):
     def is_open(self) -> bool:
         return self.has_class("-open")
 
-    def ask(
+    def open(
         self,
         topic: str,
         label: str,

@@ -17,10 +17,11 @@ from amgs_app.operations.standard import standard
 SCREEN = Path(__file__).parents[2] / "amgs_tui"
 HANDED_ON = frozenset(
     {
-        "self.workstation.submit(name, call.arguments, slot=slot, origin=origin)",  # what a typed call holds
+        "self.host.submit(name, call.arguments, slot=slot, origin=origin)",  # what a typed call holds
+        "self.dispatcher.submit(verb, arguments, line=line, slot=slot, origin=origin)",
         "self.engine.submit(verb, arguments, line=line, slot=slot, origin=origin)",
-        "self.submit(line=rest)",  # a line that the operator typed is bound by the parser
-        "self.submit('layout set', arguments, slot='layout', origin='screen')",
+        "self._dispatcher.submit(line=rest)",  # a line that the operator typed is bound by the parser
+        "self._dispatcher.submit('layout set', arguments, slot='layout', origin='screen')",
     }
 )
 """Requests whose operation or arguments do not stand in the call."""

@@ -41,7 +41,7 @@ class Drive:
 
     async def settle(self) -> None:
         """Wait until nothing is unanswered."""
-        await self.until(lambda: not self.app.unanswered)
+        await self.until(lambda: not self.app.dispatcher.unanswered)
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait for reports of the engine until something holds."""

@@ -11,7 +11,7 @@ import pytest
 
 from amgs.text.embedding import HashingEmbedder
 from amgs_app.session import Session
-from amgs_tui import dispatcher
+from amgs_tui import notices
 from amgs_tui.panes.focus import FocusPane
 from tests.tui.test_app_tiny import on_session, options
 
@@ -58,10 +58,10 @@ async def test_a_result_does_not_take_the_pane_that_the_operator_went_to(
         await driven.pilot.press("c")
         await driven.until(lambda: driven.app.engine.by_operator is not None)
         await driven.pilot.press("5")
-        await driven.until(lambda: not driven.app.pane("calibration").stale)
+        await driven.until(lambda: not driven.app.main.pane("calibration").stale)
         gate.set()
         await driven.settle()
-        assert driven.app.body.main == "calibration"
+        assert driven.app.main.body.main == "calibration"
         assert "Consolidated 4" in driven.text and "1 shows it" in driven.text
         await driven.press("1")
         assert "The inbox is empty" in driven.text
@@ -74,9 +74,9 @@ async def test_a_result_still_comes_to_the_front_for_who_has_stayed(tmp_path: Pa
         await driven.press("5")
         await driven.press("colon")
         await driven.type("frame assemble SESSION --query dome", "enter")
-        assert driven.app.body.main == "frame"
+        assert driven.app.main.body.main == "frame"
         await driven.press("o")
-        assert driven.app.body.main == "focus"
+        assert driven.app.main.body.main == "focus"
 
 
 async def test_a_search_and_a_question_are_answered_while_a_consolidation_runs(
@@ -91,10 +91,10 @@ async def test_a_search_and_a_question_are_answered_while_a_consolidation_runs(
         await driven.until(lambda: driven.app.engine.by_operator is not None)
         await driven.pilot.press("colon")
         await driven.pilot.press(*"search", "space", *"dome", "enter")
-        await driven.until(lambda: driven.app.body.main == "frame")
+        await driven.until(lambda: driven.app.main.body.main == "frame")
         assert "dome" in driven.text.lower() and driven.app.engine.by_operator is not None
         await driven.pilot.press("7")
-        await driven.until(lambda: not driven.app.pane("overview").stale)
+        await driven.until(lambda: not driven.app.main.pane("overview").stale)
         assert "Waiting" not in driven.text
         await driven.pilot.press("colon")
         await driven.pilot.press(*"frame", "space", *"reset", "space", *"SESSION", "enter")
@@ -107,8 +107,8 @@ async def test_a_search_and_a_question_are_answered_while_a_consolidation_runs(
 
 
 def ticked(driven: Any) -> bool:
-    """The desk's clock says it; a test does not wait for it."""
-    driven.app._tick()
+    """The status line says it; a test does not wait for it."""
+    driven.app.dispatcher.tick()
     return False
 
 
@@ -119,7 +119,7 @@ async def test_while_the_model_plays_the_operator_stays_where_they_went(tmp_path
         await driven.press("2", "e")
         await driven.type("why did the dome stall?", "enter")
         await driven.press("o")
-        focus = driven.app.pane("focus")
+        focus = driven.app.main.pane("focus")
         assert isinstance(focus, FocusPane) and focus.view is not None
         await driven.pilot.press("space")
         await driven.until(lambda: focus.view is not None and focus.view.step >= 1)
@@ -129,10 +129,10 @@ async def test_while_the_model_plays_the_operator_stays_where_they_went(tmp_path
         await driven.until(
             lambda: focus.view is not None and (focus.view.step >= before + 3 or focus.view.finished)
         )
-        assert driven.app.body.main == "graph"
+        assert driven.app.main.body.main == "graph"
         await driven.pilot.press("escape")
         await driven.settle()
-        assert driven.app.body.main == "graph" and not focus.playing
+        assert driven.app.main.body.main == "graph" and not focus.playing
 
 
 async def test_an_error_is_said_once_and_gives_way_to_the_next_action(tmp_path: Path, notes: Path) -> None:
@@ -152,7 +152,7 @@ async def test_what_was_said_fades(tmp_path: Path, notes: Path, monkeypatch: pyt
     async with on_session(lambda: Session(given), (120, 40)) as driven:
         await driven.press("c")
         assert "Consolidated 4" in driven.text
-        monkeypatch.setattr(dispatcher, "FADES_SECONDS", 0.0)
-        driven.app._tick()
+        monkeypatch.setattr(notices, "FADES_SECONDS", 0.0)
+        driven.app.dispatcher.tick()
         await driven.pilot.pause()
         assert "Consolidated 4" not in driven.text

@@ -31,7 +31,7 @@ def judged() -> World:
 
 async def calibration(driven: Drive) -> CalibrationPane:
     await driven.press("5")
-    pane = driven.app.pane("calibration")
+    pane = driven.app.main.pane("calibration")
     assert isinstance(pane, CalibrationPane)
     return pane
 

@@ -39,14 +39,14 @@ async def opened(store: Path, notes: Path, size: tuple[int, int] = (120, 40)) ->
 
 
 def pane_of(driven: Drive) -> FocusPane:
-    pane = driven.app.pane("focus")
+    pane = driven.app.main.pane("focus")
     assert isinstance(pane, FocusPane)
     return pane
 
 
 def said(driven: Drive) -> str:
-    assert driven.app.status.said is not None
-    return driven.app.status.said.text
+    assert driven.app.main.status.said is not None
+    return driven.app.main.status.said.text
 
 
 async def test_each_key_that_steers_says_what_came_of_it(tmp_path: Path, notes: Path) -> None:

@@ -45,7 +45,7 @@ async def asked(
         await driven.press("c")
         await driven.press("2", "e")
         await driven.type(question, "enter")
-        pane = driven.app.pane("frame")
+        pane = driven.app.main.pane("frame")
         assert isinstance(pane, FramePane) and pane.frame is not None
         yield driven, pane
 
@@ -207,7 +207,7 @@ async def test_judging_down_the_list_judges_the_row_under_the_cursor_and_goes_on
 ) -> None:
     async with asked(tmp_path, notes) as (driven, _):
         await driven.press("5")
-        pane = driven.app.pane("calibration")
+        pane = driven.app.main.pane("calibration")
         assert isinstance(pane, CalibrationPane)
         assert "no verdict yet" in driven.text and "20 more verdicts" in driven.text
         waiting = [case.outcome.prediction_id for case in pane.cases]
@@ -235,10 +235,10 @@ async def test_a_selection_that_is_not_in_the_list_does_not_change_what_the_keys
         assert frame.frame is not None
         chosen = {row.block.id for row in frame.frame.selected}
         await driven.press("5")
-        pane = driven.app.pane("calibration")
+        pane = driven.app.main.pane("calibration")
         assert isinstance(pane, CalibrationPane)
         other = next((row.block.id for row in frame.every if row.block.id not in chosen), "0" * 64)
-        driven.app.selected = other
+        driven.app.main.select(other)
         await driven.settle()
         under = pane.cases[pane.cursor].outcome
         await driven.press("u")

@@ -28,7 +28,7 @@ async def assemble(driven: Drive, query: str = "why did the dome stall") -> Fram
     """Go to the frame pane and ask."""
     await driven.press("2", "e")
     await driven.type(query, "enter")
-    pane = driven.app.pane("frame")
+    pane = driven.app.main.pane("frame")
     assert isinstance(pane, FramePane)
     return pane
 
@@ -37,7 +37,7 @@ async def linked(driven: Drive, world: World) -> str:
     """The graph around a block that has neighbours; gives the block's id."""
     driven.app.pick(world.consolidated[0].id)
     await driven.press("3")
-    graph = driven.app.pane("graph")
+    graph = driven.app.main.pane("graph")
     assert isinstance(graph, GraphPane) and graph.found is not None and len(graph.found.blocks) > 3
     return graph.found.center.id
 
@@ -46,7 +46,7 @@ async def opened(driven: Drive) -> FocusPane:
     """A frame, opened as lifetime context."""
     await assemble(driven)
     await driven.press("o")
-    pane = driven.app.pane("focus")
+    pane = driven.app.main.pane("focus")
     assert isinstance(pane, FocusPane)
     return pane
 
@@ -90,7 +90,7 @@ async def test_consolidation_shows_its_progress_and_escape_stops_it() -> None:
     async with drive(world) as driven:
         await driven.pilot.press("c")
         await driven.until(
-            lambda: driven.app.status.doing is not None and driven.app.status.doing.total == 40
+            lambda: driven.app.main.status.doing is not None and driven.app.main.status.doing.total == 40
         )
         assert "consolidate" in driven.lines[-2] and "esc stops it" in driven.lines[-2]
         await driven.press("escape")
@@ -103,9 +103,9 @@ async def test_keys_are_answered_while_something_runs() -> None:
     world.held = {"consolidate"}
     async with drive(world, (80, 24)) as driven:
         await driven.pilot.press("c")
-        await driven.until(lambda: driven.app.operator_runs is not None)
+        await driven.until(lambda: driven.app.dispatcher.by_operator is not None)
         await driven.pilot.press("down", "down")
-        inbox = driven.app.pane("inbox")
+        inbox = driven.app.main.pane("inbox")
         assert isinstance(inbox, InboxPane) and inbox.cursor == 2
         await driven.pilot.press("7")
         await driven.pilot.pause()
@@ -135,7 +135,7 @@ async def test_the_cursor_in_the_inbox_selects_the_block_everywhere() -> None:
     async with drive(world, (200, 60)) as driven:
         await driven.press("down")
         assert driven.app.selected == world.raw[1].id
-        graph, decay = driven.app.pane("graph"), driven.app.pane("decay")
+        graph, decay = driven.app.main.pane("graph"), driven.app.main.pane("decay")
         assert isinstance(graph, GraphPane) and graph.found is not None
         assert graph.found.center.id == world.raw[1].id
         assert isinstance(decay, DecayPane) and decay.curve is not None
@@ -168,7 +168,7 @@ async def test_a_draft_is_corrected_by_keys_and_applied() -> None:
     world = World()
     async with drive(world, (120, 40)) as driven:
         await driven.press("d")
-        pane = driven.app.pane("inbox")
+        pane = driven.app.main.pane("inbox")
         assert isinstance(pane, InboxPane) and pane.draft is not None
         assert "nothing has changed yet" in driven.text and "c applies it" in driven.text
         first, second = (item.block.id for item in pane.items[:2])
@@ -192,7 +192,7 @@ async def test_a_category_is_chosen_from_the_list_and_taken_back_with_0() -> Non
         assert (
             isinstance(driven.app.screen, Chooser) and "decision" in driven.text and "proposed" in driven.text
         )
-        pane = driven.app.pane("inbox")
+        pane = driven.app.main.pane("inbox")
         assert isinstance(pane, InboxPane) and pane.draft is not None and pane.cursor == 1
         proposed = pane.items[1]
         await driven.press("up", "enter")
@@ -229,7 +229,7 @@ async def test_the_inbox_is_filtered_and_sorted_where_it_lies_and_the_draft_on_t
     async with drive(world, (120, 40)) as driven:
         await driven.press("F")
         await driven.type("supplier", "enter")
-        pane = driven.app.pane("inbox")
+        pane = driven.app.main.pane("inbox")
         assert isinstance(pane, InboxPane) and 0 < pane.rows < 8
         assert f"{pane.rows} of 8 raw" in driven.text and "only supplier" in driven.text
         asked = [call.arguments for call in world.calls if call.verb == "inbox list"][-1]
@@ -277,7 +277,7 @@ async def test_verdicts_go_to_the_candidate_under_the_cursor() -> None:
             "block": pane.candidates[1].block.id,
             "forecast": None,
         }
-        assert driven.app.focused_pane is pane
+        assert driven.app.main.focused_pane is pane
 
 
 async def test_another_frame_is_chosen_from_the_list_and_assembled_for_the_same_question() -> None:
@@ -306,7 +306,7 @@ async def test_the_graph_is_walked_with_the_arrows_and_back() -> None:
     async with drive(world, (80, 24)) as driven:
         first = await linked(driven, world)
         await driven.press("right", "enter")
-        graph = driven.app.pane("graph")
+        graph = driven.app.main.pane("graph")
         assert isinstance(graph, GraphPane) and graph.found is not None
         assert graph.found.center.id == driven.app.selected != first
         await driven.press("b")
@@ -317,7 +317,7 @@ async def test_a_click_on_a_neighbours_label_puts_the_cursor_on_it() -> None:
     world = World(consolidated=8)
     async with drive(world, (80, 24)) as driven:
         await linked(driven, world)
-        graph = driven.app.pane("graph")
+        graph = driven.app.main.pane("graph")
         assert isinstance(graph, GraphPane) and graph.cursor == 0
         label = f"3 {driven.app.titles[graph.neighbours[2]][:6]}"
         y, x = next((y, line.index(label)) for y, line in enumerate(driven.lines) if label in line)
@@ -338,7 +338,7 @@ async def test_h_walks_farther() -> None:
     world = World(consolidated=8)
     async with drive(world, (80, 24)) as driven:
         await driven.press("down", "3", "h")
-        graph = driven.app.pane("graph")
+        graph = driven.app.main.pane("graph")
         assert isinstance(graph, GraphPane) and graph.found is not None and graph.found.hops == 2
 
 
@@ -355,7 +355,7 @@ async def test_the_scrubber_moves_through_the_days_and_the_curves_stay() -> None
     world = World(consolidated=8)
     async with drive(world, (120, 40)) as driven:
         await driven.press("4")
-        pane = driven.app.pane("decay")
+        pane = driven.app.main.pane("decay")
         assert isinstance(pane, DecayPane) and pane.rows == 5
         before = world.verbs().count("decay categories")
         await driven.press(*["left"] * 26)
@@ -375,7 +375,7 @@ async def test_a_pin_is_supposed_and_asked_about_before_it_is_made_so() -> None:
         await driven.press("w")
         assert "what if" in driven.text and "this block were pinned" in driven.text
         assert "4 drop, not 5" in driven.text
-        pane = driven.app.pane("decay")
+        pane = driven.app.main.pane("decay")
         assert isinstance(pane, DecayPane) and pane.preview is not None
         await driven.press("W")
         assert "Apply this decay profile?" in driven.text and chosen is not None
@@ -397,7 +397,7 @@ async def test_another_selection_ends_the_supposition() -> None:
         await driven.press("4", "down", "w", "w")
         assert world.calls[-1].arguments["profile"] == "core"
         await driven.press("down")
-        pane = driven.app.pane("decay")
+        pane = driven.app.main.pane("decay")
         assert isinstance(pane, DecayPane) and pane.supposed == "" and pane.preview is None
         assert pane.forecast is not None and pane.forecast.supposed is None
 
@@ -407,7 +407,7 @@ async def test_what_falls_is_filtered_and_sorted_like_any_list() -> None:
     async with drive(world, (120, 40)) as driven:
         await driven.press("4", "F")
         await driven.type("days<=4", "enter")
-        pane = driven.app.pane("decay")
+        pane = driven.app.main.pane("decay")
         assert isinstance(pane, DecayPane) and pane.rows == 2 and "only days<=4" in driven.text
         assert len(pane.copied().splitlines()) == 3
 
@@ -419,7 +419,7 @@ async def test_a_frame_is_opened_as_lifetime_context_and_stepped() -> None:
     world = World(consolidated=8)
     async with drive(world, (120, 40)) as driven:
         pane = await opened(driven)
-        assert driven.app.focused_pane is pane and pane.view is not None
+        assert driven.app.main.focused_pane is pane and pane.view is not None
         for _ in range(3):  # one after the other: of a held key's requests only one waits
             await driven.press("full_stop")
         assert pane.view.step == 3
@@ -435,7 +435,7 @@ async def test_without_a_frame_o_asks_assembles_and_opens() -> None:
     async with drive(world, (120, 40)) as driven:
         await driven.press("6", "o")
         await driven.type("dome", "enter")
-        pane = driven.app.pane("focus")
+        pane = driven.app.main.pane("focus")
         assert isinstance(pane, FocusPane) and pane.view is not None
         asked = [request.verb for request in world.calls if request.origin == "operator"]
         assert asked == ["frame assemble", "frame open"]
@@ -615,8 +615,8 @@ async def test_a_result_that_a_newer_request_has_replaced_is_dropped() -> None:
         app.pick(second)
         await driven.settle()
         answer = Answer("graph neighbours", world.ask(f"graph neighbours {first}"))
-        app._finished(Finished(old, answer))
-        graph = app.pane("graph")
+        app.dispatcher.receive(Finished(old, answer), app.router)
+        graph = app.main.pane("graph")
         assert isinstance(graph, GraphPane) and graph.found is not None and graph.found.center.id == second
 
 
@@ -744,7 +744,7 @@ async def test_branches_are_begun_and_compared_by_choosing() -> None:
 async def test_a_key_draws_only_the_lines_that_became_others() -> None:
     async with drive(World(raw=40), (120, 40)) as driven:
         await driven.press("down")
-        inbox, drawn = driven.app.pane("inbox"), []
+        inbox, drawn = driven.app.main.pane("inbox"), []
         whole = inbox.refresh
         inbox.refresh = lambda *regions, **how: drawn.append(regions) or whole(*regions, **how)  # type: ignore[method-assign, func-returns-value]
         await driven.press("down")

@@ -11,7 +11,7 @@ from tests.tui.test_app_panes import assemble, linked, opened
 
 
 def title_of(driven: Drive, pane: str) -> str:
-    return str(driven.app.pane(pane).border_title)
+    return str(driven.app.main.pane(pane).border_title)
 
 
 async def test_f_leaves_the_rows_that_pass_says_so_and_a_blank_line_brings_all_back() -> None:
@@ -78,7 +78,7 @@ async def test_the_graph_numbers_the_neighbours_in_the_chosen_order() -> None:
     async with drive(world, (120, 40)) as driven:
         await linked(driven, world)
         await driven.press("O", "O")
-        pane = driven.app.pane("graph")
+        pane = driven.app.main.pane("graph")
         assert isinstance(pane, GraphPane)
         titles = [driven.app.titles[each] for each in pane.neighbours]
         assert titles == sorted(titles, key=str.casefold) and f"1 {titles[0][:6]}" in driven.text

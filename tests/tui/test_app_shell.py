@@ -45,7 +45,7 @@ async def test_every_pane_is_reached_by_its_number_and_shows_its_picture(size: t
     async with drive(World(consolidated=6), size) as driven:
         for number, name in enumerate(PANES, 1):
             await driven.press(str(number))
-            assert driven.app.focused_pane is driven.app.pane(name)
+            assert driven.app.main.focused_pane is driven.app.main.pane(name)
             assert f"{number} {TITLES[name][0]}" in driven.text
             assert "A fault in this picture" not in driven.text
 
@@ -53,38 +53,38 @@ async def test_every_pane_is_reached_by_its_number_and_shows_its_picture(size: t
 @pytest.mark.parametrize("size", SIZES)
 async def test_tab_walks_round_and_back(size: tuple[int, int]) -> None:
     async with drive(World(consolidated=6), size) as driven:
-        start = driven.app.focused_pane
+        start = driven.app.main.focused_pane
         await driven.press("tab")
-        focused = driven.app.focused_pane
-        assert focused is not None and focused is not start and focused.NAME in driven.app.body.shown
+        focused = driven.app.main.focused_pane
+        assert focused is not None and focused is not start and focused.NAME in driven.app.main.body.shown
         await driven.press("shift+tab")
-        assert driven.app.focused_pane is start
+        assert driven.app.main.focused_pane is start
 
 
 async def test_the_layout_follows_the_terminal_live() -> None:
     async with drive(World(consolidated=6), (200, 60)) as driven:
-        assert set(driven.app.body.shown) == set(PANES)
+        assert set(driven.app.main.body.shown) == set(PANES)
         await driven.pilot.resize_terminal(120, 40)
         await driven.settle()
-        assert len(driven.app.body.shown) == 3
+        assert len(driven.app.main.body.shown) == 3
         await driven.pilot.resize_terminal(80, 24)
         await driven.settle()
-        assert list(driven.app.body.shown) == ["inbox"]
+        assert list(driven.app.main.body.shown) == ["inbox"]
         assert "2 Frame" in driven.lines[1]
         await driven.pilot.resize_terminal(30, 8)
         await driven.settle()
         assert "30×8" in driven.text
         await driven.pilot.resize_terminal(200, 60)
         await driven.settle()
-        assert set(driven.app.body.shown) == set(PANES)
+        assert set(driven.app.main.body.shown) == set(PANES)
 
 
 async def test_z_gives_the_focused_pane_the_whole_body_and_back() -> None:
     async with drive(World(consolidated=6), (200, 60)) as driven:
         await driven.press("4", "z")
-        assert driven.app.body.shown == ("decay",)
+        assert driven.app.main.body.shown == ("decay",)
         await driven.press("escape")
-        assert set(driven.app.body.shown) == set(PANES)
+        assert set(driven.app.main.body.shown) == set(PANES)
 
 
 async def test_a_click_on_a_tab_goes_to_the_pane() -> None:
@@ -92,7 +92,7 @@ async def test_a_click_on_a_tab_goes_to_the_pane() -> None:
         x = driven.lines[1].index("3 Graph") + 2
         await driven.pilot.click(offset=(x, 1))
         await driven.settle()
-        assert driven.app.focused_pane is driven.app.pane("graph")
+        assert driven.app.main.focused_pane is driven.app.main.pane("graph")
 
 
 async def test_a_click_on_a_key_does_what_the_key_does() -> None:
@@ -130,10 +130,10 @@ async def test_every_binding_has_an_id_and_says_what_it_does() -> None:
 async def test_t_goes_through_all_themes_and_the_pictures_follow() -> None:
     async with drive(World(), (80, 24)) as driven:
         seen = []
-        for _ in driven.app.palettes:
+        for _ in driven.app.appearance.palettes:
             seen.append((driven.app.theme, driven.app.palette.background))
             await driven.press("t")
-        assert len(set(seen)) == len(driven.app.palettes) >= 1
+        assert len(set(seen)) == len(driven.app.appearance.palettes) >= 1
         assert driven.app.theme == seen[0][0]
 
 
@@ -145,7 +145,7 @@ async def test_a_broken_theme_file_is_named_and_the_screen_opens(tmp_path: Path)
 
 async def test_an_unknown_theme_is_said_and_the_first_one_is_used() -> None:
     async with drive(World(), (120, 40), theme="mauve") as driven:
-        assert "mauve" in driven.text and driven.app.theme in driven.app.palettes
+        assert "mauve" in driven.text and driven.app.theme in driven.app.appearance.palettes
 
 
 # --- the command line -------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ async def test_the_command_line_carries_out_a_verb_and_shows_its_pane() -> None:
     async with drive(World(consolidated=6), (80, 24)) as driven:
         await driven.press("colon")
         await driven.type("frame assemble SESSION --query dome", "enter")
-        assert driven.app.focused_pane is driven.app.pane("frame")
+        assert driven.app.main.focused_pane is driven.app.main.pane("frame")
         assert "dome" in driven.text
 
 
@@ -178,7 +178,7 @@ async def test_the_command_line_remembers_and_escape_leaves_it() -> None:
         assert driven.app.query_one("#prompt-input", Input).value == "graph stats"
         await driven.press("escape")
         assert not driven.app.query_one(Prompt).is_open
-        assert driven.app.focused_pane is not None
+        assert driven.app.main.focused_pane is not None
 
 
 async def test_nothing_typed_ahead_is_lost_or_taken_for_a_key() -> None:
@@ -303,14 +303,14 @@ async def test_q_asks_while_something_runs_and_no_stays() -> None:
     world.held = {"consolidate"}
     async with drive(world) as driven:
         await driven.pilot.press("c")
-        await driven.until(lambda: driven.app.operator_runs is not None)
+        await driven.until(lambda: driven.app.dispatcher.by_operator is not None)
         await driven.pilot.press("q")
         await driven.pilot.pause()
         assert isinstance(driven.app.screen, Confirm)
         await driven.pilot.press("n")
         await driven.pilot.pause()
         assert [type(screen) for screen in driven.app.screen_stack] != [Confirm]
-        assert driven.app.operator_runs is not None
+        assert driven.app.dispatcher.by_operator is not None
 
 
 async def test_ctrl_c_stops_what_runs_and_never_kills() -> None:
@@ -318,7 +318,7 @@ async def test_ctrl_c_stops_what_runs_and_never_kills() -> None:
     world.held = {"consolidate"}
     async with drive(world) as driven:
         await driven.pilot.press("c")
-        await driven.until(lambda: driven.app.operator_runs is not None)
+        await driven.until(lambda: driven.app.dispatcher.by_operator is not None)
         await driven.press("ctrl+c")
         assert "Stopped" in driven.text and len(world.raw) == 8
         await driven.press("ctrl+c")
@@ -327,7 +327,7 @@ async def test_ctrl_c_stops_what_runs_and_never_kills() -> None:
 
 async def test_an_ascii_terminal_gets_ascii_pictures() -> None:
     async with drive(World(consolidated=6), (120, 40), symbols="ascii") as driven:
-        assert driven.app.pane("inbox").draw(driven.app.pane("inbox").canvas()).plain.isascii()
+        assert driven.app.main.pane("inbox").draw(driven.app.main.pane("inbox").canvas()).plain.isascii()
 
 
 async def test_the_key_bar_is_never_cut() -> None:

@@ -72,13 +72,13 @@ async def test_from_a_folder_of_notes_to_a_stepped_decode(tmp_path: Path, notes:
         assert "0 raw" in driven.lines[0] and "The inbox is empty" in driven.text
         await driven.press("2", "e")
         await driven.type("why did the dome stall?", "enter")
-        frame = driven.app.pane("frame")
+        frame = driven.app.main.pane("frame")
         assert isinstance(frame, FramePane) and frame.frame is not None and frame.frame.selected
         await driven.press("u")
         await driven.press("o")
-        focus = driven.app.pane("focus")
+        focus = driven.app.main.pane("focus")
         assert isinstance(focus, FocusPane) and focus.view is not None
-        assert driven.app.focused_pane is focus and focus.view.question == "why did the dome stall?"
+        assert driven.app.main.focused_pane is focus and focus.view.question == "why did the dome stall?"
         await driven.press("full_stop", "full_stop", "comma")
         assert focus.view.step == 1
         await driven.press("home")

@@ -37,13 +37,13 @@ async def test_undo_names_what_it_takes_back_and_asks_and_redo_puts_it_back(
         await driven.type("undo", "enter")
         await driven.press("y")
         assert "0 raw" in driven.lines[0] and "4 blocks" in driven.lines[0]
-        assert driven.app.status.said is not None and driven.app.status.said.text.startswith(
+        assert driven.app.main.status.said is not None and driven.app.main.status.said.text.startswith(
             "Undid #3: ingest 1 block"
         )
         await driven.press("colon")
         await driven.type("redo", "enter")
         assert "1 raw" in driven.lines[0]
-        assert driven.app.status.said.text.startswith("Redid #3: ingest 1 block")
+        assert driven.app.main.status.said.text.startswith("Redid #3: ingest 1 block")
     lines = [call.line() for call in sessions[0].history]
     assert lines[2:] == ['ingest "remember the milk"', "undo 3 --yes", "redo"]
 

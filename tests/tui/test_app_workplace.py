@@ -113,7 +113,7 @@ async def test_the_screen_takes_the_layout_it_was_left_with_and_remembers_the_ne
     with world.open() as earlier:
         run(earlier, "layout set focus --beside decay,inbox")
     async with drive(world, (120, 40)) as driven:
-        assert driven.app.body.shown == ("focus", "decay", "inbox")
+        assert driven.app.main.body.shown == ("focus", "decay", "inbox")
         await driven.press("4", "z")
         assert world.session.layout == Layout("decay", ("inbox",), large=True)
 

@@ -43,12 +43,12 @@ async def lived_in(driven: Drive) -> None:
 async def test_every_pane_is_drawn_in_every_theme(theme: str) -> None:
     async with drive(World(consolidated=8), (200, 60), theme=theme) as driven:
         await lived_in(driven)
-        assert driven.app.theme == theme and set(driven.app.body.shown) == set(PANES)
+        assert driven.app.theme == theme and set(driven.app.main.body.shown) == set(PANES)
         assert "✗ A fault" not in driven.text
         for number, name in enumerate(PANES, 1):
             await driven.press(str(number), "z")
-            assert driven.app.body.shown == (name,) and "✗ A fault" not in driven.text
-            assert len(driven.app.pane(name).copied().strip()) > 80
+            assert driven.app.main.body.shown == (name,) and "✗ A fault" not in driven.text
+            assert len(driven.app.main.pane(name).copied().strip()) > 80
             await driven.press("z")
 
 
@@ -57,7 +57,7 @@ async def test_the_pane_with_the_keys_is_told_by_its_frame(theme: str) -> None:
     async with drive(World(consolidated=8), (200, 60), theme=theme) as driven:
         for number, name in enumerate(PANES, 1):
             await driven.press(str(number))
-            region = driven.app.pane(name).region
+            region = driven.app.main.pane(name).region
             assert driven.lines[region.y][region.x] == "┏"
             assert driven.text.count("┏") == 1
 
@@ -75,7 +75,7 @@ async def test_a_terminal_that_knows_ascii_alone_gets_nothing_else() -> None:
 async def test_other_signs_take_hold_on_the_whole_screen_at_once() -> None:
     async with drive(World(consolidated=8), (120, 40)) as driven:
         assert not driven.text.isascii()
-        driven.app.use_symbols("ascii")
+        driven.app.appearance.use_symbols("ascii")
         await driven.settle()
         assert driven.text.isascii()
 

@@ -58,9 +58,9 @@ async def test_the_screen_answers_the_new_key_and_no_more_the_old_one() -> None:
         await driven.settle()
         assert "app.find" in driven.text and "[screen.keys]" in driven.text
         await driven.press("colon")
-        assert not driven.app.floor.has_class("-asking")
+        assert not driven.app.main.has_class("-asking")
         await driven.press("f9")
-        assert driven.app.floor.has_class("-asking")
+        assert driven.app.main.has_class("-asking")
 
 
 def test_an_opening_without_settings_changes_nothing() -> None:

@@ -17,9 +17,9 @@ from amgs_app.render.figures import header, overview
 from amgs_app.render.figures import inbox as inbox_picture
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.session import Session
+from amgs_tui.appearance import symbols_of_terminal
 from amgs_tui.dialogs.finder import Finder
-from amgs_tui.dialogs.palette import Action, ActionPalette, actions_of, matching
-from amgs_tui.main_screen import symbols_of_terminal
+from amgs_tui.dialogs.palette import Action, ActionPalette, matching
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.graph import GraphPane
 from tests.tui import figure_samples as samples
@@ -67,7 +67,7 @@ async def test_what_was_used_stands_first_in_the_list_of_what_drops(tmp_path: Pa
         await driven.press("2", "e")
         await driven.type("the tide", "enter")
         await driven.press("4", *["right_square_bracket"] * 5)
-        pane = driven.app.pane("decay")
+        pane = driven.app.main.pane("decay")
         assert isinstance(pane, DecayPane) and pane.forecast is not None
         uses = [row.uses for row in pane.forecast.rows]
         assert any(uses) and not all(uses)
@@ -79,7 +79,7 @@ async def test_the_cursor_of_the_list_never_stands_on_another_block_than_the_cur
 ) -> None:
     async with consolidated(tmp_path, notes) as driven:
         await driven.press("4", *["right_square_bracket"] * 5)
-        pane = driven.app.pane("decay")
+        pane = driven.app.main.pane("decay")
         assert isinstance(pane, DecayPane) and pane.rows > 1
         outside, inside = (row.block for row in pane.listed[:2])
         pane.use_sift(pane.sift.filtered(f'"title={inside.title}"'))
@@ -102,7 +102,7 @@ async def test_a_path_is_asked_for_by_words_and_no_id_is_typed(tmp_path: Path, n
         assert "neighbour" in driven.text
         await driven.type("dome, part 1", "enter")
         assert "graph path" in driven.text and "links_to" in driven.text
-        assert driven.app.selected is not None and isinstance(driven.app.pane("graph"), GraphPane)
+        assert driven.app.selected is not None and isinstance(driven.app.main.pane("graph"), GraphPane)
 
 
 async def test_the_table_of_edges_has_heads_in_every_size(tmp_path: Path, notes: Path) -> None:
@@ -162,7 +162,7 @@ async def test_the_palette_finds_every_action_by_name_key_and_description(
     tmp_path: Path, notes: Path, typed: str, action: str
 ) -> None:
     async with consolidated(tmp_path, notes) as driven:
-        found = matching(actions_of(driven.app), typed)
+        found = matching(driven.app.actions(), typed)
         assert found and found[0].name.startswith(action), [each.name for each in found[:5]]
 
 
@@ -176,13 +176,13 @@ async def test_the_palette_begins_with_what_was_used_last_and_ends_with_the_benc
     tmp_path: Path, notes: Path
 ) -> None:
     async with consolidated(tmp_path, notes) as driven:
-        every = [action.name for action in actions_of(driven.app)]
+        every = [action.name for action in driven.app.actions()]
         benches = [place for place, name in enumerate(every) if name.startswith("bench ")]
         assert benches and benches == list(range(len(every) - len(benches), len(every)))
         await driven.press("ctrl+p")
         assert "consolidate" in driven.text and "bench " not in driven.text
         await driven.type("graph stats", "enter")
-        assert driven.app.focused_pane is driven.app.pane("graph")
+        assert driven.app.main.focused_pane is driven.app.main.pane("graph")
         await driven.press("ctrl+p")
         palette = driven.app.screen
         assert isinstance(palette, ActionPalette) and palette._listed[0].name == "graph stats"
@@ -194,7 +194,10 @@ async def test_an_action_of_another_pane_brings_it_to_the_front_or_says_why_not(
     async with consolidated(tmp_path, notes) as driven:
         await driven.press("ctrl+p")
         await driven.type("decode one token", "enter")
-        assert driven.app.focused_pane is driven.app.pane("focus") and "Not available now" in driven.text
+        assert (
+            driven.app.main.focused_pane is driven.app.main.pane("focus")
+            and "Not available now" in driven.text
+        )
 
 
 async def test_the_key_bar_shows_more_keys_where_there_is_room(tmp_path: Path, notes: Path) -> None:
@@ -211,7 +214,7 @@ async def test_the_key_bar_shows_more_keys_where_there_is_room(tmp_path: Path, n
 
 async def test_enter_is_a_word_where_only_ascii_can_be_shown(tmp_path: Path, notes: Path) -> None:
     async with consolidated(tmp_path, notes) as driven:
-        driven.app.use_symbols("ascii")
+        driven.app.appearance.use_symbols("ascii")
         await driven.press("4")
         assert "enter read" in driven.lines[-1] and "| read" not in driven.lines[-1]
         await driven.press("question_mark")
@@ -224,7 +227,7 @@ async def test_no_label_of_the_loop_is_cut_and_what_waits_is_counted_once(
     for size in ((120, 40), (200, 60)):
         given = options(tmp_path / f"{size[0]}.duckdb", notes)
         async with on_session(lambda given=given: Session(given), size) as driven:  # type: ignore[misc]
-            pane = driven.app.pane("overview")
+            pane = driven.app.main.pane("overview")
             drawn = pane.draw(pane.canvas()).plain
             for name in (
                 "inbox",
@@ -257,18 +260,18 @@ async def test_a_click_on_a_station_opens_its_pane(tmp_path: Path, notes: Path) 
             y = next(at for at, line in enumerate(lines) if f" {word} " in line and "─" in line)
             await driven.pilot.click(offset=(lines[y].index(word), y + 1))
             await driven.settle()
-            assert driven.app.focused_pane is driven.app.pane(name), word
+            assert driven.app.main.focused_pane is driven.app.main.pane(name), word
 
 
 async def test_an_empty_inbox_gives_its_place_to_another_pane(tmp_path: Path, notes: Path) -> None:
     async with consolidated(tmp_path, notes) as driven:
         await driven.press("7")
-        assert "inbox" not in driven.app.body.shown and len(driven.app.body.shown) == 3
+        assert "inbox" not in driven.app.main.body.shown and len(driven.app.main.body.shown) == 3
         await driven.press("1")
         assert "The inbox is empty" in driven.text
     async with consolidated(tmp_path, notes, (200, 60)) as driven:
         await driven.press("2")
-        assert "inbox" not in driven.app.body.shown and "frame" in driven.app.body.shown
+        assert "inbox" not in driven.app.main.body.shown and "frame" in driven.app.main.body.shown
 
 
 async def test_the_theme_is_remembered_with_the_layout(tmp_path: Path, notes: Path) -> None:
@@ -276,7 +279,7 @@ async def test_the_theme_is_remembered_with_the_layout(tmp_path: Path, notes: Pa
     async with on_session(lambda: Session(given), (120, 40)) as driven:
         await driven.press("t", "t")
         chosen = driven.app.theme
-        assert chosen != next(iter(driven.app.palettes))
+        assert chosen != next(iter(driven.app.appearance.palettes))
     async with on_session(lambda: Session(given), (120, 40)) as driven:
         assert driven.app.theme == chosen
     wanted = replace(given, theme="paper")

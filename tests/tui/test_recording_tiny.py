@@ -43,7 +43,7 @@ async def test_a_recording_replays_moved_weights_and_the_block_of_a_bookmark(tmp
         await driven.press("c")
         await driven.press("2", "e")
         await driven.type(QUESTION, "enter")
-        frame = driven.app.pane("frame")
+        frame = driven.app.main.pane("frame")
         assert isinstance(frame, FramePane)
         await driven.press("right", "plus")
         await driven.press("plus")

@@ -1,0 +1,90 @@
+"""The line that the operator types into: commands after a colon, and answers to what a pane asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from amgs_tui.panes.base import FILTER, SiftedPane
+from amgs_tui.widgets.arrangement import PANES
+from amgs_tui.widgets.completion_cache import complete, explain
+
+if TYPE_CHECKING:
+    from amgs_app.operations.registry import Registry
+    from amgs_app.pipes import Pipe
+    from amgs_tui.dispatcher import Dispatcher
+    from amgs_tui.main_screen import MainScreen
+    from amgs_tui.messages import EngineRequest
+    from amgs_tui.notices import Notices
+    from amgs_tui.state import ScreenState
+
+
+class CommandLine:
+    """Opens the line, and gives what was typed to whoever asked for it."""
+
+    def __init__(
+        self, screen: MainScreen, state: ScreenState, dispatcher: Dispatcher, notices: Notices
+    ) -> None:
+        self._screen = screen
+        self._state = state
+        self._dispatcher = dispatcher
+        self._notices = notices
+        self._pipes: dict[int, Pipe] = {}
+
+    @property
+    def registry(self) -> Registry | None:
+        """The operations, once the session is open: the screen does not wait for its thread."""
+        if self._state.overview is None:
+            return None
+        from amgs_app.operations.standard import standard
+
+        return standard()
+
+    def open(self, start: str = "") -> None:
+        """Open the line for a command, with a beginning."""
+        self._screen.open_prompt(
+            "command",
+            ":",
+            start,
+            complete=lambda line: complete(self.registry, line, self._state.cache),
+            explain=lambda line: explain(self.registry, line),
+        )
+
+    def ask_line(self, topic: str, label: str, value: str = "", **how: Any) -> None:
+        """Ask the operator for one line; the answer goes to the pane that the topic names."""
+        self._screen.open_prompt(topic, label, value, **how)
+
+    def ask_for_recording(self) -> None:
+        """Ask where to write what was recorded."""
+        hint = "enter saves everything since R as a script for `amgs run`; esc continues recording."
+        self._screen.open_prompt("record", "save as", "recording.amgs", hint=hint)
+
+    def answered(self, topic: str, line: str) -> None:
+        """The operator entered a line."""
+        self._screen.close_prompt()
+        if topic == "command":
+            self._carry_out(line)
+        elif topic == "record":
+            self._dispatcher.submit("save", {"file": Path(line)})
+        elif topic in PANES:
+            self._screen.pane(topic).answered(line)
+        elif isinstance(pane := self._screen.pane(topic.removesuffix(FILTER)), SiftedPane):
+            pane.filtered(line)
+
+    def _carry_out(self, line: str) -> None:
+        """A typed line: its pipe says how the result is seen, the rest is a call."""
+        from amgs_app.operations.line import LineError
+        from amgs_app.pipes import AS_CHOSEN, piped
+
+        try:
+            rest, pipe = piped(line)
+        except LineError as error:
+            self._notices.error(error.title, error.message, error.way_out)
+            return
+        request = self._dispatcher.submit(line=rest)
+        if request is not None and pipe != AS_CHOSEN:
+            self._pipes[request.id] = pipe
+
+    def pipe_of(self, request: EngineRequest) -> Pipe | None:
+        """The form that this request's line was piped into, told once."""
+        return self._pipes.pop(request.id, None)

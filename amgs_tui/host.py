@@ -1,0 +1,114 @@
+"""What a pane or a widget may know of the program around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from amgs.types import Block, Frame
+    from amgs_app.operations.results import Overview
+    from amgs_app.render.figures.canvas import Canvas, Symbols
+    from amgs_app.themes import Palette
+    from amgs_focus.views import FocusView
+    from amgs_tui.messages import EngineRequest, Origin
+    from amgs_tui.widgets.prompt import Complete, Explain
+
+
+class Host(Protocol):
+    """The workstation as its panes see it: what they draw with, what is known, and what they can have done."""
+
+    # --- to draw with -------------------------------------------------------------------------------------
+
+    @property
+    def palette(self) -> Palette:
+        """The colours of the present theme."""
+
+    @property
+    def symbols(self) -> Symbols:
+        """What the terminal can show."""
+
+    def canvas(self, width: int, height: int) -> Canvas:
+        """A canvas of width × height cells in the present theme and the terminal's symbols."""
+
+    # --- what is known ------------------------------------------------------------------------------------
+
+    def now(self) -> datetime:
+        """The memory's time."""
+
+    @property
+    def selected(self) -> str | None:
+        """Id of the block that is selected in every pane."""
+
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """Titles of the blocks seen so far, by id."""
+
+    @property
+    def overview(self) -> Overview | None:
+        """The memory's state; None until it was read."""
+
+    @property
+    def last_frame(self) -> Frame | None:
+        """The frame that was assembled last."""
+
+    @property
+    def lifetime(self) -> FocusView | None:
+        """The working context as the focus pane shows it."""
+
+    @property
+    def waits_for(self) -> str:
+        """What is running and how long it still takes; empty while nothing runs."""
+
+    def shows(self, pane: str) -> bool:
+        """Whether the layout gives this pane a place."""
+
+    # --- to have done -------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        verb: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        line: str = "",
+        slot: str = "",
+        origin: Origin = "operator",
+    ) -> EngineRequest | None:
+        """Hand an action to the engine's threads; None when the same one already waits."""
+
+    def pick(self, block_id: str) -> None:
+        """Select a block in every pane."""
+
+    def go(self, pane: str) -> None:
+        """The operator goes to a pane, which the layout remembers."""
+
+    def read_block(self) -> None:
+        """Show the selected block in full."""
+
+    def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
+        """Let the operator find a block by its words; `chosen` is called with its id.
+
+        first: what is offered before anything is typed.
+        """
+
+    def command(self, start: str = "") -> None:
+        """Open the command line with a beginning."""
+
+    def ask_line(
+        self,
+        topic: str,
+        label: str,
+        value: str = "",
+        *,
+        complete: Complete | None = None,
+        explain: Explain | None = None,
+        hint: str = "",
+        replace: bool = False,
+        blank: bool = False,
+    ) -> None:
+        """Ask the operator for one line; a pane whose NAME is the topic gets it in `answered`."""
+
+    def give_way(self) -> None:
+        """Let panes with nothing to show leave their place to others; never the one that has the focus."""

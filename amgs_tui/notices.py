@@ -1,0 +1,102 @@
+"""What the screen tells the operator: in the status line, in a toast, or on a page where nothing else can go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from textual.content import Content
+
+from amgs_app.printable import printable
+from amgs_app.themes import ThemeError, explain
+from amgs_tui.widgets.status import Kind, Said, StatusLine
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from amgs_tui.messages import Failed
+    from amgs_tui.run_status import RunStatus
+
+FADES_SECONDS: Final = 15.0
+"""How long the status line keeps what was said last."""
+OVER_SECONDS: Final = 4.0
+"""How long what is said stands before what else is running."""
+MOST_REFUSALS: Final = 4
+"""Refused inputs that a toast names."""
+
+
+class Notices:
+    """Sentences in the status line, which fade; toasts for what is longer; dialogs for what is fatal."""
+
+    def __init__(self, app: App[Any], line: StatusLine, runs: RunStatus) -> None:
+        self._app = app
+        self._line = line
+        self._runs = runs
+        self._said_at = 0.0
+
+    def say(self, text: str, kind: Kind = "note") -> None:
+        """Put a sentence into the status line, for a while; it stands before what is running."""
+        self._line.said, self._said_at = Said(text, kind), time.perf_counter()
+        self._line.over = bool(self._runs)
+
+    def acted(self) -> None:
+        """The operator has begun something new: an error of the action before has been read."""
+        if self._line.said.kind in ("bad", "warn"):
+            self._line.said = Said("")
+
+    def fade(self) -> None:
+        """What was said gives way to what runs, and after a while to nothing."""
+        age = time.perf_counter() - self._said_at
+        if self._line.over and age >= OVER_SECONDS:
+            self._line.over = False
+        if self._line.said.text and age >= FADES_SECONDS:
+            self._line.said = Said("")
+
+    def error(self, title: str, message: str, way_out: str = "") -> None:
+        """Say once what went wrong and what to do: in the status line where that has the room, else in a toast."""
+        line = f"{title}: {message} {way_out}".rstrip()
+        if len(line) < self._line.size.width and "\n" not in line and not self._runs:
+            self.say(line, "bad")
+        else:
+            words = f"{message}\n{way_out}".rstrip()
+            self._app.notify(words, title=title, severity="error", timeout=12)
+
+    def warn(self, title: str, words: str, seconds: float = 10) -> None:
+        """A toast that stands for so many seconds."""
+        self._app.notify(words, title=title, severity="warning", timeout=seconds)
+
+    def refusals(self, result: Any) -> None:
+        """Inputs that were not taken in, or not as they were meant, are named, not just counted."""
+        for name, title in (("refused", "not taken in"), ("warnings", "not read as meant")):
+            told = getattr(result, name, ())
+            if told:
+                lines = [f"{each.source}: {each.reason}" for each in told[:MOST_REFUSALS]]
+                more = len(told) - len(lines)
+                lines += [f"and {more} more"] if more else []
+                self.warn(f"{len(told)} {title}", "\n".join(lines))
+
+    def skipped_themes(self, problems: Sequence[ThemeError]) -> None:
+        """Name the theme files that were skipped."""
+        if problems:
+            self.warn(ThemeError.title, explain(problems))
+
+    def ignored_keys(self, problems: Sequence[str]) -> None:
+        """Name the entries of the settings that give no key."""
+        if problems:
+            words = "\n".join((*problems, "Your other keys work. Correct [screen.keys] in the settings."))
+            self.warn("Key bindings ignored" if len(problems) > 1 else "Key binding ignored", words, 12)
+
+    def fault(self, failure: Failed) -> None:
+        """A fault of the program itself: its whole report, to read and to copy."""
+        from amgs_tui.dialogs.reader import TextReader
+
+        words = f"{failure.message}\n\n{failure.way_out}\n\n{failure.detail}"
+        self._app.push_screen(TextReader(failure.title, Content(printable(words))))
+
+    def fatal(self, failure: Failed) -> None:
+        """An error after which nothing can go on, said once."""
+        from amgs_tui.dialogs.dialog import Fatal
+
+        if not isinstance(self._app.screen, Fatal):
+            self._app.push_screen(Fatal(failure))

@@ -1,0 +1,83 @@
+"""Pages and questions in front of the panes: a result that no pane shows, the block finder, the plan of an undo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.content import Content
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import RenderableType
+    from textual.app import App
+
+    from amgs.types import Block, UndoPlan
+    from amgs_app.pipes import Pipe
+    from amgs_tui.dialogs.finder import Finder
+    from amgs_tui.host import Host
+
+
+class Pages:
+    """Opens them; the block finder, while it is open, gets what was found."""
+
+    def __init__(self, app: App[Any], host: Host) -> None:
+        self._app = app
+        self._host = host
+        self._finder: Finder | None = None
+
+    def read(self, verb: str, result: Any) -> None:
+        """Show a result that has no pane."""
+        from amgs_app.render.sentences import page
+        from amgs_tui.dialogs.reader import TextReader
+
+        def draw(width: int) -> RenderableType:
+            return page(result, self._host.canvas(width, 1), self._host.now())
+
+        self._app.push_screen(TextReader("Block" if verb == "block show" else verb, draw))
+
+    def read_as(self, title: str, result: Any, pipe: Pipe) -> None:
+        """Show a result in the form that its line was piped into."""
+        from amgs_app.output import as_text
+        from amgs_app.render.encode import to_json
+        from amgs_tui.dialogs.reader import TextReader
+
+        words = to_json(result) if pipe.form == "json" else as_text(result, pipe.form or "table")
+        self._app.push_screen(TextReader(title, Content(words)))
+
+    def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
+        """Let the operator find a block by its words; `chosen` is called with its id."""
+        from amgs_tui.dialogs.finder import Finder
+
+        def search(text: str) -> None:
+            self._host.submit("block find", {"text": text}, slot="finder", origin="screen")
+
+        def ended(block_id: str | None) -> None:
+            self._finder = None
+            if block_id is not None:
+                chosen(block_id)
+
+        self._finder = Finder(search, title, first)
+        self._app.push_screen(self._finder, ended)
+
+    def found(self, blocks: tuple[Block, ...]) -> bool:
+        """Give the block finder what was found; False when it is closed."""
+        if self._finder is None:
+            return False
+        self._finder.found(blocks)
+        return True
+
+    def ask_to_undo(self, plan: UndoPlan) -> None:
+        """Say what an undo will take back and do it after a yes; one that others build on is refused by the engine."""
+        from amgs_app.render.figures.format import undoing
+        from amgs_tui.dialogs.dialog import Confirm
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._host.submit("undo", {"operation": plan.operation.id, "yes": True})
+
+        if plan.later:
+            answered(True)
+        else:
+            words = undoing(plan, self._host.now())
+            self._app.push_screen(Confirm("Undo this change?", words), answered)

@@ -1,0 +1,218 @@
+"""What each result does to the screen: the panes that show it, the header, a page of its own, the status line.
+
+A result comes to the front only where the operator has stayed since they asked for it. An error stands in the status
+line or in a toast, or in a dialog when nothing can go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from amgs_tui.dispatcher import ASKING
+from amgs_tui.engine_worker import OPEN
+from amgs_tui.widgets.arrangement import PANES
+from amgs_tui.widgets.status import seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from amgs_tui.appearance import Appearance
+    from amgs_tui.command_line import CommandLine
+    from amgs_tui.dispatcher import Dispatcher
+    from amgs_tui.engine_worker import Opening
+    from amgs_tui.main_screen import MainScreen
+    from amgs_tui.messages import Failed, Finished, RequestCancelled
+    from amgs_tui.notices import Notices
+    from amgs_tui.pages import Pages
+    from amgs_tui.saved_layout import SavedLayout
+    from amgs_tui.state import ScreenState
+
+WORTH_SAYING: Final = 0.1
+"""How many seconds an action must take for its time to be told."""
+STORE_CODE: Final = 4
+"""Exit code of every error of the store: before the first look at it, any of them is the end."""
+STAYS: Final = frozenset({"feedback", "status"})
+"""Verbs whose pane is not brought to the front: the operator goes on where they are."""
+SEEN_ANYHOW: Final = frozenset(
+    {
+        "select",
+        "show",
+        "theme",
+        "record",
+        "save",
+        "bookmark",
+        "layout set",
+        "layout use",
+        "layout save",
+        "filter",
+        "sort",
+        "review accept",
+        "review reject",
+    }
+)
+"""Verbs whose result the screen shows by what it does, or in the status line."""
+
+
+class ResultRouter:
+    """Receives what the engine's threads report and brings it where it belongs.
+
+    use_keys: gives actions the keys of the settings.
+    """
+
+    def __init__(
+        self,
+        *,
+        screen: MainScreen,
+        state: ScreenState,
+        appearance: Appearance,
+        layout: SavedLayout,
+        dispatcher: Dispatcher,
+        notices: Notices,
+        command_line: CommandLine,
+        pages: Pages,
+        use_keys: Callable[[Mapping[str, str]], None],
+    ) -> None:
+        self._screen = screen
+        self._state = state
+        self._appearance = appearance
+        self._layout = layout
+        self._dispatcher = dispatcher
+        self._notices = notices
+        self._command_line = command_line
+        self._pages = pages
+        self._use_keys = use_keys
+
+    # --- results ------------------------------------------------------------------------------------------
+
+    def finished(self, event: Finished) -> None:
+        """Learn from a result, show it, and where the operator asked for it, say what came of it."""
+        if event.verb == OPEN:
+            self._opened(event.result)
+            return
+        by_operator = event.request.origin == "operator"
+        self._state.cache.learn(event.result, listed=by_operator)
+        self._take(event)
+        self._show(event)
+        for pane in self._screen.panes_of(event.verb):
+            pane.finished(event.verb, event.result)
+            if pane.NAME in ("focus", "decay"):
+                self._screen.draw_header()  # the model, the threshold
+        if by_operator:
+            self._operator_finished(event)
+
+    def _opened(self, opening: Opening) -> None:
+        """The session is there: its clock, the operator's own palettes, the theme that was asked for."""
+        if self._state.clock is None and opening.clock is not None:
+            self._state.clock = opening.clock.now
+        looks = self._appearance
+        self._notices.skipped_themes(looks.add_folders(opening.theme_folders))
+        looks.use_symbols(opening.symbols)
+        self._use_keys(opening.keys)
+        asked = looks.asked_theme or opening.theme
+        if asked in looks.palettes:
+            looks.set_theme(asked)
+        elif asked:
+            words = f"There is no theme {asked!r}. Available: {', '.join(looks.palettes)}."
+            self._notices.warn("Unknown theme", words, 5)
+
+    def _take(self, event: Finished) -> None:
+        """Results that concern the whole screen."""
+        state, result = self._state, event.result
+        by_operator = event.request.origin == "operator"
+        match event.verb:
+            case "status":
+                first, state.overview = state.overview is None, result
+                self._screen.draw_header()
+                if first:
+                    self._welcome()
+            case "frame assemble":
+                state.last_frame = result
+            case "frame last":
+                state.last_frame = state.last_frame or result.frame
+            case "undo" if event.request.slot == ASKING:
+                self._pages.ask_to_undo(result)
+            case "select":
+                self._screen.select(result.block.id)
+            case "theme":
+                if result.name != self._appearance.theme:
+                    self._layout.choose_theme(result.name)
+            case "show":
+                self._screen.go(result.pane)
+            case "layout set" | "layout use" if by_operator:
+                self._layout.use(result)
+            case "layout use" if self._screen.untouched:  # how the last session left the screen
+                self._layout.use(result)
+            case "filter" | "sort":
+                self._screen.use_sifts({result.pane: result.sift})
+            case "record" | "save":
+                state.recording = event.verb == "record"
+                self._screen.draw_header()
+
+    def _welcome(self) -> None:
+        """The first look at the store: an empty one takes the corpus in by itself."""
+        overview = self._state.overview
+        if overview is not None and not sum(overview.store.blocks.values()):
+            self._dispatcher.submit("ingest")
+        else:
+            self._dispatcher.submit("layout use", slot="layout", origin="screen")
+
+    def _show(self, event: Finished) -> None:
+        """Results that are shown in front of the panes."""
+        pipe = self._command_line.pipe_of(event.request)
+        if pipe is not None:
+            self._pages.read_as(event.request.title, event.result, pipe)
+            return
+        if event.verb == "block find" and self._pages.found(event.result.blocks):
+            return
+        in_a_pane = any(True for _ in self._screen.panes_of(event.verb))
+        if event.request.origin == "operator" and event.verb not in SEEN_ANYHOW and not in_a_pane:
+            self._pages.read(event.verb, event.result)
+
+    def _operator_finished(self, event: Finished) -> None:
+        """Say what came of it, show the pane that has it, and have the others look again."""
+        from amgs_app.operations.hints import hint_by_keys
+        from amgs_app.render.sentences import say
+
+        took = f"   {seconds(event.elapsed)}" if event.elapsed >= WORTH_SAYING else ""
+        pane = event.answer.pane if event.verb not in STAYS else None
+        there = ""
+        if pane is not None and self._dispatcher.operator_stayed:
+            self._screen.go(pane)
+        elif pane is not None and pane not in self._screen.body.shown:
+            there = f" · {PANES.index(pane) + 1} shows it"
+        words = say(event.result, event.verb) or f"{event.answer.line}: done"
+        overview = self._state.overview
+        lacks = hint_by_keys(event.result, overview.store.blocks) if overview is not None else ""
+        self._notices.say(
+            f"{f'{lacks} · ' if lacks else ''}{words}{there}{took}", "warn" if lacks else "good"
+        )
+        self._notices.refusals(event.result)
+        for shower in self._screen.panes_of(event.verb):
+            shower.shown_to_operator(event.verb, event.result)
+        if event.verb.startswith("focus "):
+            self._screen.pane(
+                "overview"
+            ).repaint()  # the memory is as it was; the loop's figure counts tokens
+        elif event.answer.writes:
+            self._dispatcher.look()
+
+    # --- errors -------------------------------------------------------------------------------------------
+
+    def failed(self, failure: Failed, *, stale: bool) -> None:
+        """Show an error in the panes that wait for the result, and say it where the operator asked."""
+        if failure.fatal or (self._state.overview is None and failure.exit_code == STORE_CODE):
+            self._notices.fatal(failure)
+            return
+        if stale:
+            return
+        for pane in self._screen.panes_of(failure.request.verb):
+            pane.failed(failure)
+        if failure.request.origin == "operator" or failure.request.slot == ASKING:
+            if failure.detail:
+                self._notices.fault(failure)
+            else:
+                self._notices.error(failure.title, failure.message, failure.way_out)
+
+    def cancelled(self, event: RequestCancelled) -> None:
+        """Say that an action was stopped; what it has done so far is looked at."""
+        self._notices.say(f"Stopped: {event.request.title}. {event.message}", "warn")
+        self._dispatcher.look()

@@ -1,0 +1,41 @@
+"""The layout that the store remembers: which panes stand where, how their lists are filtered, the theme."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from amgs_app.operations.results import Layout
+    from amgs_tui.appearance import Appearance
+    from amgs_tui.dispatcher import Dispatcher
+    from amgs_tui.main_screen import MainScreen
+
+
+class SavedLayout:
+    """Uses a layout, and has the store remember the present one."""
+
+    def __init__(self, screen: MainScreen, appearance: Appearance, dispatcher: Dispatcher) -> None:
+        self._screen = screen
+        self._appearance = appearance
+        self._dispatcher = dispatcher
+
+    def use(self, layout: Layout) -> None:
+        """Arrange the screen so."""
+        self._appearance.use_remembered(layout.theme)
+        self._screen.use_layout(layout)
+
+    def remember(self) -> None:
+        """Have the store remember how the screen is arranged now."""
+        body = self._screen.body
+        arguments: dict[str, Any] = {
+            "pane": body.main,
+            "beside": ",".join(name for name in body.beside if name != body.main),
+            "large": body.maximised,
+            "theme": self._appearance.chosen_theme,
+        }
+        self._dispatcher.submit("layout set", arguments, slot="layout", origin="screen")
+
+    def choose_theme(self, name: str) -> None:
+        """Use a theme because the operator wants it, and remember it."""
+        self._appearance.choose_theme(name)
+        self.remember()

@@ -1,0 +1,41 @@
+"""What the screen knows of the memory: learned from results, never computed here."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from amgs_tui.widgets.completion_cache import CompletionCache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from amgs.types import Frame
+    from amgs_app.operations.results import Overview
+
+
+class ScreenState:
+    """The store's name and clock, its overview, the last frame, the selection, and the blocks seen so far.
+
+    clock: gives the memory's time; None until the session is open.
+    """
+
+    def __init__(self, store_name: str = "", clock: Callable[[], datetime] | None = None) -> None:
+        self.store_name = store_name
+        self.clock = clock
+        self.overview: Overview | None = None
+        self.last_frame: Frame | None = None
+        self.selected: str | None = None
+        self.recording = False
+        self.cache = CompletionCache()
+
+    def now(self) -> datetime:
+        """The session's time; the latest one known while the session is being opened."""
+        if self.clock is not None:
+            return self.clock()
+        return self.overview.store.now if self.overview is not None else datetime.fromtimestamp(0, UTC)
+
+    @property
+    def persistent(self) -> bool:
+        """Whether the store lies on the disk, and with it the trace of the working context."""
+        return self.store_name != ":memory:"

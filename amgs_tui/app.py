@@ -345,7 +345,7 @@ class Workstation(App[None], inherit_bindings=False):
 
     def action_help(self) -> None:
         """Explain the focused pane."""
-        from amgs_tui.dialogs.help import Help
+        from amgs_tui.help import Help
 
         self.push_screen(Help(self.main.focused_pane, self.screen.active_bindings))
 

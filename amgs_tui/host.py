@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from amgs_app.render.figures.canvas import Canvas, Symbols
     from amgs_app.themes import Palette
     from amgs_focus.views import FocusView
+    from amgs_tui.completion import Complete, Explain
     from amgs_tui.messages import EngineRequest, Origin
-    from amgs_tui.widgets.prompt import Complete, Explain
 
 
 class Host(Protocol):

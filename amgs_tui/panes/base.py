@@ -25,10 +25,10 @@ from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import LISTINGS, shown
 from amgs_app.row_filter import Listing, Row, Sift, check, said
+from amgs_tui.completion import Completion
 from amgs_tui.keys import quiet
 from amgs_tui.messages import EngineRequest, Failed, Origin
 from amgs_tui.widgets.arrangement import PANES
-from amgs_tui.widgets.prompt import Completion
 from amgs_tui.widgets.tabs import TITLES
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amgs_app.row_fields import listed
-from amgs_tui.widgets.prompt import Completion
+from amgs_tui.completion import Completion
 
 if TYPE_CHECKING:
     from amgs.types import Block, FrameDefinition, JournalEntry

@@ -4,8 +4,7 @@ the place of the two lowest lines, so that nothing above it moves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
@@ -19,20 +18,7 @@ from textual.widgets import Input, Static
 from textual.widgets.input import Selection
 
 from amgs_app.printable import printable_line
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """A word to offer, and the whole line that it makes."""
-
-    label: str
-    line: str
-
-
-Complete = Callable[[str], Sequence[Completion]]
-"""What a beginning may become, the likeliest first; called with every key, so it must be quick."""
-Explain = Callable[[str], str]
-"""A hint for what stands in the line: the usage of its verb."""
+from amgs_tui.completion import Complete, Completion, Explain
 
 
 def _nothing(_line: str) -> Sequence[Completion]:

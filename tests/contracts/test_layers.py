@@ -26,7 +26,7 @@ STILL_CIRCULAR: dict[str, set[str]] = {
         "snapshot_target",
     },
     "focus/amgs_focus": {"gist", "lens", "model", "records", "runtime", "trace", "tree", "utility", "window"},
-    "amgs_tui": {"app", "dialogs", "dispatcher", "keys", "main_screen", "panes", "widgets"},
+    "amgs_tui": set(),
 }
 
 

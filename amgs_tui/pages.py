@@ -28,11 +28,11 @@ class Pages:
 
     def read(self, verb: str, result: Any) -> None:
         """Show a result that has no pane."""
-        from amgs_app.render.sentences import page
+        from amgs_app.render.catalogue import page_of
         from amgs_tui.dialogs.reader import TextReader
 
         def draw(width: int) -> RenderableType:
-            return page(result, self._host.canvas(width, 1), self._host.now())
+            return page_of(result, self._host.canvas(width, 1), self._host.now())
 
         self._app.push_screen(TextReader("Block" if verb == "block show" else verb, draw))
 

@@ -170,7 +170,7 @@ class ResultRouter:
     def _operator_finished(self, event: Finished) -> None:
         """Say what came of it, show the pane that has it, and have the others look again."""
         from amgs_app.operations.hints import hint_by_keys
-        from amgs_app.render.sentences import say
+        from amgs_app.render.catalogue import sentence_of
 
         took = f"   {seconds(event.elapsed)}" if event.elapsed >= WORTH_SAYING else ""
         pane = event.answer.pane if event.verb not in STAYS else None
@@ -179,7 +179,7 @@ class ResultRouter:
             self._screen.go(pane)
         elif pane is not None and pane not in self._screen.body.shown:
             there = f" · {PANES.index(pane) + 1} shows it"
-        words = say(event.result, event.verb) or f"{event.answer.line}: done"
+        words = sentence_of(event.result) or f"{event.answer.line}: done"
         overview = self._state.overview
         lacks = hint_by_keys(event.result, overview.store.blocks) if overview is not None else ""
         self._notices.say(

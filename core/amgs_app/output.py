@@ -44,8 +44,8 @@ def write(result: Any, form: Format = "table", out: IO[str] | None = None) -> No
 
 def as_text(result: Any, form: Format = "table", *, width: int = PIPE_WIDTH, colour: bool = False) -> str:
     """A result as a table or as CSV."""
+    from amgs_app.render.catalogue import table_of
     from amgs_app.render.sheet import to_csv, to_lines
-    from amgs_app.render.tables.workstation import table_of
 
     made = table_of(result)
     if form == "csv":

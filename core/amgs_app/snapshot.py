@@ -7,12 +7,11 @@ from __future__ import annotations
 import difflib
 import io
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from amgs.errors import InputError, UsageError
-from amgs_app.operations.results import Overview, SnapshotFiles
-from amgs_app.render.drawing import draw
+from amgs_app.operations.results import SnapshotFiles
+from amgs_app.render.catalogue import draw, portable
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
 
@@ -82,13 +81,6 @@ def take(session: Session, name: str) -> SnapshotFiles:
         for file, content in files.items():
             _write(target.folder / file, content)
     return SnapshotFiles(name, session.pane, tuple(files), target.check)
-
-
-def portable(result: Any) -> Any:
-    """The result without what is true of this run alone: where its store lies and how the file is called."""
-    if isinstance(result, Overview):
-        return replace(result, store=replace(result.store, path=""))
-    return result
 
 
 def as_text(picture: Text) -> str:

@@ -24,8 +24,8 @@ from amgs_app.benches import (
 from amgs_app.benches.focus_texts import TokenCorpus, read_texts
 from amgs_app.benches.frame import BenchResult
 from amgs_app.benches.ledger import Ledger
+from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from amgs_app.render.tables.workstation import table_of
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.scoring import FocusScorer, LensView

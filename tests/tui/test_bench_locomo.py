@@ -15,8 +15,8 @@ from amgs.text.embedding import HashingEmbedder
 from amgs_app import cli
 from amgs_app.benches import fit, locomo
 from amgs_app.benches.locomo_data import read_folder
+from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from amgs_app.render.tables.workstation import table_of
 
 LINES = [
     "I adopted a grey parrot last week.",

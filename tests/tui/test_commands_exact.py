@@ -11,7 +11,7 @@ import pytest
 from amgs.memory import Memory
 from amgs.storage.duckdb.frames import DuckDBFrames
 from amgs_app.operations.standard import standard
-from amgs_app.render.drawing import draw
+from amgs_app.render.catalogue import draw
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.session import Options, Session
 from amgs_app.themes import Palette

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.types import COMPONENTS, Frame, FramePart, LayerReport
 from amgs_app.render.figures import (
     block,
@@ -38,7 +39,7 @@ def _line(plain: str, words: str) -> str:
 def test_key_facts_stay_at_every_size(canvas: Canvas) -> None:
     drawn = {
         "37 raw blocks": inbox.inbox(samples.raw_blocks(12), canvas, now=samples.NOW, total=37),
-        "+ 9 blocks": plan.plan(samples.plan(), canvas),
+        "+ 9 blocks": plan.plan(PlanDraft(samples.plan()), canvas),
         "886/1,024 tok": frame.frame(FRAME, canvas),
         "8 in, 6 out": frame.frame(FRAME, canvas),
         "Dome motor log": graph.neighbourhood(samples.neighbourhood(), canvas),
@@ -144,7 +145,7 @@ def test_a_frame_of_one_selection_rule_has_no_ledger_and_none_selected_no_text()
 
 
 def test_a_plan_shows_category_confidence_reason_entities_and_edges() -> None:
-    plain = plan.plan(samples.plan(), Canvas(120, 40), titles=samples.TITLES).plain
+    plain = plan.plan(PlanDraft(samples.plan()), Canvas(120, 40), titles=samples.TITLES).plain
     line = _line(plain, "Encoder supplier  ")
     assert "→ people" in line and ".70" in line and "3 of 5 neighbours" in line
     assert "RGH24-X-05" in plain

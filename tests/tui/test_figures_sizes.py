@@ -9,6 +9,7 @@ import pytest
 from rich.cells import cell_len
 from rich.text import Text
 
+from amgs.lifecycle.plan_editing import PlanDraft
 from amgs_app.render.figures import (
     block,
     calibration,
@@ -39,7 +40,7 @@ Draw = Callable[[Canvas], Text]
 PICTURES: dict[str, Draw] = {
     "inbox": lambda c: inbox.inbox(RAW, c, now=samples.NOW, selected=RAW[15].id, tokens=len, total=37),
     "inbox odd": lambda c: inbox.inbox((ODD, *RAW[:2]), c, now=samples.NOW, selected=ODD.id),
-    "plan": lambda c: plan.plan(samples.plan(), c, selected=RAW[4].id, titles=samples.TITLES),
+    "plan": lambda c: plan.plan(PlanDraft(samples.plan()), c, selected=RAW[4].id, titles=samples.TITLES),
     "draft": lambda c: plan.plan(samples.draft(), c, selected=RAW[4].id, edge=1, titles=samples.TITLES),
     "block": lambda c: block.block(
         NEAR.center, c, now=samples.NOW, edges=[live.edge for live in NEAR.edges], titles=samples.TITLES

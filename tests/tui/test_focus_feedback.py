@@ -13,7 +13,7 @@ from amgs.clock import parse_instant
 from amgs.errors import AmgsError, UsageError
 from amgs_app.operations.results import FocusFeedback
 from amgs_app.operations.standard import standard
-from amgs_app.render.tables.workstation import table_of
+from amgs_app.render.catalogue import table_of
 from amgs_app.session import Options, Session
 from amgs_focus.evaluation.gist import horizon_nll
 from amgs_focus.runtime.block_utility import before_answer, worths

@@ -14,10 +14,8 @@ from amgs.errors import UsageError
 from amgs_app.operations.results import BranchList, Replayed, RunPosition, SettingChanged, Steered
 from amgs_app.operations.standard import standard
 from amgs_app.output import write
-from amgs_app.render.drawing import draw
+from amgs_app.render.catalogue import draw, sentence_of, table_of
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.render.sentences_of_focus import said
-from amgs_app.render.tables.workstation import table_of
 from amgs_app.session import Options, Session
 from amgs_focus.errors import FocusError, TraceError
 from amgs_focus.records import NodeRef
@@ -85,12 +83,12 @@ def test_a_request_for_a_span_of_the_tail_says_that_it_stays_tokens(desk: Desk) 
     assert last.protected
     asked = desk(f"focus force {last.position} collapse")
     assert asked.in_tail
-    told = said(asked)
+    told = sentence_of(asked)
     assert told == (
         f"{asked.node} is part of the tail, which stays tokens: it can collapse only once it has left the tail"
     )
     _, node = first_gist(desk)
-    assert said(desk(f"focus force {node} expand")) == f"Will expand {node} at the next refocus"
+    assert sentence_of(desk(f"focus force {node} expand")) == f"Will expand {node} at the next refocus"
 
 
 def test_a_span_is_explained_by_its_number_or_by_its_name(desk: Desk) -> None:

@@ -25,7 +25,7 @@ from amgs_app.operations.results_of_lifetime import (
 )
 from amgs_app.operations.standard import standard
 from amgs_app.output import as_text, exit_code_of
-from amgs_app.render.drawing import draw
+from amgs_app.render.catalogue import draw
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.session import Options, Session

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import json
-import sys
-import types
-import typing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from amgs_app.operations.operation import Operation
-from amgs_app.operations.standard import standard
 from amgs_app.output import as_text
+from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from amgs_app.render.tables.workstation import table_of
 from tests.tui import figure_samples as samples
 from tests.tui.headless_world import Amgs, make, prepare
 
@@ -31,26 +24,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
     return make(tmp_path, capsys, prepared)
-
-
-def results_of(verb: Operation[..., Any]) -> tuple[type, ...]:
-    """The types that a verb's signature promises, imported from where the checker finds them."""
-    module = sys.modules[verb.function.__module__]
-    space = dict(vars(module))
-    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
-    for node in tree.body:
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            exec(compile(ast.Module(node.body, []), str(module.__file__), "exec"), space)
-    found = eval(verb.function.__annotations__["return"], space)
-    return typing.get_args(found) if isinstance(found, types.UnionType) else (found,)
-
-
-@pytest.mark.parametrize("verb", standard(), ids=lambda verb: verb.name)
-def test_the_result_of_every_verb_has_a_table(verb: Operation[..., Any]) -> None:
-    with pytest.raises(TypeError, match="has no table"):
-        table_of(object())  # teaches it the tables that are loaded late
-    for kind in results_of(verb):
-        assert table_of.dispatch(kind) is not table_of.dispatch(object), kind.__name__
 
 
 @pytest.mark.parametrize(

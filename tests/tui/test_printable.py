@@ -13,16 +13,18 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from amgs.errors import AmgsError
+from amgs_app.operations.results import Shown
 from amgs_app.operations.standard import standard
 from amgs_app.output import as_text, complain, progress_on
 from amgs_app.printable import UNSAFE, printable, printable_line
+from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas, Figure, clean
 from amgs_app.render.figures.glyphs import wrap
 from amgs_app.render.sheet import to_lines
-from amgs_app.render.tables.workstation import table_of
 from amgs_app.script import parse_step
 from tests.tui.poison import made
+from tests.tui.result_types import every_type
 from tests.tui.test_app_tiny import on_session, options
 
 HOSTILE = "\x1b[31mred\x1b]0;owned\x07 \x9b31m \u202eback [red]old[/red] \x1b]8;;http://x\x1b\\link \x7f\x00"
@@ -31,13 +33,8 @@ TEXTS = st.text(st.sampled_from(CONTROLS) | st.characters(codec="utf-8") | st.sa
 
 
 def kinds() -> list[type]:
-    """Every type of result that has a table."""
-    with pytest.raises(TypeError):
-        table_of(object())  # the modules that it loads late
-    return sorted(
-        (kind for kind in table_of.registry if kind is not object and kind.__name__ != "Shown"),
-        key=lambda kind: (kind.__module__, kind.__name__),
-    )
+    """Every type of result but that of `show`, which is that of what it shows."""
+    return [kind for kind in every_type() if kind is not Shown]
 
 
 @given(TEXTS)

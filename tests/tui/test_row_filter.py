@@ -113,7 +113,7 @@ def test_what_the_rows_cannot_answer_is_refused_and_changes_nothing(tmp_path: Pa
 
 
 def test_a_snapshot_shows_the_rows_as_they_were_sifted(tmp_path: Path) -> None:
-    from amgs_app.render.drawing import draw
+    from amgs_app.render.catalogue import draw
     from amgs_app.render.figures.canvas import Canvas
 
     with session(tmp_path) as one:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amgs_app.operations.standard import standard
-from amgs_app.render.sentences import say
+from amgs_app.render.catalogue import sentence_of
 from amgs_app.session import Options, Session
 from tests.engine.memory_world import NOW, write_notes
 
@@ -24,7 +24,7 @@ def said_of(session: Session, line: str) -> str:
     registry = standard()
     call = registry.parse(line)
     assert call is not None
-    return say(registry.run(session, call), call.operation.name)
+    return sentence_of(registry.run(session, call))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from amgs_app.confirmation import agreed
 from amgs_app.operations.standard import standard
-from amgs_app.render.tables.workstation import table_of
+from amgs_app.render.catalogue import table_of
 from amgs_app.session import Options, Session
 
 

@@ -13,8 +13,8 @@ from amgs.errors import Cancelled, UsageError
 from amgs.identity import block_id
 from amgs.types import Progress
 from amgs_app.operations.standard import standard
+from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from amgs_app.render.tables.workstation import table_of
 from amgs_app.session import Options, Session
 from tests.engine.lifecycle_world import OWL, OWL_COPY, lively
 from tests.engine.memory_world import NOW

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs_app.operations.arguments import LambdaValue, Limit, Profile, Reference, read_lambda
 from amgs_app.operations.marks import Arg, Option
 from amgs_app.operations.operation import operation
-from amgs_app.operations.results import BlockDetail, BlockList, SelectedBlock
+from amgs_app.operations.results import BlockDetail, BlockList, CorrectedBlock, SelectedBlock
 
 if TYPE_CHECKING:
     from amgs_app.session import Session
@@ -70,13 +70,13 @@ def set_block(
         Literal["yes", "no"] | None,
         Option("--self", metavar="yes|no", help="Whether it is part of the self."),
     ] = None,
-) -> SelectedBlock:
+) -> CorrectedBlock:
     """Change only what is given; journalled, so `undo` reverts it. The content never changes.
 
     Later consolidations learn from a corrected category: they weigh its words and tags, and say so.
     """
     chosen = session.block(block)
-    return SelectedBlock(
+    return CorrectedBlock(
         session.memory.set_metadata(
             chosen.id,
             category=category,
@@ -94,13 +94,13 @@ def pin(
     block: Reference = None,
     *,
     off: Annotated[bool, Option("--off", help="Unpin: restore the decay of its category.")] = False,
-) -> SelectedBlock:
+) -> CorrectedBlock:
     """Set λ to 0: the block keeps its relevance and is never pruned. `decay preview --pin` shows it first."""
     from amgs.lifecycle.categories import decay_of
 
     chosen = session.block(block)
     wanted = decay_of(chosen.category, session.settings.memory.decay.profiles) if off else 0.0
-    return SelectedBlock(session.memory.set_metadata(chosen.id, decay_lambda=wanted))
+    return CorrectedBlock(session.memory.set_metadata(chosen.id, decay_lambda=wanted))
 
 
 @operation("select", summary="Select a block; every pane follows.")

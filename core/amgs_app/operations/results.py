@@ -331,6 +331,13 @@ class SelectedBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class CorrectedBlock:
+    """`block set`, `block pin`: the block as it is now."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """`show`: a pane and the result it draws."""
 

@@ -41,7 +41,7 @@ class _Row:
 
 
 def plan(
-    result: ConsolidationPlan | PlanDraft | None,
+    draft: PlanDraft | None,
     canvas: Canvas,
     *,
     selected: str | None = None,
@@ -50,16 +50,13 @@ def plan(
     titles: Mapping[str, str] | None = None,
     shown: Sequence[int] | None = None,
 ) -> Text:
-    """A consolidation plan as a difference: what each raw block becomes, with how sure and because of what; of a
-    draft also what was corrected in it.
+    """A drafted consolidation as a difference: what each raw block becomes, with how sure, because of what, and what
+    was corrected in it.
 
     selected: the id of a block of the plan; edge: the number (from 0) of its edge that is chosen. offset: in
     blocks. titles: by block id, for the far ends of edges. shown: the places of the items that are listed, in their
     order; None for all.
     """
-    from amgs.lifecycle.plan_editing import PlanDraft  # the engine is not loaded for a picture's import
-
-    draft = PlanDraft(result) if isinstance(result, ConsolidationPlan) else result
     if draft is None or not draft.proposed.items:
         return notice(
             canvas,

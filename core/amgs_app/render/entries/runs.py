@@ -1,58 +1,75 @@
-"""The tables of the operator's word, of branches and of traces."""
+"""Runs of the working context: branches, traces, replays, telemetry."""
 
 from __future__ import annotations
 
-from amgs_app.operations import results
-from amgs_app.render.sentences_of_focus import said
+from typing import TYPE_CHECKING
+
+from amgs_app.render.catalogue import entry
+from amgs_app.render.drawing import drawn_view, with_view
 from amgs_app.render.sheet import ResultTable, facts, sheet
-from amgs_app.render.tables.memory import table_of
-from amgs_focus.trace.lineage import TraceDiff, TraceSummary
-from amgs_focus.trace.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from amgs_app.operations.results import BranchList, LastRun, Replayed, Resumed, RunPosition
+    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.session import Session
+    from amgs_focus.trace.lineage import TraceDiff, TraceSummary
+    from amgs_focus.trace.telemetry import Telemetry
+
 
 _TEXT = 240
 """Characters of decoded text that a table shows."""
 
 
-@table_of.register
-def _(result: results.Steered) -> ResultTable:
-    heard = "from the next refocus on"
-    if result.word in ("expand", "collapse"):
-        heard = (
-            "none while it is in the tail"
-            if result.in_tail and not result.released
-            else "at the next refocus"
-        )
-    return facts(
-        said(result) or "",
-        [
-            ("node", result.node),
-            ("effect", heard),
-            ("branch", result.view.branch),
-            ("step", result.view.step),
-        ],
-    )
+def _short(text: str) -> str:
+    return text if len(text) <= _TEXT else f"{text[:_TEXT]}…"
 
 
-@table_of.register
-def _(result: results.RunPosition) -> ResultTable:
+def _tokens(count: int) -> str:
+    return "1 token" if count == 1 else f"{count:,} tokens"
+
+
+def _stands(result: RunPosition) -> str:
+    view = result.view
+    if result.how == "back":
+        return f"{_tokens(result.steps)} taken back: step {view.position:,} of {view.head:,} on {view.branch}"
+    if result.how == "branch":
+        return f"Branch {view.branch} begins at step {view.position:,}"
+    return f"On branch {view.branch}, step {view.position:,} of {view.head:,}"
+
+
+@entry(figure=with_view, sentence=_stands)
+def run_position(result: RunPosition) -> ResultTable:
     view = result.view
     pairs = [
         ("branch", view.branch),
         ("step", f"{view.position} of {view.head}"),
         ("lifetime tokens", view.lifetime),
     ]
-    return facts(said(result) or "", pairs, (f"“{_short(view.text)}”" if view.text else "",))
+    return facts(_stands(result), pairs, (f"“{_short(view.text)}”" if view.text else "",))
 
 
-@table_of.register
-def _(result: results.Resumed) -> ResultTable:
+def _resumed(result: Resumed) -> str:
+    view = result.view
+    branches = f", {len(view.branches)} branches" if len(view.branches) > 1 else ""
+    return f"Resumed at step {view.position:,} on {view.branch}{branches}"
+
+
+@entry(figure=with_view, sentence=_resumed)
+def resumed(result: Resumed) -> ResultTable:
     view = result.view
     pairs = [("trace", result.path), ("question", view.question or None), ("branches", len(view.branches))]
-    return facts(said(result) or "", pairs, (f"“{_short(view.text)}”" if view.text else "",))
+    return facts(_resumed(result), pairs, (f"“{_short(view.text)}”" if view.text else "",))
 
 
-@table_of.register
-def _(result: results.LastRun) -> ResultTable:
+def _drawn_last(session: Session, result: LastRun, canvas: Canvas) -> Text:
+    del result
+    return drawn_view(session, session.focus_view, canvas)
+
+
+@entry(figure=_drawn_last)
+def last_run(result: LastRun) -> ResultTable:
     if result.trace is None:
         return facts("No earlier working context", [("trace", result.path or None)])
     told = result.trace
@@ -67,30 +84,14 @@ def _(result: results.LastRun) -> ResultTable:
     return facts("The last working context", pairs, ("`focus resume` continues it.",))
 
 
-@table_of.register
-def _(result: results.Measured) -> ResultTable:
-    found = result.measurement
-    return facts(
-        said(result) or "",
-        [
-            ("gain", f"{found.gain:+.4f} ± {found.error:.4f} nats a token"),
-            ("NLL fine / coarse", f"{found.nll_fine:.4f} / {found.nll_coarse:.4f}"),
-            ("over", f"{found.horizon} tokens"),
-            ("step", found.step),
-        ],
-    )
+def _branches(result: BranchList) -> str:
+    count = len(result.branches)
+    many = "1 branch" if count == 1 else f"{count} branches"
+    return f"{many}; on {result.view.branch} at step {result.view.step:,}"
 
 
-@table_of.register
-def _(result: results.SettingChanged) -> ResultTable:
-    return facts(
-        said(result) or "",
-        [("before", result.before), ("branch", result.view.branch), ("from step", result.view.step)],
-    )
-
-
-@table_of.register
-def _(result: results.BranchList) -> ResultTable:
+@entry(figure=with_view, sentence=_branches)
+def branch_list(result: BranchList) -> ResultTable:
     rows = [
         ("●" if one.active else "", one.name, one.parent, one.at, one.steps, one.text, one.state_hash)
         for one in result.branches
@@ -102,10 +103,14 @@ def _(result: results.BranchList) -> ResultTable:
     )
 
 
-@table_of.register
-def _(result: results.Replayed) -> ResultTable:
+def _agrees(result: Replayed) -> str:
+    return f"The replay agrees: {_tokens(result.steps)}, state {result.state_hash}"
+
+
+@entry(sentence=_agrees)
+def replayed(result: Replayed) -> ResultTable:
     return facts(
-        said(result) or "",
+        _agrees(result),
         [
             ("trace", result.path),
             ("steps", result.steps),
@@ -116,8 +121,8 @@ def _(result: results.Replayed) -> ResultTable:
     )
 
 
-@table_of.register
-def _(result: TraceSummary) -> ResultTable:
+@entry()
+def trace_summary(result: TraceSummary) -> ResultTable:
     header = result.header
     pairs = [
         ("made by", f"{header.model.name} {header.model.precision}, {header.gist}, {header.scorer}"),
@@ -140,8 +145,8 @@ def _(result: TraceSummary) -> ResultTable:
     return facts(result.path, pairs, notes)
 
 
-@table_of.register
-def _(result: TraceDiff) -> ResultTable:
+@entry()
+def trace_diff(result: TraceDiff) -> ResultTable:
     rows = [
         (str(one.node), one.kind, one.ours or "", one.ours_score, one.theirs or "", one.theirs_score)
         for one in result.changed
@@ -163,8 +168,8 @@ def _(result: TraceDiff) -> ResultTable:
     return sheet(title, "node action ours* score:score theirs* score:score", rows, notes)
 
 
-@table_of.register
-def _(result: Telemetry) -> ResultTable:
+@entry()
+def telemetry(result: Telemetry) -> ResultTable:
     rows = [
         (
             one.refocus,
@@ -197,7 +202,3 @@ def _(result: Telemetry) -> ResultTable:
     columns = "refocus:n step:n loss:score actions:n swap:score residency:score time:ms used:score dirty:n"
     columns += " taken:n back:n"
     return sheet(f"Branch {result.branch}, {len(rows)} refocuses", columns, rows, notes)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _TEXT else f"{text[:_TEXT]}…"

@@ -1,22 +1,30 @@
-"""The tables of training runs and their data."""
+"""Training runs and their data."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from amgs_app.render.catalogue import entry
 from amgs_app.render.sheet import ResultTable, sheet
-from amgs_app.render.tables.memory import table_of
-from amgs_focus.training import records
+
+if TYPE_CHECKING:
+    from amgs_focus.training.records import LabelReport, Staged, TrainedRun
 
 
-@table_of.register
-def _(result: records.Staged) -> ResultTable:
+def _interval(found: tuple[float, float, float]) -> str:
+    return f"{found[0]:+.4f} [{found[1]:+.4f}, {found[2]:+.4f}]"
+
+
+@entry()
+def staged(result: Staged) -> ResultTable:
     rows = [
         (s.name, s.split, s.tokens, s.digest[:12], "written" if s.fresh else "kept") for s in result.shards
     ]
     return sheet(f"Shards in {result.folder}", "text* split tokens:n digest was", rows)
 
 
-@table_of.register
-def _(result: records.TrainedRun) -> ResultTable:
+@entry()
+def trained_run(result: TrainedRun) -> ResultTable:
     rows: list[tuple[object, ...]] = []
     for part in result.parts:
         rows.append((part.part, "step", f"{part.step:,} of {part.steps:,}"))
@@ -34,12 +42,8 @@ def _(result: records.TrainedRun) -> ResultTable:
     return sheet(f"Run {result.name}", "part what* value", rows, notes)
 
 
-def _interval(found: tuple[float, float, float]) -> str:
-    return f"{found[0]:+.4f} [{found[1]:+.4f}, {found[2]:+.4f}]"
-
-
-@table_of.register
-def _(result: records.LabelReport) -> ResultTable:
+@entry()
+def label_report(result: LabelReport) -> ResultTable:
     rows: list[tuple[object, ...]] = [
         ("snapshots measured now", result.done),
         ("snapshots in the folder", result.snapshots),

@@ -1,4 +1,4 @@
-"""The tables of what looks after a lifetime: forgetting, tags, metadata, corpora."""
+"""What looks after a lifetime: forgetting, tags, metadata, corpora."""
 
 from __future__ import annotations
 
@@ -6,156 +6,29 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from amgs_app.operations import results_of_lifetime as results
+from amgs_app.render.catalogue import entry
+from amgs_app.render.drawing import with_view
 from amgs_app.render.sheet import ResultTable, facts, sheet
-from amgs_app.render.tables.memory import table_of
-from amgs_focus.records import SpanAbout
-from amgs_focus.tree.check import LifetimeCheck
-from amgs_focus.tree.span_metadata import FATES, Descriptor
 
 if TYPE_CHECKING:
-    from amgs_focus.records import NodeProvenance
+    from amgs_app.operations.results_of_lifetime import (
+        Brought,
+        CorpusRead,
+        Forgotten,
+        ForgottenList,
+        Purged,
+        Rebuilt,
+        SpanDescribed,
+        SpanList,
+        Tagged,
+    )
+    from amgs_focus.records import NodeProvenance, SpanAbout
+    from amgs_focus.tree.check import LifetimeCheck
+    from amgs_focus.tree.span_metadata import Descriptor
+
 
 _SHOWN = 40
 """Rows that people are shown; CSV and JSON hold them all."""
-
-
-@table_of.register
-def _(result: results.Forgotten) -> ResultTable:
-    plan = result.plan
-    what = f"the detail of {len(plan.nodes):,} gists ({plan.tokens:,} of {plan.lifetime:,} tokens)"
-    title = f"Would forget {what}" if result.act is None else f"Act {result.act.id} forgot {what}"
-    notes = [
-        f"L{level} {fate.replace('_', ' ')}: {count:,}, {FATES[fate]}" for level, fate, count in plan.fates
-    ]
-    if not plan.is_empty:
-        notes.append(f"a purge would free {plan.bytes:,} bytes")
-    return _runs(title if not plan.is_empty else "There is nothing to forget", plan.record, notes)
-
-
-@table_of.register
-def _(result: results.Brought) -> ResultTable:
-    return facts(
-        f"Act {result.act.id} brought {result.gists:,} gists back",
-        [("why", result.act.why), ("branch", result.view.branch), ("step", result.view.step)],
-    )
-
-
-@table_of.register
-def _(result: results.Purged) -> ResultTable:
-    done = "Would empty" if result.act is None else f"Act {result.act.id} emptied"
-    return facts(
-        f"{done} what lies below {result.gists:,} gists",
-        [("tokens", result.tokens), ("bytes", result.bytes), ("why", result.act.why if result.act else None)],
-    )
-
-
-@table_of.register
-def _(result: results.ForgottenList) -> ResultTable:
-    rows = [
-        (
-            row.act.id,
-            row.act.kind,
-            len(row.act.nodes),
-            row.in_force,
-            row.wanted,
-            row.act.at,
-            row.act.by,
-            row.act.why,
-        )
-        for row in result.rows
-    ]
-    title = f"{result.sealed:,} gists have their detail forgotten, {result.purged:,} of them for good"
-    return sheet(title, "act what gists:n still:n wanted:n at by why*", rows)
-
-
-@table_of.register
-def _(result: results.Tagged) -> ResultTable:
-    said = "Taken off" if result.released else "Tagged"
-    rows = [(tag.word, tag.start, tag.end, tag.by, tag.at) for tag in result.tags]
-    title = f"{said}: {result.tag.word} on tokens {result.tag.start:,} to {result.tag.end:,}"
-    return sheet(title, "tag start:n end:n by at", rows)
-
-
-@table_of.register
-def _(result: results.SpanList) -> ResultTable:
-    rows = []
-    for row in result.rows:
-        span, about = row.kept.span, row.kept.about
-        rows.append(
-            (
-                row.number,
-                span.start,
-                span.end,
-                span.label or span.source or span.kind,
-                about.domain,
-                about.language,
-                about.time[:10],
-                about.trust,
-                " ".join(tag.word for tag in row.tags),
-                row.opened,
-                row.dwell,
-                row.forgotten,
-                row.spread,
-            )
-        )
-    columns = "#:n start:n end:n from* domain language time trust:score tags"
-    columns += " opened:n dwell:n forgotten:score spread:score"
-    made = sheet(f"{result.total:,} spans, {result.lifetime:,} tokens", columns, rows)
-    return replace(made, digest=made.rows[:_SHOWN])
-
-
-@table_of.register
-def _(result: results.SpanDescribed) -> ResultTable:
-    before, after = result.before.plain(), result.after.plain()
-    names = dict.fromkeys((*before, *after))
-    rows = [(name, _said(before.get(name)), _said(after.get(name))) for name in names]
-    return sheet(f"Span {result.number}", "what before* after*", rows)
-
-
-@table_of.register
-def _(result: results.CorpusRead) -> ResultTable:
-    plan = result.plan
-    rows = [
-        (one.domain, one.path, one.name, one.language, len(one.text), len(one.bridges))
-        for one in plan.sections
-    ]
-    paths = len({one.path for one in plan.sections})
-    done = "Read in" if result.read else "Would read in"
-    notes = [
-        f"{len(plan.bridges):,} bridges" if plan.bridges else "",
-        f"{len(plan.unchanged):,} documents are there as they are" if plan.unchanged else "",
-        f"{len(plan.replaced):,} documents replace an older version" if plan.replaced else "",
-        *(f"left out: {one.key}, {one.share:.0%} as {one.like}" for one in plan.dropped[:_SHOWN]),
-        *(f"passed over: {file}, {why}" for file, why in result.skipped),
-    ]
-    made = sheet(
-        f"{done} {len(rows):,} sections of {paths:,} documents",
-        "domain path* section* language chars:n bridges:n",
-        rows,
-        notes,
-    )
-    return replace(made, digest=made.rows[:_SHOWN])
-
-
-@table_of.register
-def _(result: results.Rebuilt) -> ResultTable:
-    return facts(
-        f"{result.gists:,} gists encoded again",
-        [
-            ("by", f"{result.gist}, version {result.version}"),
-            ("left as they were (purged)", result.purged or None),
-        ],
-    )
-
-
-@table_of.register
-def _(result: LifetimeCheck) -> ResultTable:
-    rows = [(one.name, one.rows, one.fault, "mended" if one.mended else "") for one in result.files]
-    said = f"{len(result.faults)} faults" if result.faults else "whole"
-    return sheet(
-        f"{result.folder}: {said}, {result.tokens:,} tokens of {result.model}", "file rows:n fault* now", rows
-    )
 
 
 def kept_rows(keeping: NodeProvenance) -> Iterable[tuple[str, Any]]:
@@ -210,4 +83,144 @@ def _about(about: SpanAbout) -> str:
 def _said(value: Any) -> str:
     return (
         ", ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
+    )
+
+
+@entry(figure=with_view)
+def forgotten(result: Forgotten) -> ResultTable:
+    from amgs_focus.tree.span_metadata import FATES
+
+    plan = result.plan
+    what = f"the detail of {len(plan.nodes):,} gists ({plan.tokens:,} of {plan.lifetime:,} tokens)"
+    title = f"Would forget {what}" if result.act is None else f"Act {result.act.id} forgot {what}"
+    notes = [
+        f"L{level} {fate.replace('_', ' ')}: {count:,}, {FATES[fate]}" for level, fate, count in plan.fates
+    ]
+    if not plan.is_empty:
+        notes.append(f"a purge would free {plan.bytes:,} bytes")
+    return _runs(title if not plan.is_empty else "There is nothing to forget", plan.record, notes)
+
+
+@entry(figure=with_view)
+def brought(result: Brought) -> ResultTable:
+    return facts(
+        f"Act {result.act.id} brought {result.gists:,} gists back",
+        [("why", result.act.why), ("branch", result.view.branch), ("step", result.view.step)],
+    )
+
+
+@entry(figure=with_view)
+def purged(result: Purged) -> ResultTable:
+    done = "Would empty" if result.act is None else f"Act {result.act.id} emptied"
+    return facts(
+        f"{done} what lies below {result.gists:,} gists",
+        [("tokens", result.tokens), ("bytes", result.bytes), ("why", result.act.why if result.act else None)],
+    )
+
+
+@entry()
+def forgotten_list(result: ForgottenList) -> ResultTable:
+    rows = [
+        (
+            row.act.id,
+            row.act.kind,
+            len(row.act.nodes),
+            row.in_force,
+            row.wanted,
+            row.act.at,
+            row.act.by,
+            row.act.why,
+        )
+        for row in result.rows
+    ]
+    title = f"{result.sealed:,} gists have their detail forgotten, {result.purged:,} of them for good"
+    return sheet(title, "act what gists:n still:n wanted:n at by why*", rows)
+
+
+@entry()
+def tagged(result: Tagged) -> ResultTable:
+    said = "Taken off" if result.released else "Tagged"
+    rows = [(tag.word, tag.start, tag.end, tag.by, tag.at) for tag in result.tags]
+    title = f"{said}: {result.tag.word} on tokens {result.tag.start:,} to {result.tag.end:,}"
+    return sheet(title, "tag start:n end:n by at", rows)
+
+
+@entry()
+def span_list(result: SpanList) -> ResultTable:
+    rows = []
+    for row in result.rows:
+        span, about = row.kept.span, row.kept.about
+        rows.append(
+            (
+                row.number,
+                span.start,
+                span.end,
+                span.label or span.source or span.kind,
+                about.domain,
+                about.language,
+                about.time[:10],
+                about.trust,
+                " ".join(tag.word for tag in row.tags),
+                row.opened,
+                row.dwell,
+                row.forgotten,
+                row.spread,
+            )
+        )
+    columns = "#:n start:n end:n from* domain language time trust:score tags"
+    columns += " opened:n dwell:n forgotten:score spread:score"
+    made = sheet(f"{result.total:,} spans, {result.lifetime:,} tokens", columns, rows)
+    return replace(made, digest=made.rows[:_SHOWN])
+
+
+@entry()
+def span_described(result: SpanDescribed) -> ResultTable:
+    before, after = result.before.plain(), result.after.plain()
+    names = dict.fromkeys((*before, *after))
+    rows = [(name, _said(before.get(name)), _said(after.get(name))) for name in names]
+    return sheet(f"Span {result.number}", "what before* after*", rows)
+
+
+@entry(figure=with_view)
+def corpus_read(result: CorpusRead) -> ResultTable:
+    plan = result.plan
+    rows = [
+        (one.domain, one.path, one.name, one.language, len(one.text), len(one.bridges))
+        for one in plan.sections
+    ]
+    paths = len({one.path for one in plan.sections})
+    done = "Read in" if result.read else "Would read in"
+    notes = [
+        f"{len(plan.bridges):,} bridges" if plan.bridges else "",
+        f"{len(plan.unchanged):,} documents are there as they are" if plan.unchanged else "",
+        f"{len(plan.replaced):,} documents replace an older version" if plan.replaced else "",
+        *(f"left out: {one.key}, {one.share:.0%} as {one.like}" for one in plan.dropped[:_SHOWN]),
+        *(f"passed over: {file}, {why}" for file, why in result.skipped),
+    ]
+    made = sheet(
+        f"{done} {len(rows):,} sections of {paths:,} documents",
+        "domain path* section* language chars:n bridges:n",
+        rows,
+        notes,
+    )
+    return replace(made, digest=made.rows[:_SHOWN])
+
+
+@entry(figure=with_view)
+def rebuilt(result: Rebuilt) -> ResultTable:
+    return facts(
+        f"{result.gists:,} gists encoded again",
+        [
+            ("by", f"{result.gist}, version {result.version}"),
+            ("left as they were (purged)", result.purged or None),
+        ],
+    )
+
+
+@entry()
+def lifetime_check(result: LifetimeCheck) -> ResultTable:
+    rows = [(one.name, one.rows, one.fault, "mended" if one.mended else "") for one in result.files]
+    said = f"{len(result.faults)} faults" if result.faults else "whole"
+    return sheet(
+        f"{result.folder}: {said}, {result.tokens:,} tokens of {result.model}", "file rows:n fault* now", rows
     )

@@ -1,19 +1,22 @@
-"""The tables of simulation; importing it teaches them to `table_of`."""
+"""Futures drawn by chance: what would become of the memory."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from amgs.simulation.draws import Spread
-from amgs.simulation.enhance import EnhancementForecast
-from amgs.simulation.evolve import Evolution
-from amgs.simulation.insert import Insertion
-from amgs.simulation.prune import PruningFutures
-from amgs.simulation.stability import Stability
+from amgs_app.render.catalogue import entry
 from amgs_app.render.sheet import ResultTable, sheet
-from amgs_app.render.tables.memory import table_of
 
-__all__ = ["table_of"]
+if TYPE_CHECKING:
+    from amgs.simulation.draws import Spread
+    from amgs.simulation.enhance import EnhancementForecast
+    from amgs.simulation.evolve import Evolution
+    from amgs.simulation.insert import Insertion
+    from amgs.simulation.prune import PruningFutures
+    from amgs.simulation.stability import Stability
+
+
+_WAYS = {3: "all four", 2: "faded + 2", 1: "faded + 1", 0: "faded"}
 
 
 def _spread(value: Spread | None, digits: int = 2) -> str:
@@ -26,8 +29,8 @@ def _count(value: Spread) -> str:
     return f"{value.mean:,.0f} ({value.low:,.0f}–{value.high:,.0f})"
 
 
-@table_of.register
-def _(result: EnhancementForecast) -> ResultTable:
+@entry()
+def enhancement_forecast(result: EnhancementForecast) -> ResultTable:
     one, two = result.without, result.with_change
     rows: list[tuple[str, Any, Any]] = [
         ("edges", one.edges, two.edges),
@@ -45,11 +48,8 @@ def _(result: EnhancementForecast) -> ResultTable:
     return sheet(title, "what without* with*", rows, (shift, *moved))
 
 
-_WAYS = {3: "all four", 2: "faded + 2", 1: "faded + 1", 0: "faded"}
-
-
-@table_of.register
-def _(result: PruningFutures) -> ResultTable:
+@entry()
+def pruning_futures(result: PruningFutures) -> ResultTable:
     asked = result.recall_now is not None
     rows = [
         (
@@ -78,8 +78,8 @@ def _(result: PruningFutures) -> ResultTable:
     return sheet(title, columns, rows, notes)
 
 
-@table_of.register
-def _(result: Evolution) -> ResultTable:
+@entry()
+def evolution(result: Evolution) -> ResultTable:
     rows = [
         (
             round(at.day, 2),
@@ -103,8 +103,8 @@ def _(result: Evolution) -> ResultTable:
     return sheet(title, "day:score blocks relevance edges components accesses", rows, notes)
 
 
-@table_of.register
-def _(result: Insertion) -> ResultTable:
+@entry()
+def insertion(result: Insertion) -> ResultTable:
     rows = [
         (
             each.other_id,
@@ -126,8 +126,8 @@ def _(result: Insertion) -> ResultTable:
     return sheet(title, "id:id block* relation holds:score strength reach:n worth:score", rows, notes)
 
 
-@table_of.register
-def _(result: Stability) -> ResultTable:
+@entry()
+def stability(result: Stability) -> ResultTable:
     rows = [
         (
             "today" if not each.days else f"{each.days:g} days × {each.pace:g}",

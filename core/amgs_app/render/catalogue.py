@@ -1,0 +1,186 @@
+"""How each type of result is shown: one entry a type, with its table, its figure where it has one, and its sentence.
+
+The entries stand by noun under `entries`; whoever shows a result asks here, whatever the front end. A type without an
+entry is shown by its fields, so a new operation needs one only where that is not enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.render.sheet import ResultTable
+    from amgs_app.session import Session
+
+NOUNS = (
+    "blocks",
+    "calibration",
+    "consolidation",
+    "decay",
+    "focus",
+    "frames",
+    "graph",
+    "journal",
+    "lifetime",
+    "maintenance",
+    "runs",
+    "search",
+    "simulation",
+    "training",
+    "workstation",
+)
+"""The modules under `entries`. They import no engine: a type is known by its name, of which there is one."""
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class ResultEntry(Generic[R]):
+    """How results of one type are shown.
+
+    kind: the type's name. figure: the picture in a pane, exactly as large as the canvas; called with what the session
+    knows. sentence: what came of the action, in a few words, empty where there is nothing to say but that it is done;
+    without one it is the table's title where that counts something. page: the result in full, as wide as the canvas and
+    as high as it takes, where that is more than the table. portable: the result without what is true of this run alone.
+    """
+
+    kind: str
+    table: Callable[[R], ResultTable]
+    figure: Callable[[Session, R, Canvas], Text] | None = None
+    sentence: Callable[[R], str] | None = None
+    page: Callable[[R, Canvas, datetime], RenderableType] | None = None
+    portable: Callable[[R], R] | None = None
+
+
+def entry(
+    *,
+    figure: Callable[[Session, R, Canvas], Text] | None = None,
+    sentence: Callable[[R], str] | None = None,
+    page: Callable[[R, Canvas, datetime], RenderableType] | None = None,
+    portable: Callable[[R], R] | None = None,
+) -> Callable[[Callable[[R], ResultTable]], ResultEntry[R]]:
+    """Make a function `table(result: Kind)` the entry of Kind; the catalogue collects it from its module."""
+
+    def mark(table: Callable[[R], ResultTable]) -> ResultEntry[R]:
+        return ResultEntry(table.__annotations__["result"], table, figure, sentence, page, portable)
+
+    return mark
+
+
+@cache
+def entries() -> Mapping[str, ResultEntry[Any]]:
+    """Every entry, by the name of its type."""
+    found: dict[str, ResultEntry[Any]] = {}
+    for noun in NOUNS:
+        module = import_module(f"amgs_app.render.entries.{noun}")
+        for each in vars(module).values():
+            if isinstance(each, ResultEntry) and found.setdefault(each.kind, each) is not each:
+                raise ValueError(f"{each.kind} has two entries.")
+    return found
+
+
+def entry_of(kind: type) -> ResultEntry[Any]:
+    """The entry of a type of result, or of what it derives from; that by fields where there is none.
+
+    Raises TypeError for what is no frozen dataclass either, which is a fault of the program.
+    """
+    known = entries()
+    for each in kind.__mro__:
+        if each.__name__ in known:
+            return known[each.__name__]
+    if is_dataclass(kind):
+        return BY_FIELDS
+    raise TypeError(f"{kind.__name__} has no table.")
+
+
+def table_of(result: Any) -> ResultTable:
+    """The result as a table; raises TypeError like entry_of."""
+    return entry_of(type(result)).table(result)
+
+
+def draw(session: Session, result: Any, canvas: Canvas) -> Text:
+    """The figure of a result, exactly as large as the canvas.
+
+    Raises TypeError for a result that no pane shows.
+    """
+    figure = entry_of(type(result)).figure
+    if figure is None:
+        raise TypeError(f"No pane shows a {type(result).__name__}.")
+    return figure(session, result, canvas)
+
+
+def sentence_of(result: Any) -> str:
+    """What came of an action, in a few words; empty where nothing is to be said but that it is done."""
+    found = entry_of(type(result))
+    if found.sentence is not None:
+        return found.sentence(result)
+    title = title_of(result)
+    return title if any(sign.isdigit() for sign in title) else ""
+
+
+def title_of(result: Any) -> str:
+    """The heading of a result's table."""
+    return table_of(result).title
+
+
+def page_of(result: Any, canvas: Canvas, now: datetime) -> RenderableType:
+    """A result in full, as wide as the canvas and as high as it takes."""
+    from amgs_app.render.sheet import to_table
+
+    found = entry_of(type(result))
+    return to_table(found.table(result)) if found.page is None else found.page(result, canvas, now)
+
+
+def portable(result: R) -> R:
+    """The result as every machine makes it: without where its store lies."""
+    found = entry_of(type(result)).portable
+    return result if found is None else found(result)
+
+
+def _by_fields(result: Any) -> ResultTable:
+    """A row for each field: single values as they are, several on one line, everything else as JSON."""
+    from amgs_app.render.sheet import facts
+
+    return facts(
+        _words(type(result).__name__),
+        [(each.name.replace("_", " "), _told(getattr(result, each.name))) for each in fields(result)],
+    )
+
+
+def _told(value: Any) -> Any:
+    import json
+
+    from amgs_app.render.encode import plain
+
+    said = plain(value)
+    if isinstance(said, list) and not any(isinstance(each, list | dict) for each in said):
+        return ", ".join(map(str, said))
+    return json.dumps(said, ensure_ascii=False) if isinstance(said, list | dict) else value
+
+
+def _sizes(result: Any) -> str:
+    """The type in words, and how many there are of what it holds: `Fault report: 3 faults, 2 notes`."""
+    counted = [(each.name.replace("_", " "), getattr(result, each.name)) for each in fields(result)]
+    sizes = ", ".join(f"{len(held):,} {name}" for name, held in counted if isinstance(held, tuple | Mapping))
+    name = _words(type(result).__name__)
+    return f"{name}: {sizes}" if sizes else name
+
+
+def _words(name: str) -> str:
+    """`FaultReport` as `Fault report`."""
+    spaced = "".join(f" {sign.lower()}" if sign.isupper() else sign for sign in name).strip()
+    return spaced[:1].upper() + spaced[1:]
+
+
+BY_FIELDS: ResultEntry[Any] = ResultEntry("", _by_fields, sentence=_sizes)
+"""What shows a type that has no entry."""

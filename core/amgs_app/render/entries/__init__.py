@@ -1,0 +1,1 @@
+"""What shows each type of result, by noun."""

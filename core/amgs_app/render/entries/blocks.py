@@ -1,0 +1,136 @@
+"""Blocks: found, shown, selected, corrected, bookmarked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from amgs.decay import profile_name
+from amgs_app.render.catalogue import entry
+from amgs_app.render.figures.format import plural
+from amgs_app.render.sheet import ResultTable, facts, sheet
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from amgs.types import Block
+    from amgs_app.operations.results import (
+        BlockDetail,
+        BlockList,
+        Bookmark,
+        BookmarkList,
+        CorrectedBlock,
+        SelectedBlock,
+    )
+    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.session import Session
+
+
+MOST_LINES = 2000
+"""Lines of a block's content that its page shows."""
+CARD_LINES = 8
+"""Lines of a block's card around its content."""
+
+_BLOCKS = "#:n id:id title* category status conf:score created:at"
+
+
+def _block_rows(blocks: Sequence[Block]) -> list[tuple[Any, ...]]:
+    return [
+        (n, b.id, b.title, b.category, b.status, b.confidence, b.created_at) for n, b in enumerate(blocks, 1)
+    ]
+
+
+@entry()
+def block_list(result: BlockList) -> ResultTable:
+    notes = () if result.blocks else (f"No block resembles {result.text!r}.",)
+    return sheet(
+        f"{len(result.blocks)} blocks like {result.text!r}", _BLOCKS, _block_rows(result.blocks), notes
+    )
+
+
+def _drawn(session: Session, result: BlockDetail, canvas: Canvas) -> Text:
+    from amgs_app.render.drawing import titles_of_edges
+    from amgs_app.render.figures.block import block
+
+    edges = session.memory.edges(result.block.id)
+    titles = titles_of_edges(session, edges)
+    return block(result.block, canvas, now=session.clock.now(), edges=edges, titles=titles)
+
+
+def _relevance(result: BlockDetail) -> str:
+    return f"“{result.block.title}”: relevance {result.relevance:.2f}"
+
+
+def _page(result: BlockDetail, canvas: Canvas, now: datetime) -> RenderableType:
+    from amgs_app.render.figures.block import block, content_lines
+
+    lines = content_lines(result.block.content, canvas.width - 2, MOST_LINES)
+    return block(result.block, canvas.sized(canvas.width, len(lines) + CARD_LINES), now=now)
+
+
+@entry(figure=_drawn, sentence=_relevance, page=_page)
+def block_detail(result: BlockDetail) -> ResultTable:
+    block = result.block
+    pairs: list[tuple[str, Any]] = [
+        ("id", block.id),
+        ("category", block.category),
+        ("status", block.status),
+        ("confidence", block.confidence),
+        ("relevance", result.relevance),
+        ("decay", f"{result.profile} (λ {block.decay_lambda:g} per hour)"),
+        ("created", block.created_at),
+        ("reinforced", block.last_reinforced_at),
+        ("self", block.is_self_component),
+        ("edges", f"{result.edges_out} out, {result.edges_in} in"),
+    ]
+    pairs += [
+        (name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
+        for name, value in block.meta.items()
+        if name != "title"
+    ]
+    return facts(block.title, pairs, ("", block.content))
+
+
+def _selected(result: SelectedBlock) -> str:
+    return f"“{result.block.title}” is selected"
+
+
+@entry(sentence=_selected)
+def selected_block(result: SelectedBlock) -> ResultTable:
+    return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
+
+
+def _corrected(result: CorrectedBlock) -> str:
+    block = result.block
+    profile = profile_name(block.decay_lambda)
+    told = profile if profile == "pinned" else f"{profile} decay"
+    kind = block.category or "uncategorised"
+    return f"“{block.title}” is now {kind}, confidence {block.confidence:.2f}, {told}"
+
+
+@entry(sentence=_corrected)
+def corrected_block(result: CorrectedBlock) -> ResultTable:
+    return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
+
+
+def _bookmarked(result: Bookmark) -> str:
+    return f"Bookmark {'on' if result.kept else 'taken off'} “{result.title}”"
+
+
+@entry(sentence=_bookmarked)
+def bookmark(result: Bookmark) -> ResultTable:
+    said = "Bookmarked" if result.kept else "Removed the bookmark from"
+    return sheet(f"{said} {result.title}", "id:id title* note*", [(result.block, result.title, result.note)])
+
+
+def _bookmarks(result: BookmarkList) -> str:
+    return plural(len(result.rows), "bookmark")
+
+
+@entry(sentence=_bookmarks)
+def bookmark_list(result: BookmarkList) -> ResultTable:
+    rows = [(each.block, each.title, each.note) for each in result.rows]
+    return sheet("Bookmarks" if rows else "No bookmarks", "id:id title* note*", rows)

@@ -1,0 +1,301 @@
+"""What is learned from outcomes: forecasts, calibration, tuning, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from amgs.types import COMPONENTS
+from amgs_app.render.catalogue import entry
+from amgs_app.render.drawing import current
+from amgs_app.render.sheet import ResultTable, facts, sheet
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from amgs.calibration.results import (
+        Calibrated,
+        CalibrationPlan,
+        Metrics,
+        Monitored,
+        OutcomeGroups,
+        Score,
+        SyntheticYear,
+        Tuning,
+        WeightTest,
+    )
+    from amgs.types import ForecastCase, Outcome, Reliability, Weights
+    from amgs_app.operations.results import FocusFeedback, ForecastList
+    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.session import Session
+
+
+_SHOWN = 12
+_SETS = "r:score c:score k:score s:score f:score recall:score precision:score MRR:score"
+
+
+def _plan(plan: CalibrationPlan, did: str) -> ResultTable:
+    rows: list[tuple[object, ...]] = [
+        ("block", c.block_id, c.title, c.category, c.before, c.after) for c in plan.blocks
+    ]
+    rows += [
+        (
+            "edge",
+            c.edge.source_id,
+            f"→ {c.edge.target_id[:12]}: {c.hits:g} of {c.count} useful",
+            c.edge.relation_type,
+            c.edge.confidence,
+            c.after,
+        )
+        for c in plan.edges
+    ]
+    notes = [
+        f"{f.category or 'all others'}: {f.outcomes} outcomes, Brier {f.before:.3f} → {f.after:.3f}"
+        + ("" if f.used else " (not used: it does not help)")
+        for f in (plan.forecast, *plan.fits)
+    ]
+    title = (
+        f"{plan.method} on {plan.outcomes} outcomes {did} {len(plan.blocks)} blocks, {len(plan.edges)} edges"
+    )
+    made = sheet(title, "what id:id name* of before:score after:score", rows, notes)
+    return ResultTable(made.title, made.columns, made.rows, made.notes, made.rows[: 2 * _SHOWN])
+
+
+def _weights(weights: Weights) -> tuple[float, ...]:
+    return tuple(getattr(weights, name) for name in COMPONENTS)
+
+
+def _scored(score: Score) -> tuple[float, ...]:
+    return score.recall, score.precision, score.mrr
+
+
+def _drawn_outcome(session: Session, result: Outcome, canvas: Canvas) -> Text:
+    del result
+    return _drawn_table(session, session.memory.reliability(), canvas)
+
+
+def _drawn_table(session: Session, result: Reliability, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.calibration import calibration
+
+    cases = _cases(session, session.memory.calibration.cases(limit=500))
+    return calibration(result, canvas, now=session.clock.now(), **cases)
+
+
+def _cases(session: Session, cases: Sequence[ForecastCase]) -> dict[str, Any]:
+    """The forecasts that the pane's filter leaves, with the cursor on the selection."""
+    from amgs_app.render.drawing import places
+    from amgs_app.row_fields import of_forecasts, queued
+
+    cases = queued(cases)
+    left = places(session, "calibration", of_forecasts(cases))
+    shown = cases if left is None else [cases[place] for place in left]
+    at = next((n for n, one in enumerate(shown) if one.outcome.block_id == session.selection), None)
+    return {"cases": shown, "cursor": at, "every": None if left is None else len(cases)}
+
+
+def _noted(result: Outcome) -> str:
+    verdict = "useful" if result.actual else "useless"
+    return f"Noted as {verdict}: the forecast was {result.predicted:.2f}, its Brier score {result.brier or 0:.2f}"
+
+
+@entry(figure=_drawn_outcome, sentence=_noted)
+def outcome(result: Outcome) -> ResultTable:
+    pairs = [
+        ("forecast", result.predicted),
+        ("outcome", result.actual),
+        ("Brier", result.brier),
+        ("block", result.block_id),
+        ("frame", result.frame),
+    ]
+    return facts("Verdict", pairs)
+
+
+@entry(figure=_drawn_table)
+def reliability(result: Reliability) -> ResultTable:
+    rows = [
+        (
+            f"{each.low:.2f} to {each.high:.2f}",
+            each.count,
+            each.mean_predicted,
+            each.rate,
+            f"{each.rate_low:.2f} to {each.rate_high:.2f}",
+        )
+        for each in result.bins
+        if each.count
+    ]
+    said = "no outcomes yet" if result.brier is None else f"Brier {result.brier:.4f}"
+    note = ""
+    if result.brier is not None:
+        note = (
+            f"= reliability {result.reliability:.4f} − resolution {result.resolution:.4f}"
+            f" + uncertainty {result.uncertainty:.4f} + within bin {result.within_bin:.4f}"
+        )
+    title = f"{result.forecasts:,} forecasts, {result.outcomes:,} outcomes: {said}"
+    return sheet(title, "forecast count:n mean:score came_true:score 95_%", rows, (note,))
+
+
+@entry(figure=current("calibration table"))
+def outcome_groups(result: OutcomeGroups) -> ResultTable:
+    rows = [
+        (g.kind, g.name, g.forecasts, g.outcomes, g.mean_predicted, g.rate, g.brier) for g in result.groups
+    ]
+    return sheet("", "by name* forecasts:n outcomes:n forecast:score came_true:score Brier:score", rows)
+
+
+def _drawn_forecasts(session: Session, result: ForecastList, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.calibration import calibration
+
+    bins = result.bin[1] if result.bin is not None else 10
+    kind, _, value = result.of.partition(" ")
+    by: Any = kind or None
+    table = session.memory.reliability(bins, by=by, value=value or None)
+    chosen = result.bin[0] - 1 if result.bin is not None else None
+    return calibration(
+        table, canvas, now=result.now, chosen=chosen, of=result.of, **_cases(session, result.cases)
+    )
+
+
+@entry(figure=_drawn_forecasts)
+def forecast_list(result: ForecastList) -> ResultTable:
+    rows = [
+        (
+            case.made_at,
+            case.outcome.block_id,
+            case.title,
+            case.outcome.frame,
+            case.outcome.category,
+            " ".join(case.relations),
+            case.asked,
+            case.outcome.predicted,
+            case.outcome.actual,
+            case.outcome.brier,
+        )
+        for case in result.cases
+    ]
+    within = f" in step {result.bin[0]} of {result.bin[1]}" if result.bin is not None else ""
+    of = f" of {result.of}" if result.of else ""
+    title = f"{len(rows):,} forecasts{within}{of}"
+    columns = "made:at id:id title* frame category relations asked* forecast:score outcome:score Brier:score"
+    made = sheet(title, columns, rows)
+    return replace(made, digest=made.rows[: 2 * _SHOWN])
+
+
+def _drawn_plan(session: Session, result: CalibrationPlan, canvas: Canvas) -> Text:
+    from amgs_app.render.figures import recalibration
+
+    del session
+    return recalibration.plan(result, canvas)
+
+
+@entry(figure=_drawn_plan)
+def calibration_plan(result: CalibrationPlan) -> ResultTable:
+    return _plan(result, "would change")
+
+
+def _drawn_calibrated(session: Session, result: Calibrated, canvas: Canvas) -> Text:
+    from amgs_app.render.figures import recalibration
+
+    del session
+    return recalibration.plan(result.plan, canvas, operation=result.operation.id)
+
+
+@entry(figure=_drawn_calibrated)
+def calibrated(result: Calibrated) -> ResultTable:
+    return _plan(result.plan, f"operation {result.operation.id} changed")
+
+
+@entry()
+def metrics(result: Metrics) -> ResultTable:
+    rows = [(m.name, m.value, m.target, m.met, m.note) for m in result.metrics]
+    return sheet("", "metric value:score target met rests_on*", rows)
+
+
+@entry()
+def monitored(result: Monitored) -> ResultTable:
+    rows = [("now", s.at, s.kind, s.subject, s.value) for s in result.now]
+    rows += [("before", s.at, s.kind, s.subject, s.value) for s in result.before]
+    notes = ["recorded" if result.recorded else "not recorded: --record keeps it for the next comparison"]
+    return sheet("", "when at:at monitor subject* value:score", rows, notes)
+
+
+@entry()
+def tuning(result: Tuning) -> ResultTable:
+    rows = [
+        ("present, tuning", *_weights(result.present), *_scored(result.present_tuning)),
+        ("proposed, tuning", *_weights(result.proposed), *_scored(result.proposed_tuning)),
+        ("present, held out", *_weights(result.present), *_scored(result.present_held_out)),
+        ("proposed, held out", *_weights(result.proposed), *_scored(result.proposed_held_out)),
+    ]
+    verdict = "better on the held-out third" if result.better else "not better on the held-out third"
+    notes = [
+        f"{len(result.trials)} weight sets by {result.method}, {result.present_tuning.questions} questions to tune on, "
+        f"{result.present_held_out.questions} held out, recall and precision of {result.k}",
+        f"The proposal is {verdict}" + ("; it was applied." if result.applied else "; nothing was changed."),
+    ]
+    return sheet(f"Weights of {result.frame}", f"weights* {_SETS}", rows, notes)
+
+
+@entry()
+def weight_test(result: WeightTest) -> ResultTable:
+    rows = [
+        ("A", *_weights(result.first), *_scored(result.first_score)),
+        ("B", *_weights(result.second), *_scored(result.second_score)),
+    ]
+    notes = [
+        f"B less A: {result.difference:+.3f}, 95 % interval {result.low:+.3f} to {result.high:+.3f}: {result.verdict}",
+        *(f"{kind}: recall {a:.3f} and {b:.3f}" for kind, (a, b) in result.by_kind.items()),
+    ]
+    title = f"{result.frame} on {result.first_score.questions} questions"
+    return sheet(title, f"weights* {_SETS}", rows, notes)
+
+
+@entry()
+def synthetic_year(result: SyntheticYear) -> ResultTable:
+    rows = [
+        (
+            m.month,
+            m.arrived,
+            m.consolidated,
+            m.queries,
+            m.useful,
+            m.alive,
+            m.fading,
+            m.edges,
+            m.mean_relevance,
+            m.brier,
+        )
+        for m in result.months
+    ]
+    kept = ", ".join(f"{kind} {alive} of {came}" for kind, (alive, came) in result.survived.items())
+    brier = "–" if result.brier is None else f"{result.brier:.3f}"
+    notes = [
+        f"Above the threshold at the end: {kept or 'nothing'}",
+        f"{result.outcomes:,} verdicts, Brier {brier}, {result.recalibrated:,} confidences recalibrated",
+    ]
+    columns = "month:n arrived:n consolidated:n queries:n useful:n alive:n fading:n edges:n relevance:score Brier:score"
+    return sheet(f"{result.days} days, seed {result.seed}", columns, rows, notes)
+
+
+@entry()
+def focus_feedback(result: FocusFeedback) -> ResultTable:
+    verdicts = {True: "useful", False: "useless", None: ""}
+    ordered = sorted(result.rows, key=lambda row: -(row.worth.gain or 0.0))
+    rows = [
+        (
+            row.worth.source,
+            row.worth.label,
+            row.worth.tokens,
+            row.worth.residency,
+            row.worth.expansions,
+            "" if row.worth.gain is None else f"{row.worth.gain:+.4f} ± {row.worth.error:.4f}",
+            "yes" if row.reinforce else "",
+            verdicts[row.useful] if row.open_forecast else "",
+        )
+        for row in ordered
+    ]
+    did = "was sent" if result.applied else "would be sent"
+    title = (
+        f"Memory {did} of {len(result.reinforced)} resident blocks; {len(result.outcomes)} forecasts settled"
+    )
+    return sheet(title, "block:id title* tokens:n as_tokens:score expanded:n ΔNLL reinforced outcome", rows)

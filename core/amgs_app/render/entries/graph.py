@@ -1,0 +1,107 @@
+"""The graph: neighbourhoods, paths, communities, counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amgs_app.render.catalogue import entry, table_of
+from amgs_app.render.sheet import ResultTable, sheet
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from amgs.api.graph import Communities, GraphPath
+    from amgs.types import GraphStats, Neighbourhood
+    from amgs_app.operations.results import Inspection
+    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.session import Session
+
+
+def _drawn(session: Session, result: Neighbourhood, canvas: Canvas) -> Text:
+    from amgs_app.render.figures import graph
+    from amgs_app.row_fields import shown_neighbours
+
+    sift = session.layout.sifts.get("graph")
+    ids = shown_neighbours(result, sift) if sift else None
+    return graph.neighbourhood(result, canvas, selected=session.selection, now=session.clock.now(), shown=ids)
+
+
+@entry(figure=_drawn)
+def neighbourhood(result: Neighbourhood) -> ResultTable:
+    titles = {block.id: block.title for block in result.blocks} | {result.center.id: result.center.title}
+    rows = [
+        (
+            titles.get(e.edge.source_id, e.edge.source_id),
+            e.edge.relation_type,
+            titles.get(e.edge.target_id, e.edge.target_id),
+            e.strength,
+        )
+        for e in sorted(result.edges, key=lambda live: -live.strength)
+    ]
+    title = f"{result.center.title}: {len(result.blocks):,} blocks within {result.hops}"
+    return sheet(title, "from* relation to* strength:score", rows)
+
+
+def _drawn_inspection(session: Session, result: Inspection, canvas: Canvas) -> Text:
+    return _drawn(session, result.neighbourhood, canvas)
+
+
+@entry(figure=_drawn_inspection)
+def inspection(result: Inspection) -> ResultTable:
+    made = table_of(result.neighbourhood)
+    c = result.centrality
+    note = (
+        f"degree {c.degree:.3f}, eigenvector {c.eigenvector:.3f}, PageRank {c.pagerank:.3f}, "
+        f"betweenness {c.betweenness:.3f}"
+    )
+    return ResultTable(made.title, made.columns, made.rows, (note,))
+
+
+def _drawn_stats(session: Session, result: GraphStats, canvas: Canvas) -> Text:
+    from amgs_app.render.figures import graph
+
+    del session
+    return graph.stats(result, canvas)
+
+
+@entry(figure=_drawn_stats)
+def graph_stats(result: GraphStats) -> ResultTable:
+    counts = f"{result.nodes:,} nodes, {result.edges:,} edges, {result.components:,} components"
+    title = f"{counts}, density {result.density:.4f}"
+    return sheet(
+        title, "relation* edges:n", sorted(result.by_relation.items(), key=lambda pair: (-pair[1], pair[0]))
+    )
+
+
+@entry()
+def graph_path(result: GraphPath) -> ResultTable:
+    rows = []
+    for before, live, after in zip(result.blocks, result.edges, result.blocks[1:], strict=False):
+        arrow = "▸" if live.edge.source_id == before.id else "◂"
+        rows.append((before.title, f"{live.edge.relation_type} {arrow}", after.title, live.strength))
+    if result.start.id == result.goal.id:
+        said = "Both ends are the same block."
+    elif not rows:
+        said = "No path connects them."
+    else:
+        said = f"Product of strengths: {result.strength:.3f}."
+    steps = f"{len(rows)} step{'' if len(rows) == 1 else 's'}"
+    title = f"{result.start.title} to {result.goal.title}: {steps}"
+    return sheet(title, "from* by to* strength:score", rows, (said,))
+
+
+@entry()
+def communities(result: Communities) -> ResultTable:
+    rows = [
+        (
+            part.number,
+            part.size,
+            part.inside,
+            ", ".join(f"{name} {count}" for name, count in part.categories),
+            "; ".join(block.title for block in part.centre),
+        )
+        for part in result.found
+    ]
+    title = f"{result.total:,} communities, modularity {result.modularity:.2f}"
+    notes = () if rows else ("There are no edges yet: `consolidate` makes them.",)
+    return sheet(title, "#:n blocks:n inside:score categories* centre*", rows, notes)

@@ -1,0 +1,93 @@
+"""The journal of changes, and how sound the memory is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amgs_app.render.catalogue import entry, title_of
+from amgs_app.render.drawing import current
+from amgs_app.render.figures.format import named
+from amgs_app.render.sheet import ResultTable, sheet
+
+if TYPE_CHECKING:
+    from amgs.types import Health, JournalEntry, JournalEntryDetail, UndoPlan, Verification
+    from amgs_app.operations.results import OperationList, Redone
+
+
+_OPERATIONS = "#:n what at:at summary* blocks:n edges:n undone"
+
+
+def _operation_row(done: JournalEntry) -> tuple[Any, ...]:
+    return (done.id, done.kind, done.at, done.summary, done.blocks, done.edges, done.undone)
+
+
+def _latest(result: OperationList) -> str:
+    made = result.operations
+    return (
+        f"{len(made):,} operations, the latest #{made[0].id} {made[0].kind}"
+        if made
+        else "The journal is empty"
+    )
+
+
+@entry(figure=current("status"), sentence=_latest)
+def operation_list(result: OperationList) -> ResultTable:
+    rows = [_operation_row(done) for done in result.operations]
+    return sheet("Journal", _OPERATIONS, rows, () if rows else ("The journal is empty.",))
+
+
+@entry(figure=current("status"), sentence=title_of)
+def journal_entry(result: JournalEntry) -> ResultTable:
+    done = f"Undid {named(result)}" if result.undone else f"Done {named(result)}"
+    return sheet(done, _OPERATIONS, [_operation_row(result)])
+
+
+@entry(figure=current("status"), sentence=title_of)
+def redone(result: Redone) -> ResultTable:
+    return sheet(f"Redid {named(result.operation)}", _OPERATIONS, [_operation_row(result.operation)])
+
+
+@entry(figure=current("status"))
+def undo_plan(result: UndoPlan) -> ResultTable:
+    notes = [
+        f"{result.corrected} corrections made by hand will be lost" if result.corrected else "",
+        f"Undo first: {', '.join(map(str, reversed(result.later)))}" if result.later else "",
+        "Nothing has changed yet.",
+    ]
+    return sheet(
+        f"Would undo {named(result.operation)}", _OPERATIONS, [_operation_row(result.operation)], notes
+    )
+
+
+@entry(figure=current("status"))
+def journal_entry_detail(result: JournalEntryDetail) -> ResultTable:
+    done = result.operation
+    rows = [(each.id, each.title, each.told) for each in result.blocks]
+    edges = (result.edges_made, result.edges_changed, result.edges_taken)
+    notes = ["{:,} edges made, {:,} changed, {:,} taken out".format(*edges)]
+    if len(rows) < done.blocks:
+        notes.append(f"{len(rows):,} of {done.blocks:,} blocks are listed")
+    if result.later:
+        notes.append(f"Undo first: {', '.join(map(str, result.later))}")
+    title = f"Operation {done.id}, {done.kind}: {done.summary}{' (undone)' if done.undone else ''}"
+    return sheet(title, "id:id title* what*", rows, notes)
+
+
+def _attention(result: Health) -> str:
+    act = [line.side for line in result.lines if line.standing == "act"]
+    return f"{len(act)} areas need attention: {', '.join(act)}" if act else "Nothing needs attention"
+
+
+@entry(figure=current("status"), sentence=_attention)
+def health(result: Health) -> ResultTable:
+    rows = [(line.side, line.standing, line.told, line.verb) for line in result.lines]
+    return sheet("Health", "area status detail* command*", rows)
+
+
+@entry()
+def verification(result: Verification) -> ResultTable:
+    said = "no faults" if result.ok else f"{len(result.faults)} faults"
+    rows = [(fault.where, fault.what, fault.repairable) for fault in result.faults]
+    return sheet(
+        f"{result.blocks:,} blocks and {result.edges:,} edges checked: {said}", "where what* repairable", rows
+    )

@@ -1,0 +1,136 @@
+"""Enhancement, pruning, review, and what is exported or imported."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amgs_app.render.catalogue import entry
+from amgs_app.render.drawing import current
+from amgs_app.render.figures.format import plural
+from amgs_app.render.sheet import ResultTable, sheet
+
+if TYPE_CHECKING:
+    from amgs.api.exchange import Exported, Imported
+    from amgs.lifecycle.proposals import EnhancementPlan, Proposal
+    from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
+    from amgs.lifecycle.supersede import ReviewPlan
+    from amgs_app.operations.results import Enhanced, ReviewList
+
+
+_PROPOSALS = "id kind about* sure:score because* effect*"
+
+
+def _proposal_rows(proposals: tuple[Proposal, ...]) -> list[tuple[Any, ...]]:
+    return [(p.id, p.kind, " / ".join(p.titles), p.confidence, p.reason, p.effect) for p in proposals]
+
+
+_PRUNING = "#:n id:id title* relevance:score central:score used:n conf:score edges:n"
+
+
+def _prune_rows(plan: PrunePlan) -> list[tuple[Any, ...]]:
+    return [
+        (
+            n,
+            c.block.id,
+            c.block.title,
+            c.relevance,
+            c.centrality,
+            c.reinforcements,
+            c.block.confidence,
+            c.edges,
+        )
+        for n, c in enumerate(plan.candidates, 1)
+    ]
+
+
+@entry()
+def enhancement_plan(result: EnhancementPlan) -> ResultTable:
+    title = f"Plan: {len(result.proposals):,} proposals; nothing has been changed yet"
+    more = f"{result.left_out:,} more are left out by --limit" if result.left_out else ""
+    return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), (more,))
+
+
+@entry()
+def enhanced(result: Enhanced) -> ResultTable:
+    done = result.operation
+    title = f"Enhanced by {len(result.proposals):,} proposals as operation {done.id}"
+    notes = (f"`undo {done.id}` reverts it.",) if result.proposals else ()
+    return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), notes)
+
+
+@entry()
+def prune_plan(result: PrunePlan) -> ResultTable:
+    what = "would be deleted" if result.hard else "would be pruned"
+    spared = ", ".join(f"{n:,} by {name}" for name, n in result.spared.items() if n)
+    notes = [f"Faded, but kept: {spared}" if spared else ""]
+    if result.limits:
+        held = ", ".join(f"{name} {bound:.3g}" for name, bound in result.limits.items())
+        notes.append(f"Thresholds: {held}; `prune --explain ID` says what keeps a block")
+    title = f"Plan: {len(result.candidates):,} blocks {what}; nothing has been changed yet"
+    return sheet(title, _PRUNING, _prune_rows(result), notes)
+
+
+@entry()
+def prune_assessment(result: PruneAssessment) -> ResultTable:
+    rows = [
+        (sign.name, sign.value, sign.limit, "goes" if sign.low else "keeps it", sign.told)
+        for sign in result.signs
+    ]
+    kept = f"is kept: {', '.join(result.kept_by)}" if result.kept_by else "would be pruned"
+    fades = (
+        "It never fades" if result.fades_at is None else f"Faded from {result.fades_at:%Y-%m-%d} if not used"
+    )
+    return sheet(f"{result.block.title} {kept}", "sign value:score limit:score verdict why*", rows, (fades,))
+
+
+@entry()
+def pruned(result: Pruned) -> ResultTable:
+    done, what = result.operation, "Deleted" if result.plan.hard else "Pruned"
+    title = f"{what} {plural(len(result.plan.candidates), 'block')} as operation {done.id}"
+    notes = (f"Written to {result.ledger}" if result.ledger else "", f"`undo {done.id}` reverts it.")
+    return sheet(title, _PRUNING, _prune_rows(result.plan), notes)
+
+
+@entry(figure=current("inbox list"))
+def review_plan(result: ReviewPlan) -> ResultTable:
+    rows = [(r.kind, r.confidence, r.older_id, r.newer_id, r.because) for r in result.found]
+    title = f"Plan: {plural(len(rows), 'finding')} in {plural(result.compared, 'pair')}; nothing has been changed yet"
+    return sheet(title, "kind sure:score older:id newer:id because*", rows)
+
+
+@entry(figure=current("inbox list"))
+def review_list(result: ReviewList) -> ResultTable:
+    rows = [
+        (
+            i.review.id,
+            i.review.kind,
+            i.review.confidence,
+            i.review.state,
+            i.older.title,
+            i.newer.title,
+            i.review.because,
+        )
+        for i in result.items
+    ]
+    notes = () if rows else ("`review scan` looks for findings.",)
+    return sheet(
+        plural(len(rows), "finding"), "#:n kind sure:score state older* newer* because*", rows, notes
+    )
+
+
+@entry()
+def exported(result: Exported) -> ResultTable:
+    return sheet(
+        "",
+        "file* form blocks:n edges:n bytes:n",
+        [(result.path, result.form, result.blocks, result.edges, result.bytes)],
+    )
+
+
+@entry()
+def imported(result: Imported) -> ResultTable:
+    return sheet(
+        "",
+        "file* form blocks:n edges:n rows:n",
+        [(result.path, result.form, result.blocks, result.edges, result.rows)],
+    )

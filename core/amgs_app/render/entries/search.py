@@ -1,0 +1,108 @@
+"""Searches, and why a block is or is not among what was found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amgs.types import COMPONENTS
+from amgs_app.render.catalogue import entry, table_of
+from amgs_app.render.figures.format import plural
+from amgs_app.render.passage import passage
+from amgs_app.render.sheet import ResultTable, sheet
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from amgs.types import Candidate, Explanation, LayerReport, SearchResult
+    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.session import Session
+
+
+def layers_told(layers: tuple[LayerReport, ...]) -> str:
+    """What each layer of the waterfall brought, on one line."""
+    said = [
+        f"{each.layer} skipped ({each.skipped})"
+        if each.skipped
+        else f"{each.layer} {each.candidates_in}→{each.candidates_out} {each.milliseconds:.1f} ms"
+        for each in layers
+    ]
+    return " │ ".join(said)
+
+
+def _parts(candidate: Candidate) -> tuple[float, ...]:
+    return tuple(getattr(candidate.parts, name) for name in COMPONENTS)
+
+
+def _drawn(session: Session, result: SearchResult, canvas: Canvas) -> Text:
+    from amgs_app.render.drawing import places
+    from amgs_app.render.figures.frame import search
+    from amgs_app.row_fields import of_candidates
+
+    rows = places(session, "frame", of_candidates(result.hits))
+    return search(result, canvas, selected=session.selection, shown=rows)
+
+
+@entry(figure=_drawn)
+def search_result(result: SearchResult) -> ResultTable:
+    rows = [
+        (
+            n,
+            hit.block.id,
+            hit.block.title,
+            str(hit.block.meta.get("source", "")),
+            passage(hit.block.content, result.query),
+            hit.score,
+            *_parts(hit),
+            "+".join(hit.layers),
+        )
+        for n, hit in enumerate(result.hits, 1)
+    ]
+    parts = "recency:score? centr:score? conf:score? simil:score? reinf:score?"
+    columns = f"#:n id:id title* source* passage* score:score {parts} found_by?"
+    notes = [layers_told(result.layers)]
+    notes += [f"{each.written!r} was read as {each.read_as!r}" for each in result.readings]
+    if result.answerable is not None:
+        notes.append(f"answer likely in memory: {result.answerable:.0%} (estimated)")
+    return sheet(f"{plural(len(rows), 'hit')} for {result.query!r}", columns, rows, notes)
+
+
+def _followed(result: Explanation, canvas: Canvas, now: datetime) -> RenderableType:
+    """A block on its way down the layers, each with its reason in full."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    del canvas, now
+    told = table_of(result)
+    layers = Table.grid(padding=(0, 1))
+    for each in result.layers:
+        sign = {"passed": "✓", "missed": "✗"}.get(each.verdict, "–")
+        value = "" if each.value is None else f"{each.value:.2f}"
+        needed = "" if each.needed is None else f"of {each.needed:.2f}"
+        layers.add_row(sign, Text(each.layer, style="bold"), value, needed, Text(each.because))
+    notes = [Text(note) for note in told.notes]
+    return Group(Text(f"{told.title}\n", style="bold"), layers, Text(""), *notes)
+
+
+@entry(page=_followed)
+def explanation(result: Explanation) -> ResultTable:
+    asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
+    said = "admitted" if result.admitted else f"dropped out at {result.fell_at}"
+    rows = [(each.layer, each.verdict, each.value, each.needed, each.because) for each in result.layers]
+    notes = [f"rank {result.rank} of {result.of}, {result.places} admitted; {result.because}"]
+    if result.candidate is not None and result.candidate.evidence:
+        strongest = sorted(result.candidate.evidence, key=lambda part: -abs(part[1]))
+        notes.append("evidence: " + ", ".join(f"{name} {value:+.2f}" for name, value in strongest if value))
+    if result.change is not None:
+        wanted = ",".join(f"{getattr(result.change.weights, name):.4f}" for name in COMPONENTS)
+        notes.append(
+            f"--weights {wanted} would admit it at rank {result.change.rank} (moved by "
+            f"{result.change.distance:.3f})"
+        )
+    elif not result.admitted and result.fell_at in ("score", "selection"):
+        notes.append("no change of weights was found that admits it")
+    title = f"{result.block.title}: {said} for {asked}"
+    return sheet(title, "layer verdict value:score needed:score because*", rows, notes)

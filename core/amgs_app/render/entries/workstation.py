@@ -1,0 +1,244 @@
+"""The workstation: the overview, layouts, settings, scripts, benches, help."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from amgs_app.render.catalogue import entry, table_of, title_of
+from amgs_app.render.figures.format import plural
+from amgs_app.render.sheet import ResultTable, facts, sheet, to_table
+from amgs_app.row_filter import said
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from amgs_app.benches.frame import BenchResult, BenchTable
+    from amgs_app.operations.results import (
+        Expectation,
+        HelpList,
+        Layout,
+        LayoutList,
+        Overview,
+        Recording,
+        Saved,
+        SettingsList,
+        Shown,
+        Sifted,
+        SnapshotFiles,
+        ThemeSet,
+        VerbHelp,
+    )
+    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.session import Session
+
+
+OPERATIONS = 100
+"""Entries of the journal which the overview lists at most."""
+SHORT_HELP = 6
+"""Up to this many commands are explained in full, more are listed."""
+
+
+def _layout(layout: Layout) -> tuple[str, str, str]:
+    return layout.pane, ", ".join(layout.beside) or "default", "●" if layout.large else ""
+
+
+def _told(value: object) -> str:
+    """A setting as TOML writes it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _aligned(table: BenchTable) -> list[str]:
+    """A bench's further table as lines: the first column to the left, the others to the right."""
+    from amgs_app.benches.frame import cell
+
+    lines = [list(table.columns), *([cell(value) for value in row] for row in table.rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(table.columns))]
+    return [
+        "  ".join(
+            text.ljust(width) if i == 0 else text.rjust(width)
+            for i, (text, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    ]
+
+
+def _drawn(session: Session, result: Overview, canvas: Canvas) -> Text:
+    from amgs_app.render.drawing import places
+    from amgs_app.render.figures.overview import overview
+    from amgs_app.row_fields import of_operations
+
+    operations = session.memory.operations(OPERATIONS)
+    return overview(
+        result.store,
+        canvas,
+        operations=operations,
+        shown=places(session, "overview", of_operations(operations, session.clock.now())),
+        health=session.memory.health(),
+        frame=session.last_frame,
+        focus=result.focus,
+    )
+
+
+def _counts(result: Overview) -> str:
+    told = ", ".join(f"{count:,} {status}" for status, count in result.store.blocks.items() if count)
+    return f"{told or 'No'} blocks, {result.store.edges:,} edges"
+
+
+def _portable(result: Overview) -> Overview:
+    return replace(result, store=replace(result.store, path=""))
+
+
+@entry(figure=_drawn, sentence=_counts, portable=_portable)
+def overview(result: Overview) -> ResultTable:
+    store = result.store
+    pairs: list[tuple[str, Any]] = [
+        ("store", store.path),
+        ("now (sample time)" if result.sample_time else "now", store.now),
+        *((f"blocks {status}", count) for status, count in store.blocks.items()),
+        ("edges", store.edges),
+        ("frames", store.frames),
+        ("mean relevance", store.mean_relevance),
+        ("last consolidation", store.last_consolidation),
+        ("Brier", store.brier),
+        ("outcomes", store.outcomes),
+        ("schema / changes", f"{store.schema_version} / {store.change_counter}"),
+        ("corpus", result.corpus or None),
+        ("model", result.model + (" (loaded)" if result.model_loaded else "")),
+        ("seed", result.seed),
+    ]
+    return facts("", pairs)
+
+
+def _silent(result: Shown) -> str:
+    del result
+    return ""
+
+
+@entry(sentence=_silent)
+def shown(result: Shown) -> ResultTable:
+    return table_of(result.result)
+
+
+def _theme(result: ThemeSet) -> str:
+    return f"Theme {result.name}"
+
+
+@entry(sentence=_theme)
+def theme_set(result: ThemeSet) -> ResultTable:
+    return sheet("", "theme in_use", [(name, "●" if name == result.name else "") for name in result.known])
+
+
+@entry(sentence=title_of)
+def sifted(result: Sifted) -> ResultTable:
+    sift = result.sift
+    rows = [(result.pane, sift.words, sift.order, "●" if sift.reverse else "")]
+    return sheet(f"{result.pane}: {said(sift)}", "pane filter* order reverse", rows)
+
+
+def _large(result: Layout) -> str:
+    return f"{result.pane} is the large pane"
+
+
+@entry(sentence=_large)
+def layout(result: Layout) -> ResultTable:
+    return sheet(f"Layout: {result.pane}", "pane beside* large", [_layout(result)])
+
+
+def _layouts(result: LayoutList) -> str:
+    return plural(len(result.rows), "layout")
+
+
+@entry(sentence=_layouts)
+def layout_list(result: LayoutList) -> ResultTable:
+    rows = [(name, *_layout(layout)) for name, layout in result.rows]
+    return sheet("Layouts" if rows else "No layouts", "name pane beside* large", rows)
+
+
+def _recording(result: Recording) -> str:
+    del result
+    return "Recording; R again saves it"
+
+
+@entry(sentence=_recording)
+def recording(result: Recording) -> ResultTable:
+    notes = ("`save FILE` writes what is done from here on as a script.",)
+    return sheet("Recording", "since:n", [(result.since,)], notes)
+
+
+@entry()
+def settings_list(result: SettingsList) -> ResultTable:
+    rows = [
+        (each.key, _told(each.value), _told(each.default), each.place or "default", each.description)
+        for each in result.settings
+    ]
+    return sheet(f"Settings ({result.file})", "key value default from what_it_is*", rows)
+
+
+def _written(result: SnapshotFiles) -> str:
+    return f"Wrote {', '.join(str(name) for name in result.files)}"
+
+
+@entry(sentence=_written)
+def snapshot_files(result: SnapshotFiles) -> ResultTable:
+    return sheet("", "pane file*", [(result.pane, name) for name in result.files])
+
+
+@entry()
+def saved(result: Saved) -> ResultTable:
+    return sheet(f"Saved {result.lines:,} lines", "file*", [(result.file,)])
+
+
+@entry()
+def bench_result(result: BenchResult) -> ResultTable:
+    rows = []
+    for name, value in result.metrics.items():
+        goal = result.goals.get(name)
+        said = "" if goal is None else f"{goal.op} {goal.value:g}: {'met' if goal.met else 'missed'}"
+        rows.append((name, f"{value:.4g}", said))
+    notes = [line for table in result.tables for line in ("", table.title, *_aligned(table))]
+    at = f", commit {result.commit}" if result.commit else ""
+    title = f"bench {result.bench} on {result.machine}{at}"
+    return replace(sheet(title, "metric found:n goal*", rows), notes=tuple(notes))
+
+
+@entry()
+def expectation(result: Expectation) -> ResultTable:
+    return sheet(
+        "", "metric found:n op wanted:n", [(result.metric, result.found, result.operator, result.wanted)]
+    )
+
+
+def _help(result: HelpList, canvas: Canvas, now: datetime) -> RenderableType:
+    from rich.console import Group
+
+    del canvas, now
+    if len(result.verbs) > SHORT_HELP:
+        return to_table(table_of(result))
+    return Group(*(_explained(each) for each in result.verbs))
+
+
+def _explained(each: VerbHelp) -> RenderableType:
+    from rich.text import Text
+
+    text = Text()
+    text.append(f"{each.usage}\n", style="bold")
+    text.append(f"{each.text.rstrip()}\n")
+    for label, meaning in each.parameters:
+        text.append(f"  {label:<14} ", style="bold")
+        text.append(f"{meaning}\n")
+    return text
+
+
+@entry(page=_help)
+def help_list(result: HelpList) -> ResultTable:
+    if len(result.verbs) != 1:
+        return sheet(
+            "", "command what_it_does*", [(each.usage.split(" [")[0], each.summary) for each in result.verbs]
+        )
+    only = result.verbs[0]
+    return sheet(only.usage, "argument meaning*", only.parameters, ("", only.text))

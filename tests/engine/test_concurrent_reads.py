@@ -195,30 +195,6 @@ def test_a_search_is_answered_while_a_transaction_is_open(tmp_path: Path) -> Non
         assert seen(memory.search(QUERIES[0])) != before
 
 
-def test_what_is_read_inside_a_snapshot_is_of_one_state() -> None:
-    with DuckDBStorage.open(":memory:") as store:
-        read: list[tuple[int, int, int]] = []
-        begun, changed = threading.Event(), threading.Event()
-
-        def look() -> None:
-            with store.snapshot():
-                first = store.change_counter
-                begun.set()
-                assert changed.wait(SECONDS)
-                with store.snapshot():
-                    second = store.change_counter
-            read.append((first, second, store.change_counter))
-
-        looking = threading.Thread(target=look)
-        looking.start()
-        assert begun.wait(SECONDS)
-        with store.transaction():
-            store.execute("INSERT INTO meta VALUES ('a', 'b')")
-        changed.set()
-        looking.join(SECONDS)
-        assert read == [(read[0][0], read[0][0], read[0][0] + 1)]
-
-
 def test_a_memory_that_was_read_while_it_was_written_opens_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "m.duckdb"
     with open_memory(path, settings=BATCHES) as memory:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import duckdb
@@ -162,56 +161,6 @@ def test_reading_only_neither_creates_nor_writes(tmp_path: Path) -> None:
         store.transaction(),
     ):
         raise AssertionError("a transaction began")
-
-
-def test_a_failed_transaction_leaves_nothing_behind() -> None:
-    with DuckDBStorage.open(":memory:") as store:
-        with pytest.raises(ZeroDivisionError), store.transaction():
-            store.meta.put("key", "value")
-            raise ZeroDivisionError
-        assert store.meta.get("key") is None
-        assert store.change_counter == 0
-
-
-def test_the_counter_rises_once_a_transaction_and_not_for_reading() -> None:
-    with DuckDBStorage.open(":memory:") as store:
-        with store.transaction():
-            store.meta.put("a", "1")
-            with store.transaction():
-                store.meta.put("b", "2")
-        assert store.change_counter == store.structure_counter == 1
-        with store.transaction():
-            store.meta.get("a")
-        assert store.change_counter == 1
-        with store.transaction():
-            store.execute("DELETE FROM scores_cache", structural=False)
-        assert (store.change_counter, store.structure_counter) == (2, 1)
-
-
-def test_writing_outside_a_transaction_is_a_mistake() -> None:
-    with DuckDBStorage.open(":memory:") as store, pytest.raises(RuntimeError, match="transaction"):
-        store.meta.put("a", "1")
-
-
-def test_another_thread_reads_what_is_committed_and_waits_for_its_turn_to_write() -> None:
-    with DuckDBStorage.open(":memory:") as store:
-        seen: list[str | None] = []
-
-        def other() -> None:
-            seen.append(store.meta.get("key"))
-            with store.transaction():
-                store.meta.put("key", "theirs")
-
-        thread = threading.Thread(target=other)
-        with store.transaction():
-            store.meta.put("key", "mine")
-            thread.start()
-            thread.join(0.3)
-            assert thread.is_alive()
-            assert store.meta.get("key") == "mine"
-        thread.join()
-        assert seen == [None]
-        assert store.meta.get("key") == "theirs"
 
 
 def test_a_store_of_any_older_schema_is_brought_up_with_what_it_holds(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def open_storage(
 
 
 def copy_in_memory(source: Storage) -> Storage:
-    """A store in memory that holds what the source holds, its counters included; the caller closes it."""
+    """A store in memory that holds what the source holds, one change later; the caller closes it."""
     target = open_storage(MEMORY)
     try:
         with target.transaction():

@@ -1,0 +1,31 @@
+"""The backends: every test in this folder that takes `storage` runs on each. A new backend is one more entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from amgs.storage.opening import MEMORY, open_storage
+from amgs.storage.protocol import Storage
+
+Place = Callable[[Path], str]
+"""Where a test's store lies, given a folder of its own."""
+
+KEPT: dict[str, Place] = {"duckdb on disk": lambda folder: str(folder / "store.duckdb")}
+"""Backends whose stores can be closed and opened again."""
+BACKENDS: dict[str, Place] = {**KEPT, "duckdb in memory": lambda _: MEMORY}
+
+
+@pytest.fixture(params=BACKENDS)
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]:
+    """A new store of each backend, open for writing."""
+    with open_storage(BACKENDS[request.param](tmp_path)) as opened:
+        yield opened
+
+
+@pytest.fixture(params=KEPT)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a store of each backend that keeps it may be made, and opened again."""
+    return KEPT[request.param](tmp_path)

@@ -13,10 +13,9 @@ from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import Action, Decision, Front, NodeRef, Override
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.allocator import Allocation, allocate, make_room
-from amgs_focus.window.candidates import AllocatorState, cooldown_left, wait_of
+from amgs_focus.window.candidates import AllocatorState, Thresholds, cooldown_left, wait_of
 from amgs_focus.window.invalidation_cost import Prices
 from amgs_focus.window.layout import assemble, coarsest
-from amgs_focus.window.thresholds import Thresholds
 from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import SMALL, Shape, told
 

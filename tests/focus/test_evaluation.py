@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import TextError
-from amgs_focus.evaluation.bootstrap import resampled
 from amgs_focus.evaluation.budget import Streamed, best_chunks, focused
 from amgs_focus.evaluation.flops import ModelCost, counted
 from amgs_focus.evaluation.gist import draw_windows, horizon_nll
 from amgs_focus.evaluation.needles import CHOICES, choose, facts, pass_keys, plant
 from amgs_focus.evaluation.places import lifetime_of
-from amgs_focus.evaluation.policy import spearman
 from amgs_focus.evaluation.stale import _spliced, reuse
+from amgs_focus.evaluation.statistics import resampled, spearman
 from amgs_focus.evaluation.tiled import TiledStore
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
@@ -120,7 +119,9 @@ def test_rank_correlation_shares_ties() -> None:
     assert spearman([1, 2, 3, 4], [10, 20, 30, 40]) == pytest.approx(1)
     assert spearman([1, 2, 3, 4], [4, 3, 2, 1]) == pytest.approx(-1)
     assert spearman([1, 1, 2], [1, 1, 5]) == pytest.approx(1)
+    assert spearman([1, 1, 2], [1, 2, 3]) == pytest.approx(0.866, abs=1e-3)
     assert spearman([1, 1, 1], [1, 2, 3]) == 0.0
+    assert spearman([], []) == 0.0
 
 
 def test_retrieval_shows_the_best_chunks_in_order_of_time_and_the_tail() -> None:

@@ -268,18 +268,21 @@ def test_a_purge_leaves_the_gist_and_nothing_below_it_and_no_way_back() -> None:
     runtime.context.check()
 
 
-def test_making_gists_anew_leaves_those_over_purged_tokens() -> None:
+def test_making_gists_anew_leaves_those_over_purged_tokens(tmp_path: Path) -> None:
     class Other(PointerEncoder):
         version = 9
 
-    tree = small_tree(64)
+    tree = LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
+    tree.append([int(token) for token in small_tree(64).tokens(0, 64)])
     before = tree.gists(1, 0, tree.count(1)).clone()
     tree.act(Act(1, "forget", NodeSet.of([NodeRef(1, 2)])))
     tree.act(Act(2, "purge", NodeSet.of([NodeRef(1, 2)])))
-    tree.adopt(Other())
+    tree.close()
+    tree = LifetimeTree.open(tmp_path, MODEL, Other(), block_size=4)
     tree.rebuild()
     assert (tree.gists(1, 0, tree.count(1)) == before).all()
     assert not tree.is_stale(NodeRef(1, 2))
+    tree.close()
 
 
 def test_a_trace_tells_of_it_and_a_replay_agrees(tmp_path: Path) -> None:

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from amgs_focus.errors import CtxError, FocusError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.records import NodeRef, Segment, SpanSource, span_id
+from amgs_focus.records import NodeRef, Segment, SpanSource, parent_of, span_id
 from amgs_focus.tree.ctx_file import CtxFile
-from amgs_focus.tree.gist_node import node_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.provenance import spread_of
 from tests.focus.focus_world import MODEL, small_tree
@@ -113,18 +112,16 @@ def test_the_pointer_gist_of_a_level_is_a_token_below_it() -> None:
     assert torch.allclose(tree.gists(2, 0, 1)[0, 0].double(), last, rtol=1e-3)
 
 
-def test_a_node_is_as_the_specification_draws_it() -> None:
+def test_a_node_knows_its_span_its_children_and_the_gist_above_it() -> None:
     tree = small_tree(40)
-    node = node_of(tree, NodeRef(1, 2))
-    assert (node.level, node.start_token, node.end_token) == ("L1", 8, 12)
-    assert node.parent_id == span_id(NodeRef(2, 0))
-    assert node.child_ids == (span_id(NodeRef(0, 2)),)
-    assert node.embedding is not None
-    assert node.embedding.shape == (1, 64)
-    assert node_of(tree, NodeRef(2, 2 - 1)).child_ids == tuple(span_id(NodeRef(1, i)) for i in range(4, 8))
-    assert node_of(tree, NodeRef(1, 9)).parent_id is None
-    with pytest.raises(FocusError, match="L3#4"):
-        node_of(tree, NodeRef(3, 4))
+    assert tree.span(NodeRef(1, 2)) == (8, 12)
+    assert parent_of(NodeRef(1, 2), 4) == NodeRef(2, 0)
+    assert tree.children(NodeRef(1, 2)) == (NodeRef(0, 2),)
+    assert tree.children(NodeRef(2, 1)) == tuple(NodeRef(1, index) for index in range(4, 8))
+    assert tree.gists(1, 2, 3)[0].shape == (1, 64)
+    assert tree.exists(NodeRef(2, 1)) and not tree.exists(parent_of(NodeRef(1, 9), 4))
+    assert not tree.exists(NodeRef(3, 4))
+    assert len({span_id(NodeRef(level, index)) for level in range(3) for index in range(9)}) == 27
 
 
 def test_cancelling_leaves_the_lifetime_as_it_was() -> None:
@@ -168,20 +165,6 @@ class Broken(PointerEncoder):
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         return super().encode_tokens(embeddings, tokens) * float("nan")
-
-
-def test_gists_of_another_version_are_stale_until_made_anew() -> None:
-    tree = small_tree(20)
-    tree.adopt(Newer())
-    assert tree.is_stale(NodeRef(1, 0))
-    assert not tree.is_stale(NodeRef(0, 0))
-    generation = tree.generation
-    tree.rebuild()
-    assert not tree.is_stale(NodeRef(1, 0))
-    assert tree.count(1) == 5
-    assert tree.generation != generation
-    with pytest.raises(FocusError, match="2 gists per block"):
-        tree.adopt(PointerEncoder(slots=2))
 
 
 def test_a_gist_that_is_no_number_is_named_and_nothing_is_kept() -> None:
@@ -339,8 +322,12 @@ def test_gists_on_disk_of_another_version_are_stale_and_can_be_made_anew(tmp_pat
     fill(tmp_path)
     tree = LifetimeTree.open(tmp_path, MODEL, Newer(), block_size=4)
     assert tree.is_stale(NodeRef(1, 0)) and not tree.is_stale(NodeRef(9, 0))
+    assert not tree.is_stale(NodeRef(0, 0))
     assert not (tmp_path / "L9.ctx").exists()
+    generation, count = tree.generation, tree.count(1)
     tree.rebuild()
+    assert not tree.is_stale(NodeRef(1, 0))
+    assert (tree.count(1), tree.generation) == (count, generation + 1)
     tree.close()
     again = LifetimeTree.open(tmp_path, MODEL, Newer(), block_size=4)
     assert not again.is_stale(NodeRef(1, 0))

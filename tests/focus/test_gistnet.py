@@ -31,19 +31,12 @@ from amgs_focus.gist.gistnet import (
     save_checkpoint,
 )
 from amgs_focus.model.tiny import TinyModel
+from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.divergence import Divergence
-from amgs_focus.training.gist_plan import learning_rate
-from amgs_focus.training.gistnet import (
-    GistTraining,
-    Phase,
-    StepReport,
-    TrainingCorpus,
-    TrainingState,
-    corpus_part,
-    start,
-    train,
-)
+from amgs_focus.training.gist_plan import GistTraining, Phase, learning_rate
+from amgs_focus.training.gistnet import StepReport, TrainingState, start, train
 from amgs_focus.tree.gist_tree import LifetimeTree
+from tests.focus.training_world import corpus_part
 
 SHAPE = GistShape(width=64, hidden=32, heads=4)
 TEXT = " ".join(f"the {i % 7} lamps of house {i % 11} burn until {i % 5} o'clock." for i in range(400))

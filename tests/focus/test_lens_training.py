@@ -31,7 +31,6 @@ from amgs_focus.training.lensnet import (
     start,
     train,
 )
-from amgs_focus.training.rank_correlation import spearman
 from amgs_focus.utility.labels import counterfactuals, opened_blocks
 from amgs_focus.window.exact_allocation import with_open
 from amgs_focus.window.working_context import WorkingContext
@@ -312,12 +311,3 @@ def test_measured_examples_count_by_how_sure_they_are(tmp_path: Path) -> None:
     assert one.members.sum(dim=1).tolist() == pytest.approx([1.0] * len(labelled.labels))
     order = np.argsort([label.error * label.horizon / label.positions for label in labelled.labels])
     assert np.all(np.diff(one.weight.numpy()[order]) <= 1e-6)
-
-
-def test_rank_correlation_shares_ranks_between_ties() -> None:
-    assert spearman(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([10.0, 20.0, 30.0])) == pytest.approx(1)
-    assert spearman(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([3.0, 2.0, 1.0])) == pytest.approx(-1)
-    assert spearman(torch.tensor([1.0, 1.0, 1.0]), torch.tensor([3.0, 2.0, 1.0])) == 0
-    assert spearman(torch.tensor([1.0, 1.0, 2.0]), torch.tensor([1.0, 2.0, 3.0])) == pytest.approx(
-        0.866, abs=1e-3
-    )

@@ -5,6 +5,7 @@ was.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 import torch
@@ -21,6 +22,7 @@ from amgs_focus.records import NodeRef, Segment, StepRecord
 from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
+from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import lay_out
 from amgs_focus.window.scores import Scores
 from amgs_focus.window.working_context import SINKS
@@ -449,20 +451,27 @@ def test_a_pin_gives_way_where_the_window_cannot_hold_it() -> None:
     assert pinned.free >= tight.cadence and plain.free >= tight.cadence
 
 
-def test_gists_made_anew_are_read_anew() -> None:
-    runtime = asked()
-    runtime.step()
-
+def test_gists_made_anew_are_read_anew(tmp_path: Path) -> None:
     class Mean(PointerEncoder):
         version = 3
 
         def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
             return embeddings.mean(dim=1, keepdim=True)
 
-    runtime.tree.adopt(Mean())
-    runtime.tree.rebuild()
-    reading = runtime.reader.read(runtime.context, runtime.tree)
+    tree = LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=SMALL.block_size)
+    for note in notes():
+        tree.append_segment(note)
+    tree.close()
+    tree = LifetimeTree.open(tmp_path, MODEL, Mean(), block_size=SMALL.block_size)
+    runtime = FocusRuntime(MODEL, settings=SMALL, tree=tree, clock=StillClock())
+    runtime.question("which lamp was lit?")
+    runtime.step()
+    old = runtime.reader.read(runtime.context, tree).logits
+    tree.rebuild()
+    reading = runtime.reader.read(runtime.context, tree)
+    assert not torch.allclose(reading.logits, old, atol=1e-5)
     assert torch.allclose(reading.logits, recomputed(runtime), atol=1e-5)
+    runtime.close()
 
 
 def test_a_model_that_fails_half_way_leaves_an_empty_cache() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.tree.storage_size import SCENARIOS, Sizes, folder_bytes, said
 from tests.focus.focus_world import MODEL
+from tests.focus.storage_size import SCENARIOS, Sizes, folder_bytes, said
 
 
 def test_the_specifications_figures_come_out() -> None:

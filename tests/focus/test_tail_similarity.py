@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.scoring import LensView, focus_scores
+from amgs_focus.lens.scoring import LensView
 from amgs_focus.records import NodeRef, Segment
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
 from amgs_focus.window.layout import coarsest
 from amgs_focus.window.scores import Values, aggregate
 from amgs_focus.window.working_context import WorkingContext
-from tests.focus.focus_world import MODEL, small_tree, told
+from tests.focus.focus_world import MODEL, small_tree
 
 
 def tree_of(*texts: str) -> LifetimeTree:
@@ -156,12 +156,3 @@ def test_scores_of_a_block_s_tokens_become_one() -> None:
     context = coarsest(tree, 99, 0)
     values = np.arange(context.used - 4, dtype=np.float64)
     assert aggregate(context, values).tolist() == [0.0, 1.0, 2.5]
-
-
-def test_illegal_directions_are_masked_as_the_specification_draws_scores() -> None:
-    tree = small_tree(30)
-    context = coarsest(tree, 99, 1)
-    rows = focus_scores(context, told(context, {NodeRef(2, 0): -0.5, NodeRef(0, 7): 0.5}, 0.3), tree.depth)
-    assert [(row.level, row.legality) for row in rows[:2]] == [("L2", "expandable"), ("L1", "both")]
-    assert (rows[0].score, rows[1].score) == (0.0, 0.3)
-    assert (rows[-1].legality, rows[-1].score) == ("static", 0.0)

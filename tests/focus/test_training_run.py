@@ -16,7 +16,7 @@ import torch
 from amgs_focus.errors import CheckpointError, ConfigurationError, TextError
 from amgs_focus.gist.gistnet import GistNet, GistShape, load_checkpoint, save_checkpoint
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.training import run_log
+from amgs_focus.training import run_record
 from amgs_focus.training.data_parallel import DataParallel
 from amgs_focus.training.gist_objective import step_loss
 from amgs_focus.training.gist_plan import learning_rate
@@ -248,7 +248,7 @@ def test_every_step_is_logged_once_even_after_a_crash(tmp_path: Path) -> None:
     with log.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"part": "tokens", "step": 5, "loss": 0.0}) + '\n{"part": "tok')
     run(config, resume=True)
-    lines = run_log.read_log(log, "tokens")
+    lines = run_record.read_log(log, "tokens")
     assert [line["step"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert all(line["loss"] > 0 and line["rate"] > 0 for line in lines)
     assert "harm_lamps_2_0_32" in lines[-1]["validation"]
@@ -331,7 +331,7 @@ def test_two_workers_average_their_gradients_repeat_and_resume(tmp_path: Path) -
         torch.testing.assert_close(first.net.state_dict()[name], value, atol=1e-6, rtol=1e-5)
     whole, again = (weights(Path(one.checkpoint)) for one in (straight, run(parted, resume=True)))
     assert all(torch.equal(whole[name], again[name]) for name in whole)
-    lines = run_log.read_log(parted.out / "log.jsonl", "tokens")
+    lines = run_record.read_log(parted.out / "log.jsonl", "tokens")
     assert [line["step"] for line in lines] == [1, 2, 3, 4, 5, 6]
 
 

@@ -184,10 +184,7 @@ def test_packed_rows_are_those_of_a_walk_over_the_entries(length: int, data: st.
             rows.append(tree.gists(entry.level, entry.index, entry.index + 1)[0, 0].double())
         else:
             rows += [MODEL.embed(torch.tensor(int(t))) for t in tree.tokens(entry.start, entry.end)]
-    tensors = context.to_tensors(tree)
-    assert torch.equal(tensors["inputs_embeds"], torch.stack(rows))
-    assert tensors["position_ids"].tolist() == list(range(context.used))
-    assert tensors["attention_mask"].tolist() == [1] * context.used
+    assert torch.equal(context.embeddings(tree, 0, context.used), torch.stack(rows))
     packed = context.pack(tree)
     assert torch.equal(
         packed["embeddings"], torch.stack(rows)[SINKS:] if rows[SINKS:] else packed["embeddings"]
@@ -206,15 +203,6 @@ def test_packed_columns_tell_level_span_and_distance() -> None:
     assert packed["levels"].tolist() == [2, 1, 1] + [0] * 6
     assert packed["span_width"].tolist() == [16, 4, 4] + [1] * 6
     assert packed["distance_to_cursor"].tolist() == [4, 3, 2, 1, 1, 1, 1, 0, 0]
-
-
-def test_the_tail_view_shows_the_last_entries_as_specified() -> None:
-    last = wide(30).tail_view(2)
-    assert [(one.level, one.cost, one.span_width, one.distance_to_cursor) for one in last] == [
-        ("L0", 4, 4, 1),
-        ("L0", 2, 2, 0),
-    ]
-    assert wide(0).tail_view() == ()
 
 
 def test_equal_codes_mean_equal_rows_and_slots_are_told_apart() -> None:

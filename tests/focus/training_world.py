@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
+
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.training.corpus import Part
+
 LAMPS = " ".join(f"the {i % 7} lamps of house {i % 11} burn until {i % 5} o'clock." for i in range(400))
 
 CONFIG = """
@@ -57,3 +62,10 @@ def write_run(folder: Path, config: str = CONFIG) -> Path:
     file = folder / "run.toml"
     file.write_text(config, encoding="utf-8")
     return file
+
+
+def corpus_part(model: BaseModel, name: str, weight: float, text: str, held_out: float = 0.03) -> Part:
+    """Encodes a text and keeps its last `held_out` share apart for validation."""
+    tokens = torch.tensor(model.encode(text), dtype=torch.int32)
+    cut = len(tokens) - int(len(tokens) * held_out)
+    return Part(name, weight, tokens[:cut], tokens[cut:])

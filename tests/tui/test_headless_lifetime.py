@@ -249,7 +249,7 @@ def test_a_damaged_lifetime_is_named_file_by_file_and_mended(desk: Desk) -> None
 
 def test_the_manual_runs_as_it_stands_and_its_figures_are_computed(desk: Desk) -> None:
     from amgs_focus.tree.span_metadata import FATES
-    from amgs_focus.tree.storage_size import TEN_YEARS, Sizes, folder_bytes, said, table
+    from tests.focus.storage_size import TEN_YEARS, Sizes, folder_bytes, said, table
 
     manual = (Path(__file__).parents[2] / "docs" / "lifetime.md").read_text(encoding="utf-8")
     corpus(desk.folder).rename(desk.folder / "notes")

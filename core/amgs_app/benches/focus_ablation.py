@@ -19,10 +19,10 @@ from amgs.types import Progress
 from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
-from amgs_focus.evaluation.bootstrap import Interval, resampled
 from amgs_focus.evaluation.budget import focused
 from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.evaluation.places import lifetime_of
+from amgs_focus.evaluation.statistics import Interval, resampled
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel

@@ -21,12 +21,12 @@ from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_app.benches.references import Bm25
 from amgs_focus.evaluation.asking import answers_from, ask, room_for_text
-from amgs_focus.evaluation.bootstrap import Interval, resampled
 from amgs_focus.evaluation.budget import best_chunks, focused, retrieved, windowed
 from amgs_focus.evaluation.flops import counted, model_cost
 from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.evaluation.needles import CHANCE, Planted, facts, plant
 from amgs_focus.evaluation.places import lifetime_of
+from amgs_focus.evaluation.statistics import Interval, resampled
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel

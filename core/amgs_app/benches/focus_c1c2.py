@@ -18,7 +18,7 @@ from amgs.types import Progress
 from amgs_app.benches.focus_texts import TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
-from amgs_focus.evaluation.bootstrap import resampled
+from amgs_focus.evaluation.statistics import resampled
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.lensnet import LensNetScorer
 from amgs_focus.lens.scoring import FocusScorer, LensView

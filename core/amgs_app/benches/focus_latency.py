@@ -15,17 +15,17 @@ from amgs.types import Progress
 from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
-from amgs_focus.evaluation.bootstrap import resampled
 from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.evaluation.latency import PARTS, focus_time, frozen_time
 from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.evaluation.stale import Reuse, reuse
+from amgs_focus.evaluation.statistics import resampled
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.runtime.prefix import PrefixReader
-from amgs_focus.runtime.refocusing import refocus
 from amgs_focus.runtime.state import FocusState
+from amgs_focus.runtime.step import refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.utility.labels import LabelSnapshot
 from amgs_focus.window.layout import lay_out

@@ -26,9 +26,9 @@ from amgs.types import Progress
 from amgs_app.benches.focus_texts import Stopwatch
 from amgs_app.benches.frame import BenchResult, BenchTable, result
 from amgs_app.benches.ledger import Ledger, Row
-from amgs_focus.evaluation.bootstrap import resampled
 from amgs_focus.evaluation.needles import Needle, choose
 from amgs_focus.evaluation.places import lifetime_of
+from amgs_focus.evaluation.statistics import resampled
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel

@@ -21,8 +21,8 @@ from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_focus.evaluation.asking import answers_from, ask, room_for_text
-from amgs_focus.evaluation.bootstrap import resampled
 from amgs_focus.evaluation.needles import CHANCE, Needle, Planted, pass_keys, plant
+from amgs_focus.evaluation.statistics import resampled
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel

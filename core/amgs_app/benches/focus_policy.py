@@ -18,7 +18,6 @@ from amgs_app.benches.focus_texts import TokenCorpus
 from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_app.benches.references import Bm25
-from amgs_focus.evaluation.bootstrap import Interval, resampled
 from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.evaluation.places import snapshot_of
 from amgs_focus.evaluation.policy import (
@@ -33,8 +32,8 @@ from amgs_focus.evaluation.policy import (
     by_recency,
     by_scorer,
     judge,
-    spearman,
 )
+from amgs_focus.evaluation.statistics import Interval, resampled, spearman
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel

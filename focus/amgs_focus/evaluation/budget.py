@@ -18,8 +18,8 @@ from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock
 from amgs_focus.records import Action, NodeRef, Refocus
 from amgs_focus.runtime.prefix import PrefixReader
-from amgs_focus.runtime.refocusing import refocus
 from amgs_focus.runtime.state import FocusState
+from amgs_focus.runtime.step import refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import lay_out

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import TextError
-from amgs_focus.evaluation.bootstrap import Interval, Means, resampled
+from amgs_focus.evaluation.statistics import Interval, Means, resampled
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, mean_gist, pointer_gist
 from amgs_focus.model.base_model import BaseModel
 

@@ -8,13 +8,14 @@ no policy's context is better than its.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
 
+from amgs_focus.evaluation.statistics import spearman
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import NodeRef
@@ -140,14 +141,6 @@ def _moves(context: WorkingContext, gains: Mapping[NodeRef, float]) -> list[tupl
     return moves
 
 
-def spearman(left: Sequence[float], right: Sequence[float]) -> float:
-    """Rank correlation, ties sharing their mean rank; 0 where either side is constant."""
-    ranks = [_ranks(side) for side in (left, right)]
-    if any(np.ptp(side) == 0 for side in ranks):
-        return 0.0
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-
-
 def by_scorer(scorer: FocusScorer) -> Policy:
     """A scorer's signed scores."""
     return lambda view: aggregate(view.context, scorer.score(view).values)
@@ -174,13 +167,6 @@ def by_attention(view: LensView) -> Values:
     costs = np.array([entry.cost for entry in context.entries()], np.int64)
     mass: Values = np.add.reduceat(paid, np.concatenate([[0], np.cumsum(costs)[:-1]]))
     return mass
-
-
-def _ranks(values: Sequence[float]) -> Values:
-    _, inverse, counts = np.unique(np.asarray(values, np.float64), return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks: Values = (last - (counts - 1) / 2)[inverse]
-    return ranks
 
 
 def _by_node(values: Values, labels: tuple[Label, ...], context: WorkingContext) -> dict[NodeRef, float]:

@@ -17,8 +17,8 @@ from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.protocols import PerfClock
 from amgs_focus.records import NodeRef, Refocus
 from amgs_focus.runtime.prefix import PrefixReader
-from amgs_focus.runtime.refocusing import refocus
 from amgs_focus.runtime.state import FocusState
+from amgs_focus.runtime.step import refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.telemetry import oscillations, ping_pongs, stays
 from amgs_focus.tree.gist_tree import LifetimeTree

@@ -12,9 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs_focus.records import Legality, span_id
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.scores import Scores, Values, aggregate
+from amgs_focus.window.scores import Scores, Values
 from amgs_focus.window.working_context import WorkingContext
 
 
@@ -25,16 +24,6 @@ class LensView:
     context: WorkingContext
     tree: LifetimeTree
     question: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class FocusScore:
-    """One entry's score as the specification draws it."""
-
-    node_id: int
-    level: str
-    score: float
-    legality: Legality
 
 
 class FocusScorer(Protocol):
@@ -49,21 +38,6 @@ class FocusScorer(Protocol):
         ...
 
     def score(self, view: LensView) -> Scores: ...
-
-
-def focus_scores(context: WorkingContext, scores: Scores, depth: int) -> tuple[FocusScore, ...]:
-    """The scores as the specification draws them; an illegal direction is masked to 0."""
-    rows = []
-    for entry, value in zip(context.entries(), aggregate(context, scores.values), strict=True):
-        expandable, collapsible = entry.level > 0, entry.level < depth and entry.end <= context.tail_start
-        legality: Legality = "static"
-        if expandable and collapsible:
-            legality = "both"
-        elif expandable or collapsible:
-            legality = "expandable" if expandable else "collapsible"
-        masked = 0.0 if (value > 0 and not expandable) or (value < 0 and not collapsible) else float(value)
-        rows.append(FocusScore(span_id(entry.node), f"L{entry.level}", masked, legality))
-    return tuple(rows)
 
 
 def signed(parts: dict[str, Values], settled: NDArray[np.bool_], floor: float) -> dict[str, Values]:

@@ -31,10 +31,9 @@ from amgs_focus.records import (
     tail_start,
 )
 from amgs_focus.runtime import view
-from amgs_focus.runtime.decoding import decode_token
 from amgs_focus.runtime.prefix import PrefixReader
-from amgs_focus.runtime.refocusing import refocus
 from amgs_focus.runtime.state import FocusState
+from amgs_focus.runtime.step import decode_token, refocus
 from amgs_focus.runtime.timeline import Move, Timeline
 from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.events import TraceSink

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import torch
 
 from amgs_focus.errors import TextError
-from amgs_focus.model.base_model import BaseModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +37,3 @@ class TrainingCorpus:
             )
         start = int(torch.randint(room + 1, (1,), generator=generator))
         return part.train[start : start + length]
-
-
-def corpus_part(model: BaseModel, name: str, weight: float, text: str, held_out: float = 0.03) -> Part:
-    """Encodes a text and keeps its last `held_out` share apart for validation."""
-    tokens = torch.tensor(model.encode(text), dtype=torch.int32)
-    cut = len(tokens) - int(len(tokens) * held_out)
-    return Part(name, weight, tokens[:cut], tokens[cut:])

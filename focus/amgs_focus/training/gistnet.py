@@ -17,26 +17,14 @@ from torch import nn
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import GistEncoder, GistNet
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.training.corpus import Part, TrainingCorpus, corpus_part
+from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.data_parallel import ALONE, DataParallel
 from amgs_focus.training.gist_examiner import GistExaminer
 from amgs_focus.training.gist_objective import step_loss
-from amgs_focus.training.gist_plan import GistTraining, Phase, learning_rate
+from amgs_focus.training.gist_plan import GistTraining, learning_rate
 from amgs_focus.training.muon import Muon
 
 STATE_FORMAT = "amgs-gistnet-training-1"
-
-__all__ = [
-    "GistTraining",
-    "Part",
-    "Phase",
-    "StepReport",
-    "TrainingCorpus",
-    "TrainingState",
-    "corpus_part",
-    "start",
-    "train",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import Literal
 import torch
 
 from amgs_focus.errors import TextError
-from amgs_focus.evaluation.bootstrap import resampled
 from amgs_focus.evaluation.gist import draw_offsets
+from amgs_focus.evaluation.statistics import resampled
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel

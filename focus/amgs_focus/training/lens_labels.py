@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import torch
 
 from amgs_focus.errors import TextError
+from amgs_focus.evaluation.statistics import spearman
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import NodeRef
 from amgs_focus.training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
-from amgs_focus.training.rank_correlation import spearman
 from amgs_focus.training.records import LabelReport
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility.labels import (
@@ -144,7 +143,7 @@ def label_runs(
         jointly = joint(drawn.snapshot, sets)
         write(path, drawn, measured, kept, jointly)
         if kept is not None:
-            agreed.append(_rank_correlation(kept, [label.gain for label in measured]))
+            agreed.append(spearman(kept, [label.gain for label in measured]))
         done, labels = done + 1, labels + len(measured)
     total = len(list(folder.glob("*.parquet")))
     return LabelReport(str(folder), done, total, labels, float(np.mean(agreed)) if agreed else float("nan"))
@@ -320,7 +319,3 @@ def _entry(level: int, index: int, tree: LifetimeTree) -> Entry:
 def _touches(tree: LifetimeTree, node: NodeRef, low: int, high: int) -> bool:
     start, end = tree.span(node)
     return start < high and low < end
-
-
-def _rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
-    return spearman(torch.tensor(one), torch.tensor(other))

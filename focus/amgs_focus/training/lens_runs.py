@@ -15,8 +15,8 @@ from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.runtime.prefix import PrefixReader
-from amgs_focus.runtime.refocusing import refocus
 from amgs_focus.runtime.state import FocusState
+from amgs_focus.runtime.step import refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.facts import fact_text
 from amgs_focus.tree.gist_tree import LifetimeTree

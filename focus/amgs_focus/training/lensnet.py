@@ -17,10 +17,10 @@ import torch
 from torch.nn import functional
 
 from amgs_focus.errors import CheckpointError, TextError
+from amgs_focus.evaluation.statistics import spearman
 from amgs_focus.lens.lensnet import LensNet, LensShape
 from amgs_focus.training.lens_examples import LensExample
 from amgs_focus.training.lens_linear import solved
-from amgs_focus.training.rank_correlation import spearman
 
 SLACK = 0.1  # of all positions that could be asked for or given back
 STATE_FORMAT = "amgs-lensnet-training-2"
@@ -188,17 +188,17 @@ def examine(net: LensNet, examples: Sequence[LensExample]) -> dict[str, float]:
             predicted.append(said)
             found.append(worth)
             if len(said) > 3:
-                within.append(spearman(said, worth))
+                within.append(spearman(said.tolist(), worth.tolist()))
                 third = max(1, len(said) // 3)
                 mean = float(worth.mean())
                 best = float(worth.topk(third).values.mean()) - mean
                 taken = float(worth[said.topk(third).indices].mean()) - mean
                 caught.append((taken, best))
             if len(both) - len(said) > 3:
-                joint.append(spearman(both[~example.alone], example.worth[~example.alone]))
+                joint.append(spearman(both[~example.alone].tolist(), example.worth[~example.alone].tolist()))
     share = sum(taken for taken, _ in caught) / max(1e-9, sum(best for _, best in caught))
     return {
-        "spearman": spearman(torch.cat(predicted), torch.cat(found)),
+        "spearman": spearman(torch.cat(predicted).tolist(), torch.cat(found).tolist()),
         "spearman_within": sum(within) / max(1, len(within)),
         "error_within": statistics.stdev(within) / len(within) ** 0.5 if len(within) > 1 else 0.0,
         "caught": share,

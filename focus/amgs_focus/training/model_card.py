@@ -8,7 +8,7 @@ from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.records import TrainedPart
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
-from amgs_focus.training.throughput import spoken
+from amgs_focus.training.run_session import spoken
 
 
 def gist_card(

@@ -265,15 +265,6 @@ class LifetimeTree:
             self._cut(length)
             self._store.record_cut(length, self._open)
 
-    def adopt(self, gist: GistEncoder) -> None:
-        """Use another encoder from now on; existing gists stay and are stale until `rebuild`."""
-        if gist.slots != self._gist.slots:
-            raise FocusError(
-                f"{gist.name} makes {gist.slots} gists per block; this lifetime has {self._gist.slots}.",
-                way_out="Rebuild the lifetime with it.",
-            )
-        self._gist = gist
-
     def rebuild(self, progress: ProgressCallback | None = None) -> None:
         """Make every gist anew with the present encoder, each in its place; what was purged stays as it is.
 

@@ -67,17 +67,6 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkingEntry:
-    """An entry as the specification draws it. distance_to_cursor: whole or begun blocks up to the cursor."""
-
-    node_id: int
-    level: str
-    cost: int
-    span_width: int
-    distance_to_cursor: int
-
-
-@dataclass(frozen=True, slots=True)
 class Edit:
     """Entries `removed` at `position` gave way to `inserted`; swapped, it is its own undoing."""
 
@@ -128,19 +117,6 @@ class WorkingContext:
     def entries(self) -> tuple[Entry, ...]:
         """All entries in order of time."""
         return self.items
-
-    def tail_view(self, k: int = 256) -> tuple[WorkingEntry, ...]:
-        """The last k entries as the specification draws them."""
-        return tuple(
-            WorkingEntry(
-                node_id=span_id(entry.node),
-                level=f"L{entry.level}",
-                cost=entry.cost,
-                span_width=entry.end - entry.start,
-                distance_to_cursor=self.distance(entry),
-            )
-            for entry in self.items[len(self.items) - min(k, len(self.items)) :]
-        )
 
     def distance(self, entry: Entry) -> int:
         """Blocks between the entry's end and the decode cursor."""
@@ -282,16 +258,6 @@ class WorkingContext:
         }
         packed["embeddings"] = self.embeddings(tree, SINKS, self.used)
         return packed
-
-    def to_tensors(self, tree: LifetimeTree) -> dict[str, torch.Tensor]:
-        """What the base model reads: inputs_embeds (W, d), attention_mask (W,), position_ids (W,), dense
-        from 0.
-        """
-        return {
-            "inputs_embeds": self.embeddings(tree, 0, self.used),
-            "attention_mask": torch.ones(self.used, dtype=torch.int64),
-            "position_ids": torch.arange(self.used, dtype=torch.int64),
-        }
 
     def embeddings(self, tree: LifetimeTree, start: int, end: int) -> torch.Tensor:
         """(end − start, d): the rows of positions [start, end), sinks being positions 0 to 3."""

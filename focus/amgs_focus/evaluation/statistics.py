@@ -1,4 +1,4 @@
-"""Intervals by drawing documents, or chunks of the only document, with replacement."""
+"""Bootstrap intervals, by drawing documents (or chunks of the only document) with replacement, and rank correlation."""
 
 from __future__ import annotations
 
@@ -58,3 +58,18 @@ def resampled(
         whole = statistic({name: table[:, place].mean() for place, name in enumerate(names)})
     low, high = np.nanquantile(samples, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(whole), float(low), float(high))
+
+
+def spearman(left: Sequence[float], right: Sequence[float]) -> float:
+    """Rank correlation, ties sharing their mean rank; 0 where either side is constant."""
+    if len(set(left)) < 2 or len(set(right)) < 2:
+        return 0.0
+    ranks = [_ranks(side) for side in (left, right)]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
+    _, inverse, counts = np.unique(np.asarray(values, np.float64), return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: NDArray[np.float64] = (last - (counts - 1) / 2)[inverse]
+    return ranks

@@ -1,16 +1,33 @@
-"""Frozen values as plain data and back, by their annotations: what a trace's lines are made of."""
+"""Frozen values as JSON and back, by their annotations (pydantic): the lines of a trace and of a lifetime's journal.
+
+Reading is strict: a number in quotes is no number. A field with a default may be missing, as a version that did not
+know it yet leaves it out; a field that no version knows is passed over.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import types
+import json
 from collections.abc import Mapping
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+
+@cache
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    """What reads and writes values of a type; made when it is first needed."""
+    return TypeAdapter(kind)
+
+
+def plain(value: Any) -> Any:
+    """A frozen value as dicts, lists, texts and numbers."""
+    kind: Any = type(value)
+    return adapter(kind).dump_python(value, mode="json", warnings=False)
 
 
 def rounded(value: Any) -> Any:
-    """The same data with every float at 6 significant digits and every tuple a list."""
+    """Plain data with every float at 6 significant digits and every tuple a list."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, Mapping):
@@ -20,39 +37,16 @@ def rounded(value: Any) -> Any:
     return value
 
 
-def build(kind: Any, value: Any) -> Any:
-    """A value of an annotated type from plain data; TypeError, KeyError or ValueError if it does not fit."""
-    origin = get_origin(kind)
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        hints = _hints(kind)
-        # A field with a default may be missing: what a version wrote that did not know it yet.
-        known = [one for one in dataclasses.fields(kind) if one.name in value or not _has_default(one)]
-        return kind(**{one.name: build(hints[one.name], value[one.name]) for one in known})
-    if origin is tuple:
-        inner = get_args(kind)
-        if len(inner) == 2 and inner[1] is Ellipsis:
-            return tuple(build(inner[0], one) for one in value)
-        return tuple(build(part, one) for part, one in zip(inner, value, strict=True))
-    if origin in (Union, types.UnionType):
-        return None if value is None else build(next(a for a in get_args(kind) if a is not type(None)), value)
-    if origin is Literal:
-        if value not in get_args(kind):
-            raise ValueError(f"{value!r} is not one of {get_args(kind)}")
-        return value
-    if isinstance(kind, type) and issubclass(kind, tuple):
-        return kind(*value)
-    if kind is float:
-        return float(value)
-    if kind in (int, str, bool) and not isinstance(value, kind):
-        raise TypeError(f"{value!r} is not of type {kind.__name__}")
-    return value
+def compact(value: Any) -> str:
+    """Plain data as JSON on one line. Raises ValueError for a float that is no number."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _has_default(field: dataclasses.Field[Any]) -> bool:
-    missing = dataclasses.MISSING
-    return field.default is not missing or field.default_factory is not missing
-
-
-@functools.cache
-def _hints(kind: type[Any]) -> dict[str, Any]:
-    return get_type_hints(kind)
+def parsed(kind: Any, raw: bytes) -> Any:
+    """A value of a type from JSON. Raises ValueError, in one sentence, where it does not fit."""
+    try:
+        return adapter(kind).validate_json(raw, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"{where}: {first['msg']}" if where else first["msg"]) from error

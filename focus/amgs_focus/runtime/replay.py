@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from amgs_focus.codec import rounded
+from amgs_focus.codec import plain, rounded
 from amgs_focus.errors import TraceError
 from amgs_focus.records import Refocus, StepRecord
 from amgs_focus.trace.events import (
@@ -63,8 +62,8 @@ def replay(trace: Trace, runtime: FocusRuntime, progress: ProgressCallback | Non
     Raises TraceError for another model, gist, scorer or settings, and for the first line whose outcome
     differs.
     """
-    ours = rounded(asdict(header_of(runtime)))
-    theirs = rounded(asdict(trace.header))
+    ours = rounded(plain(header_of(runtime)))
+    theirs = rounded(plain(trace.header))
     told = (
         "model",
         "fingerprint",

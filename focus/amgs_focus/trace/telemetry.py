@@ -12,10 +12,10 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from amgs_focus.codec import rounded
+from amgs_focus.codec import plain, rounded
 from amgs_focus.records import Action, Measurement, NodeRef, Refocus, StepRecord, tail_start
 from amgs_focus.trace.events import Trace
 from amgs_focus.trace.lineage import TraceBranch
@@ -138,7 +138,7 @@ def telemetry(trace: Trace, line: TraceBranch) -> Telemetry:
 
 def to_jsonl(found: Telemetry) -> str:
     """One JSON object a line for each iteration, floats at 6 significant digits."""
-    rows = ({"branch": found.branch, "horizon": found.horizon, **asdict(one)} for one in found.iterations)
+    rows = ({"branch": found.branch, "horizon": found.horizon, **plain(one)} for one in found.iterations)
     return "".join(json.dumps(rounded(row), ensure_ascii=False) + "\n" for row in rows)
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, Literal, TextIO, Union
 
-from amgs_focus.codec import build, rounded
+from pydantic import Field, create_model
+
+from amgs_focus.codec import compact, parsed, plain, rounded
 from amgs_focus.errors import TraceError
 from amgs_focus.records import (
     BranchView,
@@ -32,9 +34,11 @@ from amgs_focus.trace.events import (
     FORMAT,
     KINDS,
     NAMES,
+    Acted,
     Branched,
     Configured,
     Ended,
+    Ingested,
     Overridden,
     QuestionRecord,
     Record,
@@ -45,6 +49,29 @@ from amgs_focus.trace.events import (
     TraceHeader,
 )
 from amgs_focus.tree.span_metadata import Act
+
+
+@dataclass(frozen=True, slots=True)
+class _AnyLine:
+    """A line of any kind, known or not."""
+
+    kind: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _HeaderLine:
+    data: TraceHeader
+
+
+@cache
+def _line() -> Any:
+    """A line of a known kind with its record, as a type that JSON is read by."""
+    fields: dict[str, dict[str, Any]] = {
+        name: {"kind": (Literal[name], ...), "data": (kind, ...)} for name, kind in KINDS.items()
+    }
+    models = [create_model(name, **one) for name, one in fields.items()]
+    return Annotated[Union[tuple(models)], Field(discriminator="kind")]  # noqa: UP007 - a union of a tuple
 
 
 class TraceWriter:
@@ -66,7 +93,7 @@ class TraceWriter:
             )
         except OSError as error:
             raise _unusable(path, error) from error
-        self._write("header", asdict(header))
+        self._write("header", plain(header))
 
     @property
     def path(self) -> Path | None:
@@ -83,8 +110,8 @@ class TraceWriter:
         self._path = path
 
     def ingested(self, segments: Sequence[Segment], state_hash: str) -> None:
-        plain = [{**asdict(segment), "meta": dict(segment.meta)} for segment in segments]
-        self._write("ingest", {"segments": plain, "state_hash": state_hash})
+        taken = tuple(dataclasses.replace(segment, meta=dict(segment.meta)) for segment in segments)
+        self._record(Ingested(taken, state_hash))
 
     def asked(self, question: str, state_hash: str) -> None:
         self._record(QuestionRecord(question, state_hash))
@@ -116,19 +143,7 @@ class TraceWriter:
         self._record(Switched(name, state_hash))
 
     def acted(self, act: Act, state_hash: str) -> None:
-        runs = tuple(tuple(run) for run in act.nodes.runs)
-        self._write(
-            "upkeep",
-            {
-                "id": act.id,
-                "kind": act.kind,
-                "nodes": runs,
-                "at": act.at,
-                "by": act.by,
-                "why": act.why,
-                "state_hash": state_hash,
-            },
-        )
+        self._record(Acted(act.id, act.kind, act.nodes.runs, act.at, act.by, act.why, state_hash))
 
     def keyframed(self, keyframe: Keyframe) -> None:
         self._record(keyframe)
@@ -146,13 +161,13 @@ class TraceWriter:
         self.close()
 
     def _record(self, record: Any) -> None:
-        self._write(NAMES[type(record)], asdict(record))
+        self._write(NAMES[type(record)], plain(record))
 
     def _write(self, kind: str, data: Mapping[str, Any]) -> None:
         """Append a line. After a failure, such as a full disk, the trace ends with its last whole line."""
         if self._broken:
             return
-        body = _dump({"line": self._line + 1, "kind": kind, "data": rounded(data)})
+        body = compact({"line": self._line + 1, "kind": kind, "data": rounded(data)})
         total = zlib.crc32(body.encode("utf-8"), self._sum)
         try:
             self._file.write(f"{total:08x} {body}\n")
@@ -187,11 +202,11 @@ def read(source: Path | bytes, *, allow_incomplete: bool = False) -> Trace:
     waiting: Refocus | None = None
     running = 0
     for number, line in enumerate(lines[:-1], start=1):
-        running, kind, data = _parse(line, number, running)
+        running, body = _checked(line, number, running)
         if number == 1:
-            header = _header(kind, data)
+            header = _header(body)
             continue
-        record = _build_record(kind, data, number)
+        record = _record(body, number)
         if isinstance(record, StepRecord):
             record = dataclasses.replace(record, refocus=waiting)
         waiting = record if isinstance(record, Refocus) and not record.forced else None
@@ -204,43 +219,44 @@ def read(source: Path | bytes, *, allow_incomplete: bool = False) -> Trace:
     return Trace(header, tuple(events), complete)
 
 
-def _parse(line: bytes, number: int, running: int) -> tuple[int, str, Mapping[str, Any]]:
-    """Checksum, kind and data of one line."""
+def _checked(line: bytes, number: int, running: int) -> tuple[int, bytes]:
+    """The running checksum and the JSON of one line."""
     given, _, body = line.partition(b" ")
     running = zlib.crc32(body, running)
     if given != f"{running:08x}".encode():
         raise faulty(number, "it, or a line before it, was changed")
-    try:
-        entry = json.loads(body)
-        kind, data = entry["kind"], entry["data"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise faulty(number, "it is not an event") from error
-    return running, kind, data
+    return running, body
 
 
-def _header(kind: str, data: Mapping[str, Any]) -> TraceHeader:
-    if kind != "header" or data.get("format") != FORMAT:
-        found = data.get("format", kind)
-        raise faulty(1, f"this program reads {FORMAT}, not {found}")
+def _header(body: bytes) -> TraceHeader:
     try:
-        header: TraceHeader = build(TraceHeader, data)
-    except (KeyError, TypeError, ValueError) as error:
+        told = parsed(_AnyLine, body)
+        found = told.data.get("format", told.kind)
+        if told.kind != "header" or found != FORMAT:
+            raise faulty(1, f"this program reads {FORMAT}, not {found}")
+        header: TraceHeader = parsed(_HeaderLine, body).data
+    except ValueError as error:
         raise faulty(1, "it is not a header") from error
     return header
 
 
-def _build_record(kind: str, data: Mapping[str, Any], number: int) -> Record:
-    if kind not in KINDS:
-        raise faulty(number, f"{kind!r} is no event that this program knows")
+def _record(body: bytes, number: int) -> Record:
     try:
-        record: Record = build(KINDS[kind], data)
-    except (KeyError, TypeError, ValueError) as error:
-        raise faulty(number, f"it is not a whole {kind} event ({error})") from error
+        record: Record = parsed(_line(), body).data
+    except ValueError as error:
+        raise faulty(number, _what_is_wrong(body, error)) from error
     return record
 
 
-def _dump(entry: Mapping[str, Any]) -> str:
-    return json.dumps(entry, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+def _what_is_wrong(body: bytes, error: ValueError) -> str:
+    """Why a line is no event that can be read."""
+    try:
+        kind = parsed(_AnyLine, body).kind
+    except ValueError:
+        return "it is not an event"
+    if kind not in KINDS:
+        return f"{kind!r} is no event that this program knows"
+    return f"it is not a whole {kind} event ({error})"
 
 
 def faulty(line: int, why: str) -> TraceError:

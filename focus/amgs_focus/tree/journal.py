@@ -1,7 +1,7 @@
 """The journal of a lifetime (`spans.jsonl`): where each span came from, what is known of it, and what was forgotten.
 
-One line an append, a cut, or an act of upkeep, in order, each on the disk before it counts. What the journal does not
-know did not happen; a last line without its end is dropped.
+One line for each append, cut, or change of what is known or shown, in order; each is on the disk before it counts. What
+the journal does not hold did not happen; a last line without its end is dropped.
 """
 
 from __future__ import annotations
@@ -9,25 +9,111 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Union
 
-from amgs_focus.codec import build
+from pydantic import Discriminator, Field
+from pydantic import Tag as PydanticTag
+
+from amgs_focus.codec import parsed, plain
 from amgs_focus.errors import CtxError
-from amgs_focus.records import BLANK, SpanAbout, SpanSource
+from amgs_focus.records import BLANK, SpanAbout, SpanSource, Tag
 from amgs_focus.tree.ctx_file import is_there, unwritten
-from amgs_focus.tree.span_metadata import SpanMetadata, changed, line_of_span
+from amgs_focus.tree.span_metadata import Act, Nodes, SpanMetadata
 
 JOURNAL = "spans.jsonl"
 JOURNAL_FORMAT = "amgs-spans-1"
-MOST_TOKEN = (1 << 32) - 1  # what a row of L0.ctx can hold
+
+
+TokenId = Annotated[int, Field(ge=0, le=(1 << 32) - 1)]
+"""What a row of L0.ctx can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLine:
+    """The first line. vocabulary: of the model, 0 where an earlier version did not write it."""
+
+    format: Literal["amgs-spans-1"]
+    block_size: Annotated[int, Field(ge=1)]
+    vocabulary: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SpanLine(SpanSource):
+    """A span came to the end. open: the tokens of the open block after it."""
+
+    open: tuple[TokenId, ...] | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CutLine:
+    """Everything after `cut` tokens went. open: the tokens of the open block after that."""
+
+    cut: int
+    open: tuple[TokenId, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActLine:
+    act: Act
+
+
+@dataclass(frozen=True, slots=True)
+class SealedLine:
+    """Exactly these gists are sealed from now on, and those that were purged."""
+
+    sealed: Nodes
+
+
+@dataclass(frozen=True, slots=True)
+class BlankedLine:
+    """Every purge before it was carried out to its end."""
+
+    blanked: Literal[True]
+
+
+@dataclass(frozen=True, slots=True)
+class TagLine:
+    tag: Tag
+
+
+@dataclass(frozen=True, slots=True)
+class UntagLine:
+    untag: Tag
+
+
+@dataclass(frozen=True, slots=True)
+class AboutLine:
+    """What is known of spans, by their starts, in the place of what was known before."""
+
+    about: tuple[tuple[int, Mapping[str, Any]], ...]
+
+
+_LINES = {
+    "format": FirstLine,
+    "start": SpanLine,
+    "cut": CutLine,
+    "act": ActLine,
+    "sealed": SealedLine,
+    "blanked": BlankedLine,
+    "tag": TagLine,
+    "untag": UntagLine,
+    "about": AboutLine,
+}
+"""By the field that tells a line of the journal from the others, the first of them that it has."""
+
+JournalLine = (
+    FirstLine | SpanLine | CutLine | ActLine | SealedLine | BlankedLine | TagLine | UntagLine | AboutLine
+)
 
 
 @dataclass
 class Journalled:
-    """What a journal tells: spans in order, the open block's tokens, the upkeep. vocabulary: of the model, 0 where an
-    earlier version did not write it.
+    """What a journal tells: spans in order, the open block's tokens, and what is known of the spans. vocabulary: of the
+    model, 0 where an earlier version did not write it.
     """
 
     spans: list[SpanSource] = field(default_factory=list)
@@ -80,8 +166,8 @@ class SpanJournal:
         told = Journalled()
         for number, line in enumerate(raw.splitlines(), start=1):
             try:
-                self._take(told, _parsed(line), number)
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+                self._take(told, journal_line(line), number)
+            except (ValueError, TypeError) as error:
                 raise CtxError(
                     f"Line {number} of {JOURNAL} cannot be read.",
                     way_out="Restore the folder from a copy, or rebuild the lifetime.",
@@ -90,7 +176,7 @@ class SpanJournal:
 
     def appended(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
         """A span came to the end; the tokens of the open block after it."""
-        self.write(line_of_span(span, open_tokens, about))
+        self.write(span_line(span, open_tokens, about))
 
     def cut(self, length: int, open_tokens: list[int]) -> None:
         """Everything after `length` tokens went."""
@@ -113,29 +199,25 @@ class SpanJournal:
                 os.truncate(self._path, held)
             raise unwritten(self._path, error) from error
 
-    def _take(self, told: Journalled, line: dict[str, Any], number: int) -> None:
+    def _take(self, told: Journalled, line: JournalLine, number: int) -> None:
         if number == 1:
-            size = build(int, line["block_size"])
-            if line["format"] != JOURNAL_FORMAT or size < 1 or size != (self._block_size or size):
-                raise ValueError(line["format"])
-            self._block_size = size
-            told.vocabulary = build(int, line.get("vocabulary", 0))
+            if not isinstance(line, FirstLine) or line.block_size != (self._block_size or line.block_size):
+                raise ValueError("it is not the header of this lifetime's journal")
+            self._block_size = line.block_size
+            told.vocabulary = line.vocabulary
             return
-        span_metadata = changed(told.span_metadata, line, self._block_size)
-        if span_metadata is not None:
-            told.span_metadata = span_metadata
-        if "open" in line:
-            told.open = [_token(one) for one in line.pop("open")]
-        if "cut" in line:
-            told.spans = clip(told.spans, build(int, line["cut"]))
-        elif span_metadata is None:
-            about = SpanAbout.of(line.pop("about", {}))
-            span = build(SpanSource, line)
+        if isinstance(line, FirstLine):
+            raise ValueError("a header stands on the first line")
+        if isinstance(line, SpanLine):
+            span = SpanSource(line.start, line.end, line.source, line.kind, line.label)
             if span.start != (told.spans[-1].end if told.spans else 0) or span.end < span.start:
                 raise ValueError(f"{span} does not begin where the last one ends")
             add_span(told.spans, span)
-            if about != BLANK:
-                told.span_metadata.about[span.start] = about
+        if isinstance(line, CutLine):
+            told.spans = clip(told.spans, line.cut)
+        if isinstance(line, SpanLine | CutLine) and line.open is not None:
+            told.open = list(line.open)
+        told.span_metadata = changed(told.span_metadata, line, self._block_size)
 
     def _begin(self, tokens: int) -> Journalled:
         head = {"format": JOURNAL_FORMAT, "model": self._model, "block_size": self._block_size}
@@ -145,21 +227,6 @@ class SpanJournal:
         for span in told.spans:
             self.appended(span, [])
         return told
-
-
-def _parsed(line: bytes) -> Any:
-    """A line's JSON. Raises ValueError for one that holds half a surrogate pair, which could not be written again."""
-    parsed = json.loads(line.decode("utf-8"))
-    if b"\\u" in line:
-        json.dumps(parsed, ensure_ascii=False).encode("utf-8")
-    return parsed
-
-
-def _token(number: Any) -> int:
-    token = build(int, number)
-    if not 0 <= token <= MOST_TOKEN:
-        raise ValueError(f"{token} is not the number of a token")
-    return int(token)
 
 
 def add_span(spans: list[SpanSource], span: SpanSource) -> None:
@@ -183,3 +250,51 @@ def clip(spans: list[SpanSource], length: int) -> list[SpanSource]:
         last = kept[-1]
         kept[-1] = SpanSource(last.start, length, last.source, last.kind, last.label)
     return kept
+
+
+def journal_line(raw: bytes) -> JournalLine:
+    """A line of the journal. Raises ValueError or TypeError for one that is damaged."""
+    line: JournalLine = parsed(_any_line(), raw)
+    return line
+
+
+def changed(span_metadata: SpanMetadata, line: JournalLine, block_size: int) -> SpanMetadata:
+    """What a line of the journal makes of it. Raises ValueError for a tag or a trust that cannot be."""
+    match line:
+        case ActLine(act):
+            return span_metadata.acted(act)
+        case SealedLine(sealed):
+            return replace(span_metadata, sealed=sealed | span_metadata.purged)
+        case BlankedLine():
+            return replace(span_metadata, blanked=True)
+        case TagLine(tag):
+            return replace(span_metadata, tags=(*span_metadata.tags, tag))
+        case UntagLine(untag):
+            return replace(span_metadata, tags=tuple(tag for tag in span_metadata.tags if tag != untag))
+        case AboutLine(about):
+            listed = {start: SpanAbout.of(one) for start, one in about}
+            return replace(span_metadata, about={**span_metadata.about, **listed})
+        case CutLine(length):
+            return span_metadata.cut(length, block_size)
+        case SpanLine(start=start, about=about):
+            known = SpanAbout.of(about)
+            if known != BLANK:
+                span_metadata.about[start] = known
+    return span_metadata
+
+
+def span_line(span: SpanSource, open_tokens: list[int], about: SpanAbout) -> dict[str, Any]:
+    """The journal's line for an append."""
+    line = {**plain(span), "open": open_tokens}
+    return {**line, "about": about.plain()} if about != BLANK else line
+
+
+@cache
+def _any_line() -> Any:
+    """The union of all lines, as a type that JSON is read by."""
+    lines = [Annotated[line, PydanticTag(name)] for name, line in _LINES.items()]
+    return Annotated[Union[tuple(lines)], Discriminator(_kind)]  # noqa: UP007 - a union of a tuple
+
+
+def _kind(line: Any) -> str | None:
+    return next((name for name in _LINES if isinstance(line, Mapping) and name in line), None)

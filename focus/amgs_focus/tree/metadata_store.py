@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from amgs_focus.codec import plain
 from amgs_focus.errors import FocusError
 from amgs_focus.records import BLANK, NodeRef, SpanAbout, Tag
 from amgs_focus.tree.files import LifetimeStore
@@ -65,13 +66,13 @@ class Catalogue:
 
     def tag(self, tag: Tag) -> None:
         """Put a word on tokens, so that no rule forgets them."""
-        self._store.note({"tag": {name: getattr(tag, name) for name in Tag.__slots__}})
+        self._store.note({"tag": plain(tag)})
         self.span_metadata = replace(self.span_metadata, tags=(*self.span_metadata.tags, tag))
 
     def untag(self, gone: Iterable[Tag]) -> None:
         """Take tags back."""
         for tag in gone:
-            self._store.note({"untag": {name: getattr(tag, name) for name in Tag.__slots__}})
+            self._store.note({"untag": plain(tag)})
             self.span_metadata = replace(
                 self.span_metadata, tags=tuple(one for one in self.span_metadata.tags if one != tag)
             )
@@ -86,7 +87,7 @@ class Catalogue:
                 way_out="See what was forgotten, restored and purged.",
                 about="forgotten",
             )
-        self._store.note({"act": act.plain()})
+        self._store.note({"act": plain(act)})
         self.span_metadata = after
         if act.kind == "purge":
             self._blank()

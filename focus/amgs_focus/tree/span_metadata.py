@@ -1,23 +1,23 @@
 """What is known and was done about the spans of a lifetime after they were read in: metadata, tags, and what was
 forgotten, restored or purged.
 
-MegaContext, "Pruning lifetime context" and "Curating the core knowledge corpus". Frozen values, and the one
-function that says what each line of the journal changes. The gist over what is forgotten stays, so that the
+MegaContext, "Pruning lifetime context" and "Curating the core knowledge corpus". Frozen values; the
+journal keeps them. The gist over what is forgotten stays, so that the
 window still tiles the lifetime; what lies below it is not shown any more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
 
-from amgs_focus.codec import build
-from amgs_focus.records import BLANK, SpanAbout, SpanSource, Tag
+from pydantic import PlainSerializer, PlainValidator
+
+from amgs_focus.records import SpanAbout, Tag
 from amgs_focus.tree.node_set import NOTHING, NodeSet
 
 ActKind = Literal["forget", "restore", "purge"]
-ACTS: tuple[ActKind, ...] = ("forget", "restore", "purge")
 Fate = Literal[
     "weak", "forgotten", "recent", "tagged", "pinned", "in_window", "worth", "asked", "finer_first", "strong"
 ]
@@ -35,6 +35,14 @@ FATES: Mapping[Fate, str] = {
     "strong": "it is not weak yet",
 }
 """What a plan says of a gist's detail, and why."""
+
+
+Nodes = Annotated[
+    NodeSet,
+    PlainValidator(NodeSet.joined),
+    PlainSerializer(lambda nodes: [list(run) for run in nodes.runs]),
+]
+"""A set of nodes, in JSON its runs [level, first, stop]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +72,11 @@ class Act:
 
     id: int
     kind: ActKind
-    nodes: NodeSet
+    nodes: Nodes
     at: str = ""
     by: str = ""
     why: str = ""
     record: tuple[Descriptor, ...] = ()
-
-    def plain(self) -> dict[str, Any]:
-        return {**asdict(self), "nodes": [list(run) for run in self.nodes.runs]}
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Act:
-        """From plain data. Raises TypeError, KeyError or ValueError for what is no act."""
-        if given["kind"] not in ACTS:
-            raise ValueError(given["kind"])
-        record = tuple(build(Descriptor, one) for one in given.get("record", ()))
-        words = {name: build(str, given[name]) for name in ("at", "by", "why") if name in given}
-        nodes = NodeSet.joined(given["nodes"])
-        return cls(id=build(int, given["id"]), kind=given["kind"], nodes=nodes, record=record, **words)
 
 
 @dataclass(frozen=True)
@@ -137,40 +132,3 @@ class SpanMetadata:
     def tags_on(self, start: int, end: int) -> tuple[Tag, ...]:
         """Tags on any of tokens [start, end)."""
         return tuple(tag for tag in self.tags if tag.start < end and start < tag.end)
-
-
-def changed(span_metadata: SpanMetadata, line: Mapping[str, Any], block_size: int) -> SpanMetadata | None:
-    """What a line of the journal makes of it, None for a line of another kind.
-
-    Raises TypeError, KeyError or ValueError for a line that is damaged.
-    """
-    if "act" in line:
-        return span_metadata.acted(Act.of(line["act"]))
-    if "sealed" in line:
-        return replace(span_metadata, sealed=NodeSet.joined(line["sealed"]) | span_metadata.purged)
-    if "blanked" in line:
-        return replace(span_metadata, blanked=True)
-    if "tag" in line:
-        return replace(span_metadata, tags=(*span_metadata.tags, _tag(line["tag"])))
-    if "untag" in line:
-        gone = _tag(line["untag"])
-        return replace(span_metadata, tags=tuple(tag for tag in span_metadata.tags if tag != gone))
-    if "about" in line and "start" not in line:
-        listed = {int(start): SpanAbout.of(one) for start, one in line["about"]}
-        return replace(span_metadata, about={**span_metadata.about, **listed})
-    if "cut" in line:
-        return span_metadata.cut(int(line["cut"]), block_size)
-    return None
-
-
-def _tag(given: Any) -> Tag:
-    tag: Tag = build(Tag, given)
-    if not 0 <= tag.start <= tag.end:
-        raise ValueError(f"{tag} is on no tokens")
-    return tag
-
-
-def line_of_span(span: SpanSource, open_tokens: list[int], about: SpanAbout) -> dict[str, Any]:
-    """The journal's line for an append."""
-    line = {**asdict(span), "open": open_tokens}
-    return {**line, "about": about.plain()} if about != BLANK else line

@@ -1,0 +1,105 @@
+"""A figure reads the blocks whose titles it shows, however many the memory holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from amgs.memory import Memory
+from amgs.storage.duckdb.blocks import DuckDBBlocks
+from amgs_app.operations.standard import standard
+from amgs_app.render.catalogue import draw
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.session import Options, Session
+from tests.engine.memory_world import NOW, write_notes
+
+BLOCK = "places/dome.md"
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    notes = write_notes(tmp_path_factory.mktemp("notes"))
+    for number in range(60):
+        (notes / f"unlinked-{number}.md").write_text(
+            f"# Stone {number}\n\nA stone like no other, {number}.\n"
+        )
+    made = Session(Options(corpus=notes, store=":memory:", model="tiny", now=NOW, seed=7))
+    made.memory.ingest_folder(notes)
+    carried_out(made, "consolidate")
+    return made
+
+
+def carried_out(session: Session, line: str) -> Any:
+    call = standard().parse(line)
+    assert call is not None
+    return standard().run(session, call)
+
+
+@contextmanager
+def blocks_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
+    """The ids of the blocks that are read, contents and all, while it lasts."""
+    read: set[str] = set()
+    get, select = DuckDBBlocks.get, DuckDBBlocks.select
+
+    def counted_get(self: DuckDBBlocks, *given: Any, **options: Any) -> Any:
+        found = get(self, *given, **options)
+        read.update(found)
+        return found
+
+    def counted_select(self: DuckDBBlocks, *given: Any, **options: Any) -> Any:
+        found = select(self, *given, **options)
+        read.update(block.id for block in found)
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DuckDBBlocks, "get", counted_get)
+        patched.setattr(DuckDBBlocks, "select", counted_select)
+        yield read
+
+
+def test_the_figure_of_a_block_reads_the_ends_of_its_edges(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = carried_out(session, f"block show {BLOCK}")
+    ends = {end for edge in session.memory.edges(result.block.id) for end in (edge.source_id, edge.target_id)}
+    assert ends  # else there is nothing to read
+    with blocks_read(monkeypatch) as read:
+        draw(session, result, Canvas(100, 30))
+    assert read == ends
+
+
+def test_the_figure_of_a_frame_reads_no_block(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = carried_out(session, "frame assemble SESSION --query dome")
+    with blocks_read(monkeypatch) as read:
+        draw(session, result, Canvas(100, 30))
+    assert read == set()
+
+
+def test_the_figure_of_a_plan_reads_the_ends_of_its_edges(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.memory.ingest_text("# A third look\n\nThe dome stalled again, as [[dome]] says.")
+    result = carried_out(session, "consolidate --dry-run")
+    ends = {end for item in result.items for edge in item.edges for end in (edge.source_id, edge.target_id)}
+    assert ends
+    with blocks_read(monkeypatch) as read:
+        draw(session, result, Canvas(100, 30))
+    assert read <= ends and len(read) < 20
+
+
+def test_the_inbox_is_listed_without_the_status_of_the_whole_memory(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.memory.ingest_text("# Waiting\n\nA note that waits.")
+
+    def forbidden(memory: Memory) -> Any:
+        raise AssertionError("the whole memory was looked through")
+
+    monkeypatch.setattr(Memory, "status", forbidden)
+    monkeypatch.setattr(Memory, "health", forbidden)
+    result = carried_out(session, "inbox list")
+    assert result.waiting >= 1
+    draw(session, result, Canvas(100, 30))

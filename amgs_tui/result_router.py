@@ -30,26 +30,6 @@ WORTH_SAYING: Final = 0.1
 """How many seconds an action must take for its time to be told."""
 STORE_CODE: Final = 4
 """Exit code of every error of the store: before the first look at it, any of them is the end."""
-STAYS: Final = frozenset({"feedback", "status"})
-"""Verbs whose pane is not brought to the front: the operator goes on where they are."""
-SEEN_ANYHOW: Final = frozenset(
-    {
-        "select",
-        "show",
-        "theme",
-        "record",
-        "save",
-        "bookmark",
-        "layout set",
-        "layout use",
-        "layout save",
-        "filter",
-        "sort",
-        "review accept",
-        "review reject",
-    }
-)
-"""Verbs whose result the screen shows by what it does, or in the status line."""
 
 
 class ResultRouter:
@@ -164,16 +144,19 @@ class ResultRouter:
         if event.verb == "block find" and self._pages.found(event.result.blocks):
             return
         in_a_pane = any(True for _ in self._screen.panes_of(event.verb))
-        if event.request.origin == "operator" and event.verb not in SEEN_ANYHOW and not in_a_pane:
-            self._pages.read(event.verb, event.result)
+        if event.request.origin == "operator" and not in_a_pane:
+            from amgs_app.render.catalogue import entry_of
+
+            if not entry_of(type(event.result)).quiet:
+                self._pages.read(event.verb, event.result)
 
     def _operator_finished(self, event: Finished) -> None:
         """Say what came of it, show the pane that has it, and have the others look again."""
         from amgs_app.operations.hints import hint_by_keys
-        from amgs_app.render.catalogue import sentence_of
+        from amgs_app.render.catalogue import entry_of, sentence_of
 
         took = f"   {seconds(event.elapsed)}" if event.elapsed >= WORTH_SAYING else ""
-        pane = event.answer.pane if event.verb not in STAYS else None
+        pane = None if entry_of(type(event.result)).stays else event.answer.pane
         there = ""
         if pane is not None and self._dispatcher.operator_stayed:
             self._screen.go(pane)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from amgs_app.operations.operation import PANES
 from amgs_app.operations.standard import standard
 from amgs_app.output import as_text
 from amgs_app.render.catalogue import entries, entry_of, page_of, sentence_of, table_of
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
+from amgs_tui.panes.base import Pane
 from tests.tui.poison import NOW, made
 from tests.tui.result_types import every_type, results_of
 
@@ -99,3 +102,13 @@ def test_nothing_else_tells_one_type_of_result_from_another() -> None:
             f"{path.relative_to(APP)}:{line}: {name}" for line, name in told_apart(tree) if name in entries()
         ]
     assert found == []
+
+
+@pytest.mark.parametrize("pane", PANES)
+def test_a_pane_takes_the_results_of_the_operations_that_name_it(pane: str) -> None:
+    module = importlib.import_module(f"amgs_tui.panes.{pane}")
+    (made,) = [
+        each for each in vars(module).values() if isinstance(each, type) and getattr(each, "NAME", "") == pane
+    ]
+    assert issubclass(made, Pane)
+    assert {each.name for each in standard() if each.pane == pane} == made.SHOWS

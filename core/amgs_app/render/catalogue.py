@@ -52,6 +52,8 @@ class ResultEntry(Generic[R]):
     knows. sentence: what came of the action, in a few words, empty where there is nothing to say but that it is done;
     without one it is the table's title where that counts something. page: the result in full, as wide as the canvas and
     as high as it takes, where that is more than the table. portable: the result without what is true of this run alone.
+    quiet: a screen opens no page for it where no pane shows it: it does what the result says, or tells it in one line.
+    stays: a screen does not bring its pane to the front: the operator goes on where they are.
     """
 
     kind: str
@@ -60,6 +62,8 @@ class ResultEntry(Generic[R]):
     sentence: Callable[[R], str] | None = None
     page: Callable[[R, Canvas, datetime], RenderableType] | None = None
     portable: Callable[[R], R] | None = None
+    quiet: bool = False
+    stays: bool = False
 
 
 def entry(
@@ -68,11 +72,15 @@ def entry(
     sentence: Callable[[R], str] | None = None,
     page: Callable[[R, Canvas, datetime], RenderableType] | None = None,
     portable: Callable[[R], R] | None = None,
+    quiet: bool = False,
+    stays: bool = False,
 ) -> Callable[[Callable[[R], ResultTable]], ResultEntry[R]]:
     """Make a function `table(result: Kind)` the entry of Kind; the catalogue collects it from its module."""
 
     def mark(table: Callable[[R], ResultTable]) -> ResultEntry[R]:
-        return ResultEntry(table.__annotations__["result"], table, figure, sentence, page, portable)
+        return ResultEntry(
+            table.__annotations__["result"], table, figure, sentence, page, portable, quiet, stays
+        )
 
     return mark
 

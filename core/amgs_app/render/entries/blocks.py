@@ -98,7 +98,7 @@ def _selected(result: SelectedBlock) -> str:
     return f"“{result.block.title}” is selected"
 
 
-@entry(sentence=_selected)
+@entry(sentence=_selected, quiet=True)
 def selected_block(result: SelectedBlock) -> ResultTable:
     return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
 
@@ -120,7 +120,7 @@ def _bookmarked(result: Bookmark) -> str:
     return f"Bookmark {'on' if result.kept else 'taken off'} “{result.title}”"
 
 
-@entry(sentence=_bookmarked)
+@entry(sentence=_bookmarked, quiet=True)
 def bookmark(result: Bookmark) -> ResultTable:
     said = "Bookmarked" if result.kept else "Removed the bookmark from"
     return sheet(f"{said} {result.title}", "id:id title* note*", [(result.block, result.title, result.note)])

@@ -99,7 +99,7 @@ def _noted(result: Outcome) -> str:
     return f"Noted as {verdict}: the forecast was {result.predicted:.2f}, its Brier score {result.brier or 0:.2f}"
 
 
-@entry(figure=_drawn_outcome, sentence=_noted)
+@entry(figure=_drawn_outcome, sentence=_noted, stays=True)
 def outcome(result: Outcome) -> ResultTable:
     pairs = [
         ("forecast", result.predicted),

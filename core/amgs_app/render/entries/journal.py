@@ -36,7 +36,7 @@ def operation_list(result: OperationList) -> ResultTable:
     return sheet("Journal", _OPERATIONS, rows, () if rows else ("The journal is empty.",))
 
 
-@entry(figure=current("status"), sentence=title_of)
+@entry(figure=current("status"), sentence=title_of, quiet=True)
 def journal_entry(result: JournalEntry) -> ResultTable:
     done = f"Undid {named(result)}" if result.undone else f"Done {named(result)}"
     return sheet(done, _OPERATIONS, [_operation_row(result)])

@@ -93,7 +93,7 @@ def _portable(result: Overview) -> Overview:
     return replace(result, store=replace(result.store, path=""))
 
 
-@entry(figure=_drawn, sentence=_counts, portable=_portable)
+@entry(figure=_drawn, sentence=_counts, portable=_portable, stays=True)
 def overview(result: Overview) -> ResultTable:
     store = result.store
     pairs: list[tuple[str, Any]] = [
@@ -119,7 +119,7 @@ def _silent(result: Shown) -> str:
     return ""
 
 
-@entry(sentence=_silent)
+@entry(sentence=_silent, quiet=True)
 def shown(result: Shown) -> ResultTable:
     return table_of(result.result)
 
@@ -128,12 +128,12 @@ def _theme(result: ThemeSet) -> str:
     return f"Theme {result.name}"
 
 
-@entry(sentence=_theme)
+@entry(sentence=_theme, quiet=True)
 def theme_set(result: ThemeSet) -> ResultTable:
     return sheet("", "theme in_use", [(name, "●" if name == result.name else "") for name in result.known])
 
 
-@entry(sentence=title_of)
+@entry(sentence=title_of, quiet=True)
 def sifted(result: Sifted) -> ResultTable:
     sift = result.sift
     rows = [(result.pane, sift.words, sift.order, "●" if sift.reverse else "")]
@@ -144,7 +144,7 @@ def _large(result: Layout) -> str:
     return f"{result.pane} is the large pane"
 
 
-@entry(sentence=_large)
+@entry(sentence=_large, quiet=True)
 def layout(result: Layout) -> ResultTable:
     return sheet(f"Layout: {result.pane}", "pane beside* large", [_layout(result)])
 
@@ -164,7 +164,7 @@ def _recording(result: Recording) -> str:
     return "Recording; R again saves it"
 
 
-@entry(sentence=_recording)
+@entry(sentence=_recording, quiet=True)
 def recording(result: Recording) -> ResultTable:
     notes = ("`save FILE` writes what is done from here on as a script.",)
     return sheet("Recording", "since:n", [(result.since,)], notes)
@@ -188,7 +188,7 @@ def snapshot_files(result: SnapshotFiles) -> ResultTable:
     return sheet("", "pane file*", [(result.pane, name) for name in result.files])
 
 
-@entry()
+@entry(quiet=True)
 def saved(result: Saved) -> ResultTable:
     return sheet(f"Saved {result.lines:,} lines", "file*", [(result.file,)])
 

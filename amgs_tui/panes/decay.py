@@ -17,7 +17,7 @@ from amgs_tui.panes.base import ListPane
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs.lifecycle.decay_preview import DecayPreview
+    from amgs.lifecycle.decay_forecast import DecayPreview
     from amgs.types import CategoryCurves, DecayCurve, Forecast, ForecastRow
     from amgs_app.operations.arguments import ProfileName
     from amgs_app.operations.call import Call

@@ -30,7 +30,7 @@ from amgs.lifecycle import (
 )
 from amgs.lifecycle.categories import CATEGORIES
 from amgs.lifecycle.consolidate import ConsolidationInputs
-from amgs.lifecycle.decay_preview import DecayPreview, preview
+from amgs.lifecycle.decay_forecast import DecayPreview, preview
 from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
 from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan

@@ -10,7 +10,7 @@ from amgs_app.operations.marks import Option, Takes
 from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
-    from amgs.lifecycle.decay_preview import DecayPreview
+    from amgs.lifecycle.decay_forecast import DecayPreview
     from amgs.types import CategoryCurves, DecayCurve, Forecast
     from amgs_app.session import Session
 

@@ -12,7 +12,7 @@ from amgs_app.render.sheet import ResultTable, sheet
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from amgs.lifecycle.decay_preview import DecayPreview
+    from amgs.lifecycle.decay_forecast import DecayPreview
     from amgs.types import CategoryCurves, DecayCurve, Forecast
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.session import Session

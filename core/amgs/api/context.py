@@ -1,4 +1,4 @@
-"""What a door to one part of the engine needs of an open memory."""
+"""What each part of the API needs of an open memory."""
 
 from __future__ import annotations
 

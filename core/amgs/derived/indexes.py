@@ -44,7 +44,7 @@ _BATCH = 2000
 _VECTORS = 1
 """Format of the kept vectors."""
 _WORTH_KEEPING = 2000
-"""Blocks from which on derived arrays lie beside the store; fewer are derived faster than they are found."""
+"""From this many blocks on, derived arrays are kept beside the store; below, deriving is faster than loading."""
 
 
 class Derived:
@@ -59,7 +59,7 @@ class Derived:
         self._keyword = KeywordIndex.open(
             None if beside is None else beside / "keyword", read_only=storage.read_only
         )
-        self._shelves = {
+        self._snapshots = {
             name: SnapshotStore(
                 None if beside is None else beside / name, format, read_only=storage.read_only
             )
@@ -78,7 +78,7 @@ class Derived:
         self._vectors_at = -1
         self._graph = self._first_graph()
         self._seen_graph: LiveGraph | None = None
-        self._ground: tuple[SequenceIndex | None, int] = (None, -1)
+        self._sequences: tuple[SequenceIndex | None, int] = (None, -1)
         self._id_map: tuple[IdMap | None, int] = (None, -1)
         # The same query is embedded for the search, for the frame and for each of its children.
         self._embed = lru_cache(maxsize=64)(self._embed_one)
@@ -127,12 +127,12 @@ class Derived:
     def forget(self) -> None:
         """Drop what follows revisions: the store was filled from elsewhere."""
         with self._lock:
-            for snapshots in self._shelves.values():
+            for snapshots in self._snapshots.values():
                 snapshots.forget()
             self._state = None
             self._words, self._words_at = None, -1
             self._vectors, self._vectors_at = None, -1
-            self._ground, self._id_map = (None, -1), (None, -1)
+            self._sequences, self._id_map = (None, -1), (None, -1)
             self._graph = self._first_graph()
 
     def close(self) -> None:
@@ -176,7 +176,7 @@ class Derived:
     def _damage(self) -> list[Fault]:
         """Kept files that are not what was written; they are removed, and derived anew at the next open."""
         found = []
-        for name, snapshots in self._shelves.items():
+        for name, snapshots in self._snapshots.items():
             bad = snapshots.damage(self._storage.meta.store_id())
             if bad:
                 snapshots.forget()
@@ -208,7 +208,7 @@ class Derived:
                 self._seen_graph = None
             return before
         same = before.blocks if before is not None and structure == before.structure else None
-        reader = StateReader(self._storage, lambda: self._caught_up_roll(structure), same)
+        reader = StateReader(self._storage, lambda: self._caught_up_id_map(structure), same)
         self._state = State(changes, structure, reader, self._graph, self._lay_out)
         return self._state
 
@@ -261,7 +261,7 @@ class Derived:
 
     def _lay_out(self, structure: int, view: GraphView) -> SequenceIndex:
         """The order and the episodes of all blocks of a structure, from the last that was laid out."""
-        known, at = self._ground
+        known, at = self._sequences
         kept = self._kept("blocks") if known is None else None
         if kept is not None:
             known, at = sequence_index.read(kept), kept.stamp.revision
@@ -273,11 +273,11 @@ class Derived:
         gone = np.setdiff1d(traits.numbers, self._storage.block_columns.numbers(_EVERY))
         fresh = self._storage.block_columns.traits(since=at)
         made = lay_out(traits.without(gone).merged(fresh), view)
-        if structure > self._ground[1]:
-            self._ground = made, structure
+        if structure > self._sequences[1]:
+            self._sequences = made, structure
         return made
 
-    def _caught_up_roll(self, structure: int) -> IdMap:
+    def _caught_up_id_map(self, structure: int) -> IdMap:
         """The ids of all blocks; one of a later state serves an earlier one as well, for it only grows."""
         id_map, at = self._id_map
         if id_map is None:
@@ -292,7 +292,7 @@ class Derived:
 
     def _kept(self, name: str) -> Generation | None:
         """What was kept of this store; what claims to be of its future is of a copy, and is not used."""
-        found = self._shelves[name].latest(self._storage.meta.store_id())
+        found = self._snapshots[name].latest(self._storage.meta.store_id())
         return (
             found if found is not None and found.stamp.revision <= self._storage.structure_counter else None
         )
@@ -302,34 +302,36 @@ class Derived:
         return None if kept is None else kept_graph.read(kept)
 
     def _keep(self) -> None:
-        """Write what this session derived and the shelves do not hold, where it would take long to derive again."""
-        storage = self._storage.meta.store_id()
+        """Write what this session derived and the kept snapshots lack, where it would take long to derive again."""
+        store_id = self._storage.meta.store_id()
         graph = self._graph if self._graph.version >= 0 else self._seen_graph or self._graph
         settled = graph.settled() if self._worth("graph", graph.version) else None
         if settled is not None and settled[0].nodes.size >= _WORTH_KEEPING:
             view, standing = settled
             said = kept_graph.said(view, standing.edges)
-            with self._shelves["graph"].writing(Stamp(storage, graph.version), said) as folder:
+            with self._snapshots["graph"].writing(Stamp(store_id, graph.version), said) as folder:
                 kept_graph.write(folder, view, standing.numbers, standing.scores)
-        ground, at = self._ground
-        long = ground is not None and ground.traits.numbers.size >= _WORTH_KEEPING
-        if ground is not None and long and self._worth("blocks", at):
-            with self._shelves["blocks"].writing(Stamp(storage, at), sequence_index.said(ground)) as folder:
-                sequence_index.write(folder, ground)
-                id_map = self._caught_up_roll(self._storage.structure_counter)
+        sequences, at = self._sequences
+        long = sequences is not None and sequences.traits.numbers.size >= _WORTH_KEEPING
+        if sequences is not None and long and self._worth("blocks", at):
+            with self._snapshots["blocks"].writing(
+                Stamp(store_id, at), sequence_index.said(sequences)
+            ) as folder:
+                sequence_index.write(folder, sequences)
+                id_map = self._caught_up_id_map(self._storage.structure_counter)
                 save_arrays(folder, {"roll": id_map.numbers, "ids": id_map.ids})
         vectors = self._vectors
         # A short tail is caught up faster than a long base is written.
         late = vectors is not None and vectors.tail + vectors.gone > max(_WORTH_KEEPING, len(vectors) // 20)
-        if vectors is not None and late and self._shelves["vectors"].writable:
+        if vectors is not None and late and self._snapshots["vectors"].writable:
             space = list(self._storage.meta.embedding_space() or ())
-            stamp = Stamp(storage, self._vectors_at)
-            with self._shelves["vectors"].writing(stamp, {"space": space}) as folder:
+            stamp = Stamp(store_id, self._vectors_at)
+            with self._snapshots["vectors"].writing(stamp, {"space": space}) as folder:
                 vectors.write(folder, approximate_from=self._settings.retrieval.approximate_from)
 
     def _worth(self, name: str, revision: int) -> bool:
-        """Whether a shelf can be written and does not hold this revision already."""
-        if revision < 0 or not self._shelves[name].writable:
+        """Whether a snapshot can be written and is not of this revision already."""
+        if revision < 0 or not self._snapshots[name].writable:
             return False
         kept = self._kept(name)
         return kept is None or kept.stamp.revision != revision

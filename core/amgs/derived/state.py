@@ -14,7 +14,7 @@ from amgs.retrieval.sequence_index import SequenceIndex
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """changes, structure: the store's counters. lay_out: makes the terrain of this state.
+    """changes, structure: the store's counters. lay_out: makes the sequence index of this state.
 
     Several threads may read one state; each reads the store in a snapshot of its own, all of the same state.
     """

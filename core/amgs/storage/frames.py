@@ -72,7 +72,3 @@ class FrameStorage(Protocol):
     def everything(self) -> tuple[FrameDefinition, ...]:
         """All registered definitions by name."""
         ...
-
-    def count(self) -> int:
-        """How many definitions are registered."""
-        ...

@@ -71,10 +71,6 @@ class JournalStorage(Protocol):
         """When an operation of this kind was last applied and not undone."""
         ...
 
-    def rows_of(self, operation_id: int) -> tuple[JournalRow, ...]:
-        """What an operation changed, blocks before edges, each by key."""
-        ...
-
     def pages(
         self, operation_id: int, target: JournalTarget, size: int = 10_000
     ) -> Iterator[tuple[JournalRow, ...]]:

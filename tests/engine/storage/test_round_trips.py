@@ -254,7 +254,8 @@ def test_the_journal_keeps_what_was_before_embedding_included(storage: Storage) 
     with storage.transaction():
         rows = [JournalRow("block", "k", '{"a": 1}', None, vector), JournalRow("edge", "a b c", None, "{}")]
         done = storage.journal.append("merge", NOON, "two", rows, blocks=1, edges=1)
-    kept = storage.journal.rows_of(done.id)
+    (blocks,), (edges,) = (list(storage.journal.pages(done.id, target)) for target in ("block", "edge"))
+    kept = (*blocks, *edges)
     assert kept == tuple(rows)
     assert kept[0].embedding is not None
     np.testing.assert_array_equal(kept[0].embedding, vector)

@@ -1,6 +1,6 @@
-"""One open store: the connection, its lock, transactions and the change counter.
+"""The connection of one open store: its lock, transactions, snapshots and the change counter.
 
-Writing functions of this package run inside `with store.transaction():`; reading functions run anywhere. A
+Parts are written inside `with storage.transaction():` and read anywhere. A
 read in another thread sees the last committed state, a read inside a transaction sees the transaction.
 """
 

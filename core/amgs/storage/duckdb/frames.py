@@ -74,9 +74,6 @@ class DuckDBFrames(FrameStorage):
         )
         return tuple(_definition(row, tuple(children.get(str(row[0]), ()))) for row in found)
 
-    def count(self) -> int:
-        return int(self._connection.value("SELECT count(*) FROM frame_definitions"))
-
 
 def _definition(row: tuple[Any, ...], children: tuple[ChildFrame, ...]) -> FrameDefinition:
     try:

@@ -18,7 +18,6 @@ from amgs.storage.journal import RECALIBRATION, JournalRow, JournalStorage, Jour
 from amgs.types import JournalEntry
 
 _COLUMNS = "id, kind, timestamp, summary, blocks, edges, undone"
-_TARGETS: tuple[JournalTarget, ...] = ("block", "edge", "forecast", "clock")
 
 
 class DuckDBJournal(JournalStorage):
@@ -111,9 +110,6 @@ class DuckDBJournal(JournalStorage):
             "SELECT max(timestamp) FROM operations WHERE kind = ? AND NOT undone", [kind]
         )
         return None if value is None else as_utc(value)
-
-    def rows_of(self, operation_id: int) -> tuple[JournalRow, ...]:
-        return tuple(row for target in _TARGETS for page in self.pages(operation_id, target) for row in page)
 
     def pages(
         self, operation_id: int, target: JournalTarget, size: int = 10_000

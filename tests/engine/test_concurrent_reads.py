@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from amgs.clock import FixedClock
 from amgs.errors import AmgsError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings, Settings
 from amgs.storage.duckdb.storage import DuckDBStorage
-from amgs.types import BlockFilter, SearchResult
+from amgs.text.embedding import HashingEmbedder
+from amgs.types import BlockFilter, Progress, SearchResult, Vector
 from tests.engine.memory_world import open_memory
 
 WORDS = (
@@ -193,6 +195,50 @@ def test_a_search_is_answered_while_a_transaction_is_open(tmp_path: Path) -> Non
             asking.join(SECONDS)
             assert found == [before]
         assert seen(memory.search(QUERIES[0])) != before
+
+
+class Waiting(HashingEmbedder):
+    """Stands in the middle of a search, from when it is asked for SLOW until it may go on."""
+
+    SLOW = "frost on the roof"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.may_go_on = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
+        if self.SLOW in texts:
+            self.begun.set()
+            assert self.may_go_on.wait(SECONDS)
+        return super().embed(texts, progress)
+
+
+def test_a_search_in_its_middle_holds_up_no_other_read_and_no_write() -> None:
+    embedder = Waiting()
+    with Memory.open(":memory:", clock=FixedClock(AT), settings=BATCHES, embedder=embedder) as memory:
+        memory.ingest_many(drafts(12))
+        memory.apply_consolidation(memory.plan_consolidation())
+        slow: list[Seen] = []
+        searching = threading.Thread(target=lambda: slow.append(seen(memory.search(Waiting.SLOW))))
+        searching.start()
+        assert embedder.begun.wait(SECONDS)
+        beside: list[object] = []
+
+        def others() -> None:
+            beside.append(memory.search(QUERIES[0]).hits)
+            beside.append(memory.assemble("SESSION", query=QUERIES[1]).selected)
+            beside.append(memory.ingest_many(drafts(4, seed=9)).added)
+            beside.append(memory.search(QUERIES[2]).hits)
+
+        going_on = threading.Thread(target=others)
+        going_on.start()
+        going_on.join(SECONDS)
+        told = list(beside)
+        embedder.may_go_on.set()
+        searching.join(SECONDS)
+        going_on.join(SECONDS)
+        assert len(told) == 4 and all(told)
+        assert slow and slow[0]
 
 
 def test_a_memory_that_was_read_while_it_was_written_opens_as_it_was(tmp_path: Path) -> None:

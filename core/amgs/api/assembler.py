@@ -17,7 +17,7 @@ from amgs.frames.pool_cache import KeptPool
 from amgs.frames.registry import Definitions
 from amgs.log import reinforcement as reinforcing
 from amgs.retrieval.sources import Sources
-from amgs.storage.assemblies import Assembly, version_of
+from amgs.storage.assemblies import AssemblyRecord, version_of
 from amgs.storage.frame_cache import CacheRow
 from amgs.text.loading import load
 from amgs.types import BlockFilter, EdgeKey, Frame, FrameDefinition, Weights
@@ -182,7 +182,7 @@ class Assembler:
         serial = storage.assemblies.next_serial()
         self._keep(pools, definition, request, known, serial, frame.as_of)
         storage.assemblies.append(
-            Assembly(
+            AssemblyRecord(
                 serial,
                 frame.id,
                 frame.name,

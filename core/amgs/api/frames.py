@@ -20,7 +20,7 @@ from amgs.frames import why as following
 from amgs.frames.compare import compare, weights_of
 from amgs.frames.registry import Definitions
 from amgs.frames.results import CachedFrame, FrameComparison, History, PastAssembly, Replay
-from amgs.storage.assemblies import Assembly
+from amgs.storage.assemblies import AssemblyRecord
 from amgs.storage.protocol import Storage
 from amgs.types import Explanation, Frame, FrameDefinition, Weights
 
@@ -198,7 +198,7 @@ class Frames:
             () if equal else self._why_not(record, then, now),
         )
 
-    def _find(self, assembly_id: str) -> Assembly:
+    def _find(self, assembly_id: str) -> AssemblyRecord:
         wanted = assembly_id.strip().lower()
         short = len(wanted) < _SHORTEST_PREFIX
         found = () if short else self._context.storage.assemblies.matching(wanted)
@@ -216,7 +216,7 @@ class Frames:
             )
         return found[0]
 
-    def _again(self, record: Assembly) -> tuple[Frame, Definitions]:
+    def _again(self, record: AssemblyRecord) -> tuple[Frame, Definitions]:
         known = registry.by_name(self._context.storage.assemblies.version(record.definition))
         known = {name: known[name] for name in registry.order(known)}
         request = pipeline.FrameRequest(record.query, record.budget, record.weights)
@@ -226,7 +226,7 @@ class Frames:
         return frame, known
 
     def _pools_again(
-        self, record: Assembly, request: pipeline.FrameRequest, known: Definitions
+        self, record: AssemblyRecord, request: pipeline.FrameRequest, known: Definitions
     ) -> dict[str, pipeline.ScoredPool]:
         """The pools that an assembly took over, scored again in the store as it was when they were."""
         context, parent = self._context, registry.find(record.name, known)
@@ -264,7 +264,7 @@ class Frames:
         finally:
             derived.close()
 
-    def _why_not(self, record: Assembly, then: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
+    def _why_not(self, record: AssemblyRecord, then: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
         storage = self._context.storage
         reasons = []
         if record.setup != self._context.setup:
@@ -355,7 +355,7 @@ class Frames:
             return pipeline.build(definition, request, known, sources, context.settings, context.count_tokens)
 
 
-def _line(one: Assembly) -> PastAssembly:
+def _line(one: AssemblyRecord) -> PastAssembly:
     return PastAssembly(
         one.id,
         one.name,

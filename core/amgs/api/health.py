@@ -11,7 +11,7 @@ from amgs.frames import registry
 from amgs.lifecycle import consolidate, decay_forecast
 from amgs.lifecycle import verify as sound
 from amgs.lifecycle.schedule import Due
-from amgs.storage.assemblies import Assembly
+from amgs.storage.assemblies import AssemblyRecord
 from amgs.storage.protocol import Storage
 from amgs.types import BlockFilter, Fault, Forecast, Health, HealthLine, Progress, StoreStatus, Verification
 from amgs.types.health import Standing
@@ -137,7 +137,7 @@ def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLin
     )
 
 
-def of_budget(last: Assembly | None) -> HealthLine:
+def of_budget(last: AssemblyRecord | None) -> HealthLine:
     """How full the frame assembled last was."""
     if last is None:
         return HealthLine("budget", "unknown", "no frame yet", "frame assemble SESSION")

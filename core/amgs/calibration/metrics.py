@@ -11,7 +11,7 @@ import numpy as np
 from amgs.calibration.questions import Labelled, held_out, recall
 from amgs.calibration.results import Metric
 from amgs.frames.compare import jaccard
-from amgs.storage.assemblies import Assembly
+from amgs.storage.assemblies import AssemblyRecord
 from amgs.storage.protocol import Storage
 
 K = 10
@@ -58,7 +58,7 @@ def _r_precision(found: Sequence[str], one: Labelled) -> float:
     return sum(i in wanted for i in found[: len(wanted)]) / len(wanted)
 
 
-def coherence(storage: Storage, assemblies: Iterable[Assembly]) -> Metric:
+def coherence(storage: Storage, assemblies: Iterable[AssemblyRecord]) -> Metric:
     """Mean cosine of the pairs of blocks within an assembly, over the latest of them."""
     several = [a for a in assemblies if len(a.selected) > 1][:_RECENT]
     blocks = storage.blocks.get({i for a in several for i in a.selected}, embeddings=True)
@@ -99,7 +99,7 @@ def calibration(brier: float | None, outcomes: int) -> Metric:
     return Metric("Brier", brier, f"< {BRIER_GOAL:g}", met, f"{outcomes} outcomes")
 
 
-def attention_stability(assemblies: Sequence[Assembly], frame: str | None = None) -> Metric:
+def attention_stability(assemblies: Sequence[AssemblyRecord], frame: str | None = None) -> Metric:
     """Mean overlap (Jaccard) of successive assemblies of a frame for the same query."""
     by_query: dict[tuple[str, str], list[frozenset[str]]] = defaultdict(list)
     for one in reversed(assemblies):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from amgs.log.undo import undo
-from amgs.storage.assemblies import Assembly
+from amgs.storage.assemblies import AssemblyRecord
 from amgs.storage.opening import copy_in_memory
 from amgs.storage.protocol import Storage
 from amgs.types import EdgeKey
@@ -26,10 +26,10 @@ class Moment:
     at: datetime
     last_number: int | None = None
     last_operation: int | None = None
-    before: Assembly | None = None
+    before: AssemblyRecord | None = None
 
     @classmethod
-    def of(cls, assembly: Assembly) -> Moment:
+    def of(cls, assembly: AssemblyRecord) -> Moment:
         """The moment just before an assembly left its traces."""
         return cls(assembly.as_of, assembly.last_number, assembly.last_operation, assembly)
 
@@ -78,7 +78,7 @@ def _rewind_edges(past: Storage, moment: Moment) -> None:
     past.as_of.set_edge_clocks(_ordered(walked), before)
 
 
-def _is_later(one: Assembly, moment: Moment) -> bool:
+def _is_later(one: AssemblyRecord, moment: Moment) -> bool:
     return one.as_of > moment.at if moment.before is None else one.serial >= moment.before.serial
 
 

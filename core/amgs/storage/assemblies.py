@@ -14,7 +14,7 @@ from amgs.types import EdgeKey, FrameDefinition, Weights
 
 
 @dataclass(frozen=True, slots=True)
-class Assembly:
+class AssemblyRecord:
     """One logged assembly. weights: those that were asked for, None for the definition's own.
 
     last_number, last_operation, undone: the newest block, the newest journal entry and how many entries were
@@ -63,19 +63,19 @@ class AssemblyStorage(Protocol):
         """The serial that the next assembly will have, from 1."""
         ...
 
-    def append(self, one: Assembly) -> None:
+    def append(self, one: AssemblyRecord) -> None:
         """Log an assembly."""
         ...
 
-    def latest(self, limit: int | None = None, *, name: str | None = None) -> tuple[Assembly, ...]:
+    def latest(self, limit: int | None = None, *, name: str | None = None) -> tuple[AssemblyRecord, ...]:
         """The latest assemblies, of one frame when it is named, the newest first."""
         ...
 
-    def by_serial(self, serials: Iterable[int]) -> dict[int, Assembly]:
+    def by_serial(self, serials: Iterable[int]) -> dict[int, AssemblyRecord]:
         """The assemblies with these serials."""
         ...
 
-    def matching(self, prefix: str) -> tuple[Assembly, ...]:
+    def matching(self, prefix: str) -> tuple[AssemblyRecord, ...]:
         """Assemblies whose id begins so, the newest first."""
         ...
 

@@ -15,7 +15,7 @@ TableRow = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column and its DuckDB type. required: whether it may not be empty."""
+    """A column and its type, under its name in an export. required: whether it may not be empty."""
 
     name: str
     type: str

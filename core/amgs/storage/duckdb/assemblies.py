@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.assemblies import Assembly, AssemblyStorage, version_of, version_text
+from amgs.storage.assemblies import AssemblyRecord, AssemblyStorage, version_of, version_text
 from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.frames import decode
 from amgs.types import COMPONENTS, EdgeKey, FrameDefinition, Weights
@@ -34,7 +34,7 @@ class DuckDBAssemblies(AssemblyStorage):
     def next_serial(self) -> int:
         return int(self._connection.value("SELECT coalesce(max(serial), 0) + 1 FROM assemblies"))
 
-    def append(self, one: Assembly) -> None:
+    def append(self, one: AssemblyRecord) -> None:
         weights = (
             None if one.weights is None else json.dumps({n: getattr(one.weights, n) for n in COMPONENTS})
         )
@@ -63,19 +63,19 @@ class DuckDBAssemblies(AssemblyStorage):
             structural=False,
         )
 
-    def latest(self, limit: int | None = None, *, name: str | None = None) -> tuple[Assembly, ...]:
+    def latest(self, limit: int | None = None, *, name: str | None = None) -> tuple[AssemblyRecord, ...]:
         condition = "" if name is None else " WHERE frame_name = ?"
         sql = f"SELECT {_COLUMNS} FROM assemblies{condition} ORDER BY serial DESC"
         if limit is not None:
             sql += f" LIMIT {int(limit)}"
         return tuple(_assembly(row) for row in self._connection.rows(sql, [] if name is None else [name]))
 
-    def by_serial(self, serials: Iterable[int]) -> dict[int, Assembly]:
+    def by_serial(self, serials: Iterable[int]) -> dict[int, AssemblyRecord]:
         sql = f"SELECT {_COLUMNS} FROM assemblies WHERE serial IN (SELECT unnest(?::BIGINT[]))"
         found = (_assembly(row) for row in self._connection.rows(sql, [list(serials)]))
         return {one.serial: one for one in found}
 
-    def matching(self, prefix: str) -> tuple[Assembly, ...]:
+    def matching(self, prefix: str) -> tuple[AssemblyRecord, ...]:
         sql = f"SELECT {_COLUMNS} FROM assemblies WHERE starts_with(id, ?) ORDER BY serial DESC"
         return tuple(_assembly(row) for row in self._connection.rows(sql, [prefix]))
 
@@ -98,13 +98,13 @@ class DuckDBAssemblies(AssemblyStorage):
         return () if text is None else tuple(decode(one) for one in json.loads(text))
 
 
-def _assembly(row: Sequence[Any]) -> Assembly:
+def _assembly(row: Sequence[Any]) -> AssemblyRecord:
     weights = None if row[6] is None else Weights(**json.loads(row[6]))
     walked: list[EdgeKey] = []
     for key in row[10]:
         source, target, relation = str(key).split(" ", 2)
         walked.append((source, target, relation))
-    return Assembly(
+    return AssemblyRecord(
         int(row[0]),
         str(row[1]),
         str(row[2]),

@@ -27,7 +27,7 @@ from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker, Execute, kind_of, run_through_registry
 from amgs_tui.keys import EVERYWHERE
 from amgs_tui.main_screen import MainScreen
-from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Origin
+from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Follow, Origin
 from amgs_tui.notices import Notices
 from amgs_tui.pages import Pages
 from amgs_tui.panes.base import Pane
@@ -236,8 +236,9 @@ class Workstation(App[None], inherit_bindings=False):
         line: str = "",
         slot: str = "",
         origin: Origin = "operator",
+        follow: Follow | None = None,
     ) -> EngineRequest | None:
-        return self.dispatcher.submit(verb, arguments, line=line, slot=slot, origin=origin)
+        return self.dispatcher.submit(verb, arguments, line=line, slot=slot, origin=origin, follow=follow)
 
     def pick(self, block_id: str) -> None:
         """Select a block everywhere: at once on the screen, and in the session for the commands that follow."""

@@ -15,7 +15,7 @@ from amgs_tui.run_status import PATIENCE_SECONDS, RunStatus
 if TYPE_CHECKING:
     from amgs_app.operations.call import Call
     from amgs_tui.main_screen import MainScreen
-    from amgs_tui.messages import EngineEvent, Origin
+    from amgs_tui.messages import EngineEvent, Follow, Origin
     from amgs_tui.notices import Notices
 
 ASKING: Final = "asking"
@@ -67,6 +67,7 @@ class Dispatcher:
         line: str = "",
         slot: str = "",
         origin: Origin = "operator",
+        follow: Follow | None = None,
     ) -> EngineRequest | None:
         """Hand an action to the engine's threads; None when the same one already waits.
 
@@ -74,7 +75,7 @@ class Dispatcher:
         """
         if origin == "operator" and (plan := _to_be_asked(verb, arguments or {}, line)) is not None:
             verb, arguments, line, slot, origin = plan.operation.name, plan.arguments, "", ASKING, "screen"
-        request = self.engine.submit(verb, arguments, line=line, slot=slot, origin=origin)
+        request = self.engine.submit(verb, arguments, line=line, slot=slot, origin=origin, follow=follow)
         if request is not None:
             # What a pane asks because of an answer belongs to the moment in which the operator asked for that.
             self.unanswered[request.id] = self._screen.moves if self._asked_at is None else self._asked_at

@@ -27,6 +27,7 @@ from amgs_tui.messages import (
     EngineRequest,
     Failed,
     Finished,
+    Follow,
     Origin,
     Progressed,
     RequestCancelled,
@@ -146,13 +147,14 @@ class EngineWorker:
         line: str = "",
         slot: str = "",
         origin: Origin = "operator",
+        follow: Follow | None = None,
     ) -> EngineRequest | None:
         """Queue a request. None when the same one already waits: a held key must not run away.
 
         A newer request of a slot drops the older one that still waits and marks a running one as stale.
         """
         with self._wake:
-            request = EngineRequest(self._next_id, verb, dict(arguments or {}), line, slot, origin)
+            request = EngineRequest(self._next_id, verb, dict(arguments or {}), line, slot, origin, follow)
             if any(_same(request, waiting) for waiting in self._queue):
                 return None
             self._next_id += 1
@@ -406,9 +408,11 @@ def run_through_registry(session: Any, request: EngineRequest, progress: Progres
     if call is None:
         return Answer("")
     with nullcontext() if call.operation.beside else session.working():
-        looks = request.origin == "screen"
-        result = _look(session, call, progress) if looks else registry.run(session, call, progress)
-    return Answer(call.operation.name, result, call.line(), call.operation.pane, call.operation.writes)
+        is_look = request.origin == "screen"
+        result = _look(session, call, progress) if is_look else registry.run(session, call, progress)
+        looks = _follow_up(session, request, result, progress)
+    done = call.operation
+    return Answer(done.name, result, call.line(), done.pane, done.writes, looks)
 
 
 def kind_of(request: EngineRequest) -> Kind:
@@ -423,6 +427,18 @@ def kind_of(request: EngineRequest) -> Kind:
     if verb is None or verb.beside:
         return "beside"
     return "long" if verb.long else "short"
+
+
+def _follow_up(
+    session: Any, request: EngineRequest, result: Any, progress: Progress
+) -> tuple[tuple[str, Any], ...]:
+    """The looks that the screen takes with a result; one that fails ends them."""
+    found: list[tuple[str, Any]] = []
+    # The action is done, whatever becomes of its looks; the pane asks again for what it lacks and is told the error.
+    with suppress(Exception):
+        for call in request.follow(result) if request.follow is not None else ():
+            found.append((call.operation.name, _look(session, call, progress)))  # noqa: PERF401
+    return tuple(found)
 
 
 def _look(session: Any, call: Call[Any], progress: Progress) -> Any:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from amgs_app.themes import Palette
     from amgs_focus.views import FocusView
     from amgs_tui.completion import Complete, Explain
-    from amgs_tui.messages import EngineRequest, Origin
+    from amgs_tui.messages import EngineRequest, Follow, Origin
 
 
 class Host(Protocol):
@@ -75,8 +75,12 @@ class Host(Protocol):
         line: str = "",
         slot: str = "",
         origin: Origin = "operator",
+        follow: Follow | None = None,
     ) -> EngineRequest | None:
-        """Hand an action to the engine's threads; None when the same one already waits."""
+        """Hand an action to the engine's threads; None when the same one already waits.
+
+        follow: the looks that are taken with the result, so that the screen gets both at once.
+        """
 
     def pick(self, block_id: str) -> None:
         """Select a block in every pane."""

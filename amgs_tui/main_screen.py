@@ -120,7 +120,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
     def redraw(self) -> None:
         """Draw every figure again."""
         for pane in self.panes:
-            pane.refresh()
+            pane.redraw()
 
     def draw_header(self) -> None:
         """Bring the header up to date with the overview and the clock."""
@@ -241,6 +241,13 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.body.main = self._last_focused = self.tabs.active = name
         self.set_focus(self.pane(name))  # at once: the next key may already wait
         self.rearrange()
+
+    def bring(self, name: str) -> None:
+        """Have a pane in front; where it is there already, nothing is arranged anew."""
+        if self.body.main == name and self.focused is self.pane(name):
+            self.give_way()
+        else:
+            self.go(name)
 
     def move_to(self, name: str) -> None:
         """The operator goes to a pane."""

@@ -4,11 +4,17 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from textual.message import Message
+
+if TYPE_CHECKING:
+    from amgs_app.operations.call import Call
+
+Follow = Callable[[Any], "Sequence[Call[Any]]"]
+"""Looks that a result calls for; asked in the engine's thread, so it holds frozen values alone."""
 
 Origin = Literal["operator", "screen"]
 
@@ -18,7 +24,8 @@ class EngineRequest:
     """A verb to carry out: by name and arguments, or as a typed line.
 
     slot: a newer request of the same slot makes this one stale ("" never becomes stale). origin: the
-    operator's own act, which belongs into a recording, or a look that the screen takes by itself."""
+    operator's own act, which belongs into a recording, or a look that the screen takes by itself. follow: the looks
+    that are taken with the result, so that the screen gets both at once."""
 
     id: int
     verb: str
@@ -26,6 +33,7 @@ class EngineRequest:
     line: str = ""
     slot: str = ""
     origin: Origin = "operator"
+    follow: Follow | None = None
 
     @property
     def title(self) -> str:
@@ -36,7 +44,7 @@ class EngineRequest:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a verb gave. line: its canonical text. pane: the pane that shows it. writes: whether something
-    changed.
+    changed. looks: verb and result of each look that followed.
     """
 
     verb: str
@@ -44,6 +52,7 @@ class Answer:
     line: str = ""
     pane: str | None = None
     writes: bool = False
+    looks: tuple[tuple[str, Any], ...] = field(hash=False, default=())
 
 
 @dataclass(frozen=True, slots=True)

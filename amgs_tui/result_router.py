@@ -73,7 +73,7 @@ class ResultRouter:
         self._take(event)
         self._show(event)
         for pane in self._screen.panes_of(event.verb):
-            pane.finished(event.verb, event.result)
+            pane.finished(event.verb, event.result, event.answer.looks)
             if pane.NAME in ("focus", "decay"):
                 self._screen.draw_header()  # the model, the threshold
         if by_operator:
@@ -159,7 +159,7 @@ class ResultRouter:
         pane = None if entry_of(type(event.result)).stays else event.answer.pane
         there = ""
         if pane is not None and self._dispatcher.operator_stayed:
-            self._screen.go(pane)
+            self._screen.bring(pane)
         elif pane is not None and pane not in self._screen.body.shown:
             there = f" · {PANES.index(pane) + 1} shows it"
         words = sentence_of(event.result) or f"{event.answer.line}: done"

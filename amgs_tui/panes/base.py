@@ -27,7 +27,7 @@ from amgs_app.row_fields import LISTINGS, shown
 from amgs_app.row_filter import Listing, Row, Sift, check, said
 from amgs_tui.completion import Completion
 from amgs_tui.keys import quiet
-from amgs_tui.messages import EngineRequest, Failed, Origin
+from amgs_tui.messages import EngineRequest, Failed, Follow, Origin
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.tabs import TITLES
 
@@ -91,7 +91,10 @@ class Pane(Widget, can_focus=True):
         self._repaints = False
         self._fresh: Text | None = None
         self._fresh_size = Size(0, 0)
+        self._shown: Text | None = None
+        self._shown_size = Size(0, 0)
         self._lines: list[Line] = []
+        self._edges_changed = False
         self._said = (Pane.title(self), "")
         self.border_title = self._said[0]
 
@@ -104,6 +107,10 @@ class Pane(Widget, can_focus=True):
     def take(self, verb: str, result: Any) -> None:
         """Keep a result of one of the verbs in SHOWS; the pane is redrawn afterwards."""
         raise NotImplementedError
+
+    def take_look(self, verb: str, result: Any) -> None:
+        """Keep a look that followed a result."""
+        self.take(verb, result)
 
     def draw(self, canvas: Canvas) -> Text:
         """The picture of what the pane holds."""
@@ -144,11 +151,21 @@ class Pane(Widget, can_focus=True):
         size = self.content_size
         return self.host.canvas(size.width, size.height)
 
-    def ask(self, call: Call[Any], *, slot: str = "", origin: Origin = "operator") -> None:
-        """Hand a call to the engine; a look of the screen replaces the one before it."""
+    def ask(
+        self,
+        call: Call[Any],
+        *,
+        slot: str = "",
+        origin: Origin = "operator",
+        follow: Follow | None = None,
+    ) -> None:
+        """Hand a call to the engine; a look of the screen replaces the one before it.
+
+        follow: the looks that are taken with the result; the pane takes them together with it.
+        """
         name = call.operation.name
         slot = slot or (f"{self.NAME}:{name}" if origin == "screen" else "")
-        self.host.submit(name, call.arguments, slot=slot, origin=origin)
+        self.host.submit(name, call.arguments, slot=slot, origin=origin, follow=follow)
 
     def look(self) -> None:
         """Ask for everything the pane shows, now if it is on the screen, else when it comes there."""
@@ -180,14 +197,16 @@ class Pane(Widget, can_focus=True):
 
     def started(self, request: EngineRequest) -> None:
         self.busy = request if request.origin == "operator" else None
-        self._say()
+        self._say(same_figure=True)
 
-    def finished(self, verb: str, result: Any) -> None:
-        """A result arrived that is still wanted."""
+    def finished(self, verb: str, result: Any, looks: Iterable[tuple[str, Any]] = ()) -> None:
+        """A result arrived that is still wanted, with the looks that followed it."""
         if self.trouble is not None and self.trouble.request.verb == verb:
             self.trouble = None
         self.busy = None
         self.take(verb, result)
+        for name, seen in looks:
+            self.take_look(name, seen)
         self._say()
         self.repaint()
         self.refresh_bindings()
@@ -206,11 +225,17 @@ class Pane(Widget, can_focus=True):
         self._say()
         self.repaint()
 
-    def _say(self) -> None:
-        """Bring both edges up to date; each change of one redraws the pane."""
+    def _say(self, *, same_figure: bool = False) -> None:
+        """Bring both edges up to date; each change of one has Textual draw the whole pane.
+
+        same_figure: nothing else has changed, so the figure on the screen serves again.
+        """
         said_now = self.title(), f"{self.busy.title} …" if self.busy is not None else self.subtitle()
         if said_now != self._said:
             self._said = said_now
+            self._edges_changed = True
+            if same_figure and self._fresh is None and self.has_place:
+                self._fresh, self._fresh_size = self._shown, self._shown_size
             self.border_title, self.border_subtitle = (Content(printable_line(each)) for each in said_now)
 
     # --- drawing ------------------------------------------------------------------------------------------
@@ -224,7 +249,7 @@ class Pane(Widget, can_focus=True):
     def _repaint(self) -> None:
         self._repaints = False
         if not self.has_place:
-            self._lines = []
+            self._lines, self._fresh, self._shown = [], None, None
             self.refresh()
             return
         before, self._fresh, self._fresh_size = self._lines, self.picture(), self.content_size
@@ -234,14 +259,20 @@ class Pane(Widget, can_focus=True):
         elif rows:
             width = self.content_size.width
             self.refresh(*(Region(0, first, width, last - first) for first, last in rows))
-        else:
+        elif not self._edges_changed:
             self._fresh = None
+
+    def redraw(self) -> None:
+        """Draw the picture again, all of it: the colours or the symbols are others."""
+        self._fresh = self._shown = None
+        self.refresh()
 
     def render(self) -> FigureVisual:
         """The picture for Textual: the one that `repaint` has drawn, if it still has the pane's size."""
         fresh, self._fresh = self._fresh, None
         if fresh is None or self._fresh_size != self.content_size:
             fresh = self.picture()
+        self._shown, self._shown_size, self._edges_changed = fresh, self.content_size, False
         self._lines = lines_of(fresh)
         return FigureVisual(fresh)
 

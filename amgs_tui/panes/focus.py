@@ -4,7 +4,7 @@ step, and why.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual import events
@@ -14,6 +14,7 @@ from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.row_fields import of_entries
 from amgs_tui.keys import quiet, shown
+from amgs_tui.panes.map_cursor import Axis, MapCursor, ReadTokens, entry_holding
 from amgs_tui.panes.run_controls import SteeringPane
 
 if TYPE_CHECKING:
@@ -24,15 +25,18 @@ if TYPE_CHECKING:
     from amgs_app.row_filter import Row
     from amgs_focus.records import TokenSpan
     from amgs_focus.trace.lineage import TraceSummary
-    from amgs_focus.views import EntryExplanation
+    from amgs_focus.views import EntryExplanation, FocusView
     from amgs_tui.host import Host
-    from amgs_tui.messages import Failed
+    from amgs_tui.messages import Failed, Follow, Origin
 
-Axis = Literal["lifetime", "log", "context"]
 AXES: tuple[Axis, ...] = ("lifetime", "log", "context")
 NEEDS_VIEW = frozenset(
     {"step", "to_refocus", "refocus", "back", "play", "why", "axis", "zoom", "pan", "source"}
 )
+LOOKS = frozenset({"focus why", "focus tokens", "focus last"})
+"""Operations whose result is no new map."""
+FRESH = frozenset({"frame open", "focus open", "focus corpus", "focus resume"})
+"""Operations that begin a working context."""
 WHY_LINES = 16
 
 
@@ -118,6 +122,8 @@ what is done in the past begins a branch, and two branches can be compared. Open
         self.zoom = 1.0
         self.pan = 0
         self.tokens: TokenSpan | None = None
+        self._tokens_of: FocusView | None = None
+        """The map that the tokens were read for."""
         self.left: LastRun | None = None
         self.playing = False
 
@@ -126,7 +132,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
 
     def take(self, verb: str, result: Any) -> None:
         if verb == "focus tokens":
-            self.tokens = result
+            self.tokens, self._tokens_of = result, self.view
             return
         if verb == "focus last":
             self.left = result
@@ -135,34 +141,66 @@ what is done in the past begins a branch, and two branches can be compared. Open
             self.why = result
             self.cursor = result.entry.position
             return
-        fresh = verb in ("frame open", "focus open", "focus corpus", "focus resume")
+        fresh = verb in FRESH
         start = (
             self.view.entries[self.cursor].start if self.view and self.view.entries and not fresh else None
         )
         self.view = getattr(result, "view", result)
-        self.cursor = self._entry_holding(start)
+        self.cursor = entry_holding(self.view, start)
         self.why = None
         if fresh:
             self.zoom, self.pan, self.playing = 1.0, 0, False
-        if self.has_place:
-            self._ask_why()
-            self._ask_tokens()
+
+    def take_look(self, verb: str, result: Any) -> None:
+        if verb == "focus why" and result.entry.position != self.cursor:
+            return  # the operator has moved the cursor since
+        self.take(verb, result)
+
+    def finished(self, verb: str, result: Any, looks: Iterable[tuple[str, Any]] = ()) -> None:
+        super().finished(verb, result, looks)
+        if verb not in LOOKS and self.has_place:
+            self._look_closer(explain=self.why is None)
         if self.playing and verb == "focus step":
             self._play_on()
 
-    def _entry_holding(self, token: int | None) -> int:
-        """The entry that holds a lifetime token; the last one for None or when nothing does."""
-        entries = self.view.entries if self.view is not None else ()
-        if token is not None:
-            for place, entry in enumerate(entries):
-                if entry.start <= token < entry.end:
-                    return place
-        return max(0, len(entries) - 1)
+    def ask(
+        self,
+        call: Call[Any],
+        *,
+        slot: str = "",
+        origin: Origin = "operator",
+        follow: Follow | None = None,
+    ) -> None:
+        """Hand a call to the engine; what changes the map brings the inspector's part of the new one along."""
+        name = call.operation.name
+        if follow is None and name not in LOOKS and self.has_place:
+            follow = MapCursor(None, self.axis, 1.0, 0) if name in FRESH else self._map_cursor
+        super().ask(call, slot=slot, origin=origin, follow=follow)
 
-    def _ask_why(self) -> None:
-        """Keep the inspector on the entry under the cursor."""
-        if self.view is not None and self.view.entries:
-            self.ask(operations.focus.why(str(self.cursor)), origin="screen")
+    @property
+    def _map_cursor(self) -> MapCursor:
+        """Where the operator stands on the map."""
+        token = self.entry.start if self.entry is not None else None
+        return MapCursor(token, self.axis, self.zoom, self.pan)
+
+    def _look_closer(self, *, explain: bool) -> None:
+        """Have the tokens in sight read where they are few, unless they are here already.
+
+        explain: the entry under the cursor too.
+        """
+        if self.view is None or not self.view.entries:
+            return
+        seen = self._map_cursor.tokens_in_sight(self.view, self.cursor)
+        if seen is None:
+            self.tokens = None
+        elif self.tokens is not None and self._tokens_of is self.view:
+            missing = (self.tokens.start, self.tokens.end) != (seen[0], min(seen[1], self.view.lifetime))
+            seen = seen if missing else None
+        if explain:
+            follow = ReadTokens(*seen) if seen is not None else None
+            self.ask(operations.focus.why(str(self.cursor)), origin="screen", follow=follow)
+        elif seen is not None:
+            self.ask(operations.focus.tokens(seen[0], seen[1] - seen[0]), origin="screen")
 
     def subtitle(self) -> str:
         if self.view is None:
@@ -177,23 +215,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
         """The lifetime token at the left edge of the map."""
         if self.view is None:
             return 0
-        from amgs_app.render.figures.focus_columns import offset_for
-
-        middle = offset_for(self.view, self.cursor, self.axis, self.zoom)
-        return max(0, min(middle + self.pan, self.view.lifetime - 1))
-
-    def _ask_tokens(self) -> None:
-        """Read the tokens in sight once they are few."""
-        from amgs_app.render.figures.focus_columns import window
-        from amgs_app.render.figures.focus_tokens import is_read
-
-        start, end = (
-            window(self.view, self.axis, self.zoom, self.left_edge) if self.view is not None else (0, 0)
-        )
-        if is_read(start, end):
-            self.ask(operations.focus.tokens(start, end - start), origin="screen")
-        else:
-            self.tokens = None
+        return self._map_cursor.left_edge(self.view, self.cursor)
 
     def selection_changed(self, block_id: str | None) -> None:
         """The cursor goes to the first entry that holds the block, if it is not on one already."""
@@ -204,7 +226,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
         if not spans or (here and any(s.start < here.end and s.end > here.start for s in spans)):
             return
         self.pan = 0
-        self.move_to(self._entry_holding(spans[0].start))
+        self.move_to(entry_holding(self.view, spans[0].start))
 
     def draw(self, canvas: Canvas) -> Text:
         if self.view is None:
@@ -284,14 +306,14 @@ what is done in the past begins a branch, and two branches can be compared. Open
 
     def action_play(self) -> None:
         self.playing = not self.playing
-        self._say()
+        self._say(same_figure=True)
         if self.playing:
             self._play_on()
 
     def stop_playing(self) -> bool:
         """Stop after the token at hand; whether it was playing."""
         was, self.playing = self.playing, False
-        self._say()
+        self._say(same_figure=True)
         return was
 
     def _play_on(self) -> None:
@@ -328,8 +350,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
         self.cursor = max(0, min(place, len(self.view.entries) - 1))
         self.pan = 0
         if self.has_place:
-            self._ask_why()
-            self._ask_tokens()
+            self._look_closer(explain=True)
         else:
             self.stale = True
         self.repaint()
@@ -388,7 +409,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
 
     def _looked(self) -> None:
         """Another part of the map is in sight."""
-        self._ask_tokens()
+        self._look_closer(explain=False)
         self._say()
         self.repaint()
 

@@ -17,7 +17,7 @@ from amgs_app.operations.standard import standard
 SCREEN = Path(__file__).parents[2] / "amgs_tui"
 HANDED_ON = frozenset(
     {
-        "self.host.submit(name, call.arguments, slot=slot, origin=origin)",  # what a typed call holds
+        "self.host.submit(name, call.arguments, slot=slot, origin=origin, follow=follow)",  # what a typed call holds
         "self.dispatcher.submit(verb, arguments, line=line, slot=slot, origin=origin, follow=follow)",
         "self.engine.submit(verb, arguments, line=line, slot=slot, origin=origin, follow=follow)",
         "self._dispatcher.submit(line=rest)",  # a line that the operator typed is bound by the parser

@@ -89,7 +89,8 @@ class SteeringPane(SiftedPane):
     # --- entries ------------------------------------------------------------------------------------------
 
     def action_measure(self) -> None:
-        self.ask(operations.focus_control.measure(self.cursor))
+        if self.entry is not None:  # by name: a step that is still running may number the spans anew
+            self.ask(operations.focus_control.measure(str(self.entry.node)))
 
     def action_say(self, word: str) -> None:
         """Pin or forbid the entry under the cursor, or take that back."""

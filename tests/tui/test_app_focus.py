@@ -122,6 +122,8 @@ async def test_keys_name_the_span_because_a_running_step_may_number_them_anew(
         assert ("focus pin", str(node)) in asked
         await driven.press("enter")
         assert ("focus why", str(node)) in asked
+        await driven.press("escape", "m")
+        assert ("focus measure", str(node)) in asked
         assert pane.why is not None and pane.why.entry.node == node
 
 

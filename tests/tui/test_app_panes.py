@@ -720,7 +720,8 @@ async def test_entries_are_pinned_and_measured_where_the_cursor_stands() -> None
         await driven.press("home", "right", "p")
         assert pane.view is not None and [e.position for e in pane.view.entries if e.pinned] == [1]
         await driven.press("m")
-        assert next(c for c in world.calls if c.verb == "focus measure").arguments["entry"] == 1
+        asked = next(call for call in world.calls if call.verb == "focus measure")
+        assert asked.arguments["entry"] == str(pane.view.entries[1].node)
 
 
 async def test_branches_are_begun_and_compared_by_choosing() -> None:

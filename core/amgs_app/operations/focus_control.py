@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError
-from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.operations.marks import Arg, Option
 from amgs_app.operations.operation import operation
 from amgs_app.operations.results import Measured, SettingChanged, Steered
 
@@ -76,9 +76,11 @@ def force(
 def measure(
     session: Session,
     entry: Annotated[
-        int,
-        Arg(metavar="POSITION", min=0, help="The span's number in the working context, from 0."),
-        Takes("number"),
+        str,
+        Arg(
+            metavar="POSITION",
+            help="The span's number in the working context, from 0, or its name, such as L1#20.",
+        ),
     ],
 ) -> Measured:
     """Compute the context with the span coarse and with it fine, and compare the NLL of what follows.
@@ -86,7 +88,7 @@ def measure(
     Exact, over the last `horizon` tokens; positive means the detail helps. The trace keeps it as a label.
     """
     runtime = session.focus
-    found = runtime.measure(entry)
+    found = runtime.measure(runtime.place(node_of(runtime, entry)))
     return Measured(found, runtime.snapshot())
 
 

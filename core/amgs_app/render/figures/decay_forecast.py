@@ -18,9 +18,8 @@ from amgs_app.render.figures.glyphs import (
     facts_line,
     gauge,
     histogram,
-    scroll_note,
-    window_of,
 )
+from amgs_app.render.figures.list_page import ListPage
 
 _CATEGORIES = 12
 """Categories that are listed at most."""
@@ -163,8 +162,7 @@ def _falling(
     palette = region.palette
     muted = ink(palette.muted)
     place = next((at for at, row in enumerate(rows) if row.block.id == selected), None)
-    first = window_of(len(rows), region.height - 1, place, offset)
-    shown = rows[first : first + region.height - 1]
+    page = ListPage.around(rows, region.height - 1, place, offset)
     bar_w = min(20, region.width // 8) if region.width >= 76 else 0
     date_w = 11 if region.width >= 84 else 0
     title_x = 1 + date_w + 6 + 2
@@ -172,9 +170,9 @@ def _falling(
     values_x, links_x, uses_x = end - 12, end - 19, end - 25
     title_w = uses_x - title_x - 1
     category_w = (
-        max((width_of(clean(row.block.category)) for row in shown), default=0) if title_w >= 36 else 0
+        max((width_of(clean(row.block.category)) for row in page.rows), default=0) if title_w >= 36 else 0
     )
-    note = scroll_note(first, len(shown), len(rows))
+    note = page.note
     if len(rows) < len(result.rows) or len(result.rows) < result.falling:
         note = f"{note or len(rows)} listed"
     if date_w:
@@ -183,26 +181,25 @@ def _falling(
     region.put(region.put(title_x, 0, "block", muted) + 2, 0, note, muted, width=max(0, title_w - 7))
     for x, wide, name in ((uses_x, 5, "uses"), (links_x, 6, "links"), (values_x, 12, "now → then")):
         region.put(x, 0, name, muted, width=wide, align="right")
-    for at, row in enumerate(shown, start=1):
-        chosen = row.block.id == selected
+
+    def paint(line: Region, row: ForecastRow, chosen: bool) -> None:
         left = (row.falls_at - result.as_of).total_seconds()
-        region.put(0, at, "▸" if chosen else " ", ink(palette.accent, bold=True))
         if date_w:
-            region.put(1, at, day(row.falls_at), muted)
-        region.put(1 + date_w, at, span(left), ink(palette.text), width=6, align="right")
+            line.put(1, 0, day(row.falls_at), muted)
+        line.put(1 + date_w, 0, span(left), ink(palette.text), width=6, align="right")
         title = ink(palette.text, bold=chosen or row.useful > 0)
-        region.put(title_x, at, clean(row.block.title), title, width=title_w - category_w - bool(category_w))
+        line.put(title_x, 0, clean(row.block.title), title, width=title_w - category_w - bool(category_w))
         if category_w:
-            region.put(title_x + title_w - category_w, at, clean(row.block.category), muted, width=category_w)
+            line.put(title_x + title_w - category_w, 0, clean(row.block.category), muted, width=category_w)
         uses = f"{short_count(row.uses)}{'✓' if row.useful else ''}" if row.uses else "·"
-        region.put(uses_x, at, uses, ink(palette.good) if row.useful else muted, width=5, align="right")
-        region.put(links_x, at, short_count(row.links) if row.links else "·", muted, width=6, align="right")
+        line.put(uses_x, 0, uses, ink(palette.good) if row.useful else muted, width=5, align="right")
+        line.put(links_x, 0, short_count(row.links) if row.links else "·", muted, width=6, align="right")
         told = f"{share(row.relevance_now):>4} → {share(row.relevance_then):>4}"
-        region.put(values_x, at, told, muted, width=12, align="right")
+        line.put(values_x, 0, told, muted, width=12, align="right")
         if bar_w:
-            gauge(region, end + 1, at, bar_w, row.relevance_now, ink(palette.heat_high))
-        if chosen:
-            region.shade(at, palette.selection)
+            gauge(line, end + 1, 0, bar_w, row.relevance_now, ink(palette.heat_high))
+
+    page.draw(region.part(0, 1), paint)
 
 
 def _histograms(region: Region, result: Forecast) -> None:

@@ -8,7 +8,8 @@ from datetime import datetime
 from amgs.types import ForecastCase
 from amgs_app.render.figures.canvas import Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.format import age, optional, share, short_id
-from amgs_app.render.figures.glyphs import scroll_note, verdict_sign, window_of
+from amgs_app.render.figures.glyphs import verdict_sign
+from amgs_app.render.figures.list_page import ListPage
 from amgs_app.row_fields import verdict_of
 
 
@@ -22,16 +23,12 @@ def draw_forecasts(
     empty: str = "No forecast is here.",
 ) -> None:
     """The forecasts under a rule with a title, so that the one under the cursor is in view."""
-    rows = region.height - 1
-    first = window_of(len(cases), rows, cursor, 0) if rows > 0 else 0
-    shown = cases[first : first + max(0, rows)]
-    region.rule(0, title, scroll_note(first, len(shown), len(cases)))
+    page = ListPage.around(cases, region.height - 1, cursor)
+    region.rule(0, title, page.note)
     if not cases:
         region.put(1, 1, empty, ink(region.palette.muted), width=region.width - 2)
-    wide = _columns(region.width, shown)
-    for row, case in enumerate(shown, start=1):
-        region.lists(row, first + row - 1)
-        _row(region.part(0, row, None, 1), case, now, wide, chosen=first + row - 1 == cursor)
+    columns = _columns(region.width, page.rows)
+    page.draw(region.part(0, 1), lambda line, case, chosen: _row(line, case, now, columns, chosen=chosen))
 
 
 def _columns(width: int, cases: Sequence[ForecastCase]) -> dict[str, int]:
@@ -76,10 +73,7 @@ def _row(region: Region, case: ForecastCase, now: datetime, columns: dict[str, i
         }[name]
         x -= columns[name] + 2
         region.put(x, 0, clean(told), muted, width=columns[name])
-    region.put(0, 0, "▸" if chosen else " ", ink(palette.accent, bold=True))
     start = region.put(1, 0, age(outcome.at, now), muted, width=6, align="right") + 1
     title = clean(case.title) or short_id(outcome.block_id)
     region.put(start, 0, title, ink(palette.text, bold=chosen), width=x - start - 1)
     region.pieces(region.width - tail_w, 0, tail)
-    if chosen:
-        region.shade(0, palette.selection)

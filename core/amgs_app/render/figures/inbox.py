@@ -12,7 +12,8 @@ from amgs_app.render.figures.block import content_lines
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut_middle, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import age, ago, count, minute, plural, short_id
-from amgs_app.render.figures.glyphs import HeaderPart, facts_line, scroll_note, window_of
+from amgs_app.render.figures.glyphs import HeaderPart, facts_line, window_of
+from amgs_app.render.figures.list_page import ListPage
 
 
 def inbox(
@@ -63,23 +64,22 @@ def inbox(
     # Pages are counted from the first block of all, wherever the part that is here begins.
     at = None if place is None else before + place
     first = max(0, window_of(total or len(blocks), rows, at, before + offset) - before)
-    shown = blocks[first : first + rows]
-    _list(sheet.part(0, 1), shown, now, selected, costs[first : first + rows])
-    note = scroll_note(before + first, len(shown), total or len(blocks))
-    if note and sheet.width >= 70:
-        sheet.put(sheet.width - width_of(note) - 1, 0, note, ink(palette.muted))
+    page = ListPage(blocks[first : first + rows], before + first, total or len(blocks), at)
+    _list(sheet.part(0, 1), page, now, costs[first : first + rows])
+    if page.note and sheet.width >= 70:
+        sheet.put(sheet.width - width_of(page.note) - 1, 0, page.note, ink(palette.muted))
     if detail >= 3:
-        chosen = blocks[place] if place is not None else shown[0]
+        chosen = blocks[place] if place is not None else page.rows[0]
         _detail(sheet.part(0, 2 + rows), chosen, now)
     return sheet.render()
 
 
-def _list(
-    region: Region, blocks: Sequence[Block], now: datetime, selected: str | None, costs: Sequence[int]
-) -> None:
+def _list(region: Region, page: ListPage[Block], now: datetime, costs: Sequence[int]) -> None:
+    """The blocks with their ages, sources and contents. costs: tokens of each, empty for no column of them."""
     palette = region.palette
-    titles = [clean(block.title) for block in blocks]
-    sources = [clean(str(block.meta.get("source", ""))) for block in blocks]
+    titles = [clean(block.title) for block in page.rows]
+    sources = [_source(block) for block in page.rows]
+    tokens = {block.id: cost for block, cost in zip(page.rows, costs, strict=False)}
     cost_w = 6 if costs else 0
     free = region.width - 1 - 7 - cost_w
     title_w = max(
@@ -102,26 +102,23 @@ def _list(
         region.put(preview_x, 0, "content", head)
     if costs:
         region.put(region.width - cost_w, 0, "tok", head, width=cost_w, align="right")
-    for row, block in enumerate(blocks, start=1):
-        chosen = block.id == selected
-        region.put(0, row, "▸" if chosen else " ", ink(palette.accent, bold=True))
-        region.put(1, row, age(block.created_at, now), ink(palette.muted), width=5, align="right")
-        region.put(8, row, titles[row - 1], ink(palette.text, bold=chosen), width=title_w)
+
+    def paint(line: Region, block: Block, chosen: bool) -> None:
+        line.put(1, 0, age(block.created_at, now), head, width=5, align="right")
+        line.put(8, 0, clean(block.title), ink(palette.text, bold=chosen), width=title_w)
         if source_w:
-            region.put(10 + title_w, row, cut_middle(sources[row - 1], source_w), ink(palette.muted))
+            line.put(10 + title_w, 0, cut_middle(_source(block), source_w), head)
         if preview_w >= 12:
-            region.put(preview_x, row, _preview(block), ink(palette.muted), width=preview_w)
+            line.put(preview_x, 0, _preview(block), head, width=preview_w)
         if costs:
-            region.put(
-                region.width - cost_w,
-                row,
-                str(costs[row - 1]),
-                ink(palette.text),
-                width=cost_w,
-                align="right",
-            )
-        if chosen:
-            region.shade(row, palette.selection)
+            cost = str(tokens[block.id])
+            line.put(line.width - cost_w, 0, cost, ink(palette.text), width=cost_w, align="right")
+
+    page.draw(region.part(0, 1), paint)
+
+
+def _source(block: Block) -> str:
+    return clean(str(block.meta.get("source", "")))
 
 
 def _preview(block: Block) -> str:
@@ -133,7 +130,7 @@ def _preview(block: Block) -> str:
 
 def _detail(region: Region, block: Block, now: datetime) -> None:
     palette = region.palette
-    source = clean(str(block.meta.get("source", "")))
+    source = _source(block)
     region.rule(0, clean(block.title), short_id(block.id), strong=True)
     told = f"{minute(block.created_at)}, {ago(block.created_at, now)}"
     if source:

@@ -21,9 +21,8 @@ from amgs_app.render.figures.glyphs import (
     bar,
     facts_line,
     gauge,
-    scroll_note,
-    window_of,
 )
+from amgs_app.render.figures.list_page import ListPage
 from amgs_app.themes import Palette
 from amgs_focus.views import FocusView
 
@@ -397,26 +396,23 @@ def _categories(region: Region, status: StoreStatus) -> None:
 
 def _operations(region: Region, journal: _Journal) -> None:
     """The journal, the newest first; the chosen one lies on the selection."""
-    palette = region.palette
-    muted = ink(palette.muted)
-    rows = region.height - 1
-    first = window_of(len(journal.listed), rows, journal.cursor, 0)
-    shown = journal.listed[first : first + rows]
-    region.rule(0, "journal", scroll_note(first, len(shown), len(journal.listed)))
+    page = ListPage.around(journal.listed, region.height - 1, journal.cursor)
+    region.rule(0, "journal", page.note)
     if not journal.listed:
         words = "No row matches the filter." if journal.total else "No changes yet."
-        region.put(1, 1, words, muted)
-    for row, one in enumerate(shown, start=1):
-        chosen = first + row - 1 == journal.cursor
-        region.put(0, row, "▸" if chosen else " ", ink(palette.accent, bold=True))
-        x = region.put(1, row, str(one.id), muted, width=4, align="right") + 1
-        x = region.put(x, row, age(one.at, journal.now), muted, width=6, align="right") + 2
+        region.put(1, 1, words, ink(region.palette.muted))
+
+    def paint(line: Region, one: JournalEntry, chosen: bool) -> None:
+        palette = line.palette
+        muted = ink(palette.muted)
+        x = line.put(1, 0, str(one.id), muted, width=4, align="right") + 1
+        x = line.put(x, 0, age(one.at, journal.now), muted, width=6, align="right") + 2
         if one.undone:
-            x = region.put(x, row, "undone ", ink(palette.warn))
+            x = line.put(x, 0, "undone ", ink(palette.warn))
         summary = clean(one.summary) or clean(one.kind)
         if not summary.startswith(clean(one.kind)):
-            x = region.put(x, row, f"{clean(one.kind)} ", ink(palette.accent))
-        line = ink(palette.muted if one.undone else palette.text, bold=chosen)
-        region.put(x, row, summary, line, width=region.width - x)
-        if chosen:
-            region.shade(row, palette.selection)
+            x = line.put(x, 0, f"{clean(one.kind)} ", ink(palette.accent))
+        style = ink(palette.muted if one.undone else palette.text, bold=chosen)
+        line.put(x, 0, summary, style, width=line.width - x)
+
+    page.draw(region.part(0, 1), paint)

@@ -9,7 +9,8 @@ from rich.text import Text
 from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.format import count, plural, share, short_id
-from amgs_app.render.figures.glyphs import HeaderPart, facts_line, scroll_note, window_of
+from amgs_app.render.figures.glyphs import HeaderPart, facts_line
+from amgs_app.render.figures.list_page import ListPage
 
 
 def changes_of(plan: CalibrationPlan) -> list[ConfidenceChange | EdgeChange]:
@@ -76,37 +77,35 @@ def _name(one: Fit) -> str:
 def _changes(
     region: Region, changes: Sequence[ConfidenceChange | EdgeChange], cursor: int, title: str
 ) -> None:
-    palette = region.palette
-    muted = ink(palette.muted)
-    rows = region.height - 1
-    if rows < 1:
+    if region.height < 2:
         return
-    first = window_of(len(changes), rows, cursor, 0)
-    shown = changes[first : first + rows]
-    region.rule(0, title, scroll_note(first, len(shown), len(changes)))
+    page = ListPage.around(changes, region.height - 1, cursor)
+    region.rule(0, title, page.note)
     if not changes:
-        region.put(1, 1, "No confidence would move.", muted, width=region.width - 2)
-    cells = min(24, max(0, region.width - 60))
-    for row, one in enumerate(shown, start=1):
-        block = isinstance(one, ConfidenceChange)
-        before = one.before if isinstance(one, ConfidenceChange) else one.edge.confidence
-        what = one.title if isinstance(one, ConfidenceChange) else _edge(one)
-        kind = one.category if isinstance(one, ConfidenceChange) else one.edge.relation_type
-        tail_w = 14 + (cells + 2 if cells else 0)
-        chosen = first + row - 1 == cursor
-        region.lists(row, first + row - 1)
-        region.put(0, row, "▸" if chosen else " ", ink(palette.accent, bold=True))
-        region.put(2, row, "■" if block else "─", muted)
-        x = region.put(4, row, clean(kind), muted, width=14) + 1
-        region.put(x, row, clean(what), ink(palette.text), width=region.width - x - tail_w - 1)
-        rises = one.after > before
-        colour = ink(palette.heat_high if rises else palette.heat_low, bold=True)
-        x = region.put(region.width - tail_w, row, f"{share(before)} → ", muted, width=8, align="right")
-        x = region.put(x, row, f"{share(one.after)} {'▲' if rises else '▼'}", colour) + 1
-        if cells:
-            _move(region.part(x, row, cells, 1), before, one.after)
-        if chosen:
-            region.shade(row, palette.selection)
+        region.put(1, 1, "No confidence would move.", ink(region.palette.muted), width=region.width - 2)
+    page.draw(region.part(0, 1), _change)
+
+
+def _change(line: Region, one: ConfidenceChange | EdgeChange, chosen: bool) -> None:
+    """What would move, from what to what; where there is room, on a line from 0 to 1."""
+    del chosen
+    palette = line.palette
+    muted = ink(palette.muted)
+    block = isinstance(one, ConfidenceChange)
+    before = one.before if isinstance(one, ConfidenceChange) else one.edge.confidence
+    what = one.title if isinstance(one, ConfidenceChange) else _edge(one)
+    kind = one.category if isinstance(one, ConfidenceChange) else one.edge.relation_type
+    cells = min(24, max(0, line.width - 60))
+    tail_w = 14 + (cells + 2 if cells else 0)
+    line.put(2, 0, "■" if block else "─", muted)
+    x = line.put(4, 0, clean(kind), muted, width=14) + 1
+    line.put(x, 0, clean(what), ink(palette.text), width=line.width - x - tail_w - 1)
+    rises = one.after > before
+    colour = ink(palette.heat_high if rises else palette.heat_low, bold=True)
+    x = line.put(line.width - tail_w, 0, f"{share(before)} → ", muted, width=8, align="right")
+    x = line.put(x, 0, f"{share(one.after)} {'▲' if rises else '▼'}", colour) + 1
+    if cells:
+        _move(line.part(x, 0, cells, 1), before, one.after)
 
 
 def _move(region: Region, before: float, after: float) -> None:

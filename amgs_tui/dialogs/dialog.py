@@ -1,4 +1,4 @@
-"""Modal questions and the modal that nothing can follow."""
+"""A question with yes and no, and the error after which nothing works."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Confirm(ModalScreen[bool]):
 
 
 class Fatal(ModalScreen[None]):
-    """An error after which nothing works: what happened, the way out, and the door."""
+    """An error after which nothing works: what happened, what to do, and the key that quits."""
 
     DEFAULT_CSS = f"Fatal {{ {_FRAME} & > VerticalScroll {{ border: heavy $bad; }} }}"
     BINDINGS: ClassVar[list[Any]] = [

@@ -238,7 +238,7 @@ class ScoreRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Front:
+class InvalidationCost:
     """What a change makes the model compute again: from window position `first` on so many positions, with
     all that is dirty already; predicted milliseconds, 0 while nothing was measured.
     """
@@ -271,7 +271,7 @@ class Decision:
     start: int = 0
     end: int = 0
     refinement: int = 1
-    front: Front | None = None
+    front: InvalidationCost | None = None
 
     @property
     def node(self) -> NodeRef:
@@ -391,7 +391,7 @@ class BranchView:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockWorth:
+class BlockUtility:
     """What one memory block of the lifetime was worth to an answer.
 
     tokens: of the block. residency: share of it that stood as tokens, over the refocuses of the answer;

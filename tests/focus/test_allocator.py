@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import WindowBudgetError
-from amgs_focus.records import Action, Decision, Front, NodeRef, Override
+from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Override
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.allocator import Allocation, allocate, make_room
 from amgs_focus.window.candidates import AllocatorState, Thresholds, cooldown_left, wait_of
-from amgs_focus.window.invalidation_cost import Prices
+from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.layout import assemble, coarsest
 from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import SMALL, Shape, told
@@ -457,14 +457,14 @@ def test_no_greedy_pass_opens_more_than_the_exact_one(length: int, slack: int, d
 def test_the_dirty_front_is_known_for_every_candidate_before_anything_is_applied() -> None:
     base, shape = context_of()
     settings = SMALL.model_copy(update={"n_diff": 0})
-    prices = Prices(base.used, single_ms=10.0, each_ms=2.0)
+    prices = ReadingCosts(base.used, single_ms=10.0, each_ms=2.0)
     allocation = allocate(
         base, told(base, {L3: 0.9, L1: 0.5}), shape, settings, AllocatorState(refocus=1), prices
     )
     far, near = decision(allocation, L3, "expand"), decision(allocation, L1, "expand")
     assert (far.reason, near.reason) == ("n_diff", "n_diff")
     # the sinks stand before the first entry; three children more come with either
-    assert far.front == Front(4, base.used + 3 - 4, 10.0 + 2.0 * (base.used + 3 - 4 - 1))
+    assert far.front == InvalidationCost(4, base.used + 3 - 4, 10.0 + 2.0 * (base.used + 3 - 4 - 1))
     assert near.front is not None and near.front.first == 4 + 2
     assert near.front.milliseconds == far.front.milliseconds - 2 * 2.0
 
@@ -474,14 +474,14 @@ def test_ordered_by_time_the_cheaper_goes_first_and_what_is_dirty_anyway_is_chea
     base = coarsest(shape, 60, 2)
     settings = SMALL.model_copy(update={"n_diff": 1, "order": "score_per_ms"})
     scores = {L3: 0.6, NodeRef(1, 22): 0.5}
-    clean = Prices(base.used, 1.0, 1.0)
+    clean = ReadingCosts(base.used, 1.0, 1.0)
     state = AllocatorState(refocus=1)
     assert applied(
         allocate(base, told(base, scores), shape, SMALL.model_copy(update={"n_diff": 1}), state)
     ) == {(L3, "expand")}
     late = allocate(base, told(base, scores), shape, settings, state, clean)
     assert applied(late) == {(NodeRef(1, 22), "expand")}
-    dirty = allocate(base, told(base, scores), shape, settings, state, Prices(4, 1.0, 1.0))
+    dirty = allocate(base, told(base, scores), shape, settings, state, ReadingCosts(4, 1.0, 1.0))
     assert applied(dirty) == {(L3, "expand")}
 
 
@@ -490,7 +490,12 @@ def test_after_an_early_change_the_later_ones_are_ranked_by_what_they_still_add(
     settings = SMALL.model_copy(update={"n_diff": 2, "order": "score_per_ms"})
     scores = {L3: 1.0, L2: 0.21, NodeRef(1, 22): 0.9}
     found = allocate(
-        base, told(base, scores), shape, settings, AllocatorState(refocus=1), Prices(base.used, 1.0, 1.0)
+        base,
+        told(base, scores),
+        shape,
+        settings,
+        AllocatorState(refocus=1),
+        ReadingCosts(base.used, 1.0, 1.0),
     )
     assert applied(found) == {(NodeRef(1, 22), "expand"), (L3, "expand")}
     assert found.prices.clean == 4

@@ -26,7 +26,7 @@ from amgs_focus.trace.lineage import lineage, summary
 from amgs_focus.trace.trace import TraceWriter, read
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.node_set import NodeRun, NodeSet
-from amgs_focus.tree.retention import RetentionContext, act_of, by_hand, plan, weigh
+from amgs_focus.tree.retention import RetentionContext, act_of, assess, by_hand, plan
 from amgs_focus.tree.span_metadata import Act, Fate
 from amgs_focus.tree.usage import UseTable
 from tests.focus.focus_world import MODEL, SMALL, StillClock, Told, notes, small_runtime, small_tree
@@ -46,7 +46,7 @@ def forget(runtime: FocusRuntime, *gists: NodeRef, kind: str = "forget") -> None
 
 
 def fates(tree: LifetimeTree, level: int, rules: ForgetRules, now: RetentionContext) -> tuple[Fate, ...]:
-    return weigh(tree, level, 0, tree.count(level), rules, now).fates
+    return assess(tree, level, 0, tree.count(level), rules, now).fates
 
 
 # --- sets of nodes ---------------------------------------------------------------------------------------
@@ -87,10 +87,10 @@ def test_opening_keeps_detail_for_longer_and_a_look_begins_its_age_anew() -> Non
     tree = small_tree(200)
     rules = ForgetRules(half_life=40, recent=0, questions=0)
     usage = tree.catalogue.usage
-    before = weigh(tree, 1, 0, 4, rules, spare(tree)).strength
+    before = assess(tree, 1, 0, 4, rules, spare(tree)).strength
     usage.table(1).add([0, 0, 0], "dwell", 150)
     usage.table(1).add([1], "opened", 4)
-    after = weigh(tree, 1, 0, 4, rules, spare(tree))
+    after = assess(tree, 1, 0, 4, rules, spare(tree))
     assert after.strength[0] == pytest.approx(2 ** (-50 / 40))
     assert after.strength[1] > before[1] and after.strength[2] == before[2]
     assert after.idle[0] == 50
@@ -102,7 +102,7 @@ def test_domains_have_half_lives_and_trust_lengthens_them() -> None:
     for domain, trust in (("log", ""), ("spec", ""), ("other", "1"), ("other", "0.1"), ("other", "")):
         tree.append_segment(Segment(text, meta={"domain": domain, "trust": trust}))
     rules = ForgetRules(half_life=16, half_lives={"log": 4, "spec": 400}, recent=0, questions=0)
-    strength = weigh(tree, 1, 0, 10, rules, RetentionContext(40)).strength
+    strength = assess(tree, 1, 0, 10, rules, RetentionContext(40)).strength
     idle = 40 - np.arange(4, 44, 4)
     assert strength == pytest.approx(2.0 ** (-idle / np.repeat([4, 400, 32, 3.2, 16], 2)), rel=1e-6)
 
@@ -132,9 +132,9 @@ def test_guards_spare_what_is_tagged_pinned_standing_worth_something_or_asked_fo
 
 def test_what_was_measured_to_be_worth_little_fades_twice_as_fast() -> None:
     tree = small_tree(100)
-    before = weigh(tree, 1, 0, 2, EAGER, spare(tree)).strength
+    before = assess(tree, 1, 0, 2, EAGER, spare(tree)).strength
     tree.catalogue.usage.measured(NodeRef(1, 0), -0.1)
-    after = weigh(tree, 1, 0, 2, EAGER, spare(tree)).strength
+    after = assess(tree, 1, 0, 2, EAGER, spare(tree)).strength
     assert after[0] == pytest.approx(before[0] ** 2) and after[1] == before[1]
 
 

@@ -18,7 +18,7 @@ from amgs_focus.lens.lensnet import LensReader
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.facts import fact_text
-from amgs_focus.training.lens_examples import LensExample, measured_example, warm_examples, worth_of
+from amgs_focus.training.lens_examples import LensExample, measured_example, target_of, warm_examples
 from amgs_focus.training.lens_labels import label_runs, read
 from amgs_focus.training.lens_linear import solved
 from amgs_focus.training.lens_runs import LensSnapshot, fact_lifetime, snapshot_at
@@ -26,7 +26,7 @@ from amgs_focus.training.lensnet import (
     LensReport,
     LensTraining,
     LensTrainingState,
-    examine,
+    evaluate,
     lens_losses,
     start,
     train,
@@ -176,7 +176,7 @@ def example(number: int = 3) -> LensExample:
         group="one",
         given=given,
         members=torch.eye(count),
-        worth=worth,
+        target=worth,
         weight=torch.ones(count),
         alone=torch.ones(count, dtype=torch.bool),
         settled=settled,
@@ -194,7 +194,7 @@ def test_training_finds_what_is_worth_its_room() -> None:
             said = state.net(one.given).sum(dim=1)
             # blocks that end on the same letter have the same pointer gist, and may be taken for it
             assert float(said[2]) > float(said.max()) - 0.1 > float(said.median()) + 1
-    assert examine(state.net, examples)["caught"] > 0.5
+    assert evaluate(state.net, examples)["caught"] > 0.5
 
 
 def test_the_features_weights_are_solved_within_each_snapshot() -> None:
@@ -203,20 +203,20 @@ def test_the_features_weights_are_solved_within_each_snapshot() -> None:
     examples = []
     for offset, scale in ((0.0, 1.0), (50.0, 1.0), (-9.0, 1.0)):
         one = example()
-        rows = torch.rand(len(one.worth), len(NAMES), generator=generator)
+        rows = torch.rand(len(one.target), len(NAMES), generator=generator)
         given = dataclasses.replace(one.given, features=rows)
-        examples.append(dataclasses.replace(one, given=given, worth=scale * rows @ truth + offset))
+        examples.append(dataclasses.replace(one, given=given, target=scale * rows @ truth + offset))
     assert torch.allclose(solved([], examples, ridge=1e-6), truth, atol=1e-3)
     shrunk = solved([], examples, ridge=10.0)
     assert shrunk.norm() < 0.5 * truth.norm()
-    examples[1] = dataclasses.replace(examples[1], worth=torch.full_like(examples[1].worth, 7.0))
+    examples[1] = dataclasses.replace(examples[1], target=torch.full_like(examples[1].target, 7.0))
     assert torch.isfinite(solved(examples[1:2], examples)).all()
 
 
 def test_what_examines_best_is_kept_even_if_that_is_no_attention_at_all() -> None:
     measured = [example(3), example(5)]
     # held out, worth is the other way round: whatever attention learns makes it worse
-    held_out = [dataclasses.replace(one, worth=-one.worth) for one in measured]
+    held_out = [dataclasses.replace(one, target=-one.target) for one in measured]
     settings = LensTraining(SHAPE, warm_steps=0, steps=40, batch=2, learning_rate=1e-2, validate_every=20)
     state = train(settings, [], measured, held_out, lambda report: None)
     assert (state.step, state.best_step) == (40, 0)
@@ -274,7 +274,7 @@ def test_the_losses_are_the_specification_s() -> None:
         ((asked - given_back) / (least + asked + given_back)) ** 2, rel=1e-4
     )
     assert float(found["legality"]) == pytest.approx(wrong / len(settled), rel=1e-4)
-    errors = [abs(value - float(target)) for value, target in zip(worth, one.worth, strict=True)]
+    errors = [abs(value - float(target)) for value, target in zip(worth, one.target, strict=True)]
     huber = [error**2 / 2 if error <= 1 else error - 0.5 for error in errors]
     assert float(found["regression"]) == pytest.approx(float(np.mean(huber)), rel=1e-4)
     others = [value for at, value in enumerate(worth) if at != 2]
@@ -286,11 +286,11 @@ def test_the_warm_start_knows_where_the_fact_is() -> None:
     runs = dataclasses.replace(RUNS, facts=1.0, blocks=(10, 12), windows=(512,))
     found = [one for number in range(3) for one in warm_examples(number, texts(), runs, MODEL, GIST, each=2)]
     assert found
-    asked = [one for one in found if bool((one.given.kinds == 2).any()) and float(one.worth.max()) > 0]
+    asked = [one for one in found if bool((one.given.kinds == 2).any()) and float(one.target.max()) > 0]
     assert asked
     for one in asked:
-        assert float(one.worth.max()) <= worth_of(0.6) + 1e-6
-        assert one.members.sum(dim=1).tolist() == [1.0] * len(one.worth)
+        assert float(one.target.max()) <= target_of(0.6) + 1e-6
+        assert one.members.sum(dim=1).tolist() == [1.0] * len(one.target)
 
 
 def test_made_up_lifetimes_are_about_as_long_as_asked() -> None:
@@ -305,8 +305,8 @@ def test_measured_examples_count_by_how_sure_they_are(tmp_path: Path) -> None:
     label_runs(tmp_path, texts(), runs, MODEL, GIST, TailSimilarity(), snapshots=1, exact=4)
     labelled = read(tmp_path / "000000.parquet", MODEL, GIST)
     one = measured_example(labelled, LensReader())
-    assert one.worth.tolist() == pytest.approx(
-        [worth_of(label.utility) for label in labelled.labels], rel=1e-4
+    assert one.target.tolist() == pytest.approx(
+        [target_of(label.utility) for label in labelled.labels], rel=1e-4
     )
     assert one.members.sum(dim=1).tolist() == pytest.approx([1.0] * len(labelled.labels))
     order = np.argsort([label.error * label.horizon / label.positions for label in labelled.labels])

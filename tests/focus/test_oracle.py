@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import NodeRef, parent_of
-from amgs_focus.window.exact_allocation import Gate, best, gates_of, is_open, regret, solve, with_open, worth
+from amgs_focus.window.exact_allocation import (
+    Gate,
+    best,
+    gates_of,
+    is_open,
+    regret,
+    solve,
+    total_gain,
+    with_open,
+)
 from amgs_focus.window.layout import assemble, coarsest
 from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import Shape
@@ -102,7 +111,7 @@ def test_the_best_context_holds_every_invariant_and_is_never_worse(
 
 def worth_of_standing(context: WorkingContext, shape: Shape, gains: Mapping[NodeRef, float]) -> float:
     """The worth without gists that could not be entries: those stand for nothing that can be chosen."""
-    return worth(context, {gate.node: gate.gain for gate in gates_of(context, shape, gains)})
+    return total_gain(context, {gate.node: gate.gain for gate in gates_of(context, shape, gains)})
 
 
 def test_a_gist_deep_in_the_tree_is_worth_opening_all_above_it() -> None:

@@ -25,7 +25,7 @@ from amgs_focus.training.gistnet import StepReport, TrainingState, start
 from amgs_focus.training.records import TrainedRun
 from amgs_focus.training.run_config import RunConfig, parse_config, read_config
 from amgs_focus.training.run_record import RunRecord
-from amgs_focus.training.run_session import RunSession, worth
+from amgs_focus.training.run_session import RunSession, validation_score
 from amgs_focus.training.staging import open_corpus, read_shard, stage
 from tests.focus.training_world import CONFIG, LAMPS, write_run
 
@@ -359,10 +359,10 @@ def test_a_validation_behind_the_best_one_is_told_even_after_a_pause(tmp_path: P
     begun = run_session(0)
     begun.report(StepReport(1, 9, 0.1, {"loss": 1.0}, {"recovered_a": 0.5, "recovered_b": 0.7}))
     record = RunRecord("gistnet", {"name": "tiny-7"}, {})
-    record = begun.noted(record, 1)
+    record = begun.recorded(record, 1)
     resumed = run_session(1)
     resumed.report(StepReport(2, 9, 0.1, {"loss": 1.0}, {"recovered_a": 0.4, "recovered_b": 0.6}))
-    record = resumed.noted(record, 2)
+    record = resumed.recorded(record, 2)
     assert "behind" not in told[0] and told[1].endswith("0.100 behind its best")
     assert record.parts[0].validation["drift"] == pytest.approx(0.1)
-    assert worth({"loss_at_h": 3.0}) > worth({"loss_at_h": 4.0})
+    assert validation_score({"loss_at_h": 3.0}) > validation_score({"loss_at_h": 4.0})

@@ -16,7 +16,7 @@ from amgs_app.operations.standard import standard
 from amgs_app.render.catalogue import table_of
 from amgs_app.session import Options, Session
 from amgs_focus.evaluation.gist import horizon_nll
-from amgs_focus.runtime.block_utility import before_answer, worths
+from amgs_focus.runtime.block_utility import before_answer, block_utilities
 from tests.tui.headless_world import NOW, Amgs, make, prepare
 
 
@@ -95,7 +95,7 @@ def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Session) -
         return float(horizon_nll(tree.model, rows[None], answer).mean())
 
     plain = nll(context.embeddings(tree, 0, context.used))
-    for worth in worths(state, tree):
+    for worth in block_utilities(state, tree):
         held = [span for span in tree.spans() if span.source == worth.source]
         expected = 0.0
         for index in range(context.tail_start // 32):

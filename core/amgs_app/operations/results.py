@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from amgs_app.operations.operation import Pane
     from amgs_app.row_filter import Sift
     from amgs_app.settings import Setting
-    from amgs_focus.records import BlockWorth, BranchView, Measurement, Override, Refocus, StepRecord
+    from amgs_focus.records import BlockUtility, BranchView, Measurement, Override, Refocus, StepRecord
     from amgs_focus.trace.lineage import TraceSummary
     from amgs_focus.views import FocusView
 
@@ -212,7 +212,7 @@ class WorthRow:
     the measurement does not say or none is open.
     """
 
-    worth: BlockWorth
+    worth: BlockUtility
     reinforce: bool
     useful: bool | None
     open_forecast: bool

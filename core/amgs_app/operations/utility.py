@@ -13,7 +13,7 @@ from amgs_app.operations.results import FocusFeedback, WorthRow
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.session import Session
-    from amgs_focus.records import BlockWorth
+    from amgs_focus.records import BlockUtility
 
 RESIDENT = 0.5
 """A block is reinforced when at least this share of it stood as tokens."""
@@ -40,7 +40,7 @@ def feedback(
 
     Once per lifetime context. With --dry-run nothing is written.
     """
-    from amgs_focus.runtime.block_utility import worths
+    from amgs_focus.runtime.block_utility import block_utilities
 
     runtime = session.focus
     if session.fed_back is runtime and not dry_run:
@@ -50,7 +50,7 @@ def feedback(
             way_out="Assemble and open another frame; `focus feedback --dry-run` shows the values again.",
         )
     memory = session.memory
-    found = worths(runtime.state, runtime.tree, measure=measure, progress=progress)
+    found = block_utilities(runtime.state, runtime.tree, measure=measure, progress=progress)
     if not found:
         raise UsageError(
             "The lifetime context contains no block of the memory.",
@@ -71,7 +71,7 @@ def feedback(
     return FocusFeedback(rows, told, applied=True)
 
 
-def _row(worth: BlockWorth, waits: bool) -> WorthRow:
+def _row(worth: BlockUtility, waits: bool) -> WorthRow:
     """What memory is told of one block."""
     clear = worth.gain is not None and abs(worth.gain) > worth.error
     useful = worth.gain > 0 if clear and worth.gain is not None else None

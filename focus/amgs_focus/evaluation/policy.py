@@ -20,7 +20,7 @@ from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import NodeRef
 from amgs_focus.utility.labels import HorizonReader, Label, LabelSnapshot, counterfactuals
-from amgs_focus.window.exact_allocation import best, is_open, with_open, worth
+from amgs_focus.window.exact_allocation import best, is_open, total_gain, with_open
 from amgs_focus.window.scores import Values, aggregate
 from amgs_focus.window.working_context import SINKS, WorkingContext
 
@@ -91,7 +91,7 @@ def judge(
     return Judged(
         labels=labels,
         predicted={name: tuple(found[label.node] for label in labels) for name, found in values.items()},
-        worth={name: worth(chosen, gains) for name, chosen in built.items()},
+        worth={name: total_gain(chosen, gains) for name, chosen in built.items()},
         nll=nll,
         opened={name: sum(entry.level == 0 for entry in chosen.entries()) for name, chosen in built.items()},
     )

@@ -38,7 +38,7 @@ class BaseModel(Protocol):
         ...
 
     def reopen(self, *, ended: bool) -> str:
-        """What gives the word back to the user after an answer. ended: the answer closed with a stop."""
+        """The text that ends the model's turn after an answer. ended: the answer closed with a stop."""
         ...
 
     @property

@@ -38,7 +38,7 @@ CHATML = ChatTemplate(
     closing="<|im_end|>\n<|im_start|>assistant\n",
     reopening="<|im_end|>\n<|im_start|>user\n",
 )
-"""How a model with ChatML's marks and no template of its own is spoken to."""
+"""The chat template for a model that has ChatML's marks and no template of its own."""
 
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 

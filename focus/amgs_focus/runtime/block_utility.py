@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from amgs_focus.errors import FocusError
 from amgs_focus.protocols import ProgressCallback
-from amgs_focus.records import Band, BlockWorth, SpanSource
+from amgs_focus.records import Band, BlockUtility, SpanSource
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility.labels import Label, LabelSnapshot, counterfactuals
@@ -22,9 +22,9 @@ HALF = 0.5
 """A block counts as standing in tokens from this share on."""
 
 
-def worths(
+def block_utilities(
     state: FocusState, tree: LifetimeTree, *, measure: bool = True, progress: ProgressCallback | None = None
-) -> tuple[BlockWorth, ...]:
+) -> tuple[BlockUtility, ...]:
     """The worth of every memory block in the lifetime, in order of time.
 
     measure: also the ΔNLL of the detail that is there, or could be, over the tokens of the answer; what comes out
@@ -44,7 +44,7 @@ def worths(
         shares = [_share(held, bands) for bands in maps]
         gain, error, covered = _gain(held, labels, tree)
         found.append(
-            BlockWorth(
+            BlockUtility(
                 source=source,
                 label=held[0].label,
                 tokens=sum(span.end - span.start for span in held),

@@ -15,7 +15,7 @@ from amgs_focus.errors import FocusError
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.invalidation_cost import Prices
+from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.working_context import SINKS, Codes, WorkingContext
 
 CHUNK = 128  # positions computed at a time: the unit of progress and of cancelling
@@ -56,10 +56,10 @@ class PrefixReader:
         keep = self._common(codes)
         return 0 if keep == len(codes) == len(self._codes) else len(codes) - min(keep, len(codes) - 1)
 
-    def prices(self, context: WorkingContext) -> Prices:
+    def prices(self, context: WorkingContext) -> ReadingCosts:
         """What reading the context would cost, from what is cached and what was measured before."""
         clean = context.used - self.dirty(context)
-        return Prices(clean, median(self._singles or (0.0,)), median(self._further or (0.0,)))
+        return ReadingCosts(clean, median(self._singles or (0.0,)), median(self._further or (0.0,)))
 
     def forget(self, tree: LifetimeTree, length: int) -> None:
         """Drop what depends on lifetime tokens from `length` on; call it before the lifetime is cut."""

@@ -258,15 +258,15 @@ class FocusRuntime:
             self._trace.switched(name, self.state_hash())
         return self.snapshot()
 
-    def override(self, node: NodeRef, word: Override | None) -> FocusView:
-        """The operator's word on a node, heard at the next refocus; None takes it back."""
-        overrides = {ref: said for ref, said in self._state.allocator.overrides.items() if ref != node}
-        if word is not None:
-            overrides[node] = word
+    def override(self, node: NodeRef, override: Override | None) -> FocusView:
+        """Override what happens to a node from the next refocus on; None takes the override back."""
+        overrides = {ref: held for ref, held in self._state.allocator.overrides.items() if ref != node}
+        if override is not None:
+            overrides[node] = override
         allocator = replace(self._state.allocator, overrides=overrides)
         self._take(Move(replace(self._state, allocator=allocator)))
         if self._trace is not None:
-            self._trace.overridden(node, word)
+            self._trace.overridden(node, override)
         return self.snapshot()
 
     def configure(self, key: str, value: str) -> FocusView:
@@ -375,7 +375,7 @@ class FocusRuntime:
     ) -> None:
         """Append text, a question's or other, and begin anew from it; the lifetime is as it was if it fails.
 
-        After an answer the word goes back to the user first, so that no text stands in the model's turn.
+        After an answer the model's turn is ended first, so that no text stands in it.
         """
         before, state = self._tree.length, self._state
         try:

@@ -26,7 +26,7 @@ class FocusState:
     settings: as the operator has them now.
     since: tokens decoded after the last refocus. fresh: text came in since. residency: the refocus in which
     each entry took its present level. scores, parts: of each entry at the last refocus. answer: tokens
-    decoded since the last text. answering: the model has the word. random: state of the generator, where
+    decoded since the last text. answering: the model's turn is open. random: state of the generator, where
     tokens are drawn. sealed: gists whose detail was forgotten. question_share: as FocusView has it.
     """
 

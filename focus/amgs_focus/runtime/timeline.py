@@ -31,7 +31,7 @@ class TimelineSpan:
 @dataclass(slots=True, eq=False)
 class Move:
     """One thing that changed the state: a decoded token (which has a record), text that came, a refocus, the
-    operator's word or a setting, and the state it led to. pieces: what it appended, kept from when it was
+    operator's override or a setting, and the state it led to. pieces: what it appended, kept from when it was
     first undone.
     """
 

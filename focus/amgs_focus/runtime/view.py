@@ -18,10 +18,10 @@ from amgs_focus.records import (
 from amgs_focus.runtime.state import FocusState, mean_residency
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.tree.provenance import keeping_of
+from amgs_focus.tree.provenance import node_provenance
 from amgs_focus.views import REASON_SENTENCES, EntryExplanation, EntryView, FocusView
 from amgs_focus.window.candidates import FORGOTTEN, cooldown_left, expand_cost, reserve
-from amgs_focus.window.invalidation_cost import Prices
+from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.working_context import SINKS, Entry, WorkingContext
 
 _HALF = "�"
@@ -50,7 +50,7 @@ def snapshot(
         _entry_view(state, tree, measurements, place, decisions)
         for place in range(len(state.context.entries()))
     )
-    spoken = [token for token in state.answer if token not in model.stops]
+    decoded = [token for token in state.answer if token not in model.stops]
     return FocusView(
         model=model.card.name,
         precision=model.card.precision,
@@ -76,7 +76,7 @@ def snapshot(
         tau_expand=state.allocator.thresholds.expand(settings),
         tau_collapse=state.allocator.thresholds.collapse(settings),
         question=state.question,
-        text=model.decode(spoken),
+        text=model.decode(decoded),
         finished=state.finished,
         position=state.step,
         head=head,
@@ -89,7 +89,7 @@ def snapshot(
 
 
 def explain(
-    state: FocusState, tree: LifetimeTree, measurements: Measurements, prices: Prices, place: int
+    state: FocusState, tree: LifetimeTree, measurements: Measurements, prices: ReadingCosts, place: int
 ) -> EntryExplanation:
     """Everything behind the entry at a place. prices: what reading the context costs now."""
     settings = state.settings
@@ -115,7 +115,7 @@ def explain(
         reason_text=_sentence(decision, state.allocator.refocus),
         would=_would(shown, decision, state, settings),
         measurement=measurements.get(entry.node),
-        keeping=keeping_of(tree, entry.node),
+        keeping=node_provenance(tree, entry.node),
     )
 
 

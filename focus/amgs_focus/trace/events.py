@@ -69,7 +69,7 @@ class SteppedBack:
 
 @dataclass(frozen=True, slots=True)
 class Overridden:
-    """The operator's word on a node; None took it back."""
+    """The operator's override of a node; None took it back."""
 
     node: NodeRef
     word: Override | None
@@ -206,7 +206,7 @@ class TraceSink(Protocol):
 
     def stepped_back(self, steps: int, state_hash: str) -> None: ...
 
-    def overridden(self, node: NodeRef, word: Override | None) -> None: ...
+    def overridden(self, node: NodeRef, override: Override | None) -> None: ...
 
     def configured(self, key: str, value: str, state_hash: str) -> None: ...
 

@@ -127,8 +127,8 @@ class TraceWriter:
     def stepped_back(self, steps: int, state_hash: str) -> None:
         self._record(SteppedBack(steps, state_hash))
 
-    def overridden(self, node: NodeRef, word: Override | None) -> None:
-        self._record(Overridden(node, word))
+    def overridden(self, node: NodeRef, override: Override | None) -> None:
+        self._record(Overridden(node, override))
 
     def configured(self, key: str, value: str, state_hash: str) -> None:
         self._record(Configured(key, value, state_hash))

@@ -60,4 +60,4 @@ class DataParallel:
         return {name: value for one in every for name, value in one.items()}
 
 
-ALONE = DataParallel()
+SINGLE = DataParallel()

@@ -12,7 +12,7 @@ from amgs_focus.evaluation.gist import span_gists
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.data_parallel import ALONE, DataParallel
+from amgs_focus.training.data_parallel import SINGLE, DataParallel
 from amgs_focus.training.divergence import Divergence
 from amgs_focus.training.gist_plan import GistTraining, Phase, phase_at
 
@@ -28,11 +28,11 @@ class Student:
 
 
 def draw(
-    settings: GistTraining, corpus: TrainingCorpus, step: int, parallel: DataParallel = ALONE
+    settings: GistTraining, corpus: TrainingCorpus, step: int, parallel: DataParallel = SINGLE
 ) -> tuple[torch.Tensor, list[list[Student]], Phase]:
     """(S, blocks * span + horizon) ids, the students in groups of one horizon, and the phase.
 
-    Every worker of a crew draws its own.
+    Each of several parallel workers draws its own.
     """
     phase = phase_at(settings, step)
     stream = settings.seed * parallel.count + parallel.rank
@@ -66,7 +66,7 @@ def step_loss(
     head: nn.Linear,
     step: int,
     lower: GistEncoder | None = None,
-    parallel: DataParallel = ALONE,
+    parallel: DataParallel = SINGLE,
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """The loss of one step with its graph, and its parts by name. Level 2 reads the gists of `lower`."""
     windows, groups, phase = draw(settings, corpus, step, parallel)

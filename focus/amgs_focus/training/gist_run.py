@@ -24,7 +24,7 @@ from amgs_focus.gist.gistnet import (
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.data_parallel import ALONE, DataParallel
+from amgs_focus.training.data_parallel import SINGLE, DataParallel
 from amgs_focus.training.gist_plan import GistTraining
 from amgs_focus.training.gistnet import StepReport, TrainingState, start, train
 from amgs_focus.training.model_card import gist_card
@@ -33,18 +33,18 @@ from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
 from amgs_focus.training.run_session import RunSession
 from amgs_focus.training.staging import open_corpus
-from amgs_focus.training.workers import run_crew
+from amgs_focus.training.workers import run_workers
 
 PartName = Literal["tokens", "gists"]
 PARTS: tuple[PartName, ...] = ("tokens", "gists")
-_SPOKEN = {"tokens": "net for tokens", "gists": "net for gists"}
+_LABELS = {"tokens": "net for tokens", "gists": "net for gists"}
 
 
 @dataclass(frozen=True, slots=True)
 class GistJob:
-    """One part of a run for the steps that it has now: what every worker of a crew is given.
+    """One part of a run for the steps that it has now: what every parallel worker is given.
 
-    until: the step at which this sitting ends, at the latest.
+    until: the step at which this session ends, at the latest.
     """
 
     config: RunConfig
@@ -64,7 +64,7 @@ class GistJob:
         corpus: TrainingCorpus,
         report: Callable[[StepReport], None],
         stopped: Callable[[], bool],
-        parallel: DataParallel = ALONE,
+        parallel: DataParallel = SINGLE,
     ) -> None:
         """The same with a model and a corpus that are open already."""
         settings = self.config.training(self.part, model.card.width)
@@ -123,7 +123,7 @@ def train_gistnet(
         until = settings.steps if budget is None else min(settings.steps, done + budget)
         if until > done:
             job = GistJob(config, folder, part, until)
-            record = _sitting(job, model, corpus, done, record, clock, progress)
+            record = _session(job, model, corpus, done, record, clock, progress)
             budget = None if budget is None else budget - (until - done)
         if until < settings.steps:
             return _standing(config, model, record)
@@ -144,7 +144,7 @@ def base_model(config: RunConfig, progress: ProgressCallback | None = None) -> B
     return load(told.base, precision=told.precision, device=told.device, cache=told.cache)
 
 
-def _sitting(
+def _session(
     job: GistJob,
     model: BaseModel,
     corpus: TrainingCorpus,
@@ -153,18 +153,18 @@ def _sitting(
     clock: PerfClock,
     progress: ProgressCallback | None,
 ) -> RunRecord:
-    """Trains a part for its steps of this sitting; the record after it, written down even when cancelled."""
+    """Trains a part for its steps of this session; the record after it, saved even when cancelled."""
     config = job.config
     settings = config.training(job.part, model.card.width)
     span = (done, job.until, settings.steps)
-    run_session = RunSession(config, job.folder, job.part, _SPOKEN[job.part], span, clock, progress)
+    run_session = RunSession(config, job.folder, job.part, _LABELS[job.part], span, clock, progress)
     try:
         if config.workers > 1:
-            run_crew(job, config.workers, run_session.report)
+            run_workers(job, config.workers, run_session.report)
         else:
-            job.run(model, corpus, run_session.hear, run_session.stopped)
+            job.run(model, corpus, run_session.report_later, run_session.stopped)
     finally:
-        record = run_session.noted(record, _step_of(job.folder, job.part, settings))
+        record = run_session.recorded(record, _step_of(job.folder, job.part, settings))
     run_session.end()
     return record
 
@@ -235,7 +235,7 @@ def _net(config: RunConfig, folder: Path, part: PartName, model: BaseModel) -> G
     settings = config.training(part, model.card.width)
     path = _state(folder, part)
     if not path.exists():  # a part of no steps: the pointer, or the net it was told to start from
-        return _begin(config, settings, part, path, model, ALONE).net.requires_grad_(False)
+        return _begin(config, settings, part, path, model, SINGLE).net.requires_grad_(False)
     return TrainingState.load(path, settings).net.requires_grad_(False)
 
 

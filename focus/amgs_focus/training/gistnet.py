@@ -18,8 +18,8 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import GistEncoder, GistNet
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.data_parallel import ALONE, DataParallel
-from amgs_focus.training.gist_examiner import GistExaminer
+from amgs_focus.training.data_parallel import SINGLE, DataParallel
+from amgs_focus.training.gist_evaluator import GistEvaluator
 from amgs_focus.training.gist_objective import step_loss
 from amgs_focus.training.gist_plan import GistTraining, learning_rate
 from amgs_focus.training.muon import Muon
@@ -73,7 +73,7 @@ class TrainingState:
         partial.replace(path)
 
     @classmethod
-    def load(cls, path: Path, settings: GistTraining, parallel: DataParallel = ALONE) -> TrainingState:
+    def load(cls, path: Path, settings: GistTraining, parallel: DataParallel = SINGLE) -> TrainingState:
         """Reads what `save` wrote; raises CheckpointError when it belongs to another shape or seed."""
         try:
             stored = torch.load(path, weights_only=True, map_location="cpu")
@@ -101,7 +101,7 @@ class TrainingState:
 
 
 def start(
-    settings: GistTraining, trained: GistNet | None = None, parallel: DataParallel = ALONE
+    settings: GistTraining, trained: GistNet | None = None, parallel: DataParallel = SINGLE
 ) -> TrainingState:
     """A fresh net that equals its pointer, seeded; or a copy of a `trained` one, to go on from a checkpoint.
 
@@ -143,13 +143,13 @@ def train(
     lower: GistEncoder | None = None,
     save: Callable[[TrainingState], None] | None = None,
     stopped: Callable[[], bool] = lambda: False,
-    parallel: DataParallel = ALONE,
+    parallel: DataParallel = SINGLE,
 ) -> TrainingState:
     """Runs the steps that are left and returns the state, with the net ready to be exported.
 
     Level 2 trains the net for gists on the frozen `lower` encoder. `progress` is called after every step,
-    `save` every `save_every` steps and at the end; `stopped` is asked between steps. In a crew every worker
-    calls this, with a state that was begun or loaded with the crew, and stops when one of them is stopped.
+    `save` every `save_every` steps and at the end; `stopped` is asked between steps. With several workers each
+    calls this, with a state that was begun or loaded by all of them, and stops when one of them is stopped.
     """
     if settings.level > 1 and lower is None:
         raise CheckpointError(
@@ -157,7 +157,7 @@ def train(
         )
     state = state or start(settings, parallel=parallel)
     state.to(model.embed(torch.tensor(model.sinks())).device)
-    examiner = GistExaminer(settings, corpus, model, lower, parallel)
+    evaluator = GistEvaluator(settings, corpus, model, lower, parallel)
     unsaved = False
     while state.step < settings.steps and not parallel.any(stopped()):
         rate = learning_rate(settings, state.step)
@@ -170,7 +170,7 @@ def train(
         last = state.step == settings.steps
         unsaved = True
         due = state.step % settings.validate_every == 0 or last
-        validation = examiner.examine(state.net) if due else {}
+        validation = evaluator.evaluate(state.net) if due else {}
         progress(StepReport(state.step, settings.steps, rate, losses, validation))
         if save is not None and state.step % settings.save_every == 0:
             save(state)

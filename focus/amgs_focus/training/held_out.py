@@ -27,7 +27,7 @@ from amgs_focus.training.records import Effect
 
 @dataclass(frozen=True, slots=True)
 class HeldOutResult:
-    """One sitting. mixed, plain: (n,) NLL in nats a token after the working context, and after as many raw tokens.
+    """One evaluation. mixed, plain: (n,) NLL in nats a token after the working context, and after as many raw tokens.
 
     telemetry: means over the windows, by the specification's names.
     """

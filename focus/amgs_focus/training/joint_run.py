@@ -38,7 +38,7 @@ from amgs_focus.training.run_session import RunSession
 from amgs_focus.training.staging import open_corpus
 
 PhaseName = Literal["b1", "b2", "b3"]
-SPOKEN = {"b1": "gists", "b2": "lens", "b3": "LoRA"}
+LABELS = {"b1": "gists", "b2": "lens", "b3": "LoRA"}
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ def _run(
 
 
 class _JointRun:
-    """One sitting of a schedule."""
+    """One session of a schedule."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class _JointRun:
             checkpoint.for_model(self._model, config.focus.lens),
         )
         self._record = RunRecord.open(config.out, config, self._model.card, schedule.kind)
-        self._judge, self._stopper = (self._exam(half) for half in (1, 0))
+        self._judge, self._stopper = (self._held_out(half) for half in (1, 0))
 
     def go_on(self) -> TrainedRun:
         """Every phase that is not done; the run as it stands when the steps are used up."""
@@ -195,7 +195,7 @@ class _JointRun:
             config,
             config.out,
             name,
-            f"{name}, {SPOKEN[phase]}",
+            f"{name}, {LABELS[phase]}",
             (done, until, plan.steps),
             self._clock,
             self._progress,
@@ -204,7 +204,7 @@ class _JointRun:
 
         def report(said: StepReport) -> None:
             last[0] = said.step
-            run_session.hear(said)
+            run_session.report_later(said)
 
         try:
             found = train_phase(
@@ -216,7 +216,7 @@ class _JointRun:
                 lambda: last[0] >= until or run_session.stopped(),
             )
         finally:
-            self._record = run_session.noted(self._record, last[0])
+            self._record = run_session.recorded(self._record, last[0])
         run_session.end()
         if self._left is not None:
             self._left -= last[0] - done
@@ -229,7 +229,7 @@ class _JointRun:
         config, name = self._config, stage.name
         plan = config.joint.lensnet
         steps = plan.warm_steps + plan.steps
-        run_session = RunSession(config, config.out, name, SPOKEN["b2"], (0, steps, steps), self._clock, None)
+        run_session = RunSession(config, config.out, name, LABELS["b2"], (0, steps, steps), self._clock, None)
         reached = 0
         try:
             found, scorer, path = train_lens_phase(
@@ -237,7 +237,7 @@ class _JointRun:
             )
             reached = steps
         finally:
-            self._record = run_session.noted(self._record, reached)
+            self._record = run_session.recorded(self._record, reached)
         if self._left is not None:
             self._left = max(0, self._left - steps)
         if found.verdict == "better":
@@ -279,7 +279,7 @@ class _JointRun:
         else:
             self._adapter().load_weights(read_adapter(path)[1])
 
-    def _exam(self, half: Literal[0, 1]) -> HeldOut:
+    def _held_out(self, half: Literal[0, 1]) -> HeldOut:
         told = self._config
         return HeldOut(
             self._corpus,

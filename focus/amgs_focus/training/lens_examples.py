@@ -43,7 +43,7 @@ class LensExample:
     group: str
     given: LensInput
     members: torch.Tensor
-    worth: torch.Tensor
+    target: torch.Tensor
     weight: torch.Tensor
     alone: torch.Tensor
     settled: torch.Tensor
@@ -51,7 +51,7 @@ class LensExample:
     refund: torch.Tensor
 
 
-def worth_of(utility: float) -> float:
+def target_of(utility: float) -> float:
     """A utility in nats a position as a target."""
     return math.asinh(utility / UNIT)
 
@@ -60,7 +60,7 @@ def measured_example(labelled: LabelledSnapshot, reader: LensReader) -> LensExam
     """The example of a labelled snapshot, joint labels among the others. Labels count by how sure they are."""
     snapshot = labelled.snapshot
     context, tree = snapshot.context, snapshot.tree
-    rows, worth, weight = [], [], []
+    rows, target, weight = [], [], []
     measured: tuple[Label | JointLabel, ...] = (*labelled.labels, *labelled.joint)
     for label in measured:
         nodes = (label.node,) if isinstance(label, Label) else label.nodes
@@ -70,7 +70,7 @@ def measured_example(labelled: LabelledSnapshot, reader: LensReader) -> LensExam
             for entry in context.entries()
         ]
         rows.append(torch.tensor(inside, dtype=torch.float32) / sum(inside))
-        worth.append(worth_of(label.utility))
+        target.append(target_of(label.utility))
         noise = label.error * label.horizon / label.positions / UNIT
         weight.append(1 / (1 + noise**2))
     return _example(
@@ -78,7 +78,7 @@ def measured_example(labelled: LabelledSnapshot, reader: LensReader) -> LensExam
         context,
         tree,
         reader.read(LensView(context, tree, snapshot.question)),
-        (torch.stack(rows), torch.tensor(worth), torch.tensor(weight)),
+        (torch.stack(rows), torch.tensor(target), torch.tensor(weight)),
         alone=len(labelled.labels),
     )
 
@@ -125,8 +125,8 @@ def _guessed(group: str, view: LensView, reader: LensReader, utilities: Sequence
     ]
     members = torch.zeros(len(chosen), len(context.entries()))
     members[torch.arange(len(chosen)), torch.tensor(chosen, dtype=torch.int64)] = 1.0
-    worth = torch.tensor([worth_of(utilities[place]) for place in chosen])
-    labels = (members, worth, torch.ones(len(chosen)))
+    target = torch.tensor([target_of(utilities[place]) for place in chosen])
+    labels = (members, target, torch.ones(len(chosen)))
     return _example(group, context, view.tree, reader.read(view), labels, alone=len(chosen))
 
 

@@ -29,10 +29,10 @@ def solved(
         for example in examples:
             rows = (example.members @ example.given.features).double()  # (L, F)
             rows = rows - rows.mean(dim=0)
-            worth = (example.worth - example.worth.mean()).double()
-            weight = share / (float((worth**2).mean()) + SPREAD)
+            target = (example.target - example.target.mean()).double()
+            weight = share / (float((target**2).mean()) + SPREAD)
             scatter += weight * rows.T @ rows
-            slope += weight * rows.T @ worth
+            slope += weight * rows.T @ target
     own = scatter.diagonal()
     penalty = ridge * (own + LEAST * own.mean()) + 1e-9
     found: torch.Tensor = torch.linalg.solve(scatter + penalty.diag(), slope)

@@ -16,7 +16,7 @@ from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.lens_examples import LensExample, measured_example, warm_examples
 from amgs_focus.training.lens_labels import read
 from amgs_focus.training.lens_runs import LensRuns, LensText
-from amgs_focus.training.lensnet import LensReport, LensTraining, LensTrainingState, examine, train
+from amgs_focus.training.lensnet import LensReport, LensTraining, LensTrainingState, evaluate, train
 from amgs_focus.training.records import TrainedPart, TrainedRun
 
 STATE, LOG = "lens.state", "log.jsonl"
@@ -106,7 +106,7 @@ def train_lensnet(
         note=note,
     )
     figures = {
-        name: examine(state.net, examples)
+        name: evaluate(state.net, examples)
         for name, examples in (("held out", found.held_out), ("of these, asked", found.asked))
         if examples
     }

@@ -153,7 +153,7 @@ def train(
         with torch.no_grad():
             state.net.weights.copy_(solved(warm, measured))
         if held_out:
-            solved_alone = examine(state.net, held_out)
+            solved_alone = evaluate(state.net, held_out)
             state.keep(solved_alone["spearman_within"])
             state.best_figure += solved_alone["error_within"]
     while state.step < settings.steps:
@@ -162,7 +162,7 @@ def train(
         losses = _step(settings, warm, measured, state)
         state.step += 1
         due = state.step % settings.validate_every == 0 or state.step == settings.steps
-        validation = examine(state.net, held_out) if due and held_out else {}
+        validation = evaluate(state.net, held_out) if due and held_out else {}
         if validation:
             state.keep(validation["spearman_within"])
         if save is not None and (state.step % settings.save_every == 0 or state.step == settings.steps):
@@ -174,7 +174,7 @@ def train(
     return state
 
 
-def examine(net: LensNet, examples: Sequence[LensExample]) -> dict[str, float]:
+def evaluate(net: LensNet, examples: Sequence[LensExample]) -> dict[str, float]:
     """Spearman of predicted and measured worth: of all labels together, and as the mean over snapshots with its
     standard error, and so of sets of blocks; and the share of the measured worth that the best third by prediction
     holds, of what the best third holds.
@@ -184,7 +184,7 @@ def examine(net: LensNet, examples: Sequence[LensExample]) -> dict[str, float]:
     with torch.no_grad():
         for example in examples:
             both = example.members @ net(example.given).sum(dim=1)
-            said, worth = both[example.alone], example.worth[example.alone]
+            said, worth = both[example.alone], example.target[example.alone]
             predicted.append(said)
             found.append(worth)
             if len(said) > 3:
@@ -195,7 +195,7 @@ def examine(net: LensNet, examples: Sequence[LensExample]) -> dict[str, float]:
                 taken = float(worth[said.topk(third).indices].mean()) - mean
                 caught.append((taken, best))
             if len(both) - len(said) > 3:
-                joint.append(spearman(both[~example.alone].tolist(), example.worth[~example.alone].tolist()))
+                joint.append(spearman(both[~example.alone].tolist(), example.target[~example.alone].tolist()))
     share = sum(taken for taken, _ in caught) / max(1e-9, sum(best for _, best in caught))
     return {
         "spearman": spearman(torch.cat(predicted).tolist(), torch.cat(found).tolist()),
@@ -220,9 +220,9 @@ def lens_losses(
         given = type(given)(given.rows + shaken, given.features, given.end, given.kinds)
     worth = net(given).sum(dim=1)  # (N,)
     said = example.members @ worth  # (L,)
-    errors = functional.huber_loss(said, example.worth, reduction="none", delta=1.0)
+    errors = functional.huber_loss(said, example.target, reduction="none", delta=1.0)
     losses = {"regression": (errors * example.weight).sum() / example.weight.sum()}
-    apart = example.worth[:, None] - example.worth[None, :]
+    apart = example.target[:, None] - example.target[None, :]
     pairs = (apart > settings.margin) * apart.clamp(max=2.0)
     pairs = pairs * (example.weight[:, None] * example.weight[None, :]).sqrt()
     ranked = functional.softplus(-(said[:, None] - said[None, :])) * pairs

@@ -8,7 +8,7 @@ from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.records import TrainedPart
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
-from amgs_focus.training.run_session import spoken
+from amgs_focus.training.run_session import duration
 
 
 def gist_card(
@@ -83,7 +83,7 @@ def joint_card(config: RunConfig, record: RunRecord, corpus: TrainingCorpus, kep
                 (
                     one.phase,
                     *next(
-                        ((f"{p.step:,}", spoken(p.seconds)) for p in record.parts if p.part == one.phase),
+                        ((f"{p.step:,}", duration(p.seconds)) for p in record.parts if p.part == one.phase),
                         ("", ""),
                     ),
                     f"{one.before:.4f}",
@@ -127,7 +127,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 def _of(part: TrainedPart | None, what: str) -> str:
     if part is None:
         return "none"
-    return f"{part.step:,} of {part.steps:,}" if what == "step" else spoken(part.seconds)
+    return f"{part.step:,} of {part.steps:,}" if what == "step" else duration(part.seconds)
 
 
 def _workers(record: RunRecord, part: str) -> str:

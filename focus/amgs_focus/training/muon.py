@@ -7,7 +7,7 @@ import math
 import torch
 from torch import nn
 
-from amgs_focus.training.data_parallel import ALONE, DataParallel
+from amgs_focus.training.data_parallel import SINGLE, DataParallel
 
 
 class Muon(torch.optim.Optimizer):
@@ -26,15 +26,15 @@ class Muon(torch.optim.Optimizer):
         lr: float,
         weight_decay: float,
         momentum: float = 0.95,
-        parallel: DataParallel = ALONE,
+        parallel: DataParallel = SINGLE,
     ) -> None:
-        self._crew = parallel
+        self._parallel = parallel
         self._owners = _owners(matrices, parallel.count)
         super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """One update of every matrix that has a gradient; each worker of a crew works its own out."""
+        """One update of every matrix that has a gradient; parallel workers each compute their own."""
         del closure
         for group in self.param_groups:
             for matrix in group["params"]:
@@ -44,12 +44,12 @@ class Muon(torch.optim.Optimizer):
                 if "momentum" not in kept:
                     kept["momentum"] = torch.zeros_like(matrix)
                 kept["momentum"].lerp_(matrix.grad, 1 - group["momentum"])
-                if self._owners[matrix] != self._crew.rank:
+                if self._owners[matrix] != self._parallel.rank:
                     continue
                 update = self._orthogonal(matrix.grad.lerp(kept["momentum"], group["momentum"]))
                 matrix.mul_(1 - group["lr"] * group["weight_decay"])
                 matrix.add_(update, alpha=-group["lr"] * 0.2 * math.sqrt(max(matrix.shape)))
-        self._crew.share(self._owners)
+        self._parallel.share(self._owners)
 
     def _orthogonal(self, matrix: torch.Tensor) -> torch.Tensor:
         """(m, n) -> nearly its polar factor, by a quintic Newton–Schulz iteration."""

@@ -28,7 +28,7 @@ class Staged:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One sitting of a run on one of its parts: steps [start, stop), how long it took, by how many workers."""
+    """One session of a run on one of its parts: steps [start, stop), how long it took, by how many workers."""
 
     part: str
     start: int

@@ -22,7 +22,7 @@ FORMAT = "amgs-run-1"
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """kind: what is trained. configuration: as it was at the last sitting. legs: every sitting, in order. effects: of
+    """kind: what is trained. configuration: as it was in the last session. legs: every session, in order. effects: of
     the phases that are done.
     """
 
@@ -60,7 +60,7 @@ class RunRecord:
         return replace(fresh, legs=legs, parts=parts, effects=effects)
 
     def after(self, leg: Leg, part: TrainedPart) -> Self:
-        """The record with one more sitting."""
+        """The record with one more session."""
         legs = (*self.legs, leg)
         seconds = sum(one.seconds for one in legs if one.part == part.part)
         kept = tuple(one for one in self.parts if one.part != part.part)

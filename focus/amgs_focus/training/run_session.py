@@ -26,7 +26,7 @@ class RunSession:
         config: RunConfig,
         folder: Path,
         part: str,
-        spoken: str,
+        label: str,
         span: tuple[int, int, int],
         clock: PerfClock,
         progress: ProgressCallback | None,
@@ -35,12 +35,14 @@ class RunSession:
         self.first, until, steps = span
         self._config, self._folder = config, folder
         self._seen = TrainedPart(part, self.first, steps, 0.0)
-        self._pace = Throughput(clock, self.first, until, spoken)
+        self._throughput = Throughput(clock, self.first, until, label)
         self._progress = progress
-        self._asked: BaseException | None = None
+        self._cancelled: BaseException | None = None
         self._log = RunLog(folder / "log.jsonl", config, part, self.first)
         known = [
-            worth(line["validation"]) for line in read_log(folder / "log.jsonl", part) if "validation" in line
+            validation_score(line["validation"])
+            for line in read_log(folder / "log.jsonl", part)
+            if "validation" in line
         ]
         self._best = max(known, default=-math.inf)
 
@@ -51,27 +53,27 @@ class RunSession:
         """
         validation = dict(said.validation)
         if validation:
-            self._best = max(self._best, found := worth(validation))
+            self._best = max(self._best, found := validation_score(validation))
             validation["drift"] = self._best - found
         self._log.write(said.step, {"rate": said.learning_rate, **said.losses}, validation)
         self._seen = replace(
             self._seen, step=said.step, losses=said.losses, validation=validation or self._seen.validation
         )
         if self._progress is not None:
-            self._progress(*self._pace.at(said.step, said.losses, validation))
+            self._progress(*self._throughput.at(said.step, said.losses, validation))
 
-    def hear(self, said: StepReport) -> None:
+    def report_later(self, said: StepReport) -> None:
         """The same, but what the watcher raises is kept: `stopped` then says so, and `end` raises it."""
         try:
             self.report(said)
         except BaseException as error:  # noqa: BLE001 - it goes on once the state is saved
-            self._asked = error
+            self._cancelled = error
 
     def stopped(self) -> bool:
-        return self._asked is not None
+        return self._cancelled is not None
 
-    def noted(self, record: RunRecord, step: int) -> RunRecord:
-        """The record after this sitting ended at `step`, written down; ends the log."""
+    def recorded(self, record: RunRecord, step: int) -> RunRecord:
+        """The record after this session ended at `step`, saved; closes the log."""
         self._log.close()
         part = self._seen.part
         before = next((one for one in record.parts if one.part == part), None)
@@ -79,18 +81,18 @@ class RunSession:
             self._seen = replace(self._seen, validation=before.validation)
         if before is not None and not self._seen.losses:
             self._seen = replace(self._seen, losses=before.losses)
-        leg = Leg(part, self.first, step, self._pace.seconds, self._config.workers)
+        leg = Leg(part, self.first, step, self._throughput.seconds, self._config.workers)
         after = record.after(leg, replace(self._seen, step=step))
         after.save(self._folder)
         return after
 
     def end(self) -> None:
         """Raises what the watcher raised, if it did."""
-        if self._asked is not None:
-            raise self._asked
+        if self._cancelled is not None:
+            raise self._cancelled
 
 
-def worth(validation: Mapping[str, float]) -> float:
+def validation_score(validation: Mapping[str, float]) -> float:
     """One number that is higher when a validation is better: the mean share recovered, else less loss or harm."""
     for prefix, sign in (("recovered", 1.0), ("loss_at_h", -1.0), ("harm", -1.0)):
         found = [value for name, value in validation.items() if name.startswith(prefix)]
@@ -128,7 +130,7 @@ class Throughput:
         said += [f"{name} {losses[name]:.3f}" for name in _TOLD if name in losses]
         each = (self._clock.perf() - self._counted) / (done - 1) if done > 1 else 0.0
         if each > 0:
-            said.append(f"{each:.1f} s a step, {spoken(each * (self._last - step))} left")
+            said.append(f"{each:.1f} s a step, {duration(each * (self._last - step))} left")
         if validation:
             shown = {n: v for n, v in validation.items() if n.startswith("recovered")} or validation
             self._validation = ", ".join(f"{name} {value:.3f}" for name, value in shown.items())
@@ -139,7 +141,7 @@ class Throughput:
         return done, self._last - self._first, "; ".join(said)
 
 
-def spoken(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """A duration in its largest fitting unit."""
     for size, unit in ((3600.0, "h"), (60.0, "min")):
         if seconds >= size:

@@ -1,6 +1,6 @@
 """Processes that train one net together, and the wire to the one that asked for them.
 
-Worker 0 speaks for all. A worker stops between two steps when its wire is cut or says so, and its crew with it, so
+Worker 0 speaks for all. A worker stops between two steps when its pipe is closed or says so, and all others with it, so
 that a run whose program was killed saves itself and ends.
 """
 
@@ -32,10 +32,10 @@ class Job(Protocol):
     ) -> None: ...
 
 
-def run_crew(job: Job, count: int, report: Callable[[Any], None]) -> None:
+def run_workers(job: Job, count: int, report: Callable[[Any], None]) -> None:
     """Runs a job in `count` one-threaded processes until all have ended; `report` gets what worker 0 reports.
 
-    When `report` raises, the crew is told to stop and the error goes on once it has. A FocusError of a worker
+    When `report` raises, the workers are told to stop and the error goes on once it has. A FocusError of a worker
     goes on as it is, its unexpected end as a FocusError.
     """
     context = multiprocessing.get_context("spawn")
@@ -79,7 +79,7 @@ def _listen(wires: list[Connection], report: Callable[[Any], None]) -> None:
             else:
                 try:
                     report(value)
-                except BaseException as error:  # noqa: BLE001 - it goes on below, once the crew has saved
+                except BaseException as error:  # noqa: BLE001 - it goes on below, once the workers have saved
                     failure = error
         if failure is not None:
             _tell_to_stop(open_wires)
@@ -126,7 +126,7 @@ def _work(job: Job, wire: Connection, rank: int, count: int, meeting: str) -> No
 
 
 def _send(wire: Connection, said: tuple[str, Any]) -> None:
-    """Nobody may be listening any more; the crew stops at its next look at the wire."""
+    """Nobody may be listening any more; the workers stop when they next look at the pipe."""
     try:
         wire.send(said)
     except OSError:

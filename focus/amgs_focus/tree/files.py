@@ -100,7 +100,7 @@ class LifetimeStore(Protocol):
         ...
 
     def load(self) -> Journalled:
-        """The spans, the open block's tokens and the upkeep as last recorded."""
+        """The spans, the open block's tokens and the metadata as last recorded."""
         ...
 
     def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None: ...
@@ -108,7 +108,7 @@ class LifetimeStore(Protocol):
     def record_cut(self, length: int, open_tokens: list[int]) -> None: ...
 
     def note(self, line: Mapping[str, Any]) -> None:
-        """Record a line of upkeep."""
+        """Record a line of the journal."""
         ...
 
     def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:

@@ -227,7 +227,7 @@ class LifetimeTree:
             self._cut(start)
             raise
         add_span(self._spans, span)
-        self.catalogue.came(start, about)
+        self.catalogue.appended(start, about)
         if len(self._starts) < len(self._spans):
             self._starts.append(start)
 

@@ -59,7 +59,7 @@ class Catalogue:
             self._store.note({"about": [[start, one.plain()] for start, one in spans.items()]})
             self.span_metadata = replace(self.span_metadata, about={**self.span_metadata.about, **spans})
 
-    def came(self, start: int, about: SpanAbout) -> None:
+    def appended(self, start: int, about: SpanAbout) -> None:
         """A span was appended, and the journal told of it."""
         if about != BLANK:
             self.span_metadata.about[start] = about

@@ -11,7 +11,7 @@ from amgs_focus.tree.metadata_store import overlapping
 MOST = 16  # spans listed of a coarse gist
 
 
-def keeping_of(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:
+def node_provenance(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:
     """How a node is kept; of a block of tokens the use and the gist are those of the gist above it."""
     start, end = tree.span(node)
     catalogue = tree.catalogue

@@ -41,7 +41,7 @@ class RetentionContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class Assessment:
     """Gists [first, first + n) of a level: strength in [0, 1], tokens since they were looked at, their fates."""
 
     level: int
@@ -85,12 +85,12 @@ def plan(
     """What the rules would forget now, at most `limit` gists, the weakest. Nothing is changed."""
     weak: list[tuple[float, int, int, int]] = []  # strength, level, first token, index
     counted: Counter[tuple[int, Fate]] = Counter()
-    asked = _Asked(tree, rules)
-    kept: dict[int, Weighed] = {}
+    asked = _RecentQuestions(tree, rules)
+    kept: dict[int, Assessment] = {}
     for level in range(1, tree.depth + 1):
         if progress is not None:
             progress(level - 1, tree.depth, f"level {level}")
-        found = kept[level] = weigh(tree, level, 0, tree.count(level), rules, now, asked)
+        found = kept[level] = assess(tree, level, 0, tree.count(level), rules, now, asked)
         width = tree.block_size**level
         for at, fate in enumerate(found.fates):
             counted[level, fate] += 1
@@ -108,15 +108,15 @@ def plan(
     )
 
 
-def weigh(
+def assess(
     tree: LifetimeTree,
     level: int,
     first: int,
     stop: int,
     rules: ForgetRules,
     now: RetentionContext,
-    asked: _Asked | None = None,
-) -> Weighed:
+    asked: _RecentQuestions | None = None,
+) -> Assessment:
     """The strength and the fate of gists [first, stop) of a level."""
     size = tree.block_size
     width = size**level
@@ -126,8 +126,8 @@ def weigh(
     idle = tree.length - np.maximum(starts + width, used["last"].astype(np.int64))
     lives, superseded = _lives(tree, rules, starts, width)
     lives = lives * rules.level_factor ** (level - 1) * 2.0 ** np.minimum(opened, MOST_LENGTHENED)
-    dull = (used["measured"] > 0) & (used["gain"] < rules.worth)
-    lives = np.where(dull, lives / 2, lives)
+    unhelpful = (used["measured"] > 0) & (used["gain"] < rules.worth)
+    lives = np.where(unhelpful, lives / 2, lives)
     strength = np.where(superseded, 0.0, 2.0 ** (-idle / lives))
     fates: list[Fate] = []
     for at in range(stop - first):
@@ -140,9 +140,9 @@ def weigh(
             guard = "strong"
         fates.append(guard or "weak")
     weak = [NodeRef(level, first + at) for at, fate in enumerate(fates) if fate == "weak"]
-    for node in (asked or _Asked(tree, rules)).among(weak):
+    for node in (asked or _RecentQuestions(tree, rules)).among(weak):
         fates[node.index - first] = "asked"
-    return Weighed(level, first, strength, idle, opened, tuple(fates))
+    return Assessment(level, first, strength, idle, opened, tuple(fates))
 
 
 def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext) -> ForgetPlan:
@@ -167,13 +167,13 @@ def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext)
             each = tree.block_size ** (node.level - level)
             runs.append(NodeRun(level, node.index * each, (node.index + 1) * each))
     chosen = NodeSet.joined(runs) - tree.catalogue.sealed
-    weighed = {
-        run: weigh(tree, run.level, run.first, run.stop, rules, now, _Asked(tree, rules))
+    assessed = {
+        run: assess(tree, run.level, run.first, run.stop, rules, now, _RecentQuestions(tree, rules))
         for run in chosen.runs
     }
     return ForgetPlan(
         nodes=chosen,
-        record=tuple(_described(tree, run, found) for run, found in weighed.items()),
+        record=tuple(_described(tree, run, found) for run, found in assessed.items()),
         fates=(),
         tokens=sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1),
         bytes=freed(tree, chosen),
@@ -207,7 +207,7 @@ def freed(tree: LifetimeTree, nodes: NodeSet) -> int:
     )
 
 
-class _Asked:
+class _RecentQuestions:
     """Which gists have the words of the last questions; the index is made when it is first needed."""
 
     def __init__(self, tree: LifetimeTree, rules: ForgetRules) -> None:
@@ -286,7 +286,7 @@ def _lives(
     return longest, ~alive
 
 
-def _described(tree: LifetimeTree, run: NodeRun, found: Weighed) -> Descriptor:
+def _described(tree: LifetimeTree, run: NodeRun, found: Assessment) -> Descriptor:
     """What stays on record of a run."""
     width = tree.block_size**run.level
     start, end = run.first * width, run.stop * width

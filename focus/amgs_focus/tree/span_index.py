@@ -73,7 +73,7 @@ class SpanIndex:
         if epoch > self._epoch:
             self._add(epoch)
             self._epoch = epoch
-            self._weigh()
+            self._update_weights()
         self._add(total)
         self._extend_sums()
 
@@ -177,7 +177,7 @@ class SpanIndex:
             ids = self._tokens(first, min(total, first + CHUNK))
             self._postings.add(ids.reshape(-1, self.tree.block_size), total)
 
-    def _weigh(self) -> None:
+    def _update_weights(self) -> None:
         """Weights of a new epoch, and with them every sum anew."""
         self._counts = self._postings.counts()
         self._sums, self._fine = [], {}

@@ -14,16 +14,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from amgs_focus.errors import WindowBudgetError
-from amgs_focus.records import Action, Decision, Front, NodeRef, Reason, with_sign
+from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Reason, with_sign
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.candidates import AllocatorState, Unit, WindowState, remembered
 from amgs_focus.window.exact_allocation import Gate, gates_of, solve
-from amgs_focus.window.invalidation_cost import Prices
+from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.layout import too_small
 from amgs_focus.window.scores import Scores, aggregate
 from amgs_focus.window.working_context import Edit, TreeShape, WorkingContext
 
-ASKED = 10.0  # what an operator's word is worth to the exact policy, beside scores of at most 1
+ASKED = 10.0  # the score that an operator's override has for the exact policy; other scores are at most 1
 KEPT = 1e-6  # what detail that nobody asks for is worth to it, so that it is closed only for room
 
 
@@ -40,13 +40,13 @@ class Allocation:
     context: WorkingContext
     state: AllocatorState
     scores: Mapping[NodeRef, float]
-    prices: Prices
+    prices: ReadingCosts
 
 
 class _Pass:
     """The state of one pass while it runs; `allocate` and `make_room` are its only users."""
 
-    def __init__(self, now: WindowState, scores: Mapping[NodeRef, float], prices: Prices) -> None:
+    def __init__(self, now: WindowState, scores: Mapping[NodeRef, float], prices: ReadingCosts) -> None:
         self.now = now
         self.scores = dict(scores)
         self.prices = prices
@@ -97,7 +97,7 @@ class _Pass:
         front = self.front(unit)
         return unit.score if front is None else unit.score / self.prices.added(self.now.context, front)
 
-    def front(self, unit: Unit) -> Front | None:
+    def front(self, unit: Unit) -> InvalidationCost | None:
         """What the base model would compute if the unit were carried out now; None when it cannot be."""
         place = self.now.place(unit)
         return None if place is None else self.prices.front(self.now.context, place, unit.cost)
@@ -283,7 +283,9 @@ class _Pass:
                     unit = Unit(node, kind, 0.0, 0, asked=True)
                     self.decide(unit, *self.now.unanswerable(node, kind))
 
-    def decide(self, unit: Unit, reason: Reason, detail: str = "", front: Front | None = None) -> None:
+    def decide(
+        self, unit: Unit, reason: Reason, detail: str = "", front: InvalidationCost | None = None
+    ) -> None:
         start, end = self.now.span(unit.node)
         rank, of = self.ranks.get((unit.node, unit.kind), (0, 0))
         self.decisions[unit.node, unit.kind] = Decision(
@@ -330,7 +332,7 @@ def allocate(
     tree: TreeShape,
     settings: FocusSettings,
     state: AllocatorState,
-    prices: Prices | None = None,
+    prices: ReadingCosts | None = None,
 ) -> Allocation:
     """One pass. The context must be within its window, and the result is, headroom included.
 
@@ -346,7 +348,7 @@ def allocate(
         # the last collapse frees up to a block more than was needed: so much of the slack comes by itself
         headroom += max(0, int(settings.slack * context.window) - context.block_size)
     now = WindowState(context, tree, settings, replace(state, headroom=headroom))
-    work = _Pass(now, by_node, prices or Prices(0))
+    work = _Pass(now, by_node, prices or ReadingCosts(0))
     work.run()
     work.make_room(context.window - headroom, "to make room for the tokens to come", gently=True)
     work.make_room(context.window - state.headroom, "to make room for the tokens to come")
@@ -365,6 +367,6 @@ def make_room(
 
     scores: of the last refocus, by node; what has none counts as 0. Raises BudgetError when it cannot fit.
     """
-    work = _Pass(WindowState(context, tree, settings, state), scores, Prices(0))
+    work = _Pass(WindowState(context, tree, settings, state), scores, ReadingCosts(0))
     work.make_room(context.window - state.headroom, "to make room for new text")
     return work.outcome()

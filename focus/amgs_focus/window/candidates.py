@@ -80,7 +80,7 @@ class Thresholds:
 class AllocatorState:
     """What one refocus hands to the next. refocus: number of the present one.
 
-    opened, closed: in which refocus a node was last expanded or collapsed. overrides: the operator's word:
+    opened, closed: in which refocus a node was last expanded or collapsed. overrides: of the operator:
     `pin` (never collapse) and `forbid` (never expand) stay, `expand` and `collapse` are asked once.
     headroom: positions to leave free for the tokens until the next refocus. thresholds: how far τ has moved.
     flips: how often in a row a node was done the opposite of before.
@@ -194,7 +194,9 @@ class WindowState:
 
     def pinned(self, node: NodeRef) -> bool:
         """Whether the operator pinned the node or any entry below it."""
-        return any(word == "pin" and self.within(held, node) for held, word in self.state.overrides.items())
+        return any(
+            override == "pin" and self.within(held, node) for held, override in self.state.overrides.items()
+        )
 
     def within(self, node: NodeRef, above: NodeRef) -> bool:
         """Whether a node's span lies in another's."""

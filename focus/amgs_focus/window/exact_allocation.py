@@ -72,7 +72,7 @@ def best(
     )
 
 
-def worth(context: WorkingContext, gains: Mapping[NodeRef, float]) -> float:
+def total_gain(context: WorkingContext, gains: Mapping[NodeRef, float]) -> float:
     """The sum of the gains of all gists that are open in a context: what `best` makes greatest."""
     return sum(gain for node, gain in gains.items() if is_open(context, node))
 

@@ -1,4 +1,4 @@
-"""The dirty front: what an action makes the base model compute again, known before the action is taken.
+"""Invalidation cost: what an action makes the base model compute again, known before the action is taken.
 
 Keys and values hold up to the first position that changed; everything from there on is computed anew. An
 action behind a change that is there already costs only the positions it adds.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amgs_focus.records import Front
+from amgs_focus.records import InvalidationCost
 from amgs_focus.window.working_context import Edit, WorkingContext
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class ReadingCosts:
     """What reading costs now. clean: leading positions whose keys and values hold. single_ms: a pass over one
     position; each_ms: every further position of it; both 0 while nothing was measured.
     """
@@ -26,15 +26,15 @@ class Prices:
         """What computing so many positions in one pass will take."""
         return 0.0 if positions <= 0 else self.single_ms + self.each_ms * (positions - 1)
 
-    def front(self, context: WorkingContext, first: int, cost: int) -> Front:
+    def front(self, context: WorkingContext, first: int, cost: int) -> InvalidationCost:
         """What would be computed after a change of `cost` positions at entry number `first`, with all that
         is dirty already.
         """
         at = min(self.clean, context.offsets[first])
         positions = max(0, context.used + cost - at)
-        return Front(at, positions, self.milliseconds(positions))
+        return InvalidationCost(at, positions, self.milliseconds(positions))
 
-    def added(self, context: WorkingContext, front: Front) -> int:
+    def added(self, context: WorkingContext, front: InvalidationCost) -> int:
         """Positions of the front that would not be computed anyway; at least 1, so that it can divide.
 
         Predicted milliseconds grow by the same amount for each of them, so that scores a position and scores
@@ -42,6 +42,6 @@ class Prices:
         """
         return max(1, front.positions - max(0, context.used - self.clean))
 
-    def after(self, context: WorkingContext, edit: Edit) -> Prices:
+    def after(self, context: WorkingContext, edit: Edit) -> ReadingCosts:
         """The prices once an edit of this context was carried out."""
-        return Prices(min(self.clean, context.offsets[edit.position]), self.single_ms, self.each_ms)
+        return ReadingCosts(min(self.clean, context.offsets[edit.position]), self.single_ms, self.each_ms)

@@ -80,8 +80,8 @@ def assemble(
     `lay_out` has them; what is pinned comes before what is recent. Raises BudgetError like `coarsest`.
     """
     context = coarsest(tree, window, tail_blocks)
-    for node, word in sorted(overrides.items()):
-        if word == "pin":
+    for node, override in sorted(overrides.items()):
+        if override == "pin":
             opened = open_down_to(node, context, tree)
             context = opened if opened.free >= headroom else context
     everything = SINKS + tree.length + headroom <= window

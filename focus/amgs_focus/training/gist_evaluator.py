@@ -10,14 +10,14 @@ from amgs_focus.evaluation.gist import gap_recovered
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, GistNetEncoder
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.data_parallel import ALONE, DataParallel
+from amgs_focus.training.data_parallel import SINGLE, DataParallel
 from amgs_focus.training.gist_plan import GistTraining
 
 
-class GistExaminer:
+class GistEvaluator:
     """Measures the gap recovered on what was kept apart; full and drop are measured once.
 
-    A crew shares the texts out among its workers.
+    Parallel workers share the texts among themselves.
     """
 
     CONDITIONS: Sequence[tuple[int, int, int]] = ((2, 0, 32), (4, 1, 64))
@@ -28,17 +28,17 @@ class GistExaminer:
         corpus: TrainingCorpus,
         model: BaseModel,
         lower: GistEncoder | None,
-        parallel: DataParallel = ALONE,
+        parallel: DataParallel = SINGLE,
     ) -> None:
         self._settings = settings
-        self._crew = parallel
+        self._parallel = parallel
         kept = [part for part in corpus.parts if len(part.validation)]
         self._parts = kept[parallel.rank :: parallel.count]
         self._model = model
         self._lower = lower
         self._known: dict[tuple[str, int], dict[str, float]] = {}
 
-    def examine(self, net: GistNet) -> dict[str, float]:
+    def evaluate(self, net: GistNet) -> dict[str, float]:
         """Metric name -> share of the gap (level 1) or nats of harm (level 2)."""
         net.eval()
         settings = self._settings
@@ -74,7 +74,7 @@ class GistExaminer:
                 found[f"harm_{label}"] = means["gist"] - base["drop"]
                 if gap > 0:
                     found[f"recovered_{label}"] = (base["drop"] - means["gist"]) / gap
-        return self._crew.gather(found)
+        return self._parallel.gather(found)
 
 
 class _Stacked:

@@ -11,6 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
+LONGEST = 120
+"""Characters in a line of prose; tables, headings, pictures and code may be longer."""
+
 
 def tracked() -> list[Path]:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -23,6 +26,17 @@ def test_links_between_documents_resolve(document: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
     broken = [t for t in targets if "://" not in t and not (document.parent / t).exists()]
     assert broken == []
+
+
+@pytest.mark.parametrize(
+    "document",
+    [path for path in DOCUMENTS if "walkthrough" not in path.parts],  # what a model is given to read there
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_prose_is_wrapped(document: Path) -> None:
+    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.S)
+    prose = [line for line in text.splitlines() if not line.startswith(("|", "#", "![", "    "))]
+    assert [line for line in prose if len(line) > LONGEST] == []
 
 
 def test_nothing_large_is_committed() -> None:

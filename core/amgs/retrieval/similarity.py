@@ -29,7 +29,7 @@ WEIGHTS: Mapping[str, float] = {
     "flow": 0.093,
 }
 """Fitted on five LoCoMo conversations and the questions of the sample corpus together; what each corpus gets
-from weights fitted on the others stands in docs/benchmarks.md. `flow` earns nothing there and stays for
+from weights fitted on the others stands in docs/results/benchmarks.md. `flow` earns nothing there and stays for
 graphs with more to say.
 """
 

@@ -5,7 +5,7 @@ DRAWS ?= 1600
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test explore check format bench snapshots man clean
+.PHONY: run test explore check format bench snapshots cast docs wheel clean
 
 run: $(STAMP)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
@@ -49,9 +49,16 @@ snapshots: $(STAMP)
 	$(BIN)/amgs --store "$$(mktemp -d)/tour.duckdb" run docs/tour.amgs --out docs/tour
 	@rm -f docs/tour/*.json docs/tour/*.txt
 
-# The man page is written from the commands: man ./amgs.1
-man: $(STAMP)
-	$(BIN)/python -m amgs_app.manual > amgs.1
+# The recording at the README's top: docs/demo.amgs, typed into a workstation with the real models.
+cast: $(STAMP)
+	$(BIN)/python -m amgs_tui.cast docs/demo.amgs --out docs/demo
+
+# Pages that are made from the program: public names, keys, words, settings, the man page (man docs/amgs.1).
+docs: $(STAMP)
+	$(BIN)/python -m amgs_tui.docs_pages docs
+
+wheel: $(STAMP)
+	$(PIP) wheel --no-deps -w dist .
 
 $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into .venv (a few minutes, once) …"

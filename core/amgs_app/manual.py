@@ -1,8 +1,7 @@
-"""The man page `amgs.1`, written from the registry of commands: `python -m amgs_app.manual > amgs.1`."""
+"""The man page docs/amgs.1, written from the registry of commands."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -71,7 +70,3 @@ def _text(words: str) -> str:
     """Text as roff prints it: hyphens stay hyphens, and nothing at the start of a line is a request."""
     safe = words.replace("\\", r"\e").replace("-", r"\-")
     return rf"\&{safe}" if safe.startswith((".", "'")) else safe
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())

@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
+import amgs
+import amgs_focus
 from amgs_app import cli, glossary
 from amgs_app.operations.standard import standard
 from amgs_app.themes import load, shipped_folder
+from amgs_tui.docs_pages import pages
 from amgs_tui.keys import EVERYWHERE, remapped
+from amgs_tui.keys_page import page
 from amgs_tui.panes import PANE_TYPES
 from amgs_tui.widgets.arrangement import PANES
-from tests.tui.keys_page import page
 
 DOCS = Path(__file__).parents[2] / "docs"
 COOKBOOK = (DOCS / "cookbook.md").read_text(encoding="utf-8")
@@ -53,20 +56,22 @@ def test_a_recipe_runs_as_it_stands(
     assert run(tmp_path / "world" / "m.duckdb", script, tmp_path / "out") == 0, capsys.readouterr().err
 
 
-def test_the_page_of_keys_is_made_from_the_bindings() -> None:
-    assert (DOCS / "keys.md").read_text(encoding="utf-8") == page(), (
-        "python -m tests.tui.keys_page > docs/keys.md"
-    )
+@pytest.mark.parametrize(
+    ("path", "made"), list(pages(DOCS)), ids=lambda value: value.name if isinstance(value, Path) else ""
+)
+def test_a_page_that_is_made_from_the_program_is_as_the_program_makes_it(path: Path, made: str) -> None:
+    assert path.read_text(encoding="utf-8") == made, "make docs"
 
 
-def test_the_glossary_is_the_one_of_the_program_and_each_pane_explains_its_words() -> None:
-    assert (DOCS / "glossary.md").read_text(encoding="utf-8") == glossary.page(), (
-        "python -m tests.tui.glossary_page > docs/glossary.md"
-    )
+def test_each_pane_explains_its_words() -> None:
     assert set(glossary.SCREEN) == set(PANES)
-    for pane, words in glossary.SCREEN.items():
-        text = (DOCS / "panes" / f"{pane}.md").read_text(encoding="utf-8")
-        assert f"## Words on this screen\n\n{glossary.table(words)}" in text, pane
+
+
+def test_every_exported_name_stands_in_the_page_of_public_names() -> None:
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^### (amgs(?:_focus)?\.\w+)$", text, flags=re.M)
+    exported = [f"{package.__name__}.{name}" for package in (amgs, amgs_focus) for name in package.__all__]
+    assert sorted(headings) == sorted(exported)
 
 
 def test_every_theme_that_ships_is_named_and_the_example_is_a_theme(tmp_path: Path) -> None:

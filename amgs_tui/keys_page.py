@@ -1,8 +1,7 @@
-"""The page of all keys, made from the bindings: `python -m tests.tui.keys_page > docs/keys.md`."""
+"""docs/keys.md, made from the bindings."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from amgs_tui.keys import EVERYWHERE
@@ -49,7 +48,3 @@ def _section(title: str, bindings: list[Any]) -> str:
         keys = " ".join(f"`{sign(key)}`" for key in binding.key.split(","))
         lines.append(f"| {keys} | {binding.tooltip} | `{binding.id}` |")
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())

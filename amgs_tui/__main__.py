@@ -83,9 +83,10 @@ def _open_screen(given: dict[str, Any]) -> int:
     def open_session() -> Any:
         """In the engine's thread: what is heavy is imported there."""
         from amgs_app.cli import Globals
-        from amgs_app.session import Session
+        from amgs_app.engine import Engine
+        from amgs_app.operator import Operator
 
-        return Session(Globals(**given).options())
+        return Operator(Engine(Globals(**given).options()))
 
     store = given.get("store")
     return run_app(open_session, store_name=Path(store).name if store else "", theme=given.get("theme"))

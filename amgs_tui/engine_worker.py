@@ -15,7 +15,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs.errors import Cancelled as Stopped
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from amgs.clock import Clock
     from amgs.types import Progress
-    from amgs_app.operations.call import Call
     from amgs_app.render.figures.canvas import Symbols
 
 REPORT_SECONDS: Final = 0.05
@@ -93,15 +92,15 @@ class Opening:
 
     @classmethod
     def of(cls, session: Any) -> Opening:
-        """Read off a session; reading the theme reads the settings, which may be wrong."""
-        module = sys.modules.get("amgs_app.session")
-        is_own = module is not None and isinstance(session, module.Session)
-        folders = tuple(module.theme_folders()) if is_own and module is not None else ()
-        opening = cls(getattr(session, "clock", None), getattr(session, "theme_name", None), folders)
-        if not is_own:
-            return opening
-        screen = session.settings.screen
-        return replace(opening, symbols=screen.symbols, keys=screen.keys)
+        """Read off an Operator; reading the theme reads the settings, which may be wrong."""
+        from amgs_app.folders import theme_folders
+        from amgs_app.operator import Operator
+
+        if not isinstance(session, Operator):
+            return cls()
+        screen = session.engine.settings.screen
+        clock, theme = session.engine.clock, session.theme_name
+        return cls(clock, theme, theme_folders(), screen.symbols, screen.keys)
 
 
 class EngineWorker:
@@ -407,9 +406,9 @@ def run_through_registry(session: Any, request: EngineRequest, progress: Progres
     call = registry.parse(request.line) if request.line else registry.call(request.verb, **request.arguments)
     if call is None:
         return Answer("")
-    with nullcontext() if call.operation.beside else session.working():
-        is_look = request.origin == "screen"
-        result = _look(session, call, progress) if is_look else registry.run(session, call, progress)
+    with nullcontext() if call.operation.beside else session.engine.working():
+        carry_out = session.look if request.origin == "screen" else session.run
+        result = carry_out(call, progress)
         looks = _follow_up(session, request, result, progress)
     done = call.operation
     return Answer(done.name, result, call.line(), done.pane, done.writes, looks)
@@ -437,11 +436,5 @@ def _follow_up(
     # The action is done, whatever becomes of its looks; the pane asks again for what it lacks and is told the error.
     with suppress(Exception):
         for call in request.follow(result) if request.follow is not None else ():
-            found.append((call.operation.name, _look(session, call, progress)))  # noqa: PERF401
+            found.append((call.operation.name, session.look(call, progress)))  # noqa: PERF401
     return tuple(found)
-
-
-def _look(session: Any, call: Call[Any], progress: Progress) -> Any:
-    """A look of the screen: carried out like any call; what stays of it, the session decides."""
-    arguments = dict(call.arguments) | ({"progress": progress} if call.operation.wants_progress else {})
-    return session.look(call, lambda: call.operation.function(session, **arguments))

@@ -17,11 +17,7 @@ MOST_BLOCKS = 5_000
 
 
 class CompletionCache:
-    """Blocks, frames and operations by what results brought; stands in for a session and its memory in
-    completion.
-    """
-
-    memory_is_open = True
+    """Blocks, frames and operations by what results brought; stands in for the memory in completion."""
 
     def __init__(self) -> None:
         self.titles: dict[str, str] = {}
@@ -29,10 +25,6 @@ class CompletionCache:
         self._blocks: dict[str, Block] = {}
         self._frames: tuple[FrameDefinition, ...] = ()
         self._operations: tuple[JournalEntry, ...] = ()
-
-    @property
-    def memory(self) -> CompletionCache:
-        return self
 
     def learn(self, result: Any, *, listed: bool) -> None:
         """Remember the blocks of a result; listed: they are what @1, @2, … name from now on."""
@@ -88,7 +80,7 @@ def complete(registry: Registry | None, line: str, known: CompletionCache) -> li
         return []
     from amgs_app.operations import completion
 
-    found = completion.complete(registry, line, known)  # type: ignore[arg-type]  # Knowledge has what completion reads
+    found = completion.complete(registry, line, known, known.listed)
     return [
         Completion(each.label or each.text, line[: len(line) - each.replaces] + each.text) for each in found
     ]

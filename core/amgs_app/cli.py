@@ -1,4 +1,4 @@
-"""The `amgs` command: the composition root. It reads the arguments, builds the Session, and hands over;
+"""The `amgs` command: the composition root. It reads the arguments, builds the Engine and its Operator, and hands over;
 everything heavy is imported only once it is needed.
 """
 
@@ -25,14 +25,16 @@ from amgs_app.operations.call import Call
 from amgs_app.operations.groups import FRONT_ENDS, PANELS, describe
 from amgs_app.operations.operation import Operation
 from amgs_app.operations.parsing import callback_of
-from amgs_app.operations.registry import Registry, near
+from amgs_app.operations.registry import Registry
 from amgs_app.operations.standard import standard
 from amgs_app.output import advise, check_format, complain, exit_code_of, intended, progress_on, write
 from amgs_app.printable import printable
+from amgs_app.spelling import near
 from amgs_app.terminal import has_screen
 
 if TYPE_CHECKING:
-    from amgs_app.session import Options, Session
+    from amgs_app.engine import Options
+    from amgs_app.operator import Operator
 
 INTERRUPTED = 130
 _PANEL = "Options of every command"
@@ -66,7 +68,7 @@ class Globals:
 
     def options(self) -> Options:
         """What the session is told; raises UsageError for an invalid instant, ModelError for an unknown model."""
-        from amgs_app.session import Options
+        from amgs_app.engine import Options
 
         try:
             now = None if self.now is None else parse_instant(self.now)
@@ -332,25 +334,25 @@ def one_shot(call: Call[Any], options: Globals) -> int:
         call.arguments.get(name) for name in ("text", "file", "batch")
     ):
         options = replace(options, own=True)  # what is the user's own does not go into the sample's store
-    with _session(options) as session:
-        session.creates = call.operation.creates
-        recall(session)
-        if not agreed(session, call):
+    with _operator(options) as operator:
+        operator.engine.creates = call.operation.creates
+        recall(operator)
+        if not agreed(operator, call):
             return DECLINED
-        fresh = session.store_is_new
+        fresh = operator.engine.store_is_new
         try:
             if call.operation.wants_progress:
                 with progress_on() as progress:
-                    result = standard().run(session, call, progress)
+                    result = operator.run(call, progress)
             else:
-                result = standard().run(session, call)
+                result = operator.run(call)
         except AmgsError:
             if fresh:
-                session.discard()
+                operator.engine.discard()
             raise
-        remember(session)
+        remember(operator)
         write(result, form)
-        advise(session, result)
+        advise(operator.engine, result)
         return exit_code_of(result)
 
 
@@ -364,12 +366,14 @@ def open_workstation(options: Globals) -> int:
         )
     screen = _screen_of(options)
     given = options.options()
-    from amgs_app.session import Session, theme_folders
+    from amgs_app.engine import Engine
+    from amgs_app.folders import theme_folders
+    from amgs_app.operator import Operator
 
-    session = Session(given)
+    operator = Operator(Engine(given))
     return screen.open(
-        lambda: session,
-        store_name=Path(str(session.store_path)).name,
+        lambda: operator,
+        store_name=Path(str(operator.engine.store_path)).name,
         theme=given.theme,
         theme_folders=theme_folders(),
     )
@@ -383,8 +387,8 @@ def open_shell(*, options: Globals) -> int:
     from amgs_app.shell import run_shell
 
     form = check_format(options.format or "table")
-    with _session(options) as session:
-        return run_shell(session, standard(), form)
+    with _operator(options) as operator:
+        return run_shell(operator, standard(), form)
 
 
 def serve_web(
@@ -447,18 +451,17 @@ def run_script(
     )
     registry = standard()
     steps = runner.parse_script(registry, runner.read_script(script), str(script))
-    with _session(options) as session, progress_on() as progress:
+    with _operator(options) as operator, progress_on() as progress:
 
         def written(step: runner.Step, result: Any) -> None:
             step.pipe.write(result, form)
-            advise(session, result)
+            advise(operator.engine, result)
 
-        session.snapshots = target
+        operator.snapshots = target
         if target.chosen:
-            _ = session.palette  # also the one that the settings name
+            _ = operator.palette  # also the one that the settings name
         runner.run_steps(
-            session,
-            registry,
+            operator,
             steps,
             str(script),
             before=None if quiet else lambda step: _say(f"{script.name}:{step.number}  {step.call.line()}"),
@@ -480,13 +483,14 @@ def _screen_of(options: Globals) -> Screen:
     return options.screen
 
 
-def _session(options: Globals) -> Session:
-    from amgs_app.session import Session
+def _operator(options: Globals) -> Operator:
+    from amgs_app.engine import Engine
+    from amgs_app.operator import Operator
 
-    session = Session(options.options())
+    operator = Operator(Engine(options.options()))
     if options.theme is not None:
-        _ = session.palette  # a theme that is not there is said before anything is done
-    return session
+        _ = operator.palette  # a theme that is not there is said before anything is done
+    return operator
 
 
 def _say(text: str) -> None:

@@ -9,13 +9,13 @@ from amgs_app.render.figures.format import undoing
 
 if TYPE_CHECKING:
     from amgs_app.operations.call import Call
-    from amgs_app.session import Session
+    from amgs_app.operator import Operator
 
 DECLINED = 1
 """Exit code of a command that was answered with no."""
 
 
-def agreed(session: Session, call: Call[Any]) -> bool:
+def agreed(operator: Operator, call: Call[Any]) -> bool:
     """Whether the command may go on: asked where it asks and somebody can answer, else yes.
 
     Raises what its dry run raises.
@@ -24,10 +24,10 @@ def agreed(session: Session, call: Call[Any]) -> bool:
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True
-    plan: Any = call.having(dry_run=True).run(session)
+    plan: Any = call.having(dry_run=True).run(operator)
     if plan.later:
         return True  # it will be refused, with its reason
-    sys.stderr.write(f"Undo {undoing(plan, session.clock.now())}\nUndo it? [y/N] ")
+    sys.stderr.write(f"Undo {undoing(plan, operator.engine.clock.now())}\nUndo it? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() in ("y", "yes"):
         return True

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from amgs.clock import as_utc, parse_instant
 from amgs.errors import InputError
-from amgs_app.operations.paths import is_folder, lies_there
+from amgs_app.places import is_folder, lies_there
 
 _PACKAGE = Path(__file__).resolve().parent
 DESCRIPTION = "corpus.toml"

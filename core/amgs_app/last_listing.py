@@ -12,36 +12,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from amgs_app.session import Session
+    from amgs_app.operator import Operator
 
 MOST = 1000
 """Blocks that are remembered of a list."""
 
 
-def recall(session: Session) -> None:
+def recall(operator: Operator) -> None:
     """Take over what the command before listed and selected; a file that cannot be read says nothing."""
-    path = _place(session)
+    path = _place(operator)
     if path is None:
         return
     with suppress(OSError, ValueError, TypeError, AttributeError):
         told = json.loads(path.read_text(encoding="utf-8"))
         listed, selected = told.get("listed", []), told.get("selected")
-        session.listed = tuple(one for one in listed if isinstance(one, str))
-        session.selection = selected if isinstance(selected, str) else None
+        operator.listed = tuple(one for one in listed if isinstance(one, str))
+        operator.selection = selected if isinstance(selected, str) else None
 
 
-def remember(session: Session) -> None:
+def remember(operator: Operator) -> None:
     """Leave for the next command what this one listed and selected."""
-    path = _place(session)
-    if path is None or not session.memory_is_open:
+    path = _place(operator)
+    if path is None or not operator.engine.memory_is_open:
         return
-    told = {"listed": session.listed[:MOST], "selected": session.selection}
+    told = {"listed": operator.listed[:MOST], "selected": operator.selection}
     with suppress(OSError):
         fresh = path.with_name(f"{path.name}.new")
         fresh.write_text(json.dumps(told), encoding="utf-8")
         fresh.replace(path)
 
 
-def _place(session: Session) -> Path | None:
-    store = session.store_path
+def _place(operator: Operator) -> Path | None:
+    store = operator.engine.store_path
     return store.with_name(f"{store.name}.last") if isinstance(store, Path) else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amgs.errors import InputError, ModelError
-from amgs_app.operations.paths import lies_there
+from amgs_app.places import lies_there
 
 if TYPE_CHECKING:
     from amgs.clock import Clock

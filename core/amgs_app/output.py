@@ -13,7 +13,7 @@ from amgs_app.printable import printable, printable_line
 
 if TYPE_CHECKING:
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 Format = Literal["table", "json", "csv"]
 FORMATS: tuple[Format, ...] = ("table", "json", "csv")
@@ -83,11 +83,11 @@ def complain(error: BaseException, out: IO[str] | None = None) -> int:
     return int(getattr(error, "exit_code", 1))
 
 
-def advise(session: Session, result: Any, out: IO[str] | None = None) -> None:
+def advise(engine: Engine, result: Any, out: IO[str] | None = None) -> None:
     """Say on stderr what to do next where a result is empty or incomplete."""
     from amgs_app.operations.hints import hint
 
-    said = hint(session, result)
+    said = hint(engine, result)
     if said:
         out = sys.stderr if out is None else out
         out.write(f"{said}\n")

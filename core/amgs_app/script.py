@@ -18,7 +18,7 @@ from amgs_app.printable import printable
 
 if TYPE_CHECKING:
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.operator import Operator
 
 TAKES_SNAPSHOT = "snapshot"
 
@@ -87,12 +87,10 @@ def parse_step(registry: Registry, line: str, name: str, number: int) -> Step | 
     return None if call is None else Step(number, line, call, pipe)
 
 
-def run_step(
-    session: Session, registry: Registry, step: Step, name: str, progress: Progress | None = None
-) -> Any:
+def run_step(operator: Operator, step: Step, name: str, progress: Progress | None = None) -> Any:
     """Carry out one line and give its result; raises ScriptError."""
     try:
-        return registry.run(session, step.call, progress)
+        return operator.run(step.call, progress)
     except Exception as error:
         if not intended(error):
             raise
@@ -101,8 +99,7 @@ def run_step(
 
 
 def run_steps(
-    session: Session,
-    registry: Registry,
+    operator: Operator,
     steps: tuple[Step, ...],
     name: str,
     *,
@@ -113,7 +110,7 @@ def run_steps(
     """Carry out the steps; stops at the first error with a ScriptError, and at the end raises
     ExpectationError when snapshots that were to be compared differ.
     """
-    if any(step.call.operation.name == TAKES_SNAPSHOT for step in steps) and not session.snapshots.chosen:
+    if any(step.call.operation.name == TAKES_SNAPSHOT for step in steps) and not operator.snapshots.chosen:
         raise UsageError(
             "The script takes snapshots, but no folder is given for them.", way_out="Add --out DIR."
         )
@@ -123,7 +120,7 @@ def run_steps(
         if before is not None:
             before(step)
         try:
-            result = registry.run(session, step.call, progress)
+            result = operator.run(step.call, progress)
         except Exception as error:
             if not intended(error):
                 raise
@@ -133,7 +130,7 @@ def run_steps(
             ) from error
         if after is not None:
             after(step, result)
-    compared = session.snapshots
+    compared = operator.snapshots
     if compared.differences:
         raise ExpectationError(
             f"{compared.summary()}: {', '.join(compared.changed)}\n\n" + "\n\n".join(compared.differences),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.completion import CompleteEvent, Completion
     from prompt_toolkit.document import Document
 
-    from amgs_app.session import Session
+    from amgs_app.operator import Operator
 
 LEAVE = frozenset({"exit", "quit"})
 _WELCOME = (
@@ -30,29 +30,29 @@ _WELCOME = (
 )
 
 
-def run_shell(session: Session, registry: Registry, form: Format = "table") -> int:
+def run_shell(operator: Operator, registry: Registry, form: Format = "table") -> int:
     """Read lines until the end of the input; gives the exit code.
 
     Where standard input is no terminal the lines are a script: the first error ends it with that error's exit
     code.
     """
     if not sys.stdin.isatty():
-        return _run_piped(session, registry, sys.stdin, form)
+        return _run_piped(operator, registry, sys.stdin, form)
     sys.stderr.write(_WELCOME + "\n")
-    for line in _prompted(session, registry):
+    for line in _prompted(operator, registry):
         if line.strip() in LEAVE:
             break
-        _run_line(session, registry, line, form)
+        _run_line(operator, registry, line, form)
     return 0
 
 
-def _run_piped(session: Session, registry: Registry, lines: IO[str], form: Format) -> int:
+def _run_piped(operator: Operator, registry: Registry, lines: IO[str], form: Format) -> int:
     for number, raw in enumerate(lines, 1):
         line = raw.rstrip("\n")
         if line.strip() in LEAVE:
             break
         try:
-            _carry_out(session, registry, line, form, "<stdin>", number)
+            _carry_out(operator, registry, line, form, "<stdin>", number)
         except Exception as error:
             if not intended(error):
                 raise
@@ -60,10 +60,10 @@ def _run_piped(session: Session, registry: Registry, lines: IO[str], form: Forma
     return 0
 
 
-def _run_line(session: Session, registry: Registry, line: str, form: Format) -> None:
+def _run_line(operator: Operator, registry: Registry, line: str, form: Format) -> None:
     """One line at the prompt: an error is said and the shell goes on."""
     try:
-        _carry_out(session, registry, line, form, "amgs", 1)
+        _carry_out(operator, registry, line, form, "amgs", 1)
     except KeyboardInterrupt:
         sys.stderr.write("Stopped.\n")
     except Exception as error:
@@ -72,36 +72,40 @@ def _run_line(session: Session, registry: Registry, line: str, form: Format) -> 
         complain(error)
 
 
-def _carry_out(session: Session, registry: Registry, line: str, form: Format, name: str, number: int) -> None:
+def _carry_out(
+    operator: Operator, registry: Registry, line: str, form: Format, name: str, number: int
+) -> None:
     step = parse_step(registry, line, name, number)
-    if step is None or not agreed(session, step.call):
+    if step is None or not agreed(operator, step.call):
         return
     with progress_on() if step.call.operation.wants_progress else nullcontext() as progress:
-        result = run_step(session, registry, step, name, progress)
+        result = run_step(operator, step, name, progress)
     step.pipe.write(result, form)
-    advise(session, result)
+    advise(operator.engine, result)
 
 
-def _prompted(session: Session, registry: Registry) -> Iterator[str]:
+def _prompted(operator: Operator, registry: Registry) -> Iterator[str]:
     """Lines from the terminal, with history in the user's data folder; ctrl-c clears the line."""
     with extras.explained():
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import Completer, Completion
         from prompt_toolkit.history import FileHistory
 
+    from amgs_app.folders import data_folder
     from amgs_app.operations.completion import complete
-    from amgs_app.session import data_folder
 
     class VerbCompleter(Completer):
         """The registry's suggestions as prompt_toolkit wants them."""
 
         def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
             del complete_event
-            for found in complete(registry, document.text_before_cursor, session):
+            engine = operator.engine
+            memory = engine.memory if engine.memory_is_open else None
+            for found in complete(registry, document.text_before_cursor, memory, operator.listed):
                 label, note = printable_line(found.label), printable_line(found.note)
                 yield Completion(found.text, -found.replaces, display=label, display_meta=note)
 
-    folder = data_folder(session.settings.paths)
+    folder = data_folder(operator.engine.settings.paths)
     folder.mkdir(parents=True, exist_ok=True)
     prompt: PromptSession[str] = PromptSession(
         history=FileHistory(str(folder / "history")), completer=VerbCompleter(), complete_while_typing=False

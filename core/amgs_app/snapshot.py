@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from amgs_app.session import Session
+    from amgs_app.operator import Operator
 
 DIFF_LINES = 40
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -50,7 +50,7 @@ font-size: {char_height}px; line-height: {line_height}px; font-variant-east-asia
 """
 
 
-def take(session: Session, name: str) -> SnapshotFiles:
+def take(operator: Operator, name: str) -> SnapshotFiles:
     """Write the three files, or compare them when the target checks.
 
     Raises InputError where they cannot be written.
@@ -59,18 +59,18 @@ def take(session: Session, name: str) -> SnapshotFiles:
         raise UsageError(
             f"{name!r} is not a valid file name.", way_out="Use letters, digits, `.`, `_` and `-`."
         )
-    state = session.panes.get(session.pane)
+    state = operator.panes.get(operator.pane)
     if state is None:
         raise UsageError(
             "No pane was shown yet.", way_out="Run `show overview` first, or any command that fills a pane."
         )
-    target = session.snapshots
-    canvas = Canvas(*target.size, session.palette, target.symbols)
+    target = operator.snapshots
+    canvas = Canvas(*target.size, operator.palette, target.symbols)
     result = portable(state.result)
-    picture = draw(session, result, canvas)
+    picture = draw(operator, result, canvas)
     files = {
         f"{name}.txt": as_text(picture),
-        f"{name}.svg": as_svg(picture, canvas, f"amgs · {session.pane}"),
+        f"{name}.svg": as_svg(picture, canvas, f"amgs · {operator.pane}"),
         f"{name}.json": to_json(result),
     }
     if target.check:
@@ -80,7 +80,7 @@ def take(session: Session, name: str) -> SnapshotFiles:
     else:
         for file, content in files.items():
             _write(target.folder / file, content)
-    return SnapshotFiles(name, session.pane, tuple(files), target.check)
+    return SnapshotFiles(name, operator.pane, tuple(files), target.check)
 
 
 def as_text(picture: Text) -> str:

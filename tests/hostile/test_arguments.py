@@ -16,15 +16,16 @@ from typing import Any
 
 import pytest
 
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.line import quote
 from amgs_app.operations.operation import Operation
 from amgs_app.operations.parameter import Parameter
 from amgs_app.operations.standard import standard
+from amgs_app.operator import Operator
 from amgs_app.output import as_text, complain, intended
 from amgs_app.printable import UNSAFE
 from amgs_app.render.encode import to_json
 from amgs_app.script import parse_step, run_step
-from amgs_app.session import Options, Session
 from amgs_tui.__main__ import run
 from tests.hostile.draws import WORDS, Draws, patience
 from tests.tui.headless_world import write_corpus
@@ -67,13 +68,15 @@ class World:
         self.folder.mkdir(parents=True)
         write_corpus(folder / "corpus")
         self.registry = standard()
-        self.session = Session(
-            Options(
-                store=str(folder / "world.duckdb"),
-                corpus=folder / "corpus",
-                model="tiny",
-                now=datetime(2026, 3, 1, 9, tzinfo=UTC),
-                seed=7,
+        self.session = Operator(
+            Engine(
+                Options(
+                    store=str(folder / "world.duckdb"),
+                    corpus=folder / "corpus",
+                    model="tiny",
+                    now=datetime(2026, 3, 1, 9, tzinfo=UTC),
+                    seed=7,
+                )
             )
         )
         for line in ("ingest", "consolidate", *BEGIN):
@@ -85,7 +88,7 @@ class World:
             step = parse_step(self.registry, line, "<test>", 1)
             if step is None:
                 return ""
-            result = run_step(self.session, self.registry, step, "<test>")
+            result = run_step(self.session, step, "<test>")
             shown, said = as_text(result) + as_text(result, "csv") + to_json(result), ""
         except Exception as error:
             if not intended(error):
@@ -174,7 +177,7 @@ def test_no_argument_ends_in_a_traceback(world: World, draws: Draws) -> None:
         if number % 40 == 39:
             for again in BEGIN:
                 world.run(again)
-    assert world.session.memory.verify().ok
+    assert world.session.engine.memory.verify().ok
     assert all(
         path.name in ("a", "corpus") or path.name.startswith("world.") for path in world.outside.iterdir()
     )

@@ -14,8 +14,9 @@ from amgs.clock import FixedClock
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import Block, BlockFilter, JournalEntry, Progress
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
-from amgs_app.session import Options, Session
+from amgs_app.operator import Operator
 from amgs_tui.engine_worker import Execute, run_through_registry
 from amgs_tui.messages import Answer, EngineRequest
 
@@ -75,13 +76,15 @@ class World:
         self.broken: dict[str, Exception] = {}
         self.calls: list[EngineRequest] = []
         self.threads: set[int] = set()
-        self.session: Session
+        self.session: Operator
         self._gate = threading.Event()
 
-    def open(self) -> Session:
+    def open(self) -> Operator:
         """The session of the workstation, as its engine's thread opens it."""
         corpus = self._folder / "corpus"
-        self.session = Session(Options(store=str(self.store), corpus=corpus, model="tiny", now=NOW, seed=7))
+        self.session = Operator(
+            Engine(Options(store=str(self.store), corpus=corpus, model="tiny", now=NOW, seed=7))
+        )
         return self.session
 
     def release(self) -> None:
@@ -126,7 +129,7 @@ class World:
         """Carry a line out in the test's own thread, while the engine rests, and leave no trace of it."""
         call = standard().parse(line)
         assert call is not None
-        return call.operation.function(self.session, **call.arguments)
+        return call.run(self.session)
 
     @property
     def raw(self) -> tuple[Block, ...]:
@@ -137,9 +140,9 @@ class World:
     @property
     def consolidated(self) -> tuple[Block, ...]:
         """The consolidated blocks, the newest first."""
-        return self.session.memory.blocks(BlockFilter(statuses=("consolidated",)))
+        return self.session.engine.memory.blocks(BlockFilter(statuses=("consolidated",)))
 
     @property
     def operations(self) -> tuple[JournalEntry, ...]:
         """The journal, the newest first."""
-        return self.session.memory.operations()
+        return self.session.engine.memory.operations()

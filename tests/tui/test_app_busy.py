@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from amgs.text.embedding import HashingEmbedder
-from amgs_app.session import Session
+from amgs_app.engine import Engine
+from amgs_app.operator import Operator
 from amgs_tui import notices
 from amgs_tui.panes.focus import FocusPane
 from tests.tui.test_app_tiny import on_session, options
@@ -53,7 +54,7 @@ async def test_a_result_does_not_take_the_pane_that_the_operator_went_to(
     tmp_path: Path, notes: Path, gate: threading.Event
 ) -> None:
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), (80, 24)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (80, 24)) as driven:
         gate.clear()
         await driven.pilot.press("c")
         await driven.until(lambda: driven.app.engine.by_operator is not None)
@@ -69,7 +70,7 @@ async def test_a_result_does_not_take_the_pane_that_the_operator_went_to(
 
 async def test_a_result_still_comes_to_the_front_for_who_has_stayed(tmp_path: Path, notes: Path) -> None:
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), (80, 24)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (80, 24)) as driven:
         await driven.press("c")
         await driven.press("5")
         await driven.press("colon")
@@ -83,7 +84,7 @@ async def test_a_search_and_a_question_are_answered_while_a_consolidation_runs(
     tmp_path: Path, notes: Path, gate: threading.Event
 ) -> None:
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), (120, 40)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
         await driven.press("colon")
         await driven.type("consolidate --limit 2", "enter")
         gate.clear()
@@ -114,7 +115,7 @@ def ticked(driven: Any) -> bool:
 
 async def test_while_the_model_plays_the_operator_stays_where_they_went(tmp_path: Path, notes: Path) -> None:
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), (80, 24)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (80, 24)) as driven:
         await driven.press("c")
         await driven.press("2", "e")
         await driven.type("why did the dome stall?", "enter")
@@ -137,7 +138,7 @@ async def test_while_the_model_plays_the_operator_stays_where_they_went(tmp_path
 
 async def test_an_error_is_said_once_and_gives_way_to_the_next_action(tmp_path: Path, notes: Path) -> None:
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), (120, 40)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
         await driven.press("colon")
         await driven.type("block show 0000", "enter")
         assert driven.text.count("No block id starts with") == 1
@@ -149,7 +150,7 @@ async def test_an_error_is_said_once_and_gives_way_to_the_next_action(tmp_path: 
 
 async def test_what_was_said_fades(tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), (120, 40)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
         await driven.press("c")
         assert "Consolidated 4" in driven.text
         monkeypatch.setattr(notices, "FADES_SECONDS", 0.0)

@@ -23,9 +23,9 @@ def judged() -> World:
     world = World(consolidated=8)
     with world.open() as session:
         for question in QUESTIONS:
-            frame = session.memory.assemble("ATTENTION", query=question)
+            frame = session.engine.memory.assemble("ATTENTION", query=question)
             for place, block in enumerate(frame.selected[:-1]):
-                session.memory.feedback(block.block.id, useful=place == 0)
+                session.engine.memory.feedback(block.block.id, useful=place == 0)
     return world
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from amgs_app.engine import Engine
 from amgs_app.operations.call import Call
-from amgs_app.session import Session
+from amgs_app.operator import Operator
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.focus import FocusPane
 from tests.tui.app_drive import Drive
@@ -30,7 +31,7 @@ def notes(tmp_path: Path) -> Path:
 async def opened(store: Path, notes: Path, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Drive]:
     """A workstation with a frame open and two refocuses done."""
     given = options(store, notes)
-    async with on_session(lambda: Session(given), size) as driven:
+    async with on_session(lambda: Operator(Engine(given)), size) as driven:
         await driven.press("c")
         await driven.press("6", "o")
         await driven.type("why did the dome stall?", "enter")
@@ -137,7 +138,7 @@ async def test_the_next_session_offers_to_go_on_and_r_does(tmp_path: Path, notes
         assert pane.view is not None
         left = pane.view
         assert "The working context is kept (4 tokens, 2 branches)" in driven.app.what_is_kept()
-    async with on_session(lambda: Session(options(store, notes)), (120, 40)) as driven:
+    async with on_session(lambda: Operator(Engine(options(store, notes))), (120, 40)) as driven:
         await driven.press("6")
         assert "The last session left a working context" in driven.text
         assert "4 decoded tokens on 2 branches" in driven.text

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from amgs_app.engine import Engine
+from amgs_app.operator import Operator
 from amgs_app.row_fields import reason_of
-from amgs_app.session import Session
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.calibration import CalibrationPane
 from amgs_tui.panes.frame import FramePane
@@ -41,7 +42,7 @@ async def asked(
 ) -> AsyncIterator[tuple[Drive, FramePane]]:
     """The frame pane after a question."""
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), size) as driven:
+    async with on_session(lambda: Operator(Engine(given)), size) as driven:
         await driven.press("c")
         await driven.press("2", "e")
         await driven.type(question, "enter")
@@ -181,7 +182,7 @@ async def test_a_judged_row_is_marked_and_stays_so_after_a_restart(tmp_path: Pat
         assert any("✗" in line and second.title in line for line in driven.lines)
         await driven.press("u")
         assert "judged this block useless" in driven.text and pane.verdicts[second.id] == 0.0
-    async with on_session(lambda: Session(given), (120, 40)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
         await driven.press("2")
         assert any("✓" in line and first.title in line for line in driven.lines)
 

@@ -10,7 +10,7 @@ import pytest
 
 from amgs.text.embedding import HashingEmbedder
 from amgs_app import models
-from amgs_app.session import Session
+from amgs_app.operator import Operator
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 
@@ -50,7 +50,7 @@ async def test_opening_the_session_is_a_phase_and_the_panes_can_be_walked_meanwh
     world = World()
     really = world.open
 
-    def open_slowly() -> Session:
+    def open_slowly() -> Operator:
         slow.load()
         return really()
 

@@ -379,9 +379,9 @@ async def test_a_pin_is_supposed_and_asked_about_before_it_is_made_so() -> None:
         assert isinstance(pane, DecayPane) and pane.preview is not None
         await driven.press("W")
         assert "Apply this decay profile?" in driven.text and chosen is not None
-        assert world.session.memory.block(chosen).decay_lambda > 0
+        assert world.session.engine.memory.block(chosen).decay_lambda > 0
         await driven.press("y")
-        assert world.session.memory.block(chosen).decay_lambda == 0
+        assert world.session.engine.memory.block(chosen).decay_lambda == 0
         assert pane.supposed == "" and "what if  this" not in driven.text
 
 
@@ -572,7 +572,7 @@ async def test_enter_lists_what_a_change_did_and_selects_one_of_its_blocks() -> 
         assert isinstance(driven.app.screen, Chooser) and "Encoder supplier" in driven.text
         await driven.press("down", "enter")
         assert driven.app.selected is not None
-        assert world.session.memory.block(driven.app.selected).status == "consolidated"
+        assert world.session.engine.memory.block(driven.app.selected).status == "consolidated"
 
 
 async def test_the_overview_says_how_each_side_stands_and_types_the_next_step() -> None:
@@ -587,8 +587,8 @@ async def test_the_overview_says_how_each_side_stands_and_types_the_next_step() 
 async def test_the_last_sessions_frame_is_there_at_the_start() -> None:
     world = World(consolidated=8)
     with world.open() as earlier:
-        frame = earlier.memory.assemble("ATTENTION", query="who wrote the log?")
-        earlier.memory.frames.remember(frame)
+        frame = earlier.engine.memory.assemble("ATTENTION", query="who wrote the log?")
+        earlier.engine.memory.frames.remember(frame)
     async with drive(world, (80, 24)) as driven:
         assert driven.app.selected is None
         await driven.press("2")
@@ -645,9 +645,9 @@ async def test_a_pane_that_cannot_look_says_why_and_recovers() -> None:
 async def test_a_finding_is_shown_with_both_texts_and_judged_by_a_key() -> None:
     world = World(raw=0)
     with world.open() as earlier:
-        earlier.memory.ingest_many(BICYCLES.drafts())
-        earlier.memory.apply_consolidation(earlier.memory.plan_consolidation())
-        found = standard().run(earlier, standard().call("review scan"))
+        earlier.engine.memory.ingest_many(BICYCLES.drafts())
+        earlier.engine.memory.apply_consolidation(earlier.engine.memory.plan_consolidation())
+        found = earlier.run(standard().call("review scan"))
     assert isinstance(found, ReviewList)
     async with drive(world, (120, 40)) as driven:
         await driven.press("v")

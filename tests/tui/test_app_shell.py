@@ -238,7 +238,7 @@ async def test_the_finder_selects_a_block_for_all_panes() -> None:
         assert isinstance(driven.app.screen, Finder)
         await driven.press("enter")
         assert driven.app.selected is not None
-        assert world.session.memory.block(driven.app.selected).title == "Mirror cleaning procedure"
+        assert world.session.engine.memory.block(driven.app.selected).title == "Mirror cleaning procedure"
 
 
 # --- errors and leaving -----------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ async def test_q_leaves_at_once_when_nothing_runs() -> None:
     world = World()
     async with drive(world) as driven:
         await driven.press("q")
-    assert not world.session.memory_is_open and driven.app.return_code == 0
+    assert not world.session.engine.memory_is_open and driven.app.return_code == 0
 
 
 async def test_q_asks_while_something_runs_and_no_stays() -> None:

@@ -124,7 +124,7 @@ async def test_an_explanation_that_fails_takes_no_step_away(monkeypatch: pytest.
             raise ValueError("no explanation")
 
         with monkeypatch.context() as broken:
-            broken.setattr(type(world.session.focus), "why", fails)
+            broken.setattr(type(world.session.engine.focus), "why", fails)
             await driven.press("full_stop")
             assert pane.view is not None and pane.view.step == 1
             assert world.verbs()[-2:] == ["focus step", "focus why"]  # asked again, and told there

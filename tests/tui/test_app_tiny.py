@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from textual.message import Message
 
-from amgs_app.session import Options, Session
+from amgs_app.engine import Engine, Options
+from amgs_app.operator import Operator
 from amgs_tui.app import Workstation
 from amgs_tui.dialogs.dialog import Fatal
 from amgs_tui.messages import EngineReport
@@ -39,7 +40,7 @@ def notes(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def on_session(
-    make: Callable[[], Session], size: tuple[int, int], **given: Any
+    make: Callable[[], Operator], size: tuple[int, int], **given: Any
 ) -> AsyncIterator[Drive]:
     """A workstation on a real session."""
     reported = asyncio.Event()
@@ -66,7 +67,7 @@ def options(store: Path, notes: Path) -> Options:
 
 async def test_from_a_folder_of_notes_to_a_stepped_decode(tmp_path: Path, notes: Path) -> None:
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), (120, 40)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
         assert "4 raw" in driven.lines[0] and "press c to consolidate" in driven.text
         await driven.press("c")
         assert "0 raw" in driven.lines[0] and "The inbox is empty" in driven.text
@@ -98,7 +99,7 @@ async def test_from_a_folder_of_notes_to_a_stepped_decode(tmp_path: Path, notes:
 
 async def test_a_question_says_that_blocks_wait_in_the_inbox(tmp_path: Path, notes: Path) -> None:
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), (120, 40)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
         await driven.press("2", "e")
         await driven.type("why did the dome stall?", "enter")
         assert "4 blocks wait in the inbox: 1 c makes them searchable" in driven.text
@@ -109,19 +110,19 @@ async def test_a_question_says_that_blocks_wait_in_the_inbox(tmp_path: Path, not
 
 async def test_the_second_start_finds_everything_and_takes_nothing_in(tmp_path: Path, notes: Path) -> None:
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), (80, 24)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (80, 24)) as driven:
         await driven.press("c")
-    async with on_session(lambda: Session(given), (80, 24)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (80, 24)) as driven:
         assert "4 blocks" in driven.lines[0] and "0 raw" in driven.lines[0]
 
 
 async def test_what_the_operator_did_is_a_script_and_what_the_screen_looked_at_is_not(
     tmp_path: Path, notes: Path
 ) -> None:
-    sessions: list[Session] = []
+    sessions: list[Operator] = []
 
-    def make() -> Session:
-        sessions.append(Session(options(tmp_path / "s.duckdb", notes)))
+    def make() -> Operator:
+        sessions.append(Operator(Engine(options(tmp_path / "s.duckdb", notes))))
         return sessions[0]
 
     async with on_session(make, (200, 60)) as driven:
@@ -137,7 +138,7 @@ async def test_what_the_operator_did_is_a_script_and_what_the_screen_looked_at_i
 async def test_a_damaged_store_is_told_and_only_the_door_is_left(tmp_path: Path, notes: Path) -> None:
     store = tmp_path / "s.duckdb"
     store.write_bytes(b"this is no store at all" * 400)
-    async with on_session(lambda: Session(options(store, notes)), (80, 24)) as driven:
+    async with on_session(lambda: Operator(Engine(options(store, notes))), (80, 24)) as driven:
         assert isinstance(driven.app.screen, Fatal)
         await driven.press("q")
     assert driven.app.return_code == 4
@@ -145,7 +146,9 @@ async def test_a_damaged_store_is_told_and_only_the_door_is_left(tmp_path: Path,
 
 async def test_a_missing_corpus_is_told(tmp_path: Path) -> None:
     missing = tmp_path / "nowhere"
-    async with on_session(lambda: Session(options(tmp_path / "s.duckdb", missing)), (80, 24)) as driven:
+    async with on_session(
+        lambda: Operator(Engine(options(tmp_path / "s.duckdb", missing))), (80, 24)
+    ) as driven:
         assert isinstance(driven.app.screen, Fatal) and "does not exist" in driven.text
         await driven.press("q")
     assert driven.app.return_code == 3

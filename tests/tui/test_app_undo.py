@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from amgs_app.engine import Engine
 from amgs_app.operations.standard import standard
-from amgs_app.session import Session
+from amgs_app.operator import Operator
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dispatcher import ASK_FIRST
 from tests.tui.test_app_tiny import notes, on_session, options
@@ -16,10 +17,10 @@ __all__ = ["notes"]
 async def test_undo_names_what_it_takes_back_and_asks_and_redo_puts_it_back(
     tmp_path: Path, notes: Path
 ) -> None:
-    sessions: list[Session] = []
+    sessions: list[Operator] = []
 
-    def make() -> Session:
-        sessions.append(Session(options(tmp_path / "s.duckdb", notes)))
+    def make() -> Operator:
+        sessions.append(Operator(Engine(options(tmp_path / "s.duckdb", notes))))
         return sessions[0]
 
     async with on_session(make, (120, 40)) as driven:
@@ -50,7 +51,7 @@ async def test_undo_names_what_it_takes_back_and_asks_and_redo_puts_it_back(
 
 async def test_an_undo_that_cannot_be_is_refused_without_a_question(tmp_path: Path, notes: Path) -> None:
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), (120, 40)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
         await driven.press("c")
         for line, said in (("undo 1", "Undo 2 first."), ("undo 77", "There is no operation 77.")):
             await driven.press("colon")

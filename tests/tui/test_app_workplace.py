@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import UsageError
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.results import Layout
 from amgs_app.operations.standard import standard
+from amgs_app.operator import Operator
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.header import header
-from amgs_app.session import Options, Session
 from amgs_tui.dialogs.reader import TextReader
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
@@ -20,14 +21,14 @@ from tests.tui.app_world import World
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
-def run(session: Session, line: str) -> object:
+def run(session: Operator, line: str) -> object:
     call = standard().parse(line)
     assert call is not None
-    return standard().run(session, call)
+    return session.run(call)
 
 
-def session(tmp_path: Path) -> Session:
-    return Session(Options(store=str(tmp_path / "s.duckdb"), model="tiny", now=NOW))
+def session(tmp_path: Path) -> Operator:
+    return Operator(Engine(Options(store=str(tmp_path / "s.duckdb"), model="tiny", now=NOW)))
 
 
 # --- recording --------------------------------------------------------------------------------------------
@@ -69,9 +70,9 @@ def test_a_bookmark_stays_until_it_is_taken_off(tmp_path: Path) -> None:
     with session(tmp_path) as one:
         run(one, "ingest 'The dome motor stalled.'")
         run(one, "inbox list")
-        before = one.memory.change_counter
+        before = one.engine.memory.change_counter
         run(one, "bookmark @1 --note 'ask Ilse'")
-        assert one.memory.change_counter == before
+        assert one.engine.memory.change_counter == before
     with session(tmp_path) as two:
         found = run(two, "bookmarks")
         assert [(row.title, row.note) for row in found.rows] == [("The dome motor stalled.", "ask Ilse")]  # type: ignore[attr-defined]

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from amgs.errors import UsageError
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
-from amgs_app.session import Options, Session
+from amgs_app.operator import Operator
 from amgs_focus.errors import CheckpointError, ConfigurationError, CtxError, TraceError, WindowBudgetError
 from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder, save_checkpoint
 from amgs_focus.model.tiny import TinyModel
@@ -29,12 +30,12 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "night.txt").write_text(TEXT, encoding="utf-8")
-        self.session = Session(Options(store=str(folder / "x.duckdb"), model="tiny"))
+        self.session = Operator(Engine(Options(store=str(folder / "x.duckdb"), model="tiny")))
 
     def __call__(self, line: str) -> Any:
         call = standard().parse(line.replace("DIR", str(self.folder)))
         assert call is not None
-        return standard().run(self.session, call)
+        return self.session.run(call)
 
 
 @pytest.fixture
@@ -72,11 +73,11 @@ def test_a_window_too_small_for_sinks_and_tail_is_refused_and_the_lifetime_open_
         desk(f"focus set window {window}")
     assert desk("focus view") == before
     monkeypatch.setenv("AMGS_FOCUS__WINDOW", window)
-    small = Session(Options(store=str(desk.folder / "y.duckdb"), model="tiny"))
+    small = Operator(Engine(Options(store=str(desk.folder / "y.duckdb"), model="tiny")))
     call = standard().parse(f"focus open {desk.folder / 'night.txt'} --lifetime {desk.folder / 'life'}")
     assert call is not None
     with pytest.raises(WindowBudgetError) as refused:
-        standard().run(small, call)
+        small.run(call)
     assert refused.value.way_out and refused.value.exit_code == 2
     small.close()
     desk("focus check DIR/life")  # what was begun is whole, and nobody holds it
@@ -111,7 +112,7 @@ def test_gists_of_another_width_are_refused_and_nothing_is_begun(
     monkeypatch.setenv("AMGS_MODEL__GISTS", str(desk.folder / "wide.safetensors"))
     with pytest.raises(CheckpointError, match="width 48"):
         desk("focus open DIR/night.txt --lifetime DIR/life")
-    assert not desk.session.focus_is_open and not (desk.folder / "life").exists()
+    assert not desk.session.engine.focus_is_open and not (desk.folder / "life").exists()
 
 
 @pytest.mark.parametrize("damage", ["cut", "edited", "swapped", "empty"])
@@ -150,11 +151,11 @@ def test_a_damaged_journal_or_a_damaged_act_in_it_is_named_by_its_line(desk: Des
     for old, new in (('"kind": "forget"', '"kind": "sell"'), ("[1, 1, 2]", "[0, 1, 2]"), ('"act"', '"fact"')):
         assert old in whole
         journal.write_text(whole.replace(old, new), encoding="utf-8")
-        again = Session(Options(store=str(desk.folder / "x.duckdb"), model="tiny"))
+        again = Operator(Engine(Options(store=str(desk.folder / "x.duckdb"), model="tiny")))
         call = standard().parse(f"focus open --lifetime {desk.folder / 'life'}")
         assert call is not None
         with pytest.raises(CtxError, match=r"Line 3 of spans\.jsonl"):
-            standard().run(again, call)
+            again.run(call)
         again.close()
 
 

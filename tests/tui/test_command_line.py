@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from amgs_app import cli
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.groups import NOUNS, PANELS
 from amgs_app.operations.standard import standard
-from amgs_app.session import Options, Session
+from amgs_app.operator import Operator
 
 ROOT = Path(__file__).parents[2]
 NOW = "2026-03-01T09:00:00Z"
@@ -62,8 +63,8 @@ def test_own_notes_never_go_into_the_sample_s_store(
     assert status["store"]["path"].endswith("memory.duckdb")
     assert status["store"]["blocks"] == {"raw": 2}
     assert status["corpus"] == ""
-    with Session(Options(store=str(home / "observatory.duckdb"), model="tiny")) as session:
-        assert f"{session.memory.status().blocks['raw']} new" in sample.replace(",", "")
+    with Operator(Engine(Options(store=str(home / "observatory.duckdb"), model="tiny"))) as session:
+        assert f"{session.engine.memory.status().blocks['raw']} new" in sample.replace(",", "")
 
 
 def test_the_sample_does_not_go_into_the_own_memory(
@@ -123,9 +124,9 @@ def test_a_refused_import_or_ingest_leaves_no_new_store(
 def test_a_corpus_has_one_store_on_the_command_line_and_on_the_screen(home: Path, notes: Path) -> None:
     assert run("--corpus", str(notes), "ingest") == 0
     (store,) = home.glob("*.duckdb")
-    with Session(Options(corpus=notes, model="tiny")) as screen:
-        assert screen.store_path == store
-        assert screen.memory.status().blocks == {"raw": 1}
+    with Operator(Engine(Options(corpus=notes, model="tiny"))) as screen:
+        assert screen.engine.store_path == store
+        assert screen.engine.memory.status().blocks == {"raw": 1}
 
 
 def test_make_run_and_the_readme_s_lines_name_the_corpus_alike() -> None:
@@ -144,20 +145,20 @@ def test_the_sample_s_clock_goes_on_where_it_stood(tmp_path: Path, monkeypatch: 
     store = str(tmp_path / "sample.duckdb")
     registry = standard()
 
-    def do(session: Session, line: str) -> None:
+    def do(session: Operator, line: str) -> None:
         call = registry.parse(line)
         assert call is not None
-        registry.run(session, call)
+        session.run(call)
 
-    with Session(Options(store=store, model="tiny")) as session:
+    with Operator(Engine(Options(store=store, model="tiny"))) as session:
         do(session, "ingest")
-        assert session.clock.now() - SAMPLE_HOUR < timedelta(minutes=5)
+        assert session.engine.clock.now() - SAMPLE_HOUR < timedelta(minutes=5)
         real = datetime.now(UTC)
         monkeypatch.setattr("amgs.clock.SystemClock.now", lambda self: real + timedelta(minutes=20))
-    with Session(Options(store=store, model="tiny")) as again:
-        _ = again.memory
-        assert again.sample_time
-        assert timedelta(minutes=20) <= again.clock.now() - SAMPLE_HOUR < timedelta(minutes=30)
+    with Operator(Engine(Options(store=store, model="tiny"))) as again:
+        _ = again.engine.memory
+        assert again.engine.sample_time
+        assert timedelta(minutes=20) <= again.engine.clock.now() - SAMPLE_HOUR < timedelta(minutes=30)
 
 
 def test_another_document_does_not_move_the_sample_s_clock(tmp_path: Path) -> None:
@@ -165,10 +166,10 @@ def test_another_document_does_not_move_the_sample_s_clock(tmp_path: Path) -> No
     young = tmp_path / "young.md"
     young.write_text("# Young\n\nWritten long after the year of the observatory.\n")
     for line in ("ingest", f'ingest --file "{young}"', "status"):
-        with Session(Options(store=store, model="tiny")) as session:
+        with Operator(Engine(Options(store=store, model="tiny"))) as session:
             call = standard().parse(line)
             assert call is not None
-            result = standard().run(session, call)
+            result = session.run(call)
     assert result.sample_time
     assert result.store.now - SAMPLE_HOUR < timedelta(minutes=5)
 

@@ -10,34 +10,35 @@ import pytest
 
 from amgs.memory import Memory
 from amgs.storage.duckdb.frames import DuckDBFrames
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
+from amgs_app.operator import Operator
 from amgs_app.render.catalogue import draw
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.session import Options, Session
 from amgs_app.themes import Palette
 from tests.tui.headless_world import NOW, write_corpus
 
 PROFILES = "[memory.decay.profiles]\nephemeral = 0.5\nstandard = 0.02\ndurable = 0.02\ncore = 0.002\n"
 
 
-def do(session: Session, line: str) -> Any:
+def do(session: Operator, line: str) -> Any:
     call = standard().parse(line)
     assert call is not None
-    return standard().run(session, call)
+    return session.run(call)
 
 
-def opened(folder: Path, settings: str = "") -> Session:
+def opened(folder: Path, settings: str = "") -> Operator:
     from amgs.clock import parse_instant
 
     file = folder / "settings.toml"
     file.write_text(settings)
     corpus = write_corpus(folder / "corpus")
     now = parse_instant(NOW)
-    return Session(Options(store=":memory:", corpus=corpus, model="tiny", now=now, settings=file))
+    return Operator(Engine(Options(store=":memory:", corpus=corpus, model="tiny", now=now, settings=file)))
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[Session]:
+def session(tmp_path: Path) -> Iterator[Operator]:
     with opened(tmp_path) as made:
         do(made, "ingest")
         do(made, "consolidate")
@@ -81,7 +82,7 @@ def test_what_lasts_enough_for_the_self_is_measured_by_the_settings(tmp_path: Pa
 
 
 def test_a_list_of_the_inbox_does_not_compute_the_status(
-    session: Session, monkeypatch: pytest.MonkeyPatch
+    session: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Memory, "status", lambda self: pytest.fail("the whole status was computed"))
     do(session, 'ingest "one more thought"')
@@ -89,7 +90,7 @@ def test_a_list_of_the_inbox_does_not_compute_the_status(
 
 
 def test_a_frame_is_assembled_from_definitions_that_are_read_once(
-    session: Session, monkeypatch: pytest.MonkeyPatch
+    session: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
     everything = DuckDBFrames.everything
@@ -104,7 +105,7 @@ def test_a_frame_is_assembled_from_definitions_that_are_read_once(
 
 
 def test_a_picture_reads_the_titles_it_shows_and_no_others(
-    session: Session, monkeypatch: pytest.MonkeyPatch
+    session: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     do(session, 'ingest "The dome motor again, see [[motor]]."')
     plan, card = do(session, "consolidate plan"), do(session, "block show motor.md")
@@ -128,7 +129,7 @@ def test_a_picture_reads_the_titles_it_shows_and_no_others(
         ("undo", "overview"),
     ],
 )
-def test_a_snapshot_after_a_command_shows_its_own_pane(session: Session, line: str, pane: str) -> None:
+def test_a_snapshot_after_a_command_shows_its_own_pane(session: Operator, line: str, pane: str) -> None:
     do(session, "graph stats")
     result = do(session, line)
     assert session.pane == pane

@@ -10,32 +10,33 @@ import pytest
 
 from amgs.memory import Memory
 from amgs.storage.duckdb.blocks import DuckDBBlocks
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
+from amgs_app.operator import Operator
 from amgs_app.render.catalogue import draw
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.session import Options, Session
 from tests.engine.memory_world import NOW, write_notes
 
 BLOCK = "places/dome.md"
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+def session(tmp_path_factory: pytest.TempPathFactory) -> Operator:
     notes = write_notes(tmp_path_factory.mktemp("notes"))
     for number in range(60):
         (notes / f"unlinked-{number}.md").write_text(
             f"# Stone {number}\n\nA stone like no other, {number}.\n"
         )
-    made = Session(Options(corpus=notes, store=":memory:", model="tiny", now=NOW, seed=7))
-    made.memory.ingest_folder(notes)
+    made = Operator(Engine(Options(corpus=notes, store=":memory:", model="tiny", now=NOW, seed=7)))
+    made.engine.memory.ingest_folder(notes)
     carried_out(made, "consolidate")
     return made
 
 
-def carried_out(session: Session, line: str) -> Any:
+def carried_out(session: Operator, line: str) -> Any:
     call = standard().parse(line)
     assert call is not None
-    return standard().run(session, call)
+    return session.run(call)
 
 
 @contextmanager
@@ -61,17 +62,21 @@ def blocks_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
 
 
 def test_the_figure_of_a_block_reads_the_ends_of_its_edges(
-    session: Session, monkeypatch: pytest.MonkeyPatch
+    session: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = carried_out(session, f"block show {BLOCK}")
-    ends = {end for edge in session.memory.edges(result.block.id) for end in (edge.source_id, edge.target_id)}
+    ends = {
+        end
+        for edge in session.engine.memory.edges(result.block.id)
+        for end in (edge.source_id, edge.target_id)
+    }
     assert ends  # else there is nothing to read
     with blocks_read(monkeypatch) as read:
         draw(session, result, Canvas(100, 30))
     assert read == ends
 
 
-def test_the_figure_of_a_frame_reads_no_block(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_figure_of_a_frame_reads_no_block(session: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     result = carried_out(session, "frame assemble SESSION --query dome")
     with blocks_read(monkeypatch) as read:
         draw(session, result, Canvas(100, 30))
@@ -79,9 +84,9 @@ def test_the_figure_of_a_frame_reads_no_block(session: Session, monkeypatch: pyt
 
 
 def test_the_figure_of_a_plan_reads_the_ends_of_its_edges(
-    session: Session, monkeypatch: pytest.MonkeyPatch
+    session: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session.memory.ingest_text("# A third look\n\nThe dome stalled again, as [[dome]] says.")
+    session.engine.memory.ingest_text("# A third look\n\nThe dome stalled again, as [[dome]] says.")
     result = carried_out(session, "consolidate --dry-run")
     ends = {end for item in result.items for edge in item.edges for end in (edge.source_id, edge.target_id)}
     assert ends
@@ -91,9 +96,9 @@ def test_the_figure_of_a_plan_reads_the_ends_of_its_edges(
 
 
 def test_the_inbox_is_listed_without_the_status_of_the_whole_memory(
-    session: Session, monkeypatch: pytest.MonkeyPatch
+    session: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session.memory.ingest_text("# Waiting\n\nA note that waits.")
+    session.engine.memory.ingest_text("# Waiting\n\nA note that waits.")
 
     def forbidden(memory: Memory) -> Any:
         raise AssertionError("the whole memory was looked through")

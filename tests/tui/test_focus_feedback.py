@@ -11,10 +11,11 @@ import torch
 
 from amgs.clock import parse_instant
 from amgs.errors import AmgsError, UsageError
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.results import FocusFeedback
 from amgs_app.operations.standard import standard
+from amgs_app.operator import Operator
 from amgs_app.render.catalogue import table_of
-from amgs_app.session import Options, Session
 from amgs_focus.evaluation.gist import horizon_nll
 from amgs_focus.runtime.block_utility import before_answer, block_utilities
 from tests.tui.headless_world import NOW, Amgs, make, prepare
@@ -31,38 +32,38 @@ def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.fixture
-def session(amgs: Amgs) -> Iterator[Session]:
+def session(amgs: Amgs) -> Iterator[Operator]:
     options = Options(store=str(amgs.store), corpus=amgs.corpus, model="tiny", now=parse_instant(NOW), seed=7)
-    with Session(options) as opened:
+    with Operator(Engine(options)) as opened:
         yield opened
 
 
-def run(session: Session, line: str, **words: Any) -> Any:
+def run(session: Operator, line: str, **words: Any) -> Any:
     registry = standard()
-    return registry.run(session, registry.call(line, **words))
+    return session.run(registry.call(line, **words))
 
 
-def answered(session: Session) -> None:
+def answered(session: Operator) -> None:
     run(session, "frame assemble", name="SESSION", query="why did the dome stall?")
     run(session, "frame open")
     run(session, "focus step", count=6)
 
 
-def test_a_dry_run_shows_the_worths_and_writes_nothing(session: Session) -> None:
+def test_a_dry_run_shows_the_worths_and_writes_nothing(session: Operator) -> None:
     answered(session)
     frame = session.last_frame
     assert frame is not None
-    before = [(o.prediction_id, o.actual) for o in session.memory.outcomes()]
+    before = [(o.prediction_id, o.actual) for o in session.engine.memory.outcomes()]
     shown: FocusFeedback = run(session, "focus feedback", dry_run=True)
     assert not shown.applied and shown.outcomes == ()
     assert {row.worth.source for row in shown.rows} == {candidate.block.id for candidate in frame.candidates}
     assert all(row.worth.residency == 1.0 and row.reinforce for row in shown.rows)  # everything fits
     assert any(row.worth.gain is not None and row.useful is not None for row in shown.rows)
-    assert [(o.prediction_id, o.actual) for o in session.memory.outcomes()] == before
+    assert [(o.prediction_id, o.actual) for o in session.engine.memory.outcomes()] == before
     assert "would be sent" in table_of(shown).title
 
 
-def test_feedback_reinforces_what_was_resident_and_settles_forecasts_once(session: Session) -> None:
+def test_feedback_reinforces_what_was_resident_and_settles_forecasts_once(session: Operator) -> None:
     answered(session)
     plan: FocusFeedback = run(session, "focus feedback", dry_run=True)
     wanted = {row.worth.source: row.useful for row in plan.rows if row.useful is not None}
@@ -75,16 +76,16 @@ def test_feedback_reinforces_what_was_resident_and_settles_forecasts_once(sessio
         run(session, "focus feedback")
 
 
-def test_without_measuring_residency_alone_is_told(session: Session) -> None:
+def test_without_measuring_residency_alone_is_told(session: Operator) -> None:
     answered(session)
     done: FocusFeedback = run(session, "focus feedback", measure=False)
     assert done.reinforced and done.outcomes == ()
     assert all(row.worth.gain is None for row in done.rows)
 
 
-def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Session) -> None:
+def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Operator) -> None:
     answered(session)
-    runtime = session.focus
+    runtime = session.engine.focus
     state, tree = runtime.state, runtime.tree
     context = before_answer(state)
     context.check()
@@ -108,7 +109,7 @@ def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Session) -
         assert (worth.gain or 0.0) == pytest.approx(expected, abs=1e-6)
 
 
-def test_without_an_answer_or_a_block_it_says_why(session: Session, tmp_path: Path) -> None:
+def test_without_an_answer_or_a_block_it_says_why(session: Operator, tmp_path: Path) -> None:
     run(session, "frame assemble", name="SESSION", query="dome")
     run(session, "frame open")
     with pytest.raises(Exception, match="Nothing was decoded"):

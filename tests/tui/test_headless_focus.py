@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from amgs.errors import UsageError
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.results import BranchList, Replayed, RunPosition, SettingChanged, Steered
 from amgs_app.operations.standard import standard
+from amgs_app.operator import Operator
 from amgs_app.output import write
 from amgs_app.render.catalogue import draw, sentence_of, table_of
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.session import Options, Session
 from amgs_focus.errors import FocusError, TraceError
 from amgs_focus.records import NodeRef
 from amgs_focus.trace.lineage import TraceDiff
@@ -31,14 +32,14 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "night.txt").write_text(TEXT * 40, encoding="utf-8")
-        self.session = Session(Options(store=str(folder / "x.duckdb"), model="tiny"))
+        self.session = Operator(Engine(Options(store=str(folder / "x.duckdb"), model="tiny")))
         self("focus open night.txt --question why")
 
     def __call__(self, line: str) -> Any:
         registry = standard()
         call = registry.parse(line.replace("night.txt", str(self.folder / "night.txt")))
         assert call is not None
-        return registry.run(self.session, call)
+        return self.session.run(call)
 
     @property
     def trace(self) -> Path:
@@ -149,18 +150,18 @@ def test_a_closed_trace_replays_and_its_branches_can_be_compared_without_a_model
     desk("focus set n_diff 0")
     desk("focus step 6")
     desk.session.close()
-    with Session(Options(store=":memory:", model="tiny")) as session:
+    with Operator(Engine(Options(store=":memory:", model="tiny"))) as session:
         registry = standard()
 
         def say(line: str) -> Any:
             call = registry.parse(line)
             assert call is not None
-            return registry.run(session, call)
+            return session.run(call)
 
         parted = say(f"focus diff {desk.trace}:main {desk.trace}:other")
         assert (parted.shared, parted.what) == (3, "setting")
         assert say(f"focus telemetry {desk.trace}:main").branch == "main"
-        assert not session.model_is_loaded
+        assert not session.engine.model_is_loaded
         done = say(f"focus replay {desk.trace}")
         assert isinstance(done, Replayed)
         assert (done.steps, done.branches, done.complete) == (16, 2, True)
@@ -213,7 +214,7 @@ def raise_usage(desk: Desk, line: str) -> None:
 
 
 def test_without_a_lifetime_each_verb_says_how_to_open_one() -> None:
-    with Session(Options(store=":memory:", model="tiny")) as session:
+    with Operator(Engine(Options(store=":memory:", model="tiny"))) as session:
         for line in (
             "focus pin 0",
             "focus branch",
@@ -224,7 +225,7 @@ def test_without_a_lifetime_each_verb_says_how_to_open_one() -> None:
             call = standard().parse(line)
             assert call is not None
             with pytest.raises(UsageError, match="No working context is open") as refused:
-                standard().run(session, call)
+                session.run(call)
             for way in ("amgs shell", "amgs run FILE", "--lifetime DIR"):
                 assert way in refused.value.way_out
 
@@ -308,13 +309,13 @@ def test_files_stand_in_the_source_column_and_one_handed_down_score_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "long.txt").write_text("the lamp was lit again and the night was long. " * 200)
-    with Session(Options(store=":memory:", model="tiny")) as session:
+    with Operator(Engine(Options(store=":memory:", model="tiny"))) as session:
         registry = standard()
 
         def say(line: str) -> Any:
             call = registry.parse(line)
             assert call is not None
-            return registry.run(session, call)
+            return session.run(call)
 
         say(f"focus open {tmp_path / 'long.txt'}")
         write(say("focus view"), "table")
@@ -336,11 +337,11 @@ def test_one_command_at_a_time_goes_on_where_the_last_one_stood(tmp_path: Path) 
 
     def alone(*lines: str) -> Any:
         found = None
-        with Session(Options(store=str(tmp_path / "s.duckdb"), model="tiny")) as session:
+        with Operator(Engine(Options(store=str(tmp_path / "s.duckdb"), model="tiny"))) as session:
             for line in lines:
                 call = standard().parse(line)
                 assert call is not None
-                found = standard().run(session, call)
+                found = session.run(call)
         return found
 
     assert alone("focus last").trace is None
@@ -363,14 +364,14 @@ def test_one_command_at_a_time_goes_on_where_the_last_one_stood(tmp_path: Path) 
 def test_a_kept_lifetime_is_resumed_from_its_folder(tmp_path: Path) -> None:
     (tmp_path / "night.txt").write_text("the lamp was lit again and the night was long. " * 40)
     store = str(tmp_path / "s.duckdb")
-    with Session(Options(store=store, model="tiny")) as session:
+    with Operator(Engine(Options(store=store, model="tiny"))) as session:
         for line in (f"focus open {tmp_path / 'night.txt'} --lifetime {tmp_path / 'life'}", "focus step 3"):
             call = standard().parse(line)
             assert call is not None
-            standard().run(session, call)
-        length = session.focus.tree.length
-    with Session(Options(store=store, model="tiny")) as session:
-        left = session.last_run()
+            session.run(call)
+        length = session.engine.focus.tree.length
+    with Operator(Engine(Options(store=store, model="tiny"))) as session:
+        left = session.engine.last_run()
         assert left.trace is not None and left.kept == str(tmp_path / "life")
-        session.resume_focus()
-        assert session.focus.tree.length == length
+        session.engine.resume_focus()
+        assert session.engine.focus.tree.length == length

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from amgs.errors import InputError, UsageError
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.results_of_lifetime import (
     Brought,
     CorpusRead,
@@ -24,11 +25,11 @@ from amgs_app.operations.results_of_lifetime import (
     Tagged,
 )
 from amgs_app.operations.standard import standard
+from amgs_app.operator import Operator
 from amgs_app.output import as_text, exit_code_of
 from amgs_app.render.catalogue import draw
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.session import Options, Session
 from amgs_focus.errors import CtxError, FocusError
 from amgs_focus.tree.check import LifetimeCheck
 from amgs_focus.views import EntryExplanation
@@ -44,14 +45,14 @@ class Desk:
         (folder / "night.txt").write_text(TEXT * 40, encoding="utf-8")
         self.session = self.begin()
 
-    def begin(self) -> Session:
-        return Session(Options(store=str(self.folder / "x.duckdb"), model="tiny"))
+    def begin(self) -> Operator:
+        return Operator(Engine(Options(store=str(self.folder / "x.duckdb"), model="tiny")))
 
     def __call__(self, line: str) -> Any:
         registry = standard()
         call = registry.parse(line.replace("DIR", str(self.folder)))
         assert call is not None
-        result = registry.run(self.session, call)
+        result = self.session.run(call)
         assert as_text(result, "table", width=100)
         json.loads(to_json(result))
         if call.operation.pane is not None:
@@ -87,14 +88,14 @@ def test_the_rules_forget_what_is_long_unused_and_it_can_be_brought_back(desk: D
     planned = desk("focus forget --dry-run --limit 5")
     assert isinstance(planned, Forgotten) and planned.act is None
     assert len(planned.plan.nodes) == 5 and planned.plan.tokens == 160
-    assert not desk.session.focus.tree.catalogue.sealed.runs
+    assert not desk.session.engine.focus.tree.catalogue.sealed.runs
     done = desk("focus forget --limit 5 --why 'room is short'")
     assert done.act.why == "room is short" and done.act.nodes == planned.plan.nodes
     listed = desk("focus forgotten")
     assert isinstance(listed, ForgottenList) and [row.in_force for row in listed.rows] == [5]
     back = desk("focus restore")
     assert isinstance(back, Brought) and back.gists == 5
-    assert not desk.session.focus.tree.catalogue.sealed.runs
+    assert not desk.session.engine.focus.tree.catalogue.sealed.runs
     with pytest.raises(UsageError, match="Nothing is forgotten"):
         desk("focus restore")
 

@@ -156,16 +156,17 @@ def test_a_snapshot_name_cannot_leave_the_folder(amgs: Amgs, tmp_path: Path) -> 
 
 
 def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path: Path) -> None:
-    from amgs_app.session import Options, Session
+    from amgs_app.engine import Engine, Options
+    from amgs_app.operator import Operator
 
     registry = standard()
-    with Session(Options(store=":memory:", corpus=amgs.corpus, model="tiny")) as session:
+    with Operator(Engine(Options(store=":memory:", corpus=amgs.corpus, model="tiny"))) as session:
         for line in ("ingest", "consolidate --limit 3", "search 'dome motor' --top-k=2", "expect raw == 1"):
             call = registry.parse(line)
             assert call is not None
-            registry.run(session, call)
+            session.run(call)
         call = registry.call("save", file=tmp_path / "again.amgs")
-        assert registry.run(session, call).lines == 4
+        assert session.run(call).lines == 4
     script = (tmp_path / "again.amgs").read_text(encoding="utf-8")
     assert script == 'ingest\nconsolidate --limit 3\nsearch "dome motor" --top-k 2\nexpect raw == 1\n'
     assert [step.call.line() for step in parse_script(registry, script, "x")] == script.splitlines()
@@ -191,17 +192,18 @@ def test_the_steps_of_a_run_can_be_replayed_from_its_trace(amgs: Amgs, tmp_path:
 def test_an_opening_that_is_cancelled_leaves_what_was_open(amgs: Amgs) -> None:
     from amgs.errors import Cancelled
     from amgs.types import Progress
-    from amgs_app.session import Options, Session
+    from amgs_app.engine import Engine, Options
+    from amgs_app.operator import Operator
 
     registry = standard()
-    with Session(Options(store=str(amgs.store), corpus=amgs.corpus, model="tiny")) as session:
-        before = registry.run(session, registry.call("focus open", question="Why?")).view
+    with Operator(Engine(Options(store=str(amgs.store), corpus=amgs.corpus, model="tiny"))) as session:
+        before = session.run(registry.call("focus open", question="Why?")).view
         stopped = Progress()
         stopped.cancel()
         with pytest.raises(Cancelled):
-            registry.run(session, registry.call("focus open", question="Who?"), stopped)
-        assert session.focus.snapshot() == before
-        assert len(registry.run(session, registry.call("focus step", count=2)).records) == 2
+            session.run(registry.call("focus open", question="Who?"), stopped)
+        assert session.engine.focus.snapshot() == before
+        assert len(session.run(registry.call("focus step", count=2)).records) == 2
     assert sorted(path.name for path in amgs.store.parent.glob("*.trace*")) == ["world.duckdb.trace"]
 
 

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from amgs_app.engine import Engine
 from amgs_app.glossary import SCREEN
+from amgs_app.operator import Operator
 from amgs_app.render.figures import decay as decay_picture
 from amgs_app.render.figures import frame as frame_picture
 from amgs_app.render.figures import graph as graph_picture
 from amgs_app.render.figures import header, overview
 from amgs_app.render.figures import inbox as inbox_picture
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.session import Session
 from amgs_tui.appearance import symbols_of_terminal
 from amgs_tui.dialogs.finder import Finder
 from amgs_tui.dialogs.palette import Action, ActionPalette, matching
@@ -48,7 +49,7 @@ async def consolidated(
 ) -> AsyncIterator[Drive]:
     """A workstation on the consolidated notes."""
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), size) as driven:
+    async with on_session(lambda: Operator(Engine(given)), size) as driven:
         await driven.press("c")
         yield driven
 
@@ -226,7 +227,7 @@ async def test_no_label_of_the_loop_is_cut_and_what_waits_is_counted_once(
 ) -> None:
     for size in ((120, 40), (200, 60)):
         given = options(tmp_path / f"{size[0]}.duckdb", notes)
-        async with on_session(lambda given=given: Session(given), size) as driven:  # type: ignore[misc]
+        async with on_session(lambda given=given: Operator(Engine(given)), size) as driven:  # type: ignore[misc]
             pane = driven.app.main.pane("overview")
             drawn = pane.draw(pane.canvas()).plain
             for name in (
@@ -276,14 +277,14 @@ async def test_an_empty_inbox_gives_its_place_to_another_pane(tmp_path: Path, no
 
 async def test_the_theme_is_remembered_with_the_layout(tmp_path: Path, notes: Path) -> None:
     given = options(tmp_path / "s.duckdb", notes)
-    async with on_session(lambda: Session(given), (120, 40)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
         await driven.press("t", "t")
         chosen = driven.app.theme
         assert chosen != next(iter(driven.app.appearance.palettes))
-    async with on_session(lambda: Session(given), (120, 40)) as driven:
+    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
         assert driven.app.theme == chosen
     wanted = replace(given, theme="paper")
-    async with on_session(lambda: Session(wanted), (120, 40), theme="paper") as driven:
+    async with on_session(lambda: Operator(Engine(wanted)), (120, 40), theme="paper") as driven:
         assert driven.app.theme == "paper"
 
 

@@ -135,10 +135,11 @@ def notes(tmp_path: Path) -> Path:
 
 
 async def test_the_screen_shows_brackets_and_drops_nothing_raw(tmp_path: Path, notes: Path) -> None:
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
+    from amgs_app.operator import Operator
 
-    def make() -> Session:
-        return Session(options(tmp_path / "store.duckdb", notes))
+    def make() -> Operator:
+        return Operator(Engine(options(tmp_path / "store.duckdb", notes)))
 
     async with on_session(make, (120, 40)) as driven:
         seen = []

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
+from amgs_app.operator import Operator
 from amgs_app.script import parse_script, run_steps
-from amgs_app.session import Options, Session
 from amgs_tui.panes.frame import FramePane
 from tests.tui.test_app_tiny import NOTES, on_session
 
@@ -21,21 +22,21 @@ def folder_of_notes(folder: Path) -> Path:
     return folder
 
 
-def session_on(store: Path, notes: Path) -> Session:
+def session_on(store: Path, notes: Path) -> Operator:
     now = datetime(2026, 3, 1, 9, tzinfo=UTC)
-    return Session(Options(store=str(store), corpus=notes, model="tiny", now=now, seed=7))
+    return Operator(Engine(Options(store=str(store), corpus=notes, model="tiny", now=now, seed=7)))
 
 
-def replayed(session: Session, script: Path) -> None:
+def replayed(session: Operator, script: Path) -> None:
     steps = parse_script(standard(), script.read_text(encoding="utf-8"), script.name)
-    run_steps(session, standard(), steps, script.name)
+    run_steps(session, steps, script.name)
 
 
 async def test_a_recording_replays_moved_weights_and_the_block_of_a_bookmark(tmp_path: Path) -> None:
     notes, script = folder_of_notes(tmp_path / "notes"), tmp_path / "recording.amgs"
-    sessions: list[Session] = []
+    sessions: list[Operator] = []
 
-    def make() -> Session:
+    def make() -> Operator:
         sessions.append(session_on(tmp_path / "screen.duckdb", notes))
         return sessions[0]
 
@@ -58,7 +59,7 @@ async def test_a_recording_replays_moved_weights_and_the_block_of_a_bookmark(tmp
         done = sessions[0]
         recorded = [call.line() for call in done.history]
         script.write_text("".join(f"{line}\n" for line in recorded if line != "record"))
-        context, opened = done.focus.snapshot(), done.last_frame
+        context, opened = done.engine.focus.snapshot(), done.last_frame
     assert marked is not None
     assert f"bookmark {marked}" in recorded
     assert (
@@ -72,8 +73,8 @@ async def test_a_recording_replays_moved_weights_and_the_block_of_a_bookmark(tmp
         assert again.last_frame.weights == weighed.weights
         assert again.last_frame.text == weighed.text
         assert [c.block.id for c in again.last_frame.candidates] == [c.block.id for c in weighed.candidates]
-        assert list(again.memory.kept("bookmark:")) == [f"bookmark:{marked}"]
-        replay = again.focus.snapshot()
+        assert list(again.engine.memory.kept("bookmark:")) == [f"bookmark:{marked}"]
+        replay = again.engine.focus.snapshot()
         assert (replay.text, replay.step, replay.entries) == (context.text, context.step, context.entries)
 
 
@@ -82,7 +83,7 @@ def test_a_recorded_reference_names_the_block_and_not_its_place(tmp_path: Path) 
         for line in ("ingest", "inbox list", "select @2", "block show", "graph neighbours @1"):
             call = standard().parse(line)
             assert call is not None
-            standard().run(session, call)
+            session.run(call)
         first, second = session.listed[0], session.selection
         lines = [call.line() for call in session.history]
     assert lines[2:] == [f"select {second}", f"block show {second}", f"graph neighbours {first}"]

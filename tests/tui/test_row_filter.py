@@ -121,6 +121,6 @@ def test_a_snapshot_shows_the_rows_as_they_were_sifted(tmp_path: Path) -> None:
             run(one, f"ingest '{text}'")
         run(one, "consolidate")
         run(one, "filter frame snow")
-        found = standard().run(one, standard().call("search", query="dome"))
+        found = one.run(standard().call("search", query="dome"))
         drawn = draw(one, found, Canvas(100, 30)).plain
         assert "1 shown of 3 hits" in drawn and "Snow on the dome road" in drawn and "cleaned" not in drawn

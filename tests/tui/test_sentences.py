@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import pytest
 
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
+from amgs_app.operator import Operator
 from amgs_app.render.catalogue import sentence_of
-from amgs_app.session import Options, Session
 from tests.engine.memory_world import NOW, write_notes
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+def session(tmp_path_factory: pytest.TempPathFactory) -> Operator:
     notes = write_notes(tmp_path_factory.mktemp("notes"))
-    made = Session(Options(corpus=notes, store=":memory:", model="tiny", now=NOW, seed=7))
+    made = Operator(Engine(Options(corpus=notes, store=":memory:", model="tiny", now=NOW, seed=7)))
     said_of(made, "ingest")
     said_of(made, "consolidate")
     said_of(made, "frame assemble SESSION --query dome")
     return made
 
 
-def said_of(session: Session, line: str) -> str:
+def said_of(session: Operator, line: str) -> str:
     registry = standard()
     call = registry.parse(line)
     assert call is not None
-    return sentence_of(registry.run(session, call))
+    return sentence_of(session.run(call))
 
 
 @pytest.mark.parametrize(
@@ -43,11 +44,11 @@ def said_of(session: Session, line: str) -> str:
         ("undo", "Undid #"),
     ],
 )
-def test_a_result_is_said(session: Session, line: str, words: str) -> None:
+def test_a_result_is_said(session: Operator, line: str, words: str) -> None:
     assert words in said_of(session, line)
 
 
-def test_a_heading_that_says_nothing_is_not_said(session: Session) -> None:
+def test_a_heading_that_says_nothing_is_not_said(session: Operator) -> None:
     for line in ("calibration groups", "metrics", "block show places/dome.md", "status", "theme"):
         words = said_of(session, line)
         assert words not in ("Selected", "Verdict", "Journal", "Frames", "Done", "Undone", "Health")

@@ -14,7 +14,9 @@ from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.settings import DecaySettings, ProfileSettings, Settings
 from amgs.types import BlockFilter
-from amgs_app.session import Options, Session, data_folder, model_cache
+from amgs_app.engine import Engine, Options
+from amgs_app.folders import data_folder, model_cache
+from amgs_app.operator import Operator
 from amgs_app.settings import WorkstationSettings, every_setting, load_settings
 from tests.engine.memory_world import NOW, write_notes
 from tests.tui.headless_world import Amgs, make, prepare
@@ -144,9 +146,9 @@ def test_data_and_cache_go_where_they_are_told(tmp_path: Path, monkeypatch: pyte
     assert str(model_cache(plain)).startswith(os.environ["XDG_CACHE_HOME"])
     monkeypatch.setenv("AMGS_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("AMGS_CACHE", str(tmp_path / "cache"))
-    session = Session(Options(model="tiny"))
-    assert Path(session.store_path).parent == tmp_path / "data"
-    assert model_cache(session.settings.paths) == tmp_path / "cache"
+    session = Operator(Engine(Options(model="tiny")))
+    assert Path(session.engine.store_path).parent == tmp_path / "data"
+    assert model_cache(session.engine.settings.paths) == tmp_path / "cache"
     monkeypatch.setenv("AMGS_CACHE", "off")
     assert model_cache(WorkstationSettings().paths) is None
 

@@ -13,9 +13,10 @@ import torch
 from pydantic import BaseModel
 
 from amgs_app import cli
+from amgs_app.engine import Engine, Options
 from amgs_app.models import gist_encoder
 from amgs_app.operations.bench_focus import encoder_of
-from amgs_app.session import Options, Session
+from amgs_app.operator import Operator
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import GistNet, GistShape, load_checkpoint, save_checkpoint
 from amgs_focus.model.adapter import AdapterShape, attach
@@ -107,10 +108,12 @@ def test_what_was_trained_is_used_where_the_settings_name_it(tmp_path: Path) -> 
         f'adapter = "{tmp_path}/small.safetensors"\n',
         encoding="utf-8",
     )
-    with Session(Options(store=str(tmp_path / "s.duckdb"), model=str(llama), settings=told)) as session:
-        session.open_focus([Segment(LAMPS[:900])])
-        header = session.focus_trace().header
-        assert (header.gist, session.focus.tree.slots) == ("mine", 2)
+    with Operator(
+        Engine(Options(store=str(tmp_path / "s.duckdb"), model=str(llama), settings=told))
+    ) as session:
+        session.engine.open_focus([Segment(LAMPS[:900])])
+        header = session.engine.focus_trace().header
+        assert (header.gist, session.engine.focus.tree.slots) == ("mine", 2)
         assert header.model.adapter.startswith("small@")
 
 
@@ -122,14 +125,17 @@ def test_benches_and_runs_read_the_gists_of_the_settings(tmp_path: Path) -> None
     save_checkpoint(tmp_path / "mine.safetensors", mine, mine, model="tiny-7")
     told = tmp_path / "settings.toml"
     told.write_text(f'[model]\ngists = "{tmp_path}/mine.safetensors"\nslots = 4\n', encoding="utf-8")
-    with Session(Options(store=":memory:", model="tiny", settings=told)) as session:
-        model = session.load_model()
-        of_run, of_bench = gist_encoder(model, session.settings.model), encoder_of(session, model, None)
+    with Operator(Engine(Options(store=":memory:", model="tiny", settings=told))) as session:
+        model = session.engine.load_model()
+        of_run, of_bench = (
+            gist_encoder(model, session.engine.settings.model),
+            encoder_of(session.engine, model, None),
+        )
         assert (of_run.name, of_run.slots) == (of_bench.name, of_bench.slots) == ("mine", 4)
         assert of_run.version == of_bench.version
         assert of_run.version != load_checkpoint(tmp_path / "mine.safetensors", width=64).version
         save_checkpoint(tmp_path / "other.safetensors", mine, mine, model="tiny-7")
-        other = encoder_of(session, model, tmp_path / "other.safetensors")
+        other = encoder_of(session.engine, model, tmp_path / "other.safetensors")
         assert (other.name, other.slots) == ("other", 4)
 
 
@@ -150,7 +156,7 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path, line: str, error: s
     told = tmp_path / "settings.toml"
     told.write_text(f"[model]\n{line}\n".replace('= "', f'= "{tmp_path}/'), encoding="utf-8")
     with (
-        Session(Options(store=":memory:", model=str(llama), settings=told)) as session,
+        Operator(Engine(Options(store=":memory:", model=str(llama), settings=told))) as session,
         pytest.raises(CheckpointError, match=error),
     ):
-        session.open_focus([Segment(LAMPS[:900])])
+        session.engine.open_focus([Segment(LAMPS[:900])])

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 import pytest
 
 from amgs_app.confirmation import agreed
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
+from amgs_app.operator import Operator
 from amgs_app.render.catalogue import table_of
-from amgs_app.session import Options, Session
 
 
 class Terminal(io.StringIO):
@@ -20,15 +21,17 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def session() -> Iterator[Session]:
-    with Session(Options(store=":memory:", model="tiny", now=datetime(2026, 3, 1, 9, tzinfo=UTC))) as made:
-        made.memory.ingest_text("The dome stood still.")
+def session() -> Iterator[Operator]:
+    with Operator(
+        Engine(Options(store=":memory:", model="tiny", now=datetime(2026, 3, 1, 9, tzinfo=UTC)))
+    ) as made:
+        made.engine.memory.ingest_text("The dome stood still.")
         yield made
 
 
 @pytest.mark.parametrize(("answer", "goes_on"), [("y\n", True), ("yes\n", True), ("\n", False), ("", False)])
 def test_at_a_terminal_it_says_what_and_asks(
-    session: Session, monkeypatch: pytest.MonkeyPatch, answer: str, goes_on: bool
+    session: Operator, monkeypatch: pytest.MonkeyPatch, answer: str, goes_on: bool
 ) -> None:
     said = Terminal()
     monkeypatch.setattr("sys.stdin", Terminal(answer))
@@ -42,7 +45,7 @@ def test_at_a_terminal_it_says_what_and_asks(
 
 @pytest.mark.parametrize("line", ["undo --yes", "undo --dry-run", "redo", "status"])
 def test_what_was_said_already_or_never_asks_goes_on(
-    session: Session, monkeypatch: pytest.MonkeyPatch, line: str
+    session: Operator, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal(""))
     monkeypatch.setattr("sys.stderr", Terminal())
@@ -50,22 +53,22 @@ def test_what_was_said_already_or_never_asks_goes_on(
     assert call is not None and agreed(session, call)
 
 
-def test_a_script_is_not_asked(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_script_is_not_asked(session: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     call = standard().parse("undo")
     assert call is not None and agreed(session, call)
 
 
-def test_a_dry_run_says_what_would_be_undone_and_the_sentences_name_the_operation(session: Session) -> None:
+def test_a_dry_run_says_what_would_be_undone_and_the_sentences_name_the_operation(session: Operator) -> None:
     registry = standard()
 
     def title(line: str) -> str:
         call = registry.parse(line)
         assert call is not None
-        return table_of(registry.run(session, call)).title
+        return table_of(session.run(call)).title
 
     assert title("undo --dry-run").startswith("Would undo #1: ingest 1 block")
-    assert session.memory.status().blocks == {"raw": 1}
+    assert session.engine.memory.status().blocks == {"raw": 1}
     assert title("undo").startswith("Undid #1: ingest 1 block")
     assert title("redo").startswith("Redid #1: ingest 1 block")
-    assert session.memory.status().blocks == {"raw": 1}
+    assert session.engine.memory.status().blocks == {"raw": 1}

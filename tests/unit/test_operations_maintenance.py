@@ -12,48 +12,49 @@ import pytest
 from amgs.errors import Cancelled, UsageError
 from amgs.identity import block_id
 from amgs.types import Progress
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
+from amgs_app.operator import Operator
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from amgs_app.session import Options, Session
 from tests.engine.lifecycle_world import OWL, OWL_COPY, lively
 from tests.engine.memory_world import NOW
 from tests.engine.test_lifecycle_review import NEW_RENT, OLD_RENT
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[Session]:
+def session(tmp_path: Path) -> Iterator[Operator]:
     path = tmp_path / "s.duckdb"
     lively(str(path)).close()
-    opened = Session(Options(store=str(path), model="tiny", now=NOW))
+    opened = Operator(Engine(Options(store=str(path), model="tiny", now=NOW)))
     yield opened
     opened.close()
 
 
-def do(session: Session, line: str) -> Any:
+def do(session: Operator, line: str) -> Any:
     """The result of a line, which must be printable as a table and as JSON."""
     call = standard().parse(line)
     assert call is not None
-    result = standard().run(session, call)
+    result = session.run(call)
     assert table_of(result).title
     assert to_json(result)
     return result
 
 
-def test_enhance_shows_first_and_applies_what_is_named(session: Session) -> None:
+def test_enhance_shows_first_and_applies_what_is_named(session: Operator) -> None:
     plan = do(session, "enhance --dry-run")
     copies = next(p for p in plan.proposals if p.kind == "duplicate")
     assert copies.id in {row[0] for row in table_of(plan).rows}
-    assert session.memory.block(block_id(OWL)).status == "consolidated"
+    assert session.engine.memory.block(block_id(OWL)).status == "consolidated"
     do(session, f"montecarlo enhance --only {copies.id} --draws 4")
     done = do(session, f"enhance --only {copies.id}")
     assert [p.id for p in done.proposals] == [copies.id]
-    assert session.memory.block(block_id(OWL)).status == "archived"
+    assert session.engine.memory.block(block_id(OWL)).status == "archived"
     do(session, "undo")
-    assert session.memory.block(block_id(OWL)).status == "consolidated"
+    assert session.engine.memory.block(block_id(OWL)).status == "consolidated"
 
 
-def test_a_hard_pruning_asks_for_two_words(session: Session) -> None:
+def test_a_hard_pruning_asks_for_two_words(session: Operator) -> None:
     do(session, f"block set {block_id(OWL)[:12]} --status pruned")
     do(session, "prune --hard --dry-run")
     with pytest.raises(UsageError, match="would delete 1"):
@@ -61,19 +62,19 @@ def test_a_hard_pruning_asks_for_two_words(session: Session) -> None:
     done = do(session, "prune --hard --yes")
     assert Path(done.ledger).exists()
     do(session, "undo")
-    assert session.memory.block(block_id(OWL)).status == "pruned"
+    assert session.engine.memory.block(block_id(OWL)).status == "pruned"
 
 
-def test_pruning_explains_what_keeps_a_block_and_prunes_nothing_by_it(session: Session) -> None:
+def test_pruning_explains_what_keeps_a_block_and_prunes_nothing_by_it(session: Operator) -> None:
     seen = do(session, f"prune --explain {block_id(OWL)[:12]} --threshold 0.5 --lowest 0.2")
     assert "centrality" in seen.kept_by and "is kept" in table_of(seen).title
-    assert session.memory.block(block_id(OWL)).status == "consolidated"
+    assert session.engine.memory.block(block_id(OWL)).status == "consolidated"
     assert do(session, "prune --dry-run --lowest 1 --threshold 1 --limit 2").limits["relevance"] == 1.0
 
 
-def test_a_finding_is_shown_and_decided(session: Session) -> None:
+def test_a_finding_is_shown_and_decided(session: Operator) -> None:
     for text in (OLD_RENT, NEW_RENT):
-        session.memory.ingest_text(text)
+        session.engine.memory.ingest_text(text)
     do(session, "consolidate")
     assert do(session, "inbox due").due is False
     assert do(session, "consolidate --if-due").due.waiting == 0
@@ -90,7 +91,7 @@ def test_a_finding_is_shown_and_decided(session: Session) -> None:
     do(session, f"review reject {item.review.id}")
 
 
-def test_a_pin_is_previewed_and_set(session: Session) -> None:
+def test_a_pin_is_previewed_and_set(session: Operator) -> None:
     chosen = block_id(OWL_COPY)[:12]
     assert do(session, f"decay preview {chosen} --pin").relevance_then == 1.0
     with pytest.raises(UsageError, match="exclude"):
@@ -98,25 +99,27 @@ def test_a_pin_is_previewed_and_set(session: Session) -> None:
     with pytest.raises(UsageError, match="Nothing to preview"):
         do(session, f"decay preview {chosen}")
     do(session, f"block pin {chosen}")
-    assert session.memory.block(chosen).decay_lambda == 0.0
+    assert session.engine.memory.block(chosen).decay_lambda == 0.0
     do(session, f"block pin {chosen} --off")
-    assert session.memory.block(chosen).decay_lambda > 0.0
+    assert session.engine.memory.block(chosen).decay_lambda > 0.0
     do(session, f"block set {chosen} --category bird --confidence .4 --profile core --self yes")
-    block = session.memory.block(chosen)
+    block = session.engine.memory.block(chosen)
     assert (block.category, block.confidence, block.decay_lambda, block.is_self_component) == (
         "bird",
         0.4,
         0.0001,
         True,
     )
-    assert session.memory.lifecycle.corrections() == 1
+    assert session.engine.memory.lifecycle.corrections() == 1
 
 
-def test_every_simulation_is_a_verb_that_writes_nothing_and_repeats(session: Session, tmp_path: Path) -> None:
+def test_every_simulation_is_a_verb_that_writes_nothing_and_repeats(
+    session: Operator, tmp_path: Path
+) -> None:
     questions = tmp_path / "q.jsonl"
     asked = {"id": "1", "question": "Where is the barn owl?", "kind": "x", "answers": ["notes/0.md"]}
     questions.write_text(json.dumps(asked))
-    counter = session.memory.change_counter
+    counter = session.engine.memory.change_counter
     lines = (
         f"montecarlo prune --draws 2 --days 60 --threshold 0.5 --questions {questions}",
         "montecarlo evolve --draws 2 --days 20 --steps 2 --rate 3",
@@ -128,23 +131,23 @@ def test_every_simulation_is_a_verb_that_writes_nothing_and_repeats(session: Ses
     pruning = do(session, lines[0])
     assert pruning.questions == 1 and pruning.recall_now == 1.0 and len(pruning.ways) == 4
     assert [s.pace for s in do(session, lines[3]).scenarios] == [1.0, 1.0, 3.0]
-    assert session.memory.change_counter == counter
+    assert session.engine.memory.change_counter == counter
 
 
-def test_a_simulation_reports_and_can_be_cancelled(session: Session) -> None:
+def test_a_simulation_reports_and_can_be_cancelled(session: Operator) -> None:
     for line in ("prune", "evolve", "insert owl", "stability", "enhance"):
         call = standard().parse(f"montecarlo {line} --draws 5")
         assert call is not None
         seen: list[int] = []
         progress = Progress(lambda done, total, doing, seen=seen: seen.append(done))  # type: ignore[misc]
-        standard().run(session, call, progress)
+        session.run(call, progress)
         assert seen[-1] == 4
         progress.cancel()
         with pytest.raises(Cancelled):
-            standard().run(session, call, progress)
+            session.run(call, progress)
 
 
-def test_a_drafted_consolidation_is_corrected_and_applied_by_verbs(session: Session) -> None:
+def test_a_drafted_consolidation_is_corrected_and_applied_by_verbs(session: Operator) -> None:
     with pytest.raises(UsageError, match="No consolidation is drafted"):
         do(session, "consolidate apply")
     do(session, 'ingest "The kiln was fired with beech. The glaze came out blue."')
@@ -157,18 +160,18 @@ def test_a_drafted_consolidation_is_corrected_and_applied_by_verbs(session: Sess
     assert [bool(row[-1]) for row in table_of(draft).rows] == [True, True]
     done = do(session, "consolidate apply")
     assert done.operations[0].blocks == 1 and done.categories == {"decision": 1}
-    assert session.memory.status().blocks["raw"] == 1
+    assert session.engine.memory.status().blocks["raw"] == 1
     assert len(do(session, "consolidate plan").proposed.items) == 1  # what was left out is proposed again
     do(session, "undo")
-    assert session.memory.status().blocks["raw"] == 2
+    assert session.engine.memory.status().blocks["raw"] == 2
 
 
-def test_the_frame_assembled_last_is_there_in_the_next_session(session: Session) -> None:
+def test_the_frame_assembled_last_is_there_in_the_next_session(session: Operator) -> None:
     assert do(session, "frame last").frame is None
     frame = do(session, "frame assemble ATTENTION --query owl")
     do(session, "frame assemble SESSION --query owl --look")  # a look leaves no trace
     session.close()
-    with Session(Options(store=str(session.store_path), model="tiny", now=NOW)) as later:
+    with Operator(Engine(Options(store=str(session.engine.store_path), model="tiny", now=NOW))) as later:
         found = do(later, "frame last").frame
         assert (found.name, found.query, found.text, found.ledger) == (
             "ATTENTION",
@@ -184,15 +187,15 @@ def test_the_frame_assembled_last_is_there_in_the_next_session(session: Session)
         assert {line.side for line in do(later, "health").lines} > {"inbox", "decay", "budget"}
 
 
-def test_a_remembered_frame_whose_block_has_left_is_none(session: Session) -> None:
+def test_a_remembered_frame_whose_block_has_left_is_none(session: Operator) -> None:
     frame = do(session, "frame assemble ATTENTION --query owl")
     gone = frame.candidates[0].block.id
     do(session, f"block set {gone[:12]} --status pruned")
     do(session, "prune --hard --yes")
-    assert session.memory.frames.last() is None
+    assert session.engine.memory.frames.last() is None
 
 
-def test_the_inbox_is_listed_in_part_and_in_another_order(session: Session) -> None:
+def test_the_inbox_is_listed_in_part_and_in_another_order(session: Operator) -> None:
     for text in (
         "The kiln was fired with beech.",
         "The bus to the coast leaves at noon.",
@@ -207,10 +210,10 @@ def test_the_inbox_is_listed_in_part_and_in_another_order(session: Session) -> N
         do(session, "inbox list --by smell")
 
 
-def test_an_operation_says_what_it_did_block_by_block_and_what_stands_on_it(session: Session) -> None:
+def test_an_operation_says_what_it_did_block_by_block_and_what_stands_on_it(session: Operator) -> None:
     chosen = block_id(OWL_COPY)
     do(session, f"block set {chosen[:12]} --category decision --confidence .4")
-    done = session.memory.operations(1)[0]
+    done = session.engine.memory.operations(1)[0]
     found = do(session, f"operation {done.id}")
     assert [each.id for each in found.blocks] == [chosen] == list(session.listed)
     told = found.blocks[0].told

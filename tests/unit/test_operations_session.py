@@ -17,8 +17,11 @@ from amgs.clock import FixedClock
 from amgs.errors import InputError, UsageError
 from amgs.text.tokenizer import TokenCounter, find_tokenizer
 from amgs_app.corpus import open_corpus, sample_corpus, shipped
+from amgs_app.corpus_clock import CorpusClock
+from amgs_app.engine import Engine, Options
+from amgs_app.operations.results import BlockDetail
 from amgs_app.operations.standard import standard
-from amgs_app.session import CorpusClock, Options, Session
+from amgs_app.operator import Operator
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel
@@ -26,10 +29,10 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
-def do(session: Session, line: str) -> object:
+def do(session: Operator, line: str) -> object:
     call = standard().parse(line)
     assert call is not None
-    return standard().run(session, call)
+    return session.run(call)
 
 
 def small_corpus(folder: Path, now: str = "2025-06-01T12:00:00Z") -> Path:
@@ -66,24 +69,24 @@ def test_a_corpus_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_without_options_the_store_lies_in_the_users_data_folder() -> None:
-    path = Session(Options()).store_path
+    path = Operator(Engine(Options())).engine.store_path
     assert isinstance(path, Path)
     assert path.name == "observatory.duckdb"
     assert path.is_relative_to(Path(os.environ["XDG_DATA_HOME"]))
 
 
 def test_a_session_opens_nothing_before_it_is_asked(tmp_path: Path) -> None:
-    session = Session(Options(store=str(tmp_path / "x.duckdb"), model="tiny"))
-    assert not session.memory_is_open
+    session = Operator(Engine(Options(store=str(tmp_path / "x.duckdb"), model="tiny")))
+    assert not session.engine.memory_is_open
     assert not (tmp_path / "x.duckdb").exists()
     session.close()
 
 
 def test_the_clock_of_a_corpus_starts_where_its_world_is(tmp_path: Path) -> None:
     corpus = small_corpus(tmp_path / "world")
-    with Session(Options(corpus=corpus, store=":memory:", model="tiny")) as session:
+    with Operator(Engine(Options(corpus=corpus, store=":memory:", model="tiny"))) as session:
         do(session, "ingest")
-        now = session.clock.now()
+        now = session.engine.clock.now()
     assert datetime(2025, 6, 1, 12, tzinfo=UTC) <= now < datetime(2025, 6, 1, 13, tzinfo=UTC)
 
 
@@ -91,28 +94,28 @@ def test_time_does_not_run_backwards_between_two_sessions(tmp_path: Path) -> Non
     corpus = small_corpus(tmp_path / "world")
     store = str(tmp_path / "x.duckdb")
     late = datetime(2025, 8, 1, tzinfo=UTC)
-    with Session(Options(corpus=corpus, store=store, model="tiny", now=late)) as session:
+    with Operator(Engine(Options(corpus=corpus, store=store, model="tiny", now=late))) as session:
         do(session, "ingest")
         do(session, "consolidate")
-    with Session(Options(corpus=corpus, store=store, model="tiny")) as session:
-        assert session.memory.status().now >= late
+    with Operator(Engine(Options(corpus=corpus, store=store, model="tiny"))) as session:
+        assert session.engine.memory.status().now >= late
 
 
 def test_an_own_store_keeps_the_real_time_until_the_corpus_comes_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = open_corpus(small_corpus(tmp_path / "world"))
-    monkeypatch.setattr("amgs_app.session.sample_corpus", lambda: corpus)
+    monkeypatch.setattr("amgs_app.engine.sample_corpus", lambda: corpus)
     store = str(tmp_path / "x.duckdb")
     today = datetime.now(UTC)
-    with Session(Options(store=store, model="tiny")) as session:
+    with Operator(Engine(Options(store=store, model="tiny"))) as session:
         do(session, 'ingest "my own thought"')
-        assert abs(session.clock.now() - today) < timedelta(hours=1)
+        assert abs(session.engine.clock.now() - today) < timedelta(hours=1)
     other = str(tmp_path / "y.duckdb")
     for _ in range(2):  # the second session finds the corpus in the store
-        with Session(Options(store=other, model="tiny")) as session:
+        with Operator(Engine(Options(store=other, model="tiny"))) as session:
             do(session, "status" if Path(other).exists() else "ingest")
-            assert session.clock.now().year == 2025
+            assert session.engine.clock.now().year == 2025
 
 
 def test_a_corpus_clock_runs_on_from_where_it_was_put() -> None:
@@ -127,21 +130,27 @@ def test_a_corpus_clock_runs_on_from_where_it_was_put() -> None:
 
 def test_a_reference_names_a_block_in_four_ways(tmp_path: Path) -> None:
     corpus = small_corpus(tmp_path / "world")
-    with Session(Options(corpus=corpus, store=":memory:", model="tiny")) as session:
+    with Operator(Engine(Options(corpus=corpus, store=":memory:", model="tiny"))) as session:
         do(session, "ingest")
         do(session, "inbox list")
-        block = session.block("@1")
-        assert session.block(block.id[:8]) == block
-        assert session.block("notes/one.md") == block
-        session.selection = block.id
-        assert session.block() == block
+        do(session, "select @1")
+        assert session.selection is not None
+        block = session.engine.block(session.selection)
+        assert session.engine.block(block.id[:8]) == block
+        assert session.engine.block("notes/one.md") == block
+        shown = do(session, "block show")
+        assert isinstance(shown, BlockDetail)
+        assert shown.block == block
         with pytest.raises(UsageError, match="the 1 block of the last list"):
-            session.block("@2")
+            do(session, "block show @2")
+        session.selection = None
+        with pytest.raises(UsageError, match="No block is selected"):
+            do(session, "block show")
 
 
 def test_an_unknown_theme_is_refused_by_name() -> None:
     with pytest.raises(UsageError, match="no-such"):
-        _ = Session(Options(theme="no-such")).palette
+        _ = Operator(Engine(Options(theme="no-such"))).palette
 
 
 def test_the_packaged_tokenizer_is_read_without_loading_a_model() -> None:

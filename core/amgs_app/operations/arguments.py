@@ -10,7 +10,7 @@ from amgs_app.operations.marks import Arg, Option, Takes
 
 if TYPE_CHECKING:
     from amgs.types import Weights
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 Reference = Annotated[
     str | None,
@@ -52,7 +52,7 @@ Pin = Annotated[bool, Option("--pin", help="Never decay.")]
 
 
 def read_lambda(
-    session: Session, profile: str | None, decay_lambda: float | None, *, pin: bool
+    engine: Engine, profile: str | None, decay_lambda: float | None, *, pin: bool
 ) -> float | None:
     """λ of what was asked for, a profile's as the settings have it, None for nothing; raises UsageError when two
     were.
@@ -60,7 +60,7 @@ def read_lambda(
     if sum((profile is not None, decay_lambda is not None, pin)) > 1:
         raise UsageError("--profile, --lambda and --pin exclude each other.", way_out="Give one of them.")
     if profile is not None:
-        return session.settings.memory.decay.profiles.of(profile)
+        return engine.settings.memory.decay.profiles.of(profile)
     return 0.0 if pin else decay_lambda
 
 

@@ -11,14 +11,14 @@ from amgs_app.operations.operation import operation
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.benches.frame import BenchResult
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 AsJson = Annotated[bool, Option("--json", help="One JSON object, as with --format json.")]
 
 
 @operation("bench locomo", summary="Measure retrieval on conversations in LoCoMo's format.", long=True)
 def bench_locomo(
-    session: Session,
+    engine: Engine,
     *,
     data: Annotated[Path | None, Option("--data", metavar="DIR", help="A folder of conversations.")] = None,
     as_json: AsJson = False,
@@ -39,13 +39,13 @@ def bench_locomo(
             "No conversations given.",
             way_out="Give their folder: `bench locomo --data DIR`.",
         )
-    embedder, _, _ = text_models(session.model_spec, session.settings.model, lambda: None)
+    embedder, _, _ = text_models(engine.model_spec, engine.settings.model, lambda: None)
     return locomo.run(data, embedder, progress=progress)
 
 
 @operation("bench search", summary="Measure search time in stores of any size.", long=True)
 def bench_search(
-    session: Session,
+    engine: Engine,
     *,
     blocks: Annotated[str, Option("--blocks", metavar="N,N", help="Sizes of the stores.")] = "10000,100000",
     data: Annotated[
@@ -87,7 +87,7 @@ def bench_search(
             f"{blocks!r} is not a list of sizes.",
             way_out="Give numbers of at least 100: `--blocks 10000,100000`.",
         )
-    embedder, _, count_tokens = text_models(session.model_spec, session.settings.model, lambda: None)
+    embedder, _, count_tokens = text_models(engine.model_spec, engine.settings.model, lambda: None)
     effort = search.Effort(questions, frames, sample)
     with tempfile.TemporaryDirectory() as temporary:
         kept = work or Path(temporary)
@@ -96,7 +96,7 @@ def bench_search(
 
 @operation("bench metrics", summary="Measure the six success metrics on labelled questions.", long=True)
 def bench_metrics(
-    session: Session,
+    engine: Engine,
     *,
     data: Annotated[
         Path | None,
@@ -113,14 +113,14 @@ def bench_metrics(
     from amgs_app.models import text_models
 
     del as_json  # read by whoever writes the result
-    embedder, _, _ = text_models(session.model_spec, session.settings.model, lambda: None)
-    folder = session.corpus.path if data is None else data
-    return metrics.run(folder, embedder, seed=session.seed, progress=progress)
+    embedder, _, _ = text_models(engine.model_spec, engine.settings.model, lambda: None)
+    folder = engine.corpus.path if data is None else data
+    return metrics.run(folder, embedder, seed=engine.seed, progress=progress)
 
 
 @operation("bench tui", summary="Measure how quickly the screen responds.", long=True)
 def bench_tui(
-    session: Session,
+    engine: Engine,
     *,
     rows: Annotated[int, Option("--rows", metavar="N", min=1, help="Rows of the long table.")] = 100_000,
     acts: Annotated[int, Option("--acts", metavar="N", min=1, help="Actions in the hour of use.")] = 600,
@@ -135,12 +135,12 @@ def bench_tui(
     from amgs_app.benches import tui
 
     del as_json  # read by whoever writes the result
-    return tui.run(session.model_spec, rows=rows, acts=acts, progress=progress)
+    return tui.run(engine.model_spec, rows=rows, acts=acts, progress=progress)
 
 
 @operation("bench ingest", summary="Measure ingesting and consolidating many blocks.", long=True)
 def bench_ingest(
-    session: Session,
+    engine: Engine,
     *,
     data: Annotated[
         Path | None, Option("--data", metavar="DIR", help="A folder of books, as .txt files.")
@@ -166,14 +166,14 @@ def bench_ingest(
             "No texts given.",
             way_out="Give a folder of books: `bench ingest --data DIR`.",
         )
-    settings = session.settings.model
+    settings = engine.settings.model
     models = {"embedder": settings.embedder, "recogniser": settings.recogniser}
     return ingest.run(
         data,
         blocks=blocks,
         sample=sample,
-        model=session.model_spec,
+        model=engine.model_spec,
         models=models,
-        seed=session.seed,
+        seed=engine.seed,
         progress=progress,
     )

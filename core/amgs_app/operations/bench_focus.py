@@ -12,7 +12,7 @@ from amgs_app.operations.operation import operation
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.benches.frame import BenchResult
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.lens.scoring import FocusScorer
     from amgs_focus.model.base_model import BaseModel
@@ -41,7 +41,7 @@ Quick = Annotated[bool, Option("--quick", help="A short run on a fraction of the
     "bench focus-gist", summary="Measure how well gists stand in for the spans they replace.", long=True
 )
 def bench_gist(
-    session: Session,
+    engine: Engine,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
@@ -65,19 +65,19 @@ def bench_gist(
     from amgs_app.benches.focus_texts import held_out_code, read_texts
 
     del as_json  # read by whoever writes the result
-    model = session.load_model(progress)
+    model = engine.load_model(progress)
     corpora = [read_texts(model, text, "focus-gist")]
     if code:
         corpora.append(held_out_code(model))
-    encoder = encoder_of(session, model, gist)
+    encoder = encoder_of(engine, model, gist)
     return focus_gist.run(
-        model, encoder, corpora, _folder(session, out), windows=windows, quick=quick, progress=progress
+        model, encoder, corpora, _folder(engine, out), windows=windows, quick=quick, progress=progress
     )
 
 
 @operation("bench focus-policy", summary="Measure which policy chooses the most useful detail.", long=True)
 def bench_policy(
-    session: Session,
+    engine: Engine,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
@@ -99,15 +99,15 @@ def bench_policy(
     from amgs_app.benches.focus_texts import read_texts
 
     del as_json
-    model = session.load_model(progress)
+    model = engine.load_model(progress)
     corpus = read_texts(model, text, "focus-policy")
-    encoder = encoder_of(session, model, gist)
+    encoder = encoder_of(engine, model, gist)
     return focus_policy.run(
         model,
         encoder,
-        scorers_of(session, model, lens),
+        scorers_of(engine, model, lens),
         corpus,
-        _folder(session, out),
+        _folder(engine, out),
         places=places,
         quick=quick,
         progress=progress,
@@ -118,7 +118,7 @@ def bench_policy(
     "bench focus-passkey", summary="Find keys planted in lifetimes of up to a million tokens.", long=True
 )
 def bench_passkey(
-    session: Session,
+    engine: Engine,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
@@ -145,15 +145,15 @@ def bench_passkey(
     known = focus_passkey.SIZES
     if unknown := [name for name in sizes or () if name not in known]:
         raise UsageError(f"Unknown size: {unknown[0]}.", way_out=f"Sizes are {', '.join(known)}.")
-    model = session.load_model(progress)
+    model = engine.load_model(progress)
     corpus = read_texts(model, text, "focus-passkey")
-    encoder = encoder_of(session, model, gist)
+    encoder = encoder_of(engine, model, gist)
     return focus_passkey.run(
         model,
         encoder,
-        scorers_of(session, model, lens)[0],
+        scorers_of(engine, model, lens)[0],
         corpus,
-        _folder(session, out),
+        _folder(engine, out),
         sizes={name: known[name] for name in sizes or known},
         keys=keys,
         quick=quick,
@@ -165,7 +165,7 @@ def bench_passkey(
     "bench focus-budget", summary="Measure the whole system against a window of the same size.", long=True
 )
 def bench_budget(
-    session: Session,
+    engine: Engine,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
@@ -189,15 +189,15 @@ def bench_budget(
     from amgs_app.benches.focus_texts import read_texts
 
     del as_json
-    model = session.load_model(progress)
+    model = engine.load_model(progress)
     corpus = read_texts(model, text, "focus-budget")
-    encoder = encoder_of(session, model, gist)
+    encoder = encoder_of(engine, model, gist)
     return focus_budget.run(
         model,
         encoder,
-        scorers_of(session, model, lens)[0],
+        scorers_of(engine, model, lens)[0],
         corpus,
-        _folder(session, out),
+        _folder(engine, out),
         places=places,
         windows=windows or focus_budget.WINDOWS,
         quick=quick,
@@ -207,7 +207,7 @@ def bench_budget(
 
 @operation("bench focus-latency", summary="Measure what decoding a block costs with the focus.", long=True)
 def bench_latency(
-    session: Session,
+    engine: Engine,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
@@ -226,14 +226,14 @@ def bench_latency(
     from amgs_app.benches.focus_texts import read_texts
 
     del as_json
-    model = session.load_model(progress)
+    model = engine.load_model(progress)
     corpus = read_texts(model, text, "focus-latency")
     return focus_latency.run(
         model,
-        encoder_of(session, model, gist),
-        scorers_of(session, model, lens)[0],
+        encoder_of(engine, model, gist),
+        scorers_of(engine, model, lens)[0],
         corpus,
-        _folder(session, out),
+        _folder(engine, out),
         rounds=rounds,
         window=window,
         quick=quick,
@@ -245,7 +245,7 @@ def bench_latency(
     "bench focus-scale", summary="Measure a refocus over lifetimes of up to 100 million tokens.", long=True
 )
 def bench_scale(
-    session: Session,
+    engine: Engine,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
@@ -263,14 +263,14 @@ def bench_scale(
     from amgs_app.benches.focus_texts import read_texts
 
     del as_json
-    model = session.load_model(progress)
+    model = engine.load_model(progress)
     corpus = read_texts(model, text, "focus-scale")
     return focus_scale.run(
         model,
-        encoder_of(session, model, gist),
-        scorers_of(session, model, lens),
+        encoder_of(engine, model, gist),
+        scorers_of(engine, model, lens),
         corpus,
-        _folder(session, out),
+        _folder(engine, out),
         rounds=rounds,
         quick=quick,
         progress=progress,
@@ -281,7 +281,7 @@ def bench_scale(
     "bench focus-ablation", summary="Measure what each part of the control loop contributes.", long=True
 )
 def bench_ablation(
-    session: Session,
+    engine: Engine,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
@@ -302,14 +302,14 @@ def bench_ablation(
     from amgs_focus.lens.checkpoint import load_checkpoint
 
     del as_json
-    model = session.load_model(progress)
+    model = engine.load_model(progress)
     corpus = read_texts(model, text, "focus-ablation")
     return focus_ablation.run(
         model,
-        encoder_of(session, model, gist),
-        scorers_of(session, model, lens)[0],
+        encoder_of(engine, model, gist),
+        scorers_of(engine, model, lens)[0],
         corpus,
-        _folder(session, out),
+        _folder(engine, out),
         causal=load_checkpoint(lens, model.card, causal=True) if lens else None,
         places=places,
         quick=quick,
@@ -321,7 +321,7 @@ def bench_ablation(
     "bench focus-longbench", summary="Run the questions of LongBench or InfiniteBench files.", long=True
 )
 def bench_longbench(
-    session: Session,
+    engine: Engine,
     *,
     data: Annotated[
         Path | None,
@@ -349,37 +349,37 @@ def bench_longbench(
             "No folder of LongBench or InfiniteBench files given.",
             way_out="Name it: `bench focus-longbench --data DIR`.",
         )
-    model = session.load_model(progress)
+    model = engine.load_model(progress)
     return focus_longbench.run(
         model,
-        encoder_of(session, model, gist),
-        scorers_of(session, model, lens)[0],
+        encoder_of(engine, model, gist),
+        scorers_of(engine, model, lens)[0],
         data,
-        _folder(session, out),
+        _folder(engine, out),
         cases=cases,
         quick=quick,
         progress=progress,
     )
 
 
-def scorers_of(session: Session, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
+def scorers_of(engine: Engine, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
     """The session's own first, then the baseline, where that is another."""
     from amgs_focus.lens.baseline import TailSimilarity
     from amgs_focus.lens.checkpoint import for_model
 
-    own = for_model(model, str(lens) if lens else session.settings.focus.lens)
+    own = for_model(model, str(lens) if lens else engine.settings.focus.lens)
     return [own] if own.name == TailSimilarity.name else [own, TailSimilarity()]
 
 
-def encoder_of(session: Session, model: BaseModel, gist: Path | None) -> GistEncoder:
+def encoder_of(engine: Engine, model: BaseModel, gist: Path | None) -> GistEncoder:
     """The checkpoint that was named, else what the settings say; raises CheckpointError."""
     from amgs_app.models import gist_encoder
 
-    told = session.settings.model
+    told = engine.settings.model
     return gist_encoder(model, told if gist is None else told.model_copy(update={"gists": str(gist)}))
 
 
-def _folder(session: Session, out: Path | None) -> Path:
-    from amgs_app.session import data_folder
+def _folder(engine: Engine, out: Path | None) -> Path:
+    from amgs_app.folders import data_folder
 
-    return data_folder(session.settings.paths) / "bench" if out is None else out
+    return data_folder(engine.settings.paths) / "bench" if out is None else out

@@ -21,12 +21,12 @@ from amgs_app.operations.operation import operation
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.benches.frame import BenchResult
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 
 @operation("bench focus-c1c2", summary="Measure whether the question decides what gets detail.", long=True)
 def bench_c1c2(
-    session: Session,
+    engine: Engine,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
@@ -49,13 +49,13 @@ def bench_c1c2(
     from amgs_app.benches.focus_texts import read_texts
 
     del as_json
-    model = session.load_model(progress)
+    model = engine.load_model(progress)
     return focus_c1c2.run(
         model,
-        encoder_of(session, model, gist),
-        scorers_of(session, model, lens),
+        encoder_of(engine, model, gist),
+        scorers_of(engine, model, lens),
         read_texts(model, text, "focus-c1c2"),
-        _folder(session, out),
+        _folder(engine, out),
         pairs=pairs,
         quick=quick,
         progress=progress,

@@ -11,12 +11,12 @@ from amgs_app.operations.operation import operation
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.benches.frame import BenchResult
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 
 @operation("bench focus-stability", summary="Measure how stable the working context is.", long=True)
 def bench_stability(
-    session: Session,
+    engine: Engine,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
@@ -32,7 +32,7 @@ def bench_stability(
     from amgs_app.benches.focus_texts import read_texts
 
     del as_json
-    model = session.load_model(progress)
+    model = engine.load_model(progress)
     corpus = read_texts(model, text, "focus-stability")
-    encoder, scorers = encoder_of(session, model, gist), scorers_of(session, model, lens)
+    encoder, scorers = encoder_of(engine, model, gist), scorers_of(engine, model, lens)
     return focus_stability.run(model, encoder, scorers, corpus, quick=quick, progress=progress)

@@ -10,39 +10,43 @@ from amgs_app.operations.operation import operation
 from amgs_app.operations.results import BlockDetail, BlockList, CorrectedBlock, SelectedBlock
 
 if TYPE_CHECKING:
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
+    from amgs_app.operator import Operator
 
 
 @operation("block show", summary="Show a block: text, source and relevance.")
-def show(session: Session, block: Reference = None) -> BlockDetail:
+def show(engine: Engine, block: Reference = None) -> BlockDetail:
     """Show a block with its metadata, its relevance now and the number of its edges.
 
     Looking at a block does not reinforce it.
     """
     from amgs.decay import profile_name, relevance_at
 
-    chosen = session.block(block)
-    edges = session.memory.edges(chosen.id)
+    chosen = engine.block(block)
+    edges = engine.memory.edges(chosen.id)
     return BlockDetail(
         block=chosen,
-        relevance=relevance_at(chosen.decay_lambda, chosen.last_reinforced_at, session.clock.now()),
-        profile=profile_name(chosen.decay_lambda, session.settings.memory.decay.profiles.named()),
+        relevance=relevance_at(chosen.decay_lambda, chosen.last_reinforced_at, engine.clock.now()),
+        profile=profile_name(chosen.decay_lambda, engine.settings.memory.decay.profiles.named()),
         edges_out=sum(edge.source_id == chosen.id for edge in edges),
         edges_in=sum(edge.target_id == chosen.id for edge in edges),
     )
 
 
-@operation("block find", summary="Find blocks by title or text; typos are forgiven.", keys=("slash",))
+@operation(
+    "block find",
+    summary="Find blocks by title or text; typos are forgiven.",
+    keys=("slash",),
+    lists=lambda found: [block.id for block in found.blocks],
+)
 def find(
-    session: Session,
+    engine: Engine,
     text: Annotated[str, Arg(metavar="TEXT", help="Part of a title or of the text.")],
     *,
     limit: Limit = 20,
 ) -> BlockList:
     """Find blocks whose title or text resembles TEXT, best first."""
-    blocks = session.memory.find(text, limit)
-    session.listed = tuple(block.id for block in blocks)
-    return BlockList(text, blocks)
+    return BlockList(text, engine.memory.find(text, limit))
 
 
 @operation(
@@ -51,7 +55,7 @@ def find(
     writes=True,
 )
 def set_block(
-    session: Session,
+    engine: Engine,
     block: Reference = None,
     *,
     category: Annotated[
@@ -75,13 +79,13 @@ def set_block(
 
     Later consolidations learn from a corrected category: they weigh its words and tags, and say so.
     """
-    chosen = session.block(block)
+    chosen = engine.block(block)
     return CorrectedBlock(
-        session.memory.set_metadata(
+        engine.memory.set_metadata(
             chosen.id,
             category=category,
             confidence=confidence,
-            decay_lambda=read_lambda(session, profile, decay_lambda, pin=False),
+            decay_lambda=read_lambda(engine, profile, decay_lambda, pin=False),
             status=status,
             is_self_component=None if own is None else own == "yes",
         )
@@ -90,7 +94,7 @@ def set_block(
 
 @operation("block pin", summary="Pin a block so that it never decays, or unpin it.", writes=True)
 def pin(
-    session: Session,
+    engine: Engine,
     block: Reference = None,
     *,
     off: Annotated[bool, Option("--off", help="Unpin: restore the decay of its category.")] = False,
@@ -98,14 +102,14 @@ def pin(
     """Set λ to 0: the block keeps its relevance and is never pruned. `decay preview --pin` shows it first."""
     from amgs.lifecycle.categories import decay_of
 
-    chosen = session.block(block)
-    wanted = decay_of(chosen.category, session.settings.memory.decay.profiles) if off else 0.0
-    return CorrectedBlock(session.memory.set_metadata(chosen.id, decay_lambda=wanted))
+    chosen = engine.block(block)
+    wanted = decay_of(chosen.category, engine.settings.memory.decay.profiles) if off else 0.0
+    return CorrectedBlock(engine.memory.set_metadata(chosen.id, decay_lambda=wanted))
 
 
 @operation("select", summary="Select a block; every pane follows.")
-def select(session: Session, block: Reference = None) -> SelectedBlock:
+def select(operator: Operator, block: Reference = None) -> SelectedBlock:
     """Select a block. Commands that take an ID use it when none is given."""
-    chosen = session.block(block)
-    session.selection = chosen.id
+    chosen = operator.engine.block(block)
+    operator.selection = chosen.id
     return SelectedBlock(chosen)

@@ -12,7 +12,7 @@ from amgs_app.operations.results import ForecastList
 
 if TYPE_CHECKING:
     from amgs.types import Outcome, Reliability
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 
 GroupKind = Literal["frame", "category", "relation"]
@@ -32,7 +32,7 @@ Value = Annotated[str | None, Option("--value", metavar="NAME", help="Which one;
     writes=True,
 )
 def feedback(
-    session: Session,
+    engine: Engine,
     verdict: Annotated[Verdict, Arg(metavar="useful|useless", help="The verdict.")],
     block: Reference = None,
     *,
@@ -42,14 +42,12 @@ def feedback(
     ] = None,
 ) -> Outcome:
     """Settle the latest open forecast about a block: its Brier score is (forecast − outcome)²."""
-    return session.memory.feedback(
-        session.block(block).id, useful=verdict == "useful", prediction_id=forecast
-    )
+    return engine.memory.feedback(engine.block(block).id, useful=verdict == "useful", prediction_id=forecast)
 
 
 @operation("calibration table", summary="Show how well scores forecast usefulness.", pane="calibration")
 def table(
-    session: Session,
+    engine: Engine,
     *,
     bins: Annotated[int, Option("--bins", metavar="N", min=2, max=50, help="How many bins.")] = 10,
     by: By = None,
@@ -57,12 +55,17 @@ def table(
 ) -> Reliability:
     """Show the reliability table with 95 % intervals, the Brier score and its Murphy decomposition through time."""
     _both_or_none(by, value)
-    return session.memory.reliability(bins, by=by, value=value)
+    return engine.memory.reliability(bins, by=by, value=value)
 
 
-@operation("calibration forecasts", summary="List forecasts with their outcomes.", pane="calibration")
+@operation(
+    "calibration forecasts",
+    summary="List forecasts with their outcomes.",
+    pane="calibration",
+    lists=lambda found: dict.fromkeys(case.outcome.block_id for case in found.cases),
+)
 def forecasts(
-    session: Session,
+    engine: Engine,
     *,
     bin: Annotated[
         int | None, Option("--bin", metavar="K", min=1, help="Only the K-th bin of the table.")
@@ -85,16 +88,15 @@ def forecasts(
     _both_or_none(by, value)
     if bin is not None and bin > bins:
         raise UsageError(f"There are {bins} bins, not {bin}.", way_out=f"--bin takes 1 to {bins}.")
-    found = session.memory.calibration.cases(
+    found = engine.memory.calibration.cases(
         settled={"all": None, "settled": True, "open": False}[state],
         in_bin=None if bin is None else (bin - 1, bins),
         by=by,
         value=value,
         limit=limit,
     )
-    session.listed = tuple(dict.fromkeys(case.outcome.block_id for case in found))
     place = None if bin is None else (bin, bins)
-    return ForecastList(found, session.clock.now(), place, f"{by} {value}" if by else "")
+    return ForecastList(found, engine.clock.now(), place, f"{by} {value}" if by else "")
 
 
 def _both_or_none(by: str | None, value: str | None) -> None:

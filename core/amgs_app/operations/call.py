@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from amgs import extras
 from amgs_app.operations.line import quote
 from amgs_app.operations.parameter import arguments_as_words
-from amgs_app.operations.paths import check_place
+from amgs_app.places import check_place
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from amgs.types import Progress
+    from amgs_app.engine import Engine
     from amgs_app.operations.operation import Operation
-    from amgs_app.session import Session
+    from amgs_app.operator import Operator
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -36,8 +39,12 @@ class Call(Generic[R_co]):
         """The same call with some other arguments."""
         return Call(self.operation, {**self.arguments, **arguments})
 
-    def run(self, session: Session, progress: Progress | None = None) -> R_co:
-        """Carry the call out; raises what the engines raise, and UsageError for a place where nothing is written."""
+    def run(self, on: Engine | Operator, progress: Progress | None = None) -> R_co:
+        """Carry the call out as it stands, and remember nothing: `Operator.run` does that.
+
+        Raises what the engines raise, UsageError for a place where nothing is written, and TypeError for a call about
+        what one person looks at that is given an Engine alone.
+        """
         arguments = dict(self.arguments)
         for parameter in self.operation.parameters:
             if parameter.made and arguments.get(parameter.name) is not None:
@@ -46,4 +53,19 @@ class Call(Generic[R_co]):
         if self.operation.wants_progress:
             arguments["progress"] = progress
         with extras.explained():
-            return self.operation.function(session, **arguments)
+            return self.operation.function(self._first(on), **arguments)
+
+    def _first(self, on: Engine | Operator) -> Engine | Operator:
+        """What the operation takes: the operator itself, or the engine behind it."""
+        if not self.operation.of_operator:
+            return on.engine if _is_operator(on) else on
+        if not _is_operator(on):
+            raise TypeError(
+                f"`{self.operation.name}` is about what one person looks at: it needs an Operator."
+            )
+        return on
+
+
+def _is_operator(on: Engine | Operator) -> TypeIs[Operator]:
+    """Told by what it holds: this module is imported before any engine."""
+    return hasattr(on, "engine")

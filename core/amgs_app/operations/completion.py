@@ -1,12 +1,12 @@
-"""What can come next in a half-written line: verbs, options, and the names of what an argument takes."""
+"""What can come next in a half-written line: commands, options, and the names of what an argument takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from amgs_app.operations.line import LineError, Word, quote, split
 from amgs_app.operations.marks import Kind
@@ -15,7 +15,7 @@ from amgs_app.operations.parameter import Parameter
 from amgs_app.operations.registry import Registry
 
 if TYPE_CHECKING:
-    from amgs_app.session import Session
+    from amgs.types import Block, FrameDefinition, JournalEntry
 
 MOST = 50
 SHORT_ID = 12
@@ -31,11 +31,29 @@ class Suggestion:
     note: str = ""
 
 
-def complete(registry: Registry, line: str, session: Session | None = None) -> tuple[Suggestion, ...]:
+class Named(Protocol):
+    """What has names to offer: an open memory, or what a screen has seen of it."""
+
+    def find(self, text: str, limit: int) -> Sequence[Block]:
+        """Blocks by their titles, at most `limit`."""
+
+    def block(self, block_id: str) -> Block:
+        """The block of this id."""
+
+    def frame_definitions(self) -> Sequence[FrameDefinition]:
+        """The registered frames."""
+
+    def operations(self, limit: int) -> Sequence[JournalEntry]:
+        """The latest operations of the journal."""
+
+
+def complete(
+    registry: Registry, line: str, memory: Named | None = None, listed: Sequence[str] = ()
+) -> tuple[Suggestion, ...]:
     """Suggestions for the word at the end of the line, at most 50.
 
-    Without a session, or where its store is not open yet, blocks, frames and operations are not offered:
-    completing opens nothing.
+    memory: None where no store is open: then blocks, frames and operations are not offered, for completing opens
+    nothing. listed: ids of the last list of blocks.
     """
     try:
         words = split(line)
@@ -46,7 +64,7 @@ def complete(registry: Registry, line: str, session: Session | None = None) -> t
     else:
         words = words[:-1] if typed else words
     replaces = len(typed) + (1 if open_quote else 0) if open_quote else _width(line, typed)
-    found = _candidates(registry, words, typed, session)
+    found = _candidates(registry, words, typed, _Known(memory, listed))
     made = (Suggestion(quote(text), replaces, label or text, note) for text, label, note in found)
     return tuple(made)[:MOST]
 
@@ -63,13 +81,17 @@ def _width(line: str, typed: str) -> int:
     return len(line) - split(line)[-1].column + 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    memory: Named | None
+    listed: Sequence[str]
+
+
 Found = tuple[str, str, str]
 """(text, label, note)"""
 
 
-def _candidates(
-    registry: Registry, words: list[Word], typed: str, session: Session | None
-) -> Iterable[Found]:
+def _candidates(registry: Registry, words: list[Word], typed: str, known: _Known) -> Iterable[Found]:
     chosen, count = registry.find(words)
     if chosen is None:
         yield from _verb_words(registry, words, typed)
@@ -82,7 +104,7 @@ def _candidates(
         return
     parameter = _current(chosen, rest)
     if parameter is not None:
-        yield from _values(registry, parameter, typed, session)
+        yield from _values(registry, parameter, typed, known)
 
 
 def _verb_words(registry: Registry, words: list[Word], typed: str) -> Iterable[Found]:
@@ -130,15 +152,15 @@ def _current(chosen: Operation[..., Any], rest: list[Word]) -> Parameter | None:
     return positional[-1] if positional and positional[-1].many else None
 
 
-def _values(registry: Registry, parameter: Parameter, typed: str, session: Session | None) -> Iterable[Found]:
+def _values(registry: Registry, parameter: Parameter, typed: str, known: _Known) -> Iterable[Found]:
     if parameter.choices:
         yield from ((choice, choice, "") for choice in parameter.choices if choice.startswith(typed))
     elif parameter.takes == "command":
         yield from _verb_words(registry, [], typed)
     elif parameter.takes in ("file", "folder"):
         yield from _paths(typed, folders_only=parameter.takes == "folder")
-    elif parameter.takes in _NAMED and session is not None:
-        yield from _NAMED[parameter.takes](session, typed)
+    elif parameter.takes in _NAMED:
+        yield from _NAMED[parameter.takes](known, typed)
 
 
 def _paths(typed: str, *, folders_only: bool) -> Iterable[Found]:
@@ -156,45 +178,45 @@ def _paths(typed: str, *, folders_only: bool) -> Iterable[Found]:
                 yield shown, entry.name, "folder" if is_folder else ""
 
 
-def _blocks(session: Session, typed: str) -> Iterable[Found]:
+def _blocks(known: _Known, typed: str) -> Iterable[Found]:
     """Blocks whose id starts with what is typed, else those it finds by title."""
-    if not session.memory_is_open:
+    if known.memory is None:
         return
     if typed:
-        for block in session.memory.find(typed, MOST):
+        for block in known.memory.find(typed, MOST):
             yield block.id[:SHORT_ID], block.title, block.id[:SHORT_ID]
         return
-    for number, block_id in enumerate(session.listed[:9], 1):
-        yield f"@{number}", f"@{number}", session.memory.block(block_id).title
+    for number, block_id in enumerate(known.listed[:9], 1):
+        yield f"@{number}", f"@{number}", known.memory.block(block_id).title
 
 
-def _frames(session: Session, typed: str) -> Iterable[Found]:
-    if session.memory_is_open:
-        for definition in session.memory.frame_definitions():
+def _frames(known: _Known, typed: str) -> Iterable[Found]:
+    if known.memory is not None:
+        for definition in known.memory.frame_definitions():
             if definition.name.lower().startswith(typed.lower()):
                 yield definition.name, definition.name, definition.purpose
 
 
-def _operations(session: Session, typed: str) -> Iterable[Found]:
-    if session.memory_is_open:
-        for operation in session.memory.operations(20):
+def _operations(known: _Known, typed: str) -> Iterable[Found]:
+    if known.memory is not None:
+        for operation in known.memory.operations(20):
             if str(operation.id).startswith(typed) and not operation.undone:
                 yield str(operation.id), str(operation.id), operation.summary
 
 
-def _themes(session: Session, typed: str) -> Iterable[Found]:
-    del session
-    from amgs_app.session import theme_folders
+def _themes(known: _Known, typed: str) -> Iterable[Found]:
+    del known
+    from amgs_app.folders import theme_folders
     from amgs_app.themes import load_all
 
     yield from ((name, name, "") for name in load_all(theme_folders())[0] if name.startswith(typed))
 
 
-def _panes(session: Session, typed: str) -> Iterable[Found]:
-    del session
+def _panes(known: _Known, typed: str) -> Iterable[Found]:
+    del known
     yield from ((pane, pane, "") for pane in PANES if pane.startswith(typed))
 
 
-_NAMED: Mapping[Kind, Callable[[Session, str], Iterable[Found]]] = MappingProxyType(
+_NAMED: Mapping[Kind, Callable[[_Known, str], Iterable[Found]]] = MappingProxyType(
     {"block": _blocks, "frame": _frames, "operation": _operations, "theme": _themes, "pane": _panes}
 )

@@ -13,7 +13,7 @@ from amgs_app.operations.results import Consolidated, consolidated
 if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.operator import Operator
 
 _EDGE = "its number in the plan, or the start of the other block's id; repeat for several."
 
@@ -23,9 +23,10 @@ _EDGE = "its number in the plan, or the start of the other block's id; repeat fo
     summary="Draft a consolidation to correct before applying it.",
     pane="inbox",
     long=True,
+    lists=lambda draft: [item.block.id for item in draft.proposed.items],
 )
 def plan(
-    session: Session,
+    operator: Operator,
     *,
     limit: Annotated[
         int | None,
@@ -39,17 +40,16 @@ def plan(
     `consolidate edit` corrects it, `consolidate apply` applies it. The session keeps one draft: while the same blocks
     wait it stays as it is, and corrections carry over to a new draft where they still fit.
     """
-    before = None if anew else session.draft
-    session.draft = session.memory.lifecycle.draft_consolidation(
+    before = None if anew else operator.draft
+    operator.draft = operator.engine.memory.lifecycle.draft_consolidation(
         limit=limit, before=before, progress=progress
     )
-    session.listed = tuple(item.block.id for item in session.draft.proposed.items)
-    return session.draft
+    return operator.draft
 
 
 @operation("consolidate edit", summary="Correct a block of the drafted consolidation.", pane="inbox")
 def edit(
-    session: Session,
+    operator: Operator,
     block: Reference = None,
     *,
     category: Annotated[
@@ -83,10 +83,10 @@ def edit(
     """
     from amgs.lifecycle import plan_editing
 
-    draft, chosen = _draft(session), session.block(block).id
+    draft, chosen = _draft(operator), operator.engine.block(block).id
     if reset:
         draft = plan_editing.reset(draft, chosen)
-    draft = session.memory.lifecycle.edit_draft(
+    draft = operator.engine.memory.lifecycle.edit_draft(
         draft,
         chosen,
         category=category,
@@ -97,29 +97,29 @@ def edit(
         keep=keep or (),
         sure=dict(_pair(one) for one in sure or ()),
     )
-    session.draft = draft
+    operator.draft = draft
     return draft
 
 
 @operation("consolidate apply", summary="Apply the drafted consolidation.", pane="inbox", writes=True)
-def apply(session: Session) -> Consolidated:
+def apply(operator: Operator) -> Consolidated:
     """Apply the draft with its corrections, in one transaction that one `undo` reverts.
 
     Blocks left out stay in the inbox. Refused when one of its blocks is no longer raw.
     """
-    draft = _draft(session)
-    done = session.memory.lifecycle.apply_draft(draft)
-    session.draft = None
+    draft = _draft(operator)
+    done = operator.engine.memory.lifecycle.apply_draft(draft)
+    operator.draft = None
     return consolidated([(draft.plan, done)])
 
 
-def _draft(session: Session) -> PlanDraft:
-    if session.draft is None:
+def _draft(operator: Operator) -> PlanDraft:
+    if operator.draft is None:
         raise UsageError(
             "No consolidation is drafted.",
             way_out="`consolidate plan` drafts one. A draft lives in one script, shell or workstation session.",
         )
-    return session.draft
+    return operator.draft
 
 
 def _pair(text: str) -> tuple[str, float]:

@@ -12,7 +12,7 @@ from amgs_app.operations.operation import operation
 if TYPE_CHECKING:
     from amgs.lifecycle.decay_forecast import DecayPreview
     from amgs.types import CategoryCurves, DecayCurve, Forecast
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 Days = Annotated[
     float, Option("--days", metavar="N", min=0.01, max=36500, help="How many days to look ahead.")
@@ -20,23 +20,28 @@ Days = Annotated[
 
 
 @operation("decay curve", summary="Show a block's relevance over time.", pane="decay")
-def curve(session: Session, block: Reference = None, *, days: Days = 30) -> DecayCurve:
+def curve(engine: Engine, block: Reference = None, *, days: Days = 30) -> DecayCurve:
     """Show relevance over time, when the block was reinforced, and when it drops below the threshold."""
-    return session.memory.decay_curve(session.block(block).id, days=days)
+    return engine.memory.decay_curve(engine.block(block).id, days=days)
 
 
 @operation("decay categories", summary="Show the relevance of each category over time.", pane="decay")
-def categories(session: Session, *, days: Days = 30) -> CategoryCurves:
+def categories(engine: Engine, *, days: Days = 30) -> CategoryCurves:
     """Show the mean relevance of each category from --days ago to --days ahead, with the uses in that time.
 
     In the past a block counts from its creation on, with the category and decay it has today.
     """
-    return session.memory.lifecycle.category_curves(days=days)
+    return engine.memory.lifecycle.category_curves(days=days)
 
 
-@operation("decay forecast", summary="List the blocks that will drop below the threshold.", pane="decay")
+@operation(
+    "decay forecast",
+    summary="List the blocks that will drop below the threshold.",
+    pane="decay",
+    lists=lambda found: [row.block.id for row in found.rows],
+)
 def forecast(
-    session: Session,
+    engine: Engine,
     *,
     days: Days = 30,
     threshold: Annotated[
@@ -62,7 +67,7 @@ def forecast(
     A block below the threshold ranks lower but can still be found: nothing is removed before `prune`. With --profile,
     --lambda or --pin it shows the memory as if that were set, for a block, a category, or all: nothing is changed.
     """
-    wanted = read_lambda(session, profile, decay_lambda, pin=pin)
+    wanted = read_lambda(engine, profile, decay_lambda, pin=pin)
     if block is not None and category is not None:
         raise UsageError("--block and --category exclude each other.", way_out="Give one of them.")
     if wanted is None and (block is not None or category is not None):
@@ -71,16 +76,14 @@ def forecast(
     if wanted is not None:
         from amgs.types import Supposed
 
-        supposed = Supposed(wanted, None if block is None else session.block(block).id, category)
-    lifecycle = session.memory.lifecycle
-    result = lifecycle.forecast(days=days, threshold=threshold, supposed=supposed, limit=limit)
-    session.listed = tuple(row.block.id for row in result.rows)
-    return result
+        supposed = Supposed(wanted, None if block is None else engine.block(block).id, category)
+    lifecycle = engine.memory.lifecycle
+    return lifecycle.forecast(days=days, threshold=threshold, supposed=supposed, limit=limit)
 
 
 @operation("decay preview", summary="Preview another decay rate, or a pin, for a block.", pane="decay")
 def preview(
-    session: Session,
+    engine: Engine,
     block: Reference = None,
     *,
     profile: Profile = None,
@@ -89,8 +92,8 @@ def preview(
     days: Days = 30,
 ) -> DecayPreview:
     """Compare relevance after --days as it is and as it would be; changes nothing. `block set` applies it."""
-    chosen = session.block(block)
-    wanted = read_lambda(session, profile, decay_lambda, pin=pin)
+    chosen = engine.block(block)
+    wanted = read_lambda(engine, profile, decay_lambda, pin=pin)
     if wanted is None:
         raise UsageError("Nothing to preview.", way_out="Give --profile, --lambda or --pin.")
-    return session.memory.lifecycle.preview_decay(chosen.id, wanted, days=days)
+    return engine.memory.lifecycle.preview_decay(chosen.id, wanted, days=days)

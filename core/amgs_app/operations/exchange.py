@@ -11,12 +11,12 @@ from amgs_app.operations.operation import operation
 if TYPE_CHECKING:
     from amgs.api.exchange import Exported, Imported
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 
 @operation("export", summary="Write the whole memory to a JSON or GraphML file.")
 def export(
-    session: Session,
+    engine: Engine,
     path: Annotated[Path, Arg(metavar="PATH", help="The file to write."), Takes("file", made=True)],
     *,
     format: Annotated[
@@ -24,14 +24,14 @@ def export(
     ] = "json",
 ) -> Exported:
     """Write every table, in full or not at all. `import` reads both formats back without loss."""
-    return session.memory.exchange.export(path, format)
+    return engine.memory.exchange.export(path, format)
 
 
 @operation(
     "import", summary="Import an exported memory into an empty store.", long=True, writes=True, creates=True
 )
 def load(
-    session: Session,
+    engine: Engine,
     path: Annotated[Path, Arg(metavar="PATH", help="A file that `export` wrote."), Takes("file")],
     *,
     progress: Progress | None = None,
@@ -40,4 +40,4 @@ def load(
 
     Every value is checked before the first row is written: either the whole file is imported, or nothing.
     """
-    return session.memory.exchange.load(path, progress)
+    return engine.memory.exchange.load(path, progress)

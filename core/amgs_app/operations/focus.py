@@ -14,7 +14,7 @@ from amgs_app.operations.results import Opened, RunPosition, Stepped
 
 if TYPE_CHECKING:
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
     from amgs_focus.records import Refocus, TokenSpan
     from amgs_focus.views import EntryExplanation, FocusView
 
@@ -29,7 +29,7 @@ Count = Annotated[int, Arg(metavar="N", min=1, help="How many tokens."), Takes("
     writes=True,
 )
 def open_context(
-    session: Session,
+    engine: Engine,
     files: Annotated[
         list[Path] | None,
         Arg(metavar="FILE", help="Text files; default: the consolidated blocks."),
@@ -48,7 +48,7 @@ def open_context(
     from amgs_app.models import segments_of_blocks, segments_of_files
 
     if lifetime is not None and not files and (lifetime / "spans.jsonl").exists():
-        runtime = session.open_focus((), question, progress, folder=lifetime)
+        runtime = engine.open_focus((), question, progress, folder=lifetime)
         return Opened(str(lifetime), question, 0, runtime.snapshot())
     if files:
         segments = segments_of_files(files)
@@ -56,11 +56,11 @@ def open_context(
     else:
         from amgs.types import BlockFilter
 
-        segments = segments_of_blocks(reversed(session.memory.blocks(BlockFilter())))
+        segments = segments_of_blocks(reversed(engine.memory.blocks(BlockFilter())))
         source = "all consolidated blocks"
     if not segments:
         raise UsageError("There is nothing to open.", way_out="`consolidate` the inbox first, or name files.")
-    runtime = session.open_focus(segments, question, progress, folder=lifetime)
+    runtime = engine.open_focus(segments, question, progress, folder=lifetime)
     return Opened(source, question, len(segments), runtime.snapshot())
 
 
@@ -72,13 +72,13 @@ def open_context(
     writes=True,
     keys=("full_stop",),
 )
-def step(session: Session, count: Count = 1, *, progress: Progress | None = None) -> Stepped:
+def step(engine: Engine, count: Count = 1, *, progress: Progress | None = None) -> Stepped:
     """Decode N tokens. Every `cadence` tokens the working context is refocused first: spans expand or
     collapse.
 
     Stops early when the answer ends.
     """
-    runtime = session.focus
+    runtime = engine.focus
     records = runtime.decode(count, progress)
     return Stepped(records, runtime.snapshot())
 
@@ -91,9 +91,9 @@ def step(session: Session, count: Count = 1, *, progress: Progress | None = None
     writes=True,
     keys=("greater_than_sign",),
 )
-def refocus(session: Session) -> Stepped:
+def refocus(engine: Engine) -> Stepped:
     """Score every entry, and expand and collapse spans now, without waiting for the cadence."""
-    runtime = session.focus
+    runtime = engine.focus
     made: Refocus = runtime.refocus()
     return Stepped((), runtime.snapshot(), made)
 
@@ -106,9 +106,9 @@ def refocus(session: Session) -> Stepped:
     writes=True,
     keys=("comma",),
 )
-def back(session: Session, count: Count = 1) -> RunPosition:
+def back(engine: Engine, count: Count = 1) -> RunPosition:
     """Go back N tokens: lifetime, working context and scores are exactly what they were. `focus step` repeats them."""
-    return RunPosition("back", count, session.focus.back(count))
+    return RunPosition("back", count, engine.focus.back(count))
 
 
 @operation(
@@ -118,29 +118,29 @@ def back(session: Session, count: Count = 1) -> RunPosition:
     keys=("enter",),
 )
 def why(
-    session: Session,
+    engine: Engine,
     entry: Node,
 ) -> EntryExplanation:
     """Explain a span of the working context: its source, each part of its score, the decision, and what
     would change it.
     """
-    runtime = session.focus
+    runtime = engine.focus
     return runtime.why(node_of(runtime, entry))
 
 
 @operation("focus view", summary="Show the level-of-detail map.", pane="focus")
-def view(session: Session) -> FocusView:
+def view(engine: Engine) -> FocusView:
     """Show the working context: which spans of the lifetime are tokens and which are gists, and at what
     level.
     """
-    return session.focus.snapshot()
+    return engine.focus.snapshot()
 
 
 @operation("focus tokens", summary="Show tokens of the lifetime, one by one.", pane="focus", keys=("plus",))
 def tokens(
-    session: Session,
+    engine: Engine,
     start: Annotated[int, Arg(metavar="START", min=0, help="The first position in the lifetime, from 0.")],
     count: Annotated[int, Arg(metavar="N", min=1, max=4096, help="How many tokens."), Takes("number")] = 32,
 ) -> TokenSpan:
     """Show N tokens of the lifetime from START on, each with its text, as the map does at its deepest zoom."""
-    return session.focus.tokens(start, start + count)
+    return engine.focus.tokens(start, start + count)

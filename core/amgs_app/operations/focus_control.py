@@ -11,7 +11,7 @@ from amgs_app.operations.operation import operation
 from amgs_app.operations.results import Measured, SettingChanged, Steered
 
 if TYPE_CHECKING:
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
     from amgs_focus.records import NodeRef, Override
     from amgs_focus.runtime.runtime import FocusRuntime
 
@@ -25,28 +25,28 @@ _NAMED = re.compile(r"[lL](\d+)#(\d+)")
 
 
 @operation("focus pin", summary="Pin a span: never collapse it.", pane="focus", writes=True)
-def pin(session: Session, node: Node, *, release: Release = False) -> Steered:
+def pin(engine: Engine, node: Node, *, release: Release = False) -> Steered:
     """Keep the span at least this fine until it is released. Only a completely full window overrides a pin.
 
     Takes effect at the next refocus. After `focus back` it begins a branch.
     """
-    runtime = session.focus
+    runtime = engine.focus
     return _steer(runtime, node_of(runtime, node), "pin", release)
 
 
 @operation("focus forbid", summary="Forbid a span: never expand it.", pane="focus", writes=True)
-def forbid(session: Session, node: Node, *, release: Release = False) -> Steered:
+def forbid(engine: Engine, node: Node, *, release: Release = False) -> Steered:
     """Keep the span as coarse as it is until it is released.
 
     Takes effect at the next refocus. After `focus back` it begins a branch.
     """
-    runtime = session.focus
+    runtime = engine.focus
     return _steer(runtime, node_of(runtime, node), "forbid", release)
 
 
 @operation("focus force", summary="Expand or collapse a span at the next refocus.", pane="focus", writes=True)
 def force(
-    session: Session,
+    engine: Engine,
     node: Node,
     action: Annotated[Literal["expand", "collapse"], Arg(metavar="ACTION", help="expand or collapse.")],
     *,
@@ -59,7 +59,7 @@ def force(
     """
     from amgs_focus.records import parent_of
 
-    runtime = session.focus
+    runtime = engine.focus
     named = node_of(runtime, node)
     if action == "collapse" and runtime.context.position(named) is not None:
         named = parent_of(named, runtime.settings.block_size)
@@ -74,7 +74,7 @@ def force(
     writes=True,
 )
 def measure(
-    session: Session,
+    engine: Engine,
     entry: Annotated[
         str,
         Arg(
@@ -87,14 +87,14 @@ def measure(
 
     Exact, over the last `horizon` tokens; positive means the detail helps. The trace keeps it as a label.
     """
-    runtime = session.focus
+    runtime = engine.focus
     found = runtime.measure(runtime.place(node_of(runtime, entry)))
     return Measured(found, runtime.snapshot())
 
 
 @operation("focus set", summary="Change a focus setting from here on.", pane="focus", writes=True)
 def change(
-    session: Session,
+    engine: Engine,
     key: Annotated[str, Arg(metavar="KEY", help="tau_expand, n_diff, window, cadence, policy, …")],
     value: Annotated[str, Arg(metavar="VALUE", help="The new value.")],
 ) -> SettingChanged:
@@ -102,7 +102,7 @@ def change(
 
     An unknown key lists the valid ones. Stepping back restores the old value. After `focus back` it begins a branch.
     """
-    runtime = session.focus
+    runtime = engine.focus
     before = getattr(runtime.settings, key, "")
     view = runtime.configure(key, value)
     return SettingChanged(key, str(before), str(getattr(runtime.settings, key)), view)

@@ -15,7 +15,7 @@ from amgs_app.operations.results_of_lifetime import CorpusRead
 
 if TYPE_CHECKING:
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
     from amgs_focus.tree.corpus import Document
 
 PASSED_OVER = frozenset({"node_modules", "__pycache__", "build", "dist", "venv"})
@@ -30,7 +30,7 @@ PASSED_OVER = frozenset({"node_modules", "__pycache__", "build", "dist", "venv"}
     writes=True,
 )
 def corpus(
-    session: Session,
+    engine: Engine,
     folder: Annotated[Path, Arg(metavar="DIR", help="A folder of prose and code."), Takes("folder")],
     *,
     lifetime: Lifetime = None,
@@ -53,16 +53,16 @@ def corpus(
     known: dict[str, str] = {}
     going_on = lifetime is not None and (lifetime / JOURNAL).exists()
     if going_on and lifetime is not None:
-        journal = SpanJournal(lifetime, "", session.settings.focus.block_size)
+        journal = SpanJournal(lifetime, "", engine.settings.focus.block_size)
         known = journal.read().span_metadata.versions()
     plan = plan_corpus(documents, name=folder.resolve().name, known=known, bridges=bridges)
     if dry_run:
-        return CorpusRead(str(folder), plan, skipped, False, session.focus_view)
+        return CorpusRead(str(folder), plan, skipped, False, engine.focus_view)
     if not plan.sections and not going_on:
         raise UsageError(
             f"{folder} contains no text.", way_out="Give a folder with .md, .txt or source files."
         )
-    runtime = session.open_focus(plan.segments, question, progress, folder=lifetime)
+    runtime = engine.open_focus(plan.segments, question, progress, folder=lifetime)
     return CorpusRead(str(folder), plan, skipped, True, runtime.snapshot())
 
 

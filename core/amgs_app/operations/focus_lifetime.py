@@ -28,7 +28,7 @@ from amgs_app.operations.results_of_lifetime import (
 
 if TYPE_CHECKING:
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
     from amgs_focus.records import NodeRef, SpanAbout
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.tree.check import LifetimeCheck
@@ -50,7 +50,7 @@ SpanNumber = Annotated[
 
 @operation("focus forget", summary="Forget detail that is not used.", pane="focus", long=True, writes=True)
 def forget(
-    session: Session,
+    engine: Engine,
     nodes: Annotated[
         list[str] | None,
         Arg(
@@ -73,22 +73,22 @@ def forget(
     """
     from amgs_focus.tree.retention import act_of, by_hand, plan
 
-    runtime = session.focus
+    runtime = engine.focus
     tree, now = runtime.tree, _situation(runtime)
     if nodes:
         found = by_hand(tree, [_gist(runtime, text) for text in nodes], now)
     else:
-        found = plan(tree, session.settings.forgetting, now, limit=limit, progress=progress)
+        found = plan(tree, engine.settings.forgetting, now, limit=limit, progress=progress)
     if dry_run or found.is_empty:
         return Forgotten(found, None, runtime.snapshot())
     said = why or ("named by hand" if nodes else "weak by the rules")
-    act = act_of(tree, "forget", found.nodes, found.record, at=_now(session), by=OPERATOR, why=said)
+    act = act_of(tree, "forget", found.nodes, found.record, at=_now(engine), by=OPERATOR, why=said)
     return Forgotten(found, act, runtime.act(act))
 
 
 @operation("focus restore", summary="Bring forgotten detail back.", pane="focus", writes=True)
 def restore(
-    session: Session,
+    engine: Engine,
     act: ActId = None,
     *,
     wanted: Annotated[
@@ -108,7 +108,7 @@ def restore(
     from amgs_focus.tree.node_set import NodeSet
     from amgs_focus.tree.retention import act_of
 
-    runtime = session.focus
+    runtime = engine.focus
     tree, span_metadata = runtime.tree, runtime.tree.catalogue.span_metadata
     if wanted is not None:
         usage = tree.catalogue.usage
@@ -119,18 +119,18 @@ def restore(
     else:
         chosen = (_act(runtime, act).nodes & span_metadata.sealed) - span_metadata.purged
         said = why or "asked for by the operator"
-    made = act_of(tree, "restore", chosen, at=_now(session), by=OPERATOR, why=said)
+    made = act_of(tree, "restore", chosen, at=_now(engine), by=OPERATOR, why=said)
     return Brought(made, len(chosen), runtime.act(made))
 
 
 @operation("focus forgotten", summary="List what was forgotten, restored and purged.")
-def forgotten(session: Session) -> ForgottenList:
+def forgotten(engine: Engine) -> ForgottenList:
     """Show the lifetime's record of forgetting: who forgot what, when and why, with checksums, and what was asked for
     since.
     """
     from amgs_focus.tree.node_set import NOTHING
 
-    catalogue = session.focus.tree.catalogue
+    catalogue = engine.focus.tree.catalogue
     span_metadata = catalogue.span_metadata
     rows = []
     for act in span_metadata.acts:
@@ -143,7 +143,7 @@ def forgotten(session: Session) -> ForgottenList:
     "focus purge", summary="Delete forgotten detail permanently.", pane="focus", long=True, writes=True
 )
 def purge(
-    session: Session,
+    engine: Engine,
     act: ActId = None,
     *,
     yes: Annotated[bool, Option("--yes", help="Required: a purge cannot be undone.")] = False,
@@ -156,7 +156,7 @@ def purge(
     """
     from amgs_focus.tree.retention import act_of, freed
 
-    runtime = session.focus
+    runtime = engine.focus
     tree, span_metadata = runtime.tree, runtime.tree.catalogue.span_metadata
     chosen = (_act(runtime, act).nodes & span_metadata.sealed) - span_metadata.purged
     tokens = sum((run.stop - run.first) * tree.block_size for run in chosen.runs if run.level == 1)
@@ -170,13 +170,13 @@ def purge(
             way_out="Add --yes, or preview with `focus purge --dry-run`.",
         )
     said = why or "asked for by the operator"
-    made = act_of(tree, "purge", chosen, at=_now(session), by=OPERATOR, why=said)
+    made = act_of(tree, "purge", chosen, at=_now(engine), by=OPERATOR, why=said)
     return Purged(len(chosen), tokens, size, made, runtime.act(made))
 
 
 @operation("focus tag", summary="Tag a span so that it is never forgotten.", writes=True)
 def tag(
-    session: Session,
+    engine: Engine,
     node: Node,
     word: Annotated[str, Arg(metavar="WORD", help="bugfix, incident, keep, …")] = "keep",
     *,
@@ -188,10 +188,10 @@ def tag(
     """
     from amgs_focus.records import Tag
 
-    runtime = session.focus
+    runtime = engine.focus
     catalogue = runtime.tree.catalogue
     start, end = runtime.tree.span(node_of(runtime, node))
-    made = Tag(start, end, word.strip(), _now(session), OPERATOR)
+    made = Tag(start, end, word.strip(), _now(engine), OPERATOR)
     if not made.word:
         raise UsageError("A tag must be a word.", way_out="Give one, such as incident.")
     if release:
@@ -206,7 +206,7 @@ def tag(
 
 @operation("focus spans", summary="List the spans of the lifetime: source and metadata.")
 def spans(
-    session: Session,
+    engine: Engine,
     find: Annotated[
         str, Arg(metavar="TEXT", help="Only spans with this in their name, path or domain.")
     ] = "",
@@ -215,19 +215,19 @@ def spans(
     offset: Offset = 0,
 ) -> SpanList:
     """List spans in order: source, domain, path, language, time, trust, tags, use, and what of each was forgotten."""
-    tree = session.focus.tree
+    tree = engine.focus.tree
     numbered = [
         (number, span)
         for number, span in enumerate(tree.spans())
         if find.lower() in _words(tree.catalogue.about(span.start), span.label, span.source or "")
     ]
     shown = numbered[offset : offset + limit]
-    return SpanList(tuple(_row(session.focus, number) for number, _ in shown), len(numbered), tree.length)
+    return SpanList(tuple(_row(engine.focus, number) for number, _ in shown), len(numbered), tree.length)
 
 
 @operation("focus describe", summary="Set a span's metadata.", writes=True)
 def describe(
-    session: Session,
+    engine: Engine,
     span: SpanNumber,
     key: Annotated[str, Arg(metavar="KEY", help="domain, path, section, language, time, trust or version.")],
     value: Annotated[str, Arg(metavar="VALUE", help="The new value; empty removes it.")],
@@ -239,7 +239,7 @@ def describe(
     """
     from amgs_focus.records import SpanAbout
 
-    tree = session.focus.tree
+    tree = engine.focus.tree
     held = tree.spans()
     if span >= len(held):
         raise UsageError(f"There is no span {span}.", way_out=f"They are numbered 0 to {len(held) - 1}.")
@@ -260,12 +260,12 @@ def describe(
 
 
 @operation("focus rebuild", summary="Re-encode stale gists.", pane="focus", long=True, writes=True)
-def rebuild(session: Session, *, progress: Progress | None = None) -> Rebuilt:
+def rebuild(engine: Engine, *, progress: Progress | None = None) -> Rebuilt:
     """Encode every gist of the lifetime again with the gist net that the settings name.
 
     For a lifetime that was encoded with another one; what was purged stays as it is. It can be stopped and resumed.
     """
-    runtime = session.focus
+    runtime = engine.focus
     tree = runtime.tree
     kept = sum(high - low for level in range(1, tree.depth + 1) for low, high in tree.catalogue.gone(level))
     total = sum(tree.count(level) for level in range(1, tree.depth + 1))
@@ -275,7 +275,7 @@ def rebuild(session: Session, *, progress: Progress | None = None) -> Rebuilt:
 
 @operation("focus check", summary="Check the files of a stored lifetime.", long=True)
 def check(
-    session: Session,
+    engine: Engine,
     folder: Annotated[
         Path,
         Arg(metavar="DIR", help="The folder of a closed lifetime."),
@@ -293,12 +293,12 @@ def check(
     """
     from amgs_focus.tree.check import check as look
 
-    del session
+    del engine
     return look(folder, mend=mend, progress=progress)
 
 
-def _now(session: Session) -> str:
-    return session.clock.now().isoformat()
+def _now(engine: Engine) -> str:
+    return engine.clock.now().isoformat()
 
 
 def _situation(runtime: FocusRuntime) -> RetentionContext:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import InputError, UsageError
 from amgs_app.operations.marks import Arg, Option, Takes
 from amgs_app.operations.operation import operation
-from amgs_app.operations.paths import lies_there
 from amgs_app.operations.results import BranchList, LastRun, Replayed, Resumed, RunPosition
+from amgs_app.places import lies_there
 
 if TYPE_CHECKING:
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
     from amgs_focus.trace.events import Trace
     from amgs_focus.trace.lineage import TraceBranch, TraceDiff, TraceSummary
     from amgs_focus.trace.telemetry import Telemetry
@@ -26,7 +26,7 @@ Run = Annotated[str, Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH o
 
 @operation("focus branch", summary="Start a branch of this run.", pane="focus", long=True, writes=True)
 def branch(
-    session: Session,
+    engine: Engine,
     name: Annotated[str | None, Arg(metavar="NAME", help="Name of the branch; default: branch-1, …")] = None,
     *,
     at: Annotated[
@@ -38,39 +38,39 @@ def branch(
 
     Any change after `focus back` (a pin, a question, a setting) begins a branch by itself.
     """
-    return RunPosition("branch", 0, session.focus.branch(name, at=at))
+    return RunPosition("branch", 0, engine.focus.branch(name, at=at))
 
 
 @operation("focus branches", summary="List the branches of this run.", pane="focus")
-def branches(session: Session) -> BranchList:
+def branches(engine: Engine) -> BranchList:
     """List every branch: where it leaves its parent, how many steps it has, and what was decoded on it."""
-    runtime = session.focus
+    runtime = engine.focus
     return BranchList(runtime.branches(), runtime.snapshot())
 
 
 @operation("focus switch", summary="Go to the end of a branch.", pane="focus", long=True, writes=True)
 def switch(
-    session: Session, name: Annotated[str, Arg(metavar="NAME", help="A branch of this run.")]
+    engine: Engine, name: Annotated[str, Arg(metavar="NAME", help="A branch of this run.")]
 ) -> RunPosition:
     """Go to another branch, exactly as it was left: lifetime, working context, scores and cooldowns."""
-    return RunPosition("switch", 0, session.focus.switch(name))
+    return RunPosition("switch", 0, engine.focus.switch(name))
 
 
 @operation("focus diff", summary="Compare two branches or traces up to the first difference.")
-def difference(session: Session, ours: Run, theirs: Run) -> TraceDiff:
+def difference(engine: Engine, ours: Run, theirs: Run) -> TraceDiff:
     """Show the first action that differs, the first decision that differs, and both texts from there.
 
     Compares branches of this run, or of traces on disk, which needs no model.
     """
     from amgs_focus.trace.lineage import diff
 
-    (one, our_line), (two, their_line) = _run(session, ours), _run(session, theirs)
+    (one, our_line), (two, their_line) = _run(engine, ours), _run(engine, theirs)
     headers = None if one.header == two.header else (one.header, two.header)
     return diff(_line(one, our_line), _line(two, their_line), headers, (ours, theirs))
 
 
 @operation("focus trace", summary="Show what a trace contains.")
-def trace(session: Session, path: TracePath) -> TraceSummary:
+def trace(engine: Engine, path: TracePath) -> TraceSummary:
     """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
 
     A truncated trace is read as far as it goes; an edited one is refused, with the line.
@@ -78,12 +78,12 @@ def trace(session: Session, path: TracePath) -> TraceSummary:
     from amgs_focus.trace.lineage import summary
     from amgs_focus.trace.trace import read
 
-    del session
+    del engine
     return summary(read(path, allow_incomplete=True), str(path))
 
 
 @operation("focus replay", summary="Replay a trace and compare state by state.", long=True)
-def replay(session: Session, path: TracePath, *, progress: Progress | None = None) -> Replayed:
+def replay(engine: Engine, path: TracePath, *, progress: Progress | None = None) -> Replayed:
     """Run the trace on a fresh engine with the settings in its header, and compare state by state.
 
     Names the first line that differs. What is open stays as it is; `focus resume` continues the last run instead.
@@ -95,17 +95,17 @@ def replay(session: Session, path: TracePath, *, progress: Progress | None = Non
 
     told = read(path, allow_incomplete=True)
     settings = FocusSettings.model_validate(dict(told.header.settings))
-    model = session.load_model(progress)
-    gist = gist_encoder(model, session.settings.model)
-    runtime, _ = focus_runtime(model, settings, settings.seed, session.clock, gist=gist)
+    model = engine.load_model(progress)
+    gist = gist_encoder(model, engine.settings.model)
+    runtime, _ = focus_runtime(model, settings, settings.seed, engine.clock, gist=gist)
     steps = again(told, runtime, progress)
     return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)
 
 
 @operation("focus last", summary="Show the last session's working context.", pane="focus")
-def last_run(session: Session) -> LastRun:
+def last_run(engine: Engine) -> LastRun:
     """Read the trace of the working context that was open last: its question, its length, its branches."""
-    return session.last_run()
+    return engine.last_run()
 
 
 @operation(
@@ -115,19 +115,19 @@ def last_run(session: Session) -> LastRun:
     long=True,
     writes=True,
 )
-def resume(session: Session, *, progress: Progress | None = None) -> Resumed:
+def resume(engine: Engine, *, progress: Progress | None = None) -> Resumed:
     """Replay the trace that the last session left, and continue it: question, tokens, branches, pins and settings.
 
     Every state is compared on the way. A lifetime kept in a folder is opened as the folder holds it, without
     branches.
     """
-    path, steps = session.resume_focus(progress)
-    return Resumed(path, steps, session.focus.snapshot())
+    path, steps = engine.resume_focus(progress)
+    return Resumed(path, steps, engine.focus.snapshot())
 
 
 @operation("focus telemetry", summary="Loss, swaps, residency, latency and utilization of this run.")
 def telemetry(
-    session: Session,
+    engine: Engine,
     run: Annotated[
         str | None,
         Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace; this run's branch."),
@@ -150,7 +150,7 @@ def telemetry(
     from amgs_focus.trace.telemetry import telemetry as measured
     from amgs_focus.trace.telemetry import to_jsonl
 
-    told, name = (session.focus_trace(), "") if run is None else _run(session, run)
+    told, name = (engine.focus_trace(), "") if run is None else _run(engine, run)
     found = measured(told, _line(told, name))
     if out is not None:
         try:
@@ -171,12 +171,12 @@ def _line(told: Trace, name: str) -> TraceBranch:
     return lineage(told).line(name)
 
 
-def _run(session: Session, text: str) -> tuple[Trace, str]:
+def _run(engine: Engine, text: str) -> tuple[Trace, str]:
     """The trace and the branch that a word names: a branch of this run, else a file."""
     from amgs_focus.trace.trace import read
 
-    if session.focus_is_open and text in {one.name for one in session.focus.branches()}:
-        return session.focus_trace(), text
+    if engine.focus_is_open and text in {one.name for one in engine.focus.branches()}:
+        return engine.focus_trace(), text
     path, _, name = text.rpartition(":")
     if path and not lies_there(Path(text)) and lies_there(Path(path)):
         return read(Path(path), allow_incomplete=True), name

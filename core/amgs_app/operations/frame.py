@@ -13,7 +13,8 @@ from amgs_app.row_fields import listed
 
 if TYPE_CHECKING:
     from amgs.types import Frame, Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
+    from amgs_app.operator import Operator
 
 Question = Annotated[
     str | None,
@@ -22,17 +23,21 @@ Question = Annotated[
 
 
 @operation("frame list", summary="List every frame that can be assembled.", pane="frame")
-def frames(session: Session) -> FrameList:
+def frames(engine: Engine) -> FrameList:
     """List the registered frame definitions with purpose, weights, budget and children, and where each comes from."""
-    memory = session.memory
+    memory = engine.memory
     return FrameList(memory.frame_definitions(), memory.frames.origins())
 
 
 @operation(
-    "frame assemble", summary="Assemble a context frame within its token budget.", pane="frame", writes=True
+    "frame assemble",
+    summary="Assemble a context frame within its token budget.",
+    pane="frame",
+    writes=True,
+    lists=lambda frame: [each.block.id for each in listed(frame)],
 )
 def assemble(
-    session: Session,
+    engine: Engine,
     name: Annotated[str, Arg(metavar="NAME", help="INBOX, ATTENTION, SELF, SESSION, …"), Takes("frame")],
     *,
     query: Annotated[str, Option("--query", metavar="TEXT", help="What the frame is for.")] = "",
@@ -54,20 +59,16 @@ def assemble(
     """
     if composite:
         wanted = name.strip().upper()
-        atomic = any(
-            one.name == wanted and not one.is_composite for one in session.memory.frame_definitions()
-        )
+        atomic = any(one.name == wanted and not one.is_composite for one in engine.memory.frame_definitions())
         if atomic:
             raise UsageError(f"{wanted} is not a composite frame.", way_out="Leave --composite out.")
     if query:
-        session.memory.load(progress)
-    frame = session.memory.assemble(
+        engine.memory.load(progress)
+    frame = engine.memory.assemble(
         name, query=query, budget=budget, weights=read_weights(weights), reinforce=not look
     )
-    session.last_frame = frame
-    session.listed = tuple(candidate.block.id for candidate in listed(frame))
     if not look:
-        session.memory.frames.remember(frame)
+        engine.memory.frames.remember(frame)
     return frame
 
 
@@ -75,19 +76,17 @@ def assemble(
     "frame last",
     summary="Show the last assembled frame, from this session or the previous one.",
     pane="frame",
+    lists=lambda found: found.frame and [each.block.id for each in listed(found.frame)],
 )
-def last(session: Session) -> LastFrame:
+def last(operator: Operator) -> LastFrame:
     """Show the frame assembled last, as it was then; it is kept in the store for the next session.
 
     Nothing is assembled, reinforced or forecast. `frame open` opens it.
     """
-    if session.last_frame is None:
-        session.last_frame = session.memory.frames.last()
-    frame = session.last_frame
+    frame = operator.last_frame or operator.engine.memory.frames.last()
     if frame is None:
         return LastFrame(None)
-    session.listed = tuple(candidate.block.id for candidate in listed(frame))
-    return LastFrame(frame, session.memory.calibration.verdicts(frame.name, frame.query))
+    return LastFrame(frame, operator.engine.memory.calibration.verdicts(frame.name, frame.query))
 
 
 @operation(
@@ -98,7 +97,7 @@ def last(session: Session) -> LastFrame:
     writes=True,
 )
 def open_frame(
-    session: Session,
+    operator: Operator,
     *,
     question: Question = None,
     lifetime: Lifetime = None,
@@ -109,12 +108,12 @@ def open_frame(
     Every token keeps a reference to its block. With --lifetime it is appended to what that folder holds. The model is
     loaded on first use.
     """
-    frame = session.last_frame = session.last_frame or session.memory.frames.last()
+    frame = operator.last_frame = operator.last_frame or operator.engine.memory.frames.last()
     if frame is None:
         raise UsageError("No frame has been assembled yet.", way_out="`frame assemble SESSION` first.")
     from amgs_app.models import segments_of_frame
 
     segments = segments_of_frame(frame)
     asked = frame.query if question is None else question
-    runtime = session.open_focus(segments, asked, progress, folder=lifetime)
+    runtime = operator.engine.open_focus(segments, asked, progress, folder=lifetime)
     return Opened(f"frame {frame.name}", asked, len(segments), runtime.snapshot())

@@ -14,7 +14,7 @@ from amgs_app.row_fields import listed
 if TYPE_CHECKING:
     from amgs.frames.results import CachedFrame, FrameComparison, History, Replay
     from amgs.types import ChildFrame, FrameDefinition
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 Name = Annotated[str, Arg(metavar="NAME", help="A registered frame."), Takes("frame")]
 Query = Annotated[str, Option("--query", metavar="TEXT", help="What the frame is for.")]
@@ -31,7 +31,7 @@ _NONE = "none"
 
 @operation("frame define", summary="Define a frame of your own, or change one.", writes=True)
 def define(
-    session: Session,
+    engine: Engine,
     name: Annotated[str, Arg(metavar="NAME", help="Capitals, digits and underscores.")],
     *,
     base: Annotated[
@@ -137,7 +137,7 @@ def define(
 
     from amgs.frames import registry
 
-    known = registry.by_name(session.memory.frame_definitions())
+    known = registry.by_name(engine.memory.frame_definitions())
     wanted = name.strip().upper().replace("-", "_")
     start = known[wanted] if base is None and wanted in known else registry.find(base or "ATTENTION", known)
     rule = start.rule
@@ -192,7 +192,7 @@ def define(
         made = replace(made, rescore=None if rescore == _NONE else read_weights(rescore))
     if dedup is not None:
         made = replace(made, semantic_threshold=dedup or None)
-    session.memory.define_frame(made)
+    engine.memory.define_frame(made)
     return made
 
 
@@ -241,43 +241,45 @@ def _child(text: str) -> ChildFrame:
 
 
 @operation("frame show", summary="Show every field of a frame's definition.")
-def show(session: Session, name: Name) -> FrameDefinition:
+def show(engine: Engine, name: Name) -> FrameDefinition:
     """Show selection, scoring, assembly, budget, merge, de-duplication and refresh of a registered frame."""
     from amgs.frames import registry
 
-    return registry.find(name, registry.by_name(session.memory.frame_definitions()))
+    return registry.find(name, registry.by_name(engine.memory.frame_definitions()))
 
 
 @operation("frame reset", summary="Restore the shipped definition of a frame.", writes=True)
-def reset(session: Session, name: Name) -> FrameDefinition:
+def reset(engine: Engine, name: Name) -> FrameDefinition:
     """Revert what `frame define` or `tune --apply` changed in a frame that ships with the engine."""
-    return session.memory.frames.reset(name)
+    return engine.memory.frames.reset(name)
 
 
 @operation("frame delete", summary="Delete a frame of your own.", writes=True)
-def delete(session: Session, name: Name) -> FrameDefinition:
+def delete(engine: Engine, name: Name) -> FrameDefinition:
     """Delete a frame that did not ship with the engine; its past assemblies can still be replayed."""
-    return session.memory.frames.delete(name)
+    return engine.memory.frames.delete(name)
 
 
-@operation("frame cached", summary="Show the cached assembly of a frame, refreshed when stale.", writes=True)
+@operation(
+    "frame cached",
+    summary="Show the cached assembly of a frame, refreshed when stale.",
+    writes=True,
+    lists=lambda found: [each.block.id for each in listed(found.frame)],
+)
 def cached(
-    session: Session, name: Name, *, query: Query = "", budget: Budget = None, weights: WeightsText = None
+    engine: Engine, name: Name, *, query: Query = "", budget: Budget = None, weights: WeightsText = None
 ) -> CachedFrame:
     """Show the latest assembly for the same request while it is fresh; else assemble, and say why.
 
     SELF stays fresh for an hour and expires earlier only when a self-tagged block is added or removed or when
     centrality shifts within the identity. Frames that are assembled for every query are never fresh.
     """
-    found = session.memory.frames.cached(name, query=query, budget=budget, weights=read_weights(weights))
-    session.last_frame = found.frame
-    session.listed = tuple(candidate.block.id for candidate in listed(found.frame))
-    return found
+    return engine.memory.frames.cached(name, query=query, budget=budget, weights=read_weights(weights))
 
 
 @operation("frame history", summary="List past assemblies, newest first.")
 def history(
-    session: Session,
+    engine: Engine,
     name: Annotated[
         str | None, Arg(metavar="NAME", help="Only assemblies of this frame."), Takes("frame")
     ] = None,
@@ -285,27 +287,28 @@ def history(
     limit: Limit = 20,
 ) -> History:
     """List past assemblies, with the ids that `frame replay` and `frame compare` take."""
-    return session.memory.frames.history(name, limit)
+    return engine.memory.frames.history(name, limit)
 
 
-@operation("frame replay", summary="Re-run a past assembly as of when it was made.")
+@operation(
+    "frame replay",
+    summary="Re-run a past assembly as of when it was made.",
+    lists=lambda found: [each.block.id for each in listed(found.frame)],
+)
 def replay(
-    session: Session,
+    engine: Engine,
     assembly: Annotated[str, Arg(metavar="ID", help="The start of an assembly's id.")],
 ) -> Replay:
     """Assemble a frame again in the store as it was then, and say whether the result is equal and if not, why.
 
     Runs on a copy of the store in memory, with blocks, edges, clocks and definitions as they were.
     """
-    found = session.memory.frames.replay(assembly)
-    session.last_frame = found.frame
-    session.listed = tuple(candidate.block.id for candidate in listed(found.frame))
-    return found
+    return engine.memory.frames.replay(assembly)
 
 
 @operation("frame compare", summary="Compare two assemblies: overlap, tokens, what moved and why.")
 def compare(
-    session: Session,
+    engine: Engine,
     left: Annotated[str, Arg(metavar="A", help="A frame, or the id of a past assembly.")],
     right: Annotated[str, Arg(metavar="B", help="Another; may be the same frame.")],
     *,
@@ -331,7 +334,7 @@ def compare(
     """
     from amgs.api.frames import ComparisonSide
 
-    return session.memory.frames.compare(
+    return engine.memory.frames.compare(
         ComparisonSide(left, query, budget, read_weights(weights_a), at_a),
         ComparisonSide(right, query if query_b is None else query_b, budget, read_weights(weights_b), at_b),
     )

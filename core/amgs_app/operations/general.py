@@ -5,102 +5,103 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from amgs.errors import UsageError
+from amgs_app import operations
 from amgs_app.operations.call import Call
 from amgs_app.operations.marks import Arg, Takes
 from amgs_app.operations.operation import Operation, Pane, operation
 from amgs_app.operations.results import HelpList, Overview, PaneState, SettingsList, Shown, ThemeSet, VerbHelp
-from amgs_app.operations.standard import standard
 
 if TYPE_CHECKING:
     from amgs.types import Health
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
+    from amgs_app.operator import Operator
 
 
 @operation("status", summary="Show the health of memory, model and session at a glance.", pane="overview")
-def status(session: Session) -> Overview:
+def status(operator: Operator) -> Overview:
     """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model."""
     return Overview(
-        store=session.memory.status(),
-        corpus=session.corpus_name,
-        model=session.model_spec,
-        model_loaded=session.model_is_loaded,
-        seed=session.seed,
-        selection=session.selection,
-        focus=session.focus_view,
-        sample_time=session.sample_time,
+        store=operator.engine.memory.status(),
+        corpus=operator.engine.corpus_name,
+        model=operator.engine.model_spec,
+        model_loaded=operator.engine.model_is_loaded,
+        seed=operator.engine.seed,
+        selection=operator.selection,
+        focus=operator.engine.focus_view,
+        sample_time=operator.engine.sample_time,
     )
 
 
 @operation("health", summary="Check each area of the memory and say what needs attention.", pane="overview")
-def health(session: Session) -> Health:
+def health(engine: Engine) -> Health:
     """Check inbox, consolidation, graph, decay, review queue, calibration and budget; where something needs attention,
     name the command for it.
     """
-    return session.memory.health()
+    return engine.memory.health()
 
 
 @operation("show", summary="Show a pane with current data.")
 def show(
-    session: Session,
+    operator: Operator,
     pane: Annotated[Pane, Arg(metavar="PANE", help="The pane."), Takes("pane")],
 ) -> Shown:
     """Show a pane with current data; `snapshot` then writes its picture.
 
     graph and decay show the selected block, or the whole memory when none is selected.
     """
-    call = _call_of(session, pane)
+    call = _call_of(operator, pane)
     if call is not None:
-        session.panes[pane] = PaneState(call.line(), call.run(session))
-    elif pane not in session.panes and session.memory.frames.last() is not None:
-        last = standard().call("frame last")
-        session.panes[pane] = PaneState(last.line(), last.run(session))
-    elif pane not in session.panes:
+        shown = operator.carry_out(operator.resolve(call))
+        operator.panes[pane] = PaneState(call.line(), shown)
+    elif pane not in operator.panes:
         raise UsageError("Nothing was assembled or searched yet.", way_out="`frame assemble SESSION` first.")
-    session.pane = pane
-    return Shown(pane, session.panes[pane].result)
+    operator.pane = pane
+    return Shown(pane, operator.panes[pane].result)
 
 
-def _call_of(session: Session, pane: Pane) -> Call[Any] | None:
-    """The call whose result the pane shows when it is brought up to date.
-
-    None for what is kept as it was made.
-    """
-    selected = session.selection is not None
-    names: dict[Pane, str | None] = {
-        "overview": "status",
-        "inbox": "inbox list",
-        "frame": None,
-        "graph": "graph neighbours" if selected else "graph stats",
-        "decay": "decay curve" if selected else "decay forecast",
-        "calibration": "calibration table",
-        "focus": "focus view",
-    }
-    name = names[pane]
-    return None if name is None else standard().call(name)
+def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
+    """The call whose result the pane shows when it is brought up to date; None for what is kept as it was made."""
+    selected = operator.selection is not None
+    match pane:
+        case "overview":
+            return operations.general.status()
+        case "inbox":
+            return operations.lifecycle.inbox()
+        case "frame":
+            kept = pane in operator.panes or operator.engine.memory.frames.last() is None
+            return None if kept else operations.frame.last()
+        case "graph":
+            return operations.graph.neighbours() if selected else operations.graph.stats()
+        case "decay":
+            return operations.decay.curve() if selected else operations.decay.forecast()
+        case "calibration":
+            return operations.calibration.table()
+        case "focus":
+            return operations.focus.view()
 
 
 @operation("theme", summary="Choose the colour theme.")
 def theme(
-    session: Session,
+    operator: Operator,
     name: Annotated[
         str | None, Arg(metavar="NAME", help="A theme; default: list them."), Takes("theme")
     ] = None,
 ) -> ThemeSet:
     """Choose the palette of the screen and of snapshots; without NAME, list the palettes."""
-    from amgs_app.session import theme_folders
+    from amgs_app.folders import theme_folders
     from amgs_app.themes import load_all
 
     known = tuple(load_all(theme_folders())[0])
     if name is not None and name not in known:
         raise UsageError(f"There is no theme {name!r}.", way_out=f"Available: {', '.join(known)}.")
     if name is not None:
-        session.theme_name = name
-    return ThemeSet(session.theme_name or known[0], known)
+        operator.theme_name = name
+    return ThemeSet(operator.theme_name or known[0], known)
 
 
 @operation("settings", summary="List every setting with its value and where it comes from.")
 def settings(
-    session: Session,
+    engine: Engine,
     start: Annotated[
         str, Arg(metavar="KEY", help="Only keys that start with this, such as memory.decay.")
     ] = "",
@@ -108,17 +109,17 @@ def settings(
     """List the settings of this run: the key, its value, its default, and the file or the variable that sets it."""
     from amgs_app.settings import default_file, every_setting
 
-    every = every_setting(session.options.settings)
+    every = every_setting(engine.options.settings)
     found = tuple(each for each in every if each.key.startswith(start))
     if not found:
         sections = dict.fromkeys(each.key.rsplit(".", 1)[0] for each in every)
         raise UsageError(f"No setting starts with {start!r}.", way_out=f"Sections: {', '.join(sections)}.")
-    return SettingsList(str(session.options.settings or default_file()), found)
+    return SettingsList(str(engine.options.settings or default_file()), found)
 
 
 @operation("help", summary="List the commands, or explain one.", keys=("f1", "question_mark"))
 def help_command(
-    session: Session,  # noqa: ARG001 - every operation is handed the session
+    engine: Engine,  # noqa: ARG001 - every operation is handed the session
     words: Annotated[
         list[str] | None,
         Arg(metavar="COMMAND", help="A command, or its first word."),
@@ -126,6 +127,8 @@ def help_command(
     ] = None,
 ) -> HelpList:
     """List all commands, or explain one with its arguments."""
+    from amgs_app.operations.standard import standard
+
     registry = standard()
     if not words:
         return HelpList(tuple(_explained(each) for each in registry))

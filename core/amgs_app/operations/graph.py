@@ -13,7 +13,7 @@ from amgs_app.operations.results import Inspection
 if TYPE_CHECKING:
     from amgs.api.graph import Communities, GraphPath
     from amgs.types import GraphStats, Neighbourhood
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 Hops = Annotated[int, Option("--hops", metavar="N", min=1, max=4, help="How far to walk.")]
 Nodes = Annotated[
@@ -21,9 +21,14 @@ Nodes = Annotated[
 ]
 
 
-@operation("graph neighbours", summary="Show the blocks around a block.", pane="graph")
+@operation(
+    "graph neighbours",
+    summary="Show the blocks around a block.",
+    pane="graph",
+    lists=lambda found: [each.id for each in found.blocks],
+)
 def neighbours(
-    session: Session,
+    engine: Engine,
     block: Reference = None,
     *,
     hops: Hops = 1,
@@ -37,15 +42,17 @@ def neighbours(
     ] = None,
 ) -> Neighbourhood:
     """Show the blocks within --hops of a block and the edges among them, with their type and present strength."""
-    chosen = session.block(block).id
-    found = session.memory.graph.neighbourhood(chosen, hops, limit, relations=relation or (), since=since)
-    session.listed = tuple(each.id for each in found.blocks)
-    return found
+    chosen = engine.block(block).id
+    return engine.memory.graph.neighbourhood(chosen, hops, limit, relations=relation or (), since=since)
 
 
-@operation("graph path", summary="Show the strongest path between two blocks.")
+@operation(
+    "graph path",
+    summary="Show the strongest path between two blocks.",
+    lists=lambda found: [each.id for each in found.blocks],
+)
 def path(
-    session: Session,
+    engine: Engine,
     start: Annotated[str, Arg(metavar="FROM", help="A block."), Takes("block")],
     goal: Annotated[
         str | None,
@@ -54,35 +61,40 @@ def path(
     ] = None,
 ) -> GraphPath:
     """Find the path whose edges have the greatest product of strengths: how two blocks are connected."""
-    found = session.memory.graph.path(session.block(start).id, session.block(goal).id)
-    session.listed = tuple(each.id for each in found.blocks)
-    return found
+    return engine.memory.graph.path(engine.block(start).id, engine.block(goal).id)
 
 
-@operation("graph communities", summary="Find communities in the graph.", long=True)
+@operation(
+    "graph communities",
+    summary="Find communities in the graph.",
+    long=True,
+    lists=lambda found: [each.centre[0].id for each in found.found],
+)
 def communities(
-    session: Session,
+    engine: Engine,
     *,
     limit: Annotated[int, Option("--limit", metavar="N", min=1, help="The N largest.")] = 12,
 ) -> Communities:
     """Group the blocks by the strengths of their edges (Louvain's method), with the most central blocks of each
     group.
     """
-    found = session.memory.graph.communities(limit)
-    session.listed = tuple(each.centre[0].id for each in found.found)
-    return found
+    return engine.memory.graph.communities(limit)
 
 
-@operation("graph inspect", summary="Show a node, its neighbours and its place in the graph.", pane="graph")
-def inspect(session: Session, block: Reference = None, *, hops: Hops = 1, limit: Nodes = 60) -> Inspection:
+@operation(
+    "graph inspect",
+    summary="Show a node, its neighbours and its place in the graph.",
+    pane="graph",
+    lists=lambda found: [each.id for each in found.neighbourhood.blocks],
+)
+def inspect(engine: Engine, block: Reference = None, *, hops: Hops = 1, limit: Nodes = 60) -> Inspection:
     """Show a node with its neighbourhood and its degree, eigenvector, PageRank and betweenness centrality."""
-    chosen = session.block(block).id
-    found = session.memory.neighbourhood(chosen, hops, limit)
-    session.listed = tuple(each.id for each in found.blocks)
-    return Inspection(found, session.memory.centrality(chosen))
+    chosen = engine.block(block).id
+    found = engine.memory.neighbourhood(chosen, hops, limit)
+    return Inspection(found, engine.memory.centrality(chosen))
 
 
 @operation("graph stats", summary="Count nodes, edges, components and relations.", pane="graph")
-def stats(session: Session) -> GraphStats:
+def stats(engine: Engine) -> GraphStats:
     """Count nodes, edges and connected components, the density, and edges by relation."""
-    return session.memory.graph_stats()
+    return engine.memory.graph_stats()

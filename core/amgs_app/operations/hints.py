@@ -9,16 +9,16 @@ from amgs.types import Frame, SearchResult
 from amgs_app.operations.results import Overview
 
 if TYPE_CHECKING:
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 EMPTY = "The memory is empty: `amgs ingest FOLDER`, then `amgs consolidate`."
 
 
-def hint(session: Session, result: Any) -> str:
+def hint(engine: Engine, result: Any) -> str:
     """One sentence about what the result of a command lacks; empty where nothing is to be said."""
     if not isinstance(result, SearchResult | Frame | Overview):
         return ""
-    return _lacking(result, session.memory.counts(), EMPTY, "`amgs consolidate`")
+    return _lacking(result, engine.memory.counts(), EMPTY, "`amgs consolidate`")
 
 
 def hint_by_keys(result: Any, counts: Mapping[str, int]) -> str:

@@ -10,7 +10,7 @@ from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
     from amgs_focus.model.base_model import BaseModel
     from amgs_focus.training.lens_runs import LensText
     from amgs_focus.training.records import LabelReport, TrainedRun
@@ -25,7 +25,7 @@ SUFFIXES = (".txt", ".md", ".py")
 
 @operation("focus label", summary="Measure what detail was worth, for training a lens.", long=True)
 def label(
-    session: Session,
+    engine: Engine,
     texts: Texts,
     *,
     out: Annotated[
@@ -71,9 +71,9 @@ def label(
     from amgs_focus.training.lens_labels import label_runs
     from amgs_focus.training.lens_runs import LensRuns
 
-    model = session.load_model(progress)
+    model = engine.load_model(progress)
     runs = LensRuns(
-        seed=session.seed,
+        seed=engine.seed,
         blocks=(min(30, blocks), blocks),
         horizons=tuple(horizon or (32, 64)),
         facts=facts,
@@ -83,8 +83,8 @@ def label(
         _read(model, texts),
         runs,
         model,
-        gist_encoder(model, session.settings.model),
-        lens_for(model, session.settings.focus.lens),
+        gist_encoder(model, engine.settings.model),
+        lens_for(model, engine.settings.focus.lens),
         snapshots=snapshots,
         exact=exact,
         together=together,
@@ -95,7 +95,7 @@ def label(
 
 @operation("focus train lensnet", summary="Train a lens on measured labels.", long=True)
 def train_lensnet(
-    session: Session,
+    engine: Engine,
     texts: Texts,
     *,
     labels: Annotated[
@@ -137,10 +137,10 @@ def train_lensnet(
     from amgs_focus.training.lens_runs import LensRuns
     from amgs_focus.training.lensnet import LensTraining
 
-    model = session.load_model(progress)
+    model = engine.load_model(progress)
     guessed = warm_steps if warm else 0
     settings = LensTraining(
-        LensShape(model.card.width), warm_steps=guessed, steps=guessed + steps, seed=session.seed
+        LensShape(model.card.width), warm_steps=guessed, steps=guessed + steps, seed=engine.seed
     )
     job = LensJob(
         name=name,
@@ -149,10 +149,10 @@ def train_lensnet(
         texts=tuple(_read(model, texts)),
         held_out=frozenset(held_out or ()),
         warm=warm,
-        runs=LensRuns(seed=session.seed, blocks=(30, 90)),
+        runs=LensRuns(seed=engine.seed, blocks=(30, 90)),
     )
-    gist = gist_encoder(model, session.settings.model)
-    return train_lensnet(job, settings, model, gist, clock=session.clock, progress=progress, resume=resume)
+    gist = gist_encoder(model, engine.settings.model)
+    return train_lensnet(job, settings, model, gist, clock=engine.clock, progress=progress, resume=resume)
 
 
 def _read(model: BaseModel, named: list[Path]) -> list[LensText]:

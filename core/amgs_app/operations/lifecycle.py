@@ -9,8 +9,8 @@ from amgs.errors import UsageError
 from amgs_app.operations.arguments import Limit, Offset
 from amgs_app.operations.marks import Arg, Option, Takes
 from amgs_app.operations.operation import operation
-from amgs_app.operations.paths import lies_there
 from amgs_app.operations.results import Consolidated, Inbox, OperationList, Redone, Untouched, consolidated
+from amgs_app.places import lies_there
 from amgs_app.row_fields import of_raw, shown
 from amgs_app.row_filter import Sift
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         UndoPlan,
         Verification,
     )
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 
 @operation(
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     creates=True,
 )
 def ingest(
-    session: Session,
+    engine: Engine,
     text: Annotated[
         str | None,
         Arg(metavar="TEXT", help="The text of one new block, or the path of a folder or a file."),
@@ -68,19 +68,19 @@ def ingest(
     if text is not None:
         path = _path_of(text)
         if path is None:
-            return session.memory.ingest_text(text)
+            return engine.memory.ingest_text(text)
         file, batch = (None, path) if path.is_dir() else (path, None)
     if file is not None:
-        return session.memory.ingest_file(file)
+        return engine.memory.ingest_file(file)
     if batch is not None:
-        return session.memory.ingest_folder(batch, progress)
-    if session.is_own:
+        return engine.memory.ingest_folder(batch, progress)
+    if engine.is_own:
         raise UsageError(
             "There is nothing to ingest.", way_out="Give a text, `--file FILE` or `--batch FOLDER`."
         )
-    memory = session.memory
-    session.enter_corpus()
-    return memory.ingest_folder(session.corpus.path, progress)
+    memory = engine.memory
+    engine.enter_corpus()
+    return memory.ingest_folder(engine.corpus.path, progress)
 
 
 def _path_of(text: str) -> Path | None:
@@ -91,9 +91,14 @@ def _path_of(text: str) -> Path | None:
     return path.expanduser() if lies_there(path) else None
 
 
-@operation("inbox list", summary="List blocks waiting to be consolidated.", pane="inbox")
+@operation(
+    "inbox list",
+    summary="List blocks waiting to be consolidated.",
+    pane="inbox",
+    lists=lambda found: [block.id for block in found.blocks],
+)
 def inbox(
-    session: Session,
+    engine: Engine,
     *,
     limit: Limit = 200,
     offset: Offset = 0,
@@ -115,24 +120,23 @@ def inbox(
     from amgs.types import BlockFilter
 
     raw = BlockFilter(statuses=("raw",))
-    waiting = session.memory.count(raw)
-    last = session.memory.blocks(raw, limit=1, offset=waiting - 1) if waiting else ()
-    now = session.clock.now()
+    waiting = engine.memory.count(raw)
+    last = engine.memory.blocks(raw, limit=1, offset=waiting - 1) if waiting else ()
+    now = engine.clock.now()
     sift = Sift(tuple(only or ()), by, reverse)
     if sift:
-        every = session.memory.blocks(raw)
+        every = engine.memory.blocks(raw)
         places = shown("inbox", of_raw(every, now), sift)
         blocks, total = tuple(every[place] for place in places[offset : offset + limit]), len(places)
     else:
-        blocks, total = session.memory.blocks(raw, limit=limit, offset=offset), waiting
-    session.listed = tuple(block.id for block in blocks)
+        blocks, total = engine.memory.blocks(raw, limit=limit, offset=offset), waiting
     return Inbox(blocks, total, now, offset, last[0].created_at if last else None, waiting)
 
 
 @operation("inbox due", summary="Check whether the inbox should be consolidated now, and why.")
-def inbox_due(session: Session) -> Due:
+def inbox_due(engine: Engine) -> Due:
     """Check the size of the inbox and the time since the last consolidation against the limits in the settings."""
-    return session.memory.lifecycle.due()
+    return engine.memory.lifecycle.due()
 
 
 @operation(
@@ -143,7 +147,7 @@ def inbox_due(session: Session) -> Due:
     writes=True,
 )
 def consolidate(
-    session: Session,
+    engine: Engine,
     *,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")] = False,
     limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="At most N blocks.")] = None,
@@ -159,26 +163,31 @@ def consolidate(
     reverts all of them.
     """
     if if_due:
-        due = session.memory.lifecycle.due()
+        due = engine.memory.lifecycle.due()
         if not due.due:
             return Untouched(due)
     if dry_run:
-        return session.memory.plan_consolidation(limit=limit, progress=progress)
-    return consolidated(session.memory.consolidate_in_batches(limit=limit, progress=progress))
+        return engine.memory.plan_consolidation(limit=limit, progress=progress)
+    return consolidated(engine.memory.consolidate_in_batches(limit=limit, progress=progress))
 
 
 @operation("operations", summary="List the journal of changes, newest first.", pane="overview")
-def operations(session: Session, *, limit: Limit = 20) -> OperationList:
+def operations(engine: Engine, *, limit: Limit = 20) -> OperationList:
     """List the changes made to the memory, newest first: ingests, consolidations, edits, verdicts and the rest.
 
     A change can be undone unless a later one changed the same blocks.
     """
-    return OperationList(session.memory.operations(limit))
+    return OperationList(engine.memory.operations(limit))
 
 
-@operation("operation", summary="Show what a change in the journal did.", pane="overview")
+@operation(
+    "operation",
+    summary="Show what a change in the journal did.",
+    pane="overview",
+    lists=lambda found: [each.id for each in found.blocks],
+)
 def entry(
-    session: Session,
+    engine: Engine,
     operation: Annotated[int, Arg(metavar="ID", help="The number of the operation."), Takes("operation")],
     *,
     limit: Limit = 200,
@@ -186,9 +195,7 @@ def entry(
     """Show what an operation did to each of its blocks (the first --limit of them), how many edges it changed, and
     which later operations must be undone before it.
     """
-    found = session.memory.lifecycle.operation(operation, limit)
-    session.listed = tuple(each.id for each in found.blocks)
-    return found
+    return engine.memory.lifecycle.operation(operation, limit)
 
 
 _Operation = Annotated[
@@ -200,7 +207,7 @@ _Operation = Annotated[
 
 @operation("undo", summary="Undo a change in the journal.", pane="overview", writes=True, asks=True)
 def undo(
-    session: Session,
+    engine: Engine,
     operation: _Operation = None,
     *,
     dry_run: Annotated[
@@ -215,22 +222,22 @@ def undo(
     scripts are never asked. `redo` restores the operation.
     """
     del yes  # for whoever asks; see amgs_app/confirmation.py
-    plan = session.memory.lifecycle.plan_undo(operation)
-    return plan if dry_run else session.memory.undo(plan.operation.id)
+    plan = engine.memory.lifecycle.plan_undo(operation)
+    return plan if dry_run else engine.memory.undo(plan.operation.id)
 
 
 @operation("redo", summary="Redo a change that was undone.", pane="overview", writes=True)
-def redo(session: Session, operation: _Operation = None) -> Redone:
+def redo(engine: Engine, operation: _Operation = None) -> Redone:
     """Restore an undone operation exactly as it was, by default the one undone last.
 
     Refused when its blocks have changed since: undo that change first.
     """
-    return Redone(session.memory.redo(operation))
+    return Redone(engine.memory.redo(operation))
 
 
 @operation("verify", summary="Check the whole store and list every fault.", long=True)
 def verify(
-    session: Session,
+    engine: Engine,
     *,
     accept_loss: Annotated[
         bool,
@@ -242,5 +249,5 @@ def verify(
     progress: Progress | None = None,
 ) -> Verification:
     """Hash every block again, and check edges, indexes and the journal; exit code 4 when there is a fault."""
-    session.accept_loss = accept_loss
-    return session.memory.verify(progress)
+    engine.accept_loss = accept_loss
+    return engine.memory.verify(progress)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
     from amgs.lifecycle.supersede import ReviewPlan
     from amgs.types import JournalEntry, Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 
 class Concern(StrEnum):
@@ -52,7 +52,7 @@ ReviewId = Annotated[int, Arg(metavar="ID", help="The number that `review list` 
     "enhance", summary="Repair the graph: duplicates, splits, edges, confidences.", long=True, writes=True
 )
 def enhance(
-    session: Session,
+    engine: Engine,
     *,
     only: Only = None,
     kind: Concerns = None,
@@ -66,7 +66,7 @@ def enhance(
     --dry-run shows the proposals with their ids, reasons and effects; --only applies those it names. A merge or a
     split makes new blocks and archives the old ones. `undo` reverts all of it.
     """
-    lifecycle = session.memory.lifecycle
+    lifecycle = engine.memory.lifecycle
     plan = lifecycle.plan_enhancement(
         kinds=[each.value for each in kind] if kind else (), limit=limit, progress=progress
     )
@@ -78,11 +78,21 @@ def enhance(
     return Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()))
 
 
+def _planned(result: PrunePlan | Pruned | PruneAssessment) -> list[str] | None:
+    """The blocks that a pruning takes; None where one block was only explained."""
+    plan = getattr(result, "plan", result)
+    candidates = getattr(plan, "candidates", None)
+    return None if candidates is None else [each.block.id for each in candidates]
+
+
 @operation(
-    "prune", summary="Archive blocks that are faded, peripheral, unused and low-confidence.", writes=True
+    "prune",
+    summary="Archive blocks that are faded, peripheral, unused and low-confidence.",
+    writes=True,
+    lists=_planned,
 )
 def prune(
-    session: Session,
+    engine: Engine,
     *,
     dry_run: DryRun = False,
     limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="At most N blocks.")] = None,
@@ -118,12 +128,11 @@ def prune(
     With --explain nothing is pruned: each of a block's four signs is compared with its limit. With --hard, blocks
     that are already pruned are deleted from the store, after they were written to a ledger. Both can be undone.
     """
-    lifecycle = session.memory.lifecycle
+    lifecycle = engine.memory.lifecycle
     if explain is not None:
-        wanted = session.block(explain).id
+        wanted = engine.block(explain).id
         return lifecycle.explain_pruning(wanted, threshold=threshold, lowest=lowest)
     plan = lifecycle.plan_pruning(hard=hard, limit=limit, threshold=threshold, lowest=lowest)
-    session.listed = tuple(each.block.id for each in plan.candidates)
     if dry_run:
         return plan
     if hard and not yes:
@@ -142,13 +151,13 @@ def prune(
     writes=True,
 )
 def scan(
-    session: Session, *, dry_run: DryRun = False, progress: Progress | None = None
+    engine: Engine, *, dry_run: DryRun = False, progress: Progress | None = None
 ) -> ReviewPlan | ReviewList:
     """Compare blocks on the same subject and queue what conflicts.
 
     Nothing is changed yet: `review accept` and `review reject` decide.
     """
-    lifecycle = session.memory.lifecycle
+    lifecycle = engine.memory.lifecycle
     plan = lifecycle.plan_review(progress=progress)
     if dry_run:
         return plan
@@ -156,16 +165,20 @@ def scan(
     return ReviewList(lifecycle.reviews(limit=50))
 
 
-@operation("review list", summary="List findings waiting for a verdict.", pane="inbox")
+@operation(
+    "review list",
+    summary="List findings waiting for a verdict.",
+    pane="inbox",
+    lists=lambda found: [i for each in found.items for i in (each.older.id, each.newer.id)],
+)
 def queue(
-    session: Session,
+    engine: Engine,
     *,
     every: Annotated[bool, Option("--all", help="Include decided findings.")] = False,
     limit: Limit = 50,
 ) -> ReviewList:
     """List findings, most certain first, with both blocks and the words that conflict."""
-    found = session.memory.lifecycle.reviews(every=every, limit=limit)
-    session.listed = tuple(i for each in found for i in (each.older.id, each.newer.id))
+    found = engine.memory.lifecycle.reviews(every=every, limit=limit)
     return ReviewList(found)
 
 
@@ -174,16 +187,16 @@ def queue(
     summary="Accept a finding: mark what is superseded, link what contradicts, merge copies.",
     writes=True,
 )
-def accept(session: Session, review: ReviewId) -> JournalEntry:
+def accept(engine: Engine, review: ReviewId) -> JournalEntry:
     """Apply a finding.
 
     A superseded block stays, marked with its successor and the time; a contradiction becomes an edge; two blocks that
     say the same are merged into one, and both are archived.
     """
-    return session.memory.lifecycle.accept(review)
+    return engine.memory.lifecycle.accept(review)
 
 
 @operation("review reject", summary="Reject a finding: it is not proposed again.", writes=True)
-def reject(session: Session, review: ReviewId) -> JournalEntry:
+def reject(engine: Engine, review: ReviewId) -> JournalEntry:
     """Dismiss a finding. `undo` reopens it."""
-    return session.memory.lifecycle.reject(review)
+    return engine.memory.lifecycle.reject(review)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from amgs.simulation.prune import PruningFutures
     from amgs.simulation.stability import Stability
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 Days = Annotated[float, Option("--days", metavar="N", min=0, max=36500, help="How many days to look ahead.")]
 Draws = Annotated[int, Option("--draws", metavar="N", min=1, max=10000, help="How many simulations.")]
@@ -28,7 +28,7 @@ Rate = Annotated[
 
 @operation("montecarlo enhance", summary="Simulate what `enhance` would change.", long=True)
 def enhance(
-    session: Session,
+    engine: Engine,
     *,
     only: Only = None,
     kind: Concerns = None,
@@ -41,17 +41,17 @@ def enhance(
     Shows the strength of edges, the components, how stable the most central blocks are, and which blocks move. The
     session's seed decides the draws.
     """
-    lifecycle = session.memory.lifecycle
+    lifecycle = engine.memory.lifecycle
     plan = lifecycle.plan_enhancement(kinds=[each.value for each in kind] if kind else (), progress=progress)
     chosen = lifecycle.choose(plan, only or ())
-    return session.memory.simulation.enhance(
-        chosen, days=days, draws=draws, seed=session.seed, progress=progress
+    return engine.memory.simulation.enhance(
+        chosen, days=days, draws=draws, seed=engine.seed, progress=progress
     )
 
 
 @operation("montecarlo prune", summary="Compare pruning strategies by simulation.", long=True)
 def prune(
-    session: Session,
+    engine: Engine,
     *,
     threshold: Annotated[
         list[float] | None,
@@ -89,12 +89,12 @@ def prune(
     """
     from amgs.calibration.questions import load
 
-    return session.memory.simulation.prune(
+    return engine.memory.simulation.prune(
         thresholds=tuple(threshold or ()),
         days=days,
         cycle=cycle,
         draws=draws,
-        seed=session.seed,
+        seed=engine.seed,
         rate=rate,
         lowest=lowest,
         questions=() if questions is None else load(questions),
@@ -102,9 +102,14 @@ def prune(
     )
 
 
-@operation("montecarlo evolve", summary="Simulate how the memory decays and is used over time.", long=True)
+@operation(
+    "montecarlo evolve",
+    summary="Simulate how the memory decays and is used over time.",
+    long=True,
+    lists=lambda found: [each.block_id for each in found.open],
+)
 def evolve(
-    session: Session,
+    engine: Engine,
     *,
     days: Days = 90,
     steps: Annotated[int, Option("--steps", metavar="N", min=1, max=100, help="Checkpoints.")] = 6,
@@ -118,16 +123,19 @@ def evolve(
     An access finds a block, walks each of its edges with a chance equal to the edge's strength, and reinforces what
     it reaches. Lists the blocks whose survival is least certain.
     """
-    found = session.memory.simulation.evolve(
-        days=days, draws=draws, seed=session.seed, steps=steps, rate=rate, progress=progress
+    return engine.memory.simulation.evolve(
+        days=days, draws=draws, seed=engine.seed, steps=steps, rate=rate, progress=progress
     )
-    session.listed = tuple(each.block_id for each in found.open)
-    return found
 
 
-@operation("montecarlo insert", summary="Simulate where a new text would attach to the graph.", long=True)
+@operation(
+    "montecarlo insert",
+    summary="Simulate where a new text would attach to the graph.",
+    long=True,
+    lists=lambda found: [each.other_id for each in found.links],
+)
 def insert(
-    session: Session,
+    engine: Engine,
     text: Annotated[str, Arg(metavar="TEXT", help="The text to insert."), Takes("text")],
     *,
     days: Days = 30,
@@ -138,18 +146,17 @@ def insert(
 
     The best insertion point comes first. Nothing is ingested.
     """
-    found = session.memory.simulation.insert(
-        text, days=days, draws=draws, seed=session.seed, progress=progress
-    )
-    session.listed = tuple(each.other_id for each in found.links)
-    return found
+    return engine.memory.simulation.insert(text, days=days, draws=draws, seed=engine.seed, progress=progress)
 
 
 @operation(
-    "montecarlo stability", summary="Test how stable the graph is when edges are lost at random.", long=True
+    "montecarlo stability",
+    summary="Test how stable the graph is when edges are lost at random.",
+    long=True,
+    lists=lambda found: [each.block_id for each in found.least],
 )
 def stability(
-    session: Session,
+    engine: Engine,
     *,
     noise: Annotated[
         float,
@@ -176,14 +183,12 @@ def stability(
 
     Lists the central blocks whose rank is least stable.
     """
-    found = session.memory.simulation.stability(
+    return engine.memory.simulation.stability(
         noise=noise,
         loss=loss,
         days=days,
         paces=tuple(pace) if pace else (0.5, 1.0, 2.0, 4.0),
         draws=draws,
-        seed=session.seed,
+        seed=engine.seed,
         progress=progress,
     )
-    session.listed = tuple(each.block_id for each in found.least)
-    return found

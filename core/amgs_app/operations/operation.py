@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
@@ -40,7 +40,8 @@ class Operation(Generic[P, R]):
     long: it reports progress and can be cancelled. writes: it changes the store or the working context. pane: which
     pane shows its result; None for results that are only said. creates: on the command line, it may create the store
     that it works on; every other command needs one that is there. asks: whoever sits at a terminal is shown its
-    `dry_run` and asked first, unless they said `yes`.
+    `dry_run` and asked first, unless they said `yes`. lists: the ids of the blocks that a result lists, in order, which
+    `@1` refers to afterwards; None from it where this result lists none.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Operation(Generic[P, R]):
     keys: tuple[str, ...] = ()
     creates: bool = False
     asks: bool = False
+    lists: Callable[[Any], Iterable[str] | None] | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """The call with these arguments; raises TypeError for arguments that the signature does not take."""
@@ -81,6 +83,11 @@ class Operation(Generic[P, R]):
         """The full help text: the function's docstring."""
         return inspect.getdoc(self.function) or self.summary
 
+    def listed(self, result: R) -> tuple[str, ...] | None:
+        """The ids of the blocks that the result lists; None for an operation that leaves the last list alone."""
+        found = None if self.lists is None else self.lists(result)
+        return None if found is None else tuple(found)
+
     @cached_property
     def _declared(self) -> tuple[inspect.Parameter, ...]:
         """The parameters of the function as they are written."""
@@ -101,6 +108,11 @@ class Operation(Generic[P, R]):
                 for each in self._signature.parameters.values()
             ]
         )
+
+    @cached_property
+    def of_operator(self) -> bool:
+        """Whether it is about what one person looks at, and takes the Operator; every other takes the Engine."""
+        return self._declared[0].name == "operator"
 
     @cached_property
     def wants_progress(self) -> bool:
@@ -140,11 +152,12 @@ def operation(
     keys: Sequence[str] = (),
     creates: bool = False,
     asks: bool = False,
+    lists: Callable[[Any], Iterable[str] | None] | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
     """Make a function an operation; a Registry collects it from its module. The arguments are those of Operation."""
 
     def mark(function: Callable[Concatenate[Any, P], R]) -> Operation[P, R]:
-        return Operation(name, function, summary, pane, long, writes, tuple(keys), creates, asks)
+        return Operation(name, function, summary, pane, long, writes, tuple(keys), creates, asks, lists)
 
     return mark
 

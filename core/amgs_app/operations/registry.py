@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from amgs_app.operations.call import Call
 from amgs_app.operations.line import LineError, Word, split
 from amgs_app.operations.operation import Operation
-
-if TYPE_CHECKING:
-    from amgs.types import Progress
-    from amgs_app.session import Session
-
-LIKE, NEARLY = 0.72, 0.1
-"""How alike two words must be for one to be suggested for the other, and how much less so than the best one."""
+from amgs_app.spelling import near
 
 
 class Registry:
@@ -85,13 +78,6 @@ class Registry:
 
         return Call(chosen, read_arguments(chosen, rest, line))
 
-    def run(self, session: Session, call: Call[Any], progress: Progress | None = None) -> Any:
-        """Carry out the call and note it in the session; raises what the engines raise."""
-        explicit = session.resolve(call)
-        result = call.run(session, progress)
-        session.note(call, result, explicit)
-        return result
-
     def find(self, words: Sequence[str]) -> tuple[Operation[..., Any] | None, int]:
         """The operation with the longest name that opens the words, and how many words it took."""
         for count in range(min(3, len(words)), 0, -1):
@@ -128,11 +114,3 @@ class Registry:
             column=words[0].column if words else 1,
             way_out=way_out,
         )
-
-
-def near(typed: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Up to three of the names that hold a word like the one typed, the best first; nothing far-fetched."""
-    alike = {name: max(SequenceMatcher(None, typed, word).ratio() for word in name.split()) for name in names}
-    least = max(LIKE, max(alike.values(), default=0.0) - NEARLY)
-    ranked = sorted(alike, key=lambda name: (-alike[name], len(name.split()), name))
-    return tuple(name for name in ranked if alike[name] >= least)[:3]

@@ -12,7 +12,8 @@ from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Explanation, Progress, SearchResult
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
+    from amgs_app.operator import Operator
 
 
 class Layer(StrEnum):
@@ -24,9 +25,14 @@ class Layer(StrEnum):
     GRAPH = "graph"
 
 
-@operation("search", summary="Search the memory: keyword, fuzzy, vector and graph.", pane="frame")
+@operation(
+    "search",
+    summary="Search the memory: keyword, fuzzy, vector and graph.",
+    pane="frame",
+    lists=lambda found: [hit.block.id for hit in found.hits],
+)
 def search(
-    session: Session,
+    engine: Engine,
     query: Annotated[str, Arg(metavar="QUERY", help="Words, names, a question.")],
     *,
     layer: Annotated[
@@ -57,22 +63,19 @@ def search(
         self_only=self_only,
     )
     if not layer or {Layer.VECTOR, Layer.GRAPH} & {*layer}:
-        session.memory.load(progress)
-    result = session.memory.search(
+        engine.memory.load(progress)
+    return engine.memory.search(
         query,
         top_k=top_k,
         layers=[each.value for each in layer] if layer else None,
         filter=chosen,
         weights=read_weights(weights),
     )
-    session.last_search = result
-    session.listed = tuple(hit.block.id for hit in result.hits)
-    return result
 
 
 @operation("why", summary="Explain why a block is or is not a hit, and what would change that.")
 def why(
-    session: Session,
+    operator: Operator,
     query: Annotated[str, Arg(metavar="QUERY", help="The question.")],
     block: Reference = None,
     *,
@@ -103,11 +106,11 @@ def why(
     assembled last. Where the score decided, shows the smallest change of weights that would admit the block. Leaves
     no trace.
     """
-    chosen = session.block(block).id
+    chosen = operator.engine.block(block).id
     if frame is not None and last:
-        made = session.last_frame or session.memory.frames.last()
+        made = operator.last_frame or operator.engine.memory.frames.last()
         if made is not None and (made.name, made.query) == (frame.strip().upper(), query):
-            return session.memory.frames.why(
+            return operator.engine.memory.frames.why(
                 frame,
                 query,
                 chosen,
@@ -116,7 +119,7 @@ def why(
                 child=child,
                 made=made,
             )
-    return session.memory.why(
+    return operator.engine.memory.why(
         query,
         chosen,
         frame=frame,

@@ -10,7 +10,7 @@ from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
     from amgs_focus.training.records import Staged, TrainedRun
     from amgs_focus.training.run_config import RunConfig
 
@@ -29,7 +29,7 @@ Out = Annotated[
 
 
 @operation("focus stage", summary="Tokenise the texts of a training run into Arrow shards.", long=True)
-def stage_texts(session: Session, config: Config, *, progress: Progress | None = None) -> Staged:
+def stage_texts(engine: Engine, config: Config, *, progress: Progress | None = None) -> Staged:
     """Tokenise the texts that the file's `data.texts` names into block-aligned Arrow files that record their source.
 
     Unchanged texts are kept. Training does this by itself.
@@ -37,13 +37,13 @@ def stage_texts(session: Session, config: Config, *, progress: Progress | None =
     from amgs_focus.training.gist_run import base_model
     from amgs_focus.training.staging import stage
 
-    told = _read(session, config, None)
+    told = _read(engine, config, None)
     return stage(told.data, base_model(told, progress), progress)
 
 
 @operation("focus train gistnet", summary="Train gists on your own texts.", long=True)
 def train_gistnet(
-    session: Session,
+    engine: Engine,
     config: Config,
     *,
     resume: Resume = False,
@@ -57,13 +57,13 @@ def train_gistnet(
     """
     from amgs_focus.training import gist_run
 
-    told = _read(session, config, out)
-    return gist_run.train_gistnet(told, clock=session.clock, progress=progress, resume=resume, steps=steps)
+    told = _read(engine, config, out)
+    return gist_run.train_gistnet(told, clock=engine.clock, progress=progress, resume=resume, steps=steps)
 
 
 @operation("focus train lora", summary="Train a LoRA adapter for working contexts (phase B3).", long=True)
 def train_lora(
-    session: Session,
+    engine: Engine,
     config: Config,
     *,
     resume: Resume = False,
@@ -77,13 +77,13 @@ def train_lora(
     """
     from amgs_focus.training import joint_run
 
-    told = _read(session, config, out)
-    return joint_run.train_lora(told, clock=session.clock, progress=progress, resume=resume, steps=steps)
+    told = _read(engine, config, out)
+    return joint_run.train_lora(told, clock=engine.clock, progress=progress, resume=resume, steps=steps)
 
 
 @operation("focus train joint", summary="Train gists, lens and LoRA in turns.", long=True)
 def train_joint(
-    session: Session,
+    engine: Engine,
     config: Config,
     *,
     resume: Resume = False,
@@ -97,17 +97,17 @@ def train_joint(
     """
     from amgs_focus.training import joint_run
 
-    told = _read(session, config, out)
-    return joint_run.train_joint(told, clock=session.clock, progress=progress, resume=resume, steps=steps)
+    told = _read(engine, config, out)
+    return joint_run.train_joint(told, clock=engine.clock, progress=progress, resume=resume, steps=steps)
 
 
-def _read(session: Session, file: Path, out: Path | None) -> RunConfig:
+def _read(engine: Engine, file: Path, out: Path | None) -> RunConfig:
     """The run's configuration; where it names no cache for unpacked models, the workstation's own is used."""
-    from amgs_app.session import model_cache
+    from amgs_app.folders import model_cache
     from amgs_focus.training.run_config import read_config
 
     told = read_config(file)
     if told.model.cache is None:
-        cache = model_cache(session.settings.paths)
+        cache = model_cache(engine.settings.paths)
         told = told.model_copy(update={"model": told.model.model_copy(update={"cache": cache})})
     return told if out is None else told.model_copy(update={"out": out})

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         WeightTest,
     )
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
 
 
 @operation(
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     summary="Show forecasts and outcomes by frame, category and relation type.",
     pane="calibration",
 )
-def groups(session: Session) -> OutcomeGroups:
+def groups(engine: Engine) -> OutcomeGroups:
     """Show forecasts, outcomes, mean forecast, how often it came true, and Brier score of each group."""
-    return session.memory.calibration.groups()
+    return engine.memory.calibration.groups()
 
 
 @operation(
@@ -42,7 +42,7 @@ def groups(session: Session) -> OutcomeGroups:
     keys=("c",),
 )
 def calibrate(
-    session: Session,
+    engine: Engine,
     *,
     method: Annotated[
         Literal["isotonic", "platt"], Option("--method", help="The curve to fit.")
@@ -54,13 +54,13 @@ def calibrate(
     A curve is used only where it lowers the Brier score on outcomes it was not fitted on. Edges that led to a block
     judged useless lose confidence. The change is journalled: `undo` reverts it.
     """
-    plan = session.memory.calibration.plan(method)
-    return plan if dry_run else session.memory.calibration.apply(plan)
+    plan = engine.memory.calibration.plan(method)
+    return plan if dry_run else engine.memory.calibration.apply(plan)
 
 
 @operation("metrics", summary="Compute the six success metrics of the memory.", long=True)
 def metrics(
-    session: Session,
+    engine: Engine,
     *,
     questions: Annotated[
         Path | None,
@@ -74,22 +74,22 @@ def metrics(
     """
     from amgs.calibration.questions import load
 
-    return session.memory.calibration.metrics(() if questions is None else load(questions), seed=session.seed)
+    return engine.memory.calibration.metrics(() if questions is None else load(questions), seed=engine.seed)
 
 
 @operation("monitor", summary="Check for drift in centrality, entropy and attention.", writes=True)
 def monitor(
-    session: Session,
+    engine: Engine,
     *,
     record: Annotated[bool, Option("--record", help="Record the values for the next comparison.")] = False,
 ) -> Monitored:
     """Show centrality drift since the last record, and entropy and stability of each frame, beside earlier records."""
-    return session.memory.calibration.monitor(record=record)
+    return engine.memory.calibration.monitor(record=record)
 
 
 @operation("tune", summary="Tune a frame's weights on labelled questions.", long=True, writes=True)
 def tune(
-    session: Session,
+    engine: Engine,
     name: Annotated[str, Arg(metavar="FRAME", help="An atomic frame."), Takes("frame")],
     *,
     questions: Annotated[
@@ -113,18 +113,18 @@ def tune(
 
     from amgs.calibration.questions import load
 
-    found = session.memory.calibration.tune(
-        name, load(questions), method=method, trials=trials, seed=session.seed, progress=progress
+    found = engine.memory.calibration.tune(
+        name, load(questions), method=method, trials=trials, seed=engine.seed, progress=progress
     )
     if apply and found.better:
-        session.memory.define_frame(found.definition)
+        engine.memory.define_frame(found.definition)
         found = replace(found, applied=True)
     return found
 
 
 @operation("frame ab", summary="Compare two weight sets of a frame on the same questions.", long=True)
 def ab(
-    session: Session,
+    engine: Engine,
     name: Annotated[str, Arg(metavar="FRAME", help="An atomic frame."), Takes("frame")],
     *,
     questions: Annotated[
@@ -145,19 +145,19 @@ def ab(
     """Compare recall under two weight sets, with a 95 % interval of the difference from a paired bootstrap."""
     from amgs.calibration.questions import load
 
-    return session.memory.calibration.compare_weights(
+    return engine.memory.calibration.compare_weights(
         name,
         load(questions),
         read_weights(weights_a),
         read_weights(weights_b),
-        seed=session.seed,
+        seed=engine.seed,
         progress=progress,
     )
 
 
 @operation("simulate", summary="Simulate a year of use in a separate store.", long=True)
 def simulate(
-    session: Session,
+    engine: Engine,
     *,
     days: Annotated[int, Option("--days", metavar="N", min=1, help="How many days to simulate.")] = 365,
     seed: Annotated[
@@ -174,7 +174,7 @@ def simulate(
 
     return live(
         days=days,
-        seed=session.seed if seed is None else seed,
-        settings=session.settings.memory,
+        seed=engine.seed if seed is None else seed,
+        settings=engine.settings.memory,
         progress=progress,
     )

@@ -12,7 +12,7 @@ from amgs_app.operations.results import FocusFeedback, WorthRow
 
 if TYPE_CHECKING:
     from amgs.types import Progress
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
     from amgs_focus.records import BlockUtility
 
 RESIDENT = 0.5
@@ -26,7 +26,7 @@ RESIDENT = 0.5
     writes=True,
 )
 def feedback(
-    session: Session,
+    engine: Engine,
     *,
     dry_run: DryRun = False,
     measure: Annotated[
@@ -42,14 +42,14 @@ def feedback(
     """
     from amgs_focus.runtime.block_utility import block_utilities
 
-    runtime = session.focus
-    if session.fed_back is runtime and not dry_run:
+    runtime = engine.focus
+    if engine.fed_back is runtime and not dry_run:
         raise UsageError(
             "This lifetime context was already reported to memory.",
             title="Already reported",
             way_out="Assemble and open another frame; `focus feedback --dry-run` shows the values again.",
         )
-    memory = session.memory
+    memory = engine.memory
     found = block_utilities(runtime.state, runtime.tree, measure=measure, progress=progress)
     if not found:
         raise UsageError(
@@ -67,7 +67,7 @@ def feedback(
         event_type="resident",
         source="focus",
     )
-    session.fed_back = runtime
+    engine.fed_back = runtime
     return FocusFeedback(rows, told, applied=True)
 
 

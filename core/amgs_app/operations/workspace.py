@@ -20,7 +20,8 @@ from amgs_app.row_filter import Listing, Sift, check
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
+    from amgs_app.operator import Operator
 
 BOOKMARK, LAYOUT = "bookmark:", "layout:"
 LAST = "(last)"
@@ -31,7 +32,7 @@ Name = Annotated[str, Arg(metavar="NAME", help="A word of your own.")]
 
 @operation("bookmark", summary="Bookmark a block, or remove its bookmark.", keys=("asterisk",))
 def bookmark(
-    session: Session,
+    engine: Engine,
     block: Annotated[
         str | None, Arg(metavar="ID", help="The block; default: the selected one."), Takes("block")
     ] = None,
@@ -39,27 +40,31 @@ def bookmark(
     note: Annotated[str, Option("--note", metavar="TEXT", help="Why.")] = "",
 ) -> Bookmark:
     """Bookmark a block; if it is bookmarked already and no note is given, remove the bookmark."""
-    found = session.block(block)
+    found = engine.block(block)
     name = BOOKMARK + found.id
-    here = bool(session.memory.kept(name))
+    here = bool(engine.memory.kept(name))
     keep = bool(note) or not here
-    session.memory.keep(name, note if keep else None)
+    engine.memory.keep(name, note if keep else None)
     return Bookmark(found.id, found.title, note, keep)
 
 
-@operation("bookmarks", summary="List bookmarked blocks.", keys=("apostrophe",))
-def bookmarks(session: Session) -> BookmarkList:
+@operation(
+    "bookmarks",
+    summary="List bookmarked blocks.",
+    keys=("apostrophe",),
+    lists=lambda found: [row.block for row in found.rows],
+)
+def bookmarks(engine: Engine) -> BookmarkList:
     """List bookmarked blocks by title; `@1` is the first of them in the commands that follow."""
-    kept = session.memory.kept(BOOKMARK)
-    found = [(session.memory.block(name.removeprefix(BOOKMARK)), note) for name, note in kept.items()]
+    kept = engine.memory.kept(BOOKMARK)
+    found = [(engine.memory.block(name.removeprefix(BOOKMARK)), note) for name, note in kept.items()]
     rows = sorted((Bookmark(block.id, block.title, note) for block, note in found), key=lambda row: row.title)
-    session.listed = tuple(row.block for row in rows)
     return BookmarkList(tuple(rows))
 
 
 @operation("layout set", summary="Arrange the panes: one large, the others beside it.")
 def layout_set(
-    session: Session,
+    operator: Operator,
     pane: Annotated[Pane, Arg(metavar="PANE", help="The large pane."), Takes("pane")],
     *,
     beside: Annotated[
@@ -82,37 +87,37 @@ def layout_set(
         raise UsageError(
             f"{beside!r} is not a list of up to three other panes.", way_out=f"Available: {', '.join(PANES)}."
         )
-    colours = theme or session.layout.theme
-    session.layout = replace(session.layout, pane=pane, beside=names, large=large, theme=colours)
-    session.memory.keep(LAYOUT + LAST, _written(session.layout))
-    return session.layout
+    colours = theme or operator.layout.theme
+    operator.layout = replace(operator.layout, pane=pane, beside=names, large=large, theme=colours)
+    operator.engine.memory.keep(LAYOUT + LAST, _written(operator.layout))
+    return operator.layout
 
 
 LONGEST_NAME = 60
 
 
 @operation("layout save", summary="Save the current arrangement of the panes under a name.")
-def layout_save(session: Session, name: Name) -> Layout:
+def layout_save(operator: Operator, name: Name) -> Layout:
     """Save the current arrangement of the panes under a name, in this store."""
     if not name.strip() or name == LAST or len(name) > LONGEST_NAME or not name.isprintable():
         raise UsageError(
             f"A layout needs a name of at most {LONGEST_NAME} letters on one line.",
             way_out="For example `layout save night`.",
         )
-    session.memory.keep(LAYOUT + name, _written(session.layout))
-    return session.layout
+    operator.engine.memory.keep(LAYOUT + name, _written(operator.layout))
+    return operator.layout
 
 
 @operation("layout use", summary="Restore a saved arrangement of the panes.")
 def layout_use(
-    session: Session,
+    operator: Operator,
     name: Annotated[
         str,
         Arg(metavar="NAME", help="A saved name; default: the arrangement of the last session."),
     ] = LAST,
 ) -> Layout:
     """Arrange the panes as `layout save NAME` saved them."""
-    kept = session.memory.kept(LAYOUT)
+    kept = operator.engine.memory.kept(LAYOUT)
     text = kept.get(LAYOUT + name)
     if text is None and name != LAST:
         known = [each.removeprefix(LAYOUT) for each in kept if each != LAYOUT + LAST]
@@ -120,16 +125,16 @@ def layout_use(
             f"There is no layout {name!r}.",
             way_out=f"Available: {', '.join(known)}." if known else "`layout save NAME` makes one.",
         )
-    session.layout = Layout() if text is None else _read(text)
-    if name != LAST and session.layout.theme:
-        session.theme_name = session.layout.theme
-    return session.layout
+    operator.layout = Layout() if text is None else _read(text)
+    if name != LAST and operator.layout.theme:
+        operator.theme_name = operator.layout.theme
+    return operator.layout
 
 
 @operation("layout list", summary="List saved arrangements.")
-def layout_list(session: Session) -> LayoutList:
+def layout_list(engine: Engine) -> LayoutList:
     """List the arrangements saved in this store."""
-    kept = session.memory.kept(LAYOUT).items()
+    kept = engine.memory.kept(LAYOUT).items()
     return LayoutList(tuple((name.removeprefix(LAYOUT), _read(text)) for name, text in kept))
 
 
@@ -140,7 +145,7 @@ ListPane = Annotated[Pane, Arg(metavar="PANE", help="The pane with the list."), 
 
 @operation("filter", summary="Filter the rows of a pane's list.", keys=("F",))
 def filter_rows(
-    session: Session,
+    operator: Operator,
     pane: ListPane,
     terms: Annotated[
         list[str] | None,
@@ -152,12 +157,12 @@ def filter_rows(
     A word matches any text of the row, `reason:budget` matches one field; `score>0.5` compares; `!` negates a term.
     The fields are listed in the pane's help. The filter is saved with the layout.
     """
-    return _sifted(session, pane, terms=tuple(terms or ()))
+    return _sifted(operator, pane, terms=tuple(terms or ()))
 
 
 @operation("sort", summary="Sort the rows of a pane's list.", keys=("O",))
 def sort_rows(
-    session: Session,
+    operator: Operator,
     pane: ListPane,
     field: Annotated[
         str,
@@ -167,15 +172,15 @@ def sort_rows(
     reverse: Annotated[bool, Option("--reverse", help="Numbers ascending, texts descending.")] = False,
 ) -> Sifted:
     """Sort the rows of a pane's list by FIELD; without it, restore their own order."""
-    return _sifted(session, pane, order=field, reverse=reverse)
+    return _sifted(operator, pane, order=field, reverse=reverse)
 
 
-def _sifted(session: Session, pane: Pane, **changes: Any) -> Sifted:
-    made = replace(session.layout.sifts.get(pane, Sift()), **changes)
+def _sifted(operator: Operator, pane: Pane, **changes: Any) -> Sifted:
+    made = replace(operator.layout.sifts.get(pane, Sift()), **changes)
     check(made, _listing(pane))
-    others = {name: sift for name, sift in session.layout.sifts.items() if name != pane}
-    session.layout = replace(session.layout, sifts=others | ({pane: made} if made else {}))
-    session.memory.keep(LAYOUT + LAST, _written(session.layout))
+    others = {name: sift for name, sift in operator.layout.sifts.items() if name != pane}
+    operator.layout = replace(operator.layout, sifts=others | ({pane: made} if made else {}))
+    operator.engine.memory.keep(LAYOUT + LAST, _written(operator.layout))
     return Sifted(pane, made)
 
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
+    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.render.sheet import ResultTable
-    from amgs_app.session import Session
 
 NOUNS = (
     "blocks",
@@ -58,7 +58,7 @@ class ResultEntry(Generic[R]):
 
     kind: str
     table: Callable[[R], ResultTable]
-    figure: Callable[[Session, R, Canvas], Text] | None = None
+    figure: Callable[[Operator, R, Canvas], Text] | None = None
     sentence: Callable[[R], str] | None = None
     page: Callable[[R, Canvas, datetime], RenderableType] | None = None
     portable: Callable[[R], R] | None = None
@@ -68,7 +68,7 @@ class ResultEntry(Generic[R]):
 
 def entry(
     *,
-    figure: Callable[[Session, R, Canvas], Text] | None = None,
+    figure: Callable[[Operator, R, Canvas], Text] | None = None,
     sentence: Callable[[R], str] | None = None,
     page: Callable[[R, Canvas, datetime], RenderableType] | None = None,
     portable: Callable[[R], R] | None = None,
@@ -116,7 +116,7 @@ def table_of(result: Any) -> ResultTable:
     return entry_of(type(result)).table(result)
 
 
-def draw(session: Session, result: Any, canvas: Canvas) -> Text:
+def draw(operator: Operator, result: Any, canvas: Canvas) -> Text:
     """The figure of a result, exactly as large as the canvas.
 
     Raises TypeError for a result that no pane shows.
@@ -124,7 +124,7 @@ def draw(session: Session, result: Any, canvas: Canvas) -> Text:
     figure = entry_of(type(result)).figure
     if figure is None:
         raise TypeError(f"No pane shows a {type(result).__name__}.")
-    return figure(session, result, canvas)
+    return figure(operator, result, canvas)
 
 
 def sentence_of(result: Any) -> str:

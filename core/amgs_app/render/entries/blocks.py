@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         CorrectedBlock,
         SelectedBlock,
     )
+    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.session import Session
 
 
 MOST_LINES = 2000
@@ -51,13 +51,13 @@ def block_list(result: BlockList) -> ResultTable:
     )
 
 
-def _drawn(session: Session, result: BlockDetail, canvas: Canvas) -> Text:
+def _drawn(operator: Operator, result: BlockDetail, canvas: Canvas) -> Text:
     from amgs_app.render.drawing import titles_of_edges
     from amgs_app.render.figures.block import block
 
-    edges = session.memory.edges(result.block.id)
-    titles = titles_of_edges(session, edges)
-    return block(result.block, canvas, now=session.clock.now(), edges=edges, titles=titles)
+    edges = operator.engine.memory.edges(result.block.id)
+    titles = titles_of_edges(operator, edges)
+    return block(result.block, canvas, now=operator.engine.clock.now(), edges=edges, titles=titles)
 
 
 def _relevance(result: BlockDetail) -> str:

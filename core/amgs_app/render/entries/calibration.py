@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     )
     from amgs.types import ForecastCase, Outcome, Reliability, Weights
     from amgs_app.operations.results import FocusFeedback, ForecastList
+    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.session import Session
 
 
 _SHOWN = 12
@@ -70,27 +70,27 @@ def _scored(score: Score) -> tuple[float, ...]:
     return score.recall, score.precision, score.mrr
 
 
-def _drawn_outcome(session: Session, result: Outcome, canvas: Canvas) -> Text:
+def _drawn_outcome(operator: Operator, result: Outcome, canvas: Canvas) -> Text:
     del result
-    return _drawn_table(session, session.memory.reliability(), canvas)
+    return _drawn_table(operator, operator.engine.memory.reliability(), canvas)
 
 
-def _drawn_table(session: Session, result: Reliability, canvas: Canvas) -> Text:
+def _drawn_table(operator: Operator, result: Reliability, canvas: Canvas) -> Text:
     from amgs_app.render.figures.calibration import calibration
 
-    cases = _cases(session, session.memory.calibration.cases(limit=500))
-    return calibration(result, canvas, now=session.clock.now(), **cases)
+    cases = _cases(operator, operator.engine.memory.calibration.cases(limit=500))
+    return calibration(result, canvas, now=operator.engine.clock.now(), **cases)
 
 
-def _cases(session: Session, cases: Sequence[ForecastCase]) -> dict[str, Any]:
+def _cases(operator: Operator, cases: Sequence[ForecastCase]) -> dict[str, Any]:
     """The forecasts that the pane's filter leaves, with the cursor on the selection."""
     from amgs_app.render.drawing import places
     from amgs_app.row_fields import of_forecasts, queued
 
     cases = queued(cases)
-    left = places(session, "calibration", of_forecasts(cases))
+    left = places(operator, "calibration", of_forecasts(cases))
     shown = cases if left is None else [cases[place] for place in left]
-    at = next((n for n, one in enumerate(shown) if one.outcome.block_id == session.selection), None)
+    at = next((n for n, one in enumerate(shown) if one.outcome.block_id == operator.selection), None)
     return {"cases": shown, "cursor": at, "every": None if left is None else len(cases)}
 
 
@@ -143,16 +143,16 @@ def outcome_groups(result: OutcomeGroups) -> ResultTable:
     return sheet("", "by name* forecasts:n outcomes:n forecast:score came_true:score Brier:score", rows)
 
 
-def _drawn_forecasts(session: Session, result: ForecastList, canvas: Canvas) -> Text:
+def _drawn_forecasts(operator: Operator, result: ForecastList, canvas: Canvas) -> Text:
     from amgs_app.render.figures.calibration import calibration
 
     bins = result.bin[1] if result.bin is not None else 10
     kind, _, value = result.of.partition(" ")
     by: Any = kind or None
-    table = session.memory.reliability(bins, by=by, value=value or None)
+    table = operator.engine.memory.reliability(bins, by=by, value=value or None)
     chosen = result.bin[0] - 1 if result.bin is not None else None
     return calibration(
-        table, canvas, now=result.now, chosen=chosen, of=result.of, **_cases(session, result.cases)
+        table, canvas, now=result.now, chosen=chosen, of=result.of, **_cases(operator, result.cases)
     )
 
 
@@ -181,10 +181,10 @@ def forecast_list(result: ForecastList) -> ResultTable:
     return replace(made, digest=made.rows[: 2 * _SHOWN])
 
 
-def _drawn_plan(session: Session, result: CalibrationPlan, canvas: Canvas) -> Text:
+def _drawn_plan(operator: Operator, result: CalibrationPlan, canvas: Canvas) -> Text:
     from amgs_app.render.figures import recalibration
 
-    del session
+    del operator
     return recalibration.plan(result, canvas)
 
 
@@ -193,10 +193,10 @@ def calibration_plan(result: CalibrationPlan) -> ResultTable:
     return _plan(result, "would change")
 
 
-def _drawn_calibrated(session: Session, result: Calibrated, canvas: Canvas) -> Text:
+def _drawn_calibrated(operator: Operator, result: Calibrated, canvas: Canvas) -> Text:
     from amgs_app.render.figures import recalibration
 
-    del session
+    del operator
     return recalibration.plan(result.plan, canvas, operation=result.operation.id)
 
 

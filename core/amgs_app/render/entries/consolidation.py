@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from amgs.lifecycle.schedule import Due
     from amgs.types import ConsolidationPlan, IngestReport
     from amgs_app.operations.results import Consolidated, Inbox, Untouched
+    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.session import Session
 
 
 _NO_NOTE = "not read as text"
 
 
-def _drawn_inbox(session: Session, result: Inbox, canvas: Canvas) -> Text:
+def _drawn_inbox(operator: Operator, result: Inbox, canvas: Canvas) -> Text:
     from amgs_app.render.figures.inbox import inbox
 
     return inbox(
         result.blocks,
         canvas,
         now=result.now,
-        selected=session.selection,
+        selected=operator.selection,
         total=result.total,
         before=result.offset,
         oldest=result.oldest,
@@ -60,20 +60,20 @@ def ingest_report(result: IngestReport) -> ResultTable:
     return sheet(ingested(result), "what source because*", rows)
 
 
-def _drawn_plan(session: Session, result: ConsolidationPlan, canvas: Canvas) -> Text:
+def _drawn_plan(operator: Operator, result: ConsolidationPlan, canvas: Canvas) -> Text:
     from amgs.lifecycle.plan_editing import PlanDraft
 
-    return _drawn_draft(session, PlanDraft(result), canvas)
+    return _drawn_draft(operator, PlanDraft(result), canvas)
 
 
-def _drawn_draft(session: Session, draft: PlanDraft, canvas: Canvas) -> Text:
+def _drawn_draft(operator: Operator, draft: PlanDraft, canvas: Canvas) -> Text:
     from amgs_app.render.drawing import places, titles_of_edges
     from amgs_app.render.figures import plan
     from amgs_app.row_fields import of_draft
 
-    rows = places(session, "inbox", of_draft(draft, session.clock.now()))
-    titles = titles_of_edges(session, (edge for item in draft.plan.items for edge in item.edges))
-    return plan.plan(draft, canvas, selected=session.selection, titles=titles, shown=rows)
+    rows = places(operator, "inbox", of_draft(draft, operator.engine.clock.now()))
+    titles = titles_of_edges(operator, (edge for item in draft.plan.items for edge in item.edges))
+    return plan.plan(draft, canvas, selected=operator.selection, titles=titles, shown=rows)
 
 
 @entry(figure=_drawn_plan)
@@ -134,8 +134,8 @@ def plan_draft(result: PlanDraft) -> ResultTable:
     return replace(made, digest=corrected) if corrected else made
 
 
-def _drawn_consolidated(session: Session, result: Consolidated, canvas: Canvas) -> Text:
-    return _drawn_plan(session, result.plan, canvas)
+def _drawn_consolidated(operator: Operator, result: Consolidated, canvas: Canvas) -> Text:
+    return _drawn_plan(operator, result.plan, canvas)
 
 
 @entry(figure=_drawn_consolidated)

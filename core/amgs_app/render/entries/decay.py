@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from amgs.lifecycle.decay_forecast import DecayPreview
     from amgs.types import CategoryCurves, DecayCurve, Forecast
+    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.session import Session
 
 
 _POINTS_SHOWN = 16
@@ -26,25 +26,25 @@ _BESIDE = 4
 """Curves of categories beside that of a block."""
 
 
-def _fading(session: Session, canvas: Canvas, forecast: Forecast, **drawn: Any) -> Text:
+def _fading(operator: Operator, canvas: Canvas, forecast: Forecast, **drawn: Any) -> Text:
     from amgs_app.render.drawing import places
     from amgs_app.render.figures.decay import decay
     from amgs_app.row_fields import of_falling
 
-    rows = places(session, "decay", of_falling(forecast))
+    rows = places(operator, "decay", of_falling(forecast))
     return decay(
-        canvas, now=session.clock.now(), forecast=forecast, shown=rows, at_days=forecast.days, **drawn
+        canvas, now=operator.engine.clock.now(), forecast=forecast, shown=rows, at_days=forecast.days, **drawn
     )
 
 
-def _drawn_curve(session: Session, result: DecayCurve, canvas: Canvas) -> Text:
+def _drawn_curve(operator: Operator, result: DecayCurve, canvas: Canvas) -> Text:
     from amgs_app.render.figures.decay import series_of
 
     days = max(result.hours, default=0.0) / 24
-    lifecycle = session.memory.lifecycle
+    lifecycle = operator.engine.memory.lifecycle
     forecast = lifecycle.forecast(days=days, limit=_FALLING)
     beside = series_of(lifecycle.category_curves(days=days), result.block.category, _BESIDE)
-    return _fading(session, canvas, forecast, curve=result, categories=beside, selected=result.block.id)
+    return _fading(operator, canvas, forecast, curve=result, categories=beside, selected=result.block.id)
 
 
 @entry(figure=_drawn_curve)
@@ -60,8 +60,8 @@ def decay_curve(result: DecayCurve) -> ResultTable:
     return replace(made, digest=made.rows[:: max(1, len(made.rows) // _POINTS_SHOWN)])
 
 
-def _drawn_forecast(session: Session, result: Forecast, canvas: Canvas) -> Text:
-    return _fading(session, canvas, result, selected=session.selection)
+def _drawn_forecast(operator: Operator, result: Forecast, canvas: Canvas) -> Text:
+    return _fading(operator, canvas, result, selected=operator.selection)
 
 
 @entry(figure=_drawn_forecast)
@@ -91,11 +91,11 @@ def forecast(result: Forecast) -> ResultTable:
     return sheet(title, "id:id title* drops:at now:score then:score uses:n links:n", rows, notes)
 
 
-def _drawn_categories(session: Session, result: CategoryCurves, canvas: Canvas) -> Text:
+def _drawn_categories(operator: Operator, result: CategoryCurves, canvas: Canvas) -> Text:
     from amgs_app.render.figures.decay import series_of
 
-    forecast = session.memory.lifecycle.forecast(days=result.days, limit=_FALLING)
-    return _fading(session, canvas, forecast, categories=series_of(result), selected=session.selection)
+    forecast = operator.engine.memory.lifecycle.forecast(days=result.days, limit=_FALLING)
+    return _fading(operator, canvas, forecast, categories=series_of(result), selected=operator.selection)
 
 
 @entry(figure=_drawn_categories)
@@ -113,13 +113,13 @@ def category_curves(result: CategoryCurves) -> ResultTable:
     return replace(made, digest=tuple(row for row in made.rows if (row[0], row[2]) in wanted))
 
 
-def _drawn_preview(session: Session, result: DecayPreview, canvas: Canvas) -> Text:
+def _drawn_preview(operator: Operator, result: DecayPreview, canvas: Canvas) -> Text:
     from amgs.types import Supposed
 
     block, days = result.now.block.id, max(result.now.hours, default=0.0) / 24
     supposed = Supposed(result.decay_lambda, block_id=block)
-    forecast = session.memory.lifecycle.forecast(days=days, supposed=supposed, limit=_FALLING)
-    return _fading(session, canvas, forecast, curve=result.now, supposed=result.then, selected=block)
+    forecast = operator.engine.memory.lifecycle.forecast(days=days, supposed=supposed, limit=_FALLING)
+    return _fading(operator, canvas, forecast, curve=result.now, supposed=result.then, selected=block)
 
 
 @entry(figure=_drawn_preview)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs_app.operations.results import Measured, Opened, SettingChanged, Steered, Stepped
+    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.session import Session
     from amgs_focus.records import Refocus, TokenSpan
     from amgs_focus.views import EntryExplanation, EntryView, FocusView
 
@@ -83,12 +83,12 @@ def focus_view(result: FocusView) -> ResultTable:
     return replace(made, digest=sheet("", columns, _judgements(result, rows)).rows[:_ENTRIES_SHOWN])
 
 
-def _drawn_tokens(session: Session, result: TokenSpan, canvas: Canvas) -> Text:
+def _drawn_tokens(operator: Operator, result: TokenSpan, canvas: Canvas) -> Text:
     from amgs_app.render.figures.focus import focus
 
-    view = session.focus.snapshot()
+    view = operator.engine.focus.snapshot()
     zoom = max(1.0, view.lifetime / max(1, len(result.texts)))
-    titles = titles_of_view(session, view, result.sources)
+    titles = titles_of_view(operator, view, result.sources)
     return focus(view, canvas, zoom=zoom, offset=result.start, titles=titles, tokens=result)
 
 
@@ -170,11 +170,11 @@ def stepped(result: Stepped) -> ResultTable:
     return sheet(title, "step:n token nll:score used:n dirty:n time:ms refocus*", rows, notes)
 
 
-def _drawn_why(session: Session, result: EntryExplanation, canvas: Canvas) -> Text:
+def _drawn_why(operator: Operator, result: EntryExplanation, canvas: Canvas) -> Text:
     from amgs_app.render.figures.focus import focus
 
-    view = session.focus.snapshot()
-    titles = titles_of_view(session, view, result.sources)
+    view = operator.engine.focus.snapshot()
+    titles = titles_of_view(operator, view, result.sources)
     return focus(view, canvas, selected=result.entry.position, why=result, titles=titles)
 
 

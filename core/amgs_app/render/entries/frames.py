@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from amgs.frames.results import CachedFrame, FrameComparison, History, Replay
     from amgs.types import Candidate, Frame, FrameDefinition, SelectionRule, Weights
     from amgs_app.operations.results import FrameList, LastFrame
+    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.session import Session
 
 
 _REJECTED_SHOWN = 12
@@ -85,14 +85,14 @@ def frame_list(result: FrameList) -> ResultTable:
 
 
 def _drawn(
-    session: Session, result: Frame, canvas: Canvas, verdicts: Mapping[str, float] | None = None
+    operator: Operator, result: Frame, canvas: Canvas, verdicts: Mapping[str, float] | None = None
 ) -> Text:
     from amgs_app.render.drawing import places
     from amgs_app.render.figures import frame
     from amgs_app.row_fields import of_candidates
 
-    rows = places(session, "frame", of_candidates(listed(result)))
-    return frame.frame(result, canvas, selected=session.selection, shown=rows, verdicts=verdicts or {})
+    rows = places(operator, "frame", of_candidates(listed(result)))
+    return frame.frame(result, canvas, selected=operator.selection, shown=rows, verdicts=verdicts or {})
 
 
 @entry(figure=_drawn)
@@ -122,12 +122,12 @@ def frame(result: Frame) -> ResultTable:
     return replace(made, digest=made.rows[: len(result.selected) + _REJECTED_SHOWN])
 
 
-def _drawn_last(session: Session, result: LastFrame, canvas: Canvas) -> Text:
+def _drawn_last(operator: Operator, result: LastFrame, canvas: Canvas) -> Text:
     from amgs_app.render.figures import frame
 
     if result.frame is None:
         return frame.frame(None, canvas)
-    return _drawn(session, result.frame, canvas, result.verdicts)
+    return _drawn(operator, result.frame, canvas, result.verdicts)
 
 
 def _last(result: LastFrame) -> str:

@@ -13,17 +13,19 @@ if TYPE_CHECKING:
     from amgs.api.graph import Communities, GraphPath
     from amgs.types import GraphStats, Neighbourhood
     from amgs_app.operations.results import Inspection
+    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.session import Session
 
 
-def _drawn(session: Session, result: Neighbourhood, canvas: Canvas) -> Text:
+def _drawn(operator: Operator, result: Neighbourhood, canvas: Canvas) -> Text:
     from amgs_app.render.figures import graph
     from amgs_app.row_fields import shown_neighbours
 
-    sift = session.layout.sifts.get("graph")
+    sift = operator.layout.sifts.get("graph")
     ids = shown_neighbours(result, sift) if sift else None
-    return graph.neighbourhood(result, canvas, selected=session.selection, now=session.clock.now(), shown=ids)
+    return graph.neighbourhood(
+        result, canvas, selected=operator.selection, now=operator.engine.clock.now(), shown=ids
+    )
 
 
 @entry(figure=_drawn)
@@ -42,8 +44,8 @@ def neighbourhood(result: Neighbourhood) -> ResultTable:
     return sheet(title, "from* relation to* strength:score", rows)
 
 
-def _drawn_inspection(session: Session, result: Inspection, canvas: Canvas) -> Text:
-    return _drawn(session, result.neighbourhood, canvas)
+def _drawn_inspection(operator: Operator, result: Inspection, canvas: Canvas) -> Text:
+    return _drawn(operator, result.neighbourhood, canvas)
 
 
 @entry(figure=_drawn_inspection)
@@ -57,10 +59,10 @@ def inspection(result: Inspection) -> ResultTable:
     return ResultTable(made.title, made.columns, made.rows, (note,))
 
 
-def _drawn_stats(session: Session, result: GraphStats, canvas: Canvas) -> Text:
+def _drawn_stats(operator: Operator, result: GraphStats, canvas: Canvas) -> Text:
     from amgs_app.render.figures import graph
 
-    del session
+    del operator
     return graph.stats(result, canvas)
 
 

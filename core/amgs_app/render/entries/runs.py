@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs_app.operations.results import BranchList, LastRun, Replayed, Resumed, RunPosition
+    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.session import Session
     from amgs_focus.trace.lineage import TraceDiff, TraceSummary
     from amgs_focus.trace.telemetry import Telemetry
 
@@ -63,9 +63,9 @@ def resumed(result: Resumed) -> ResultTable:
     return facts(_resumed(result), pairs, (f"“{_short(view.text)}”" if view.text else "",))
 
 
-def _drawn_last(session: Session, result: LastRun, canvas: Canvas) -> Text:
+def _drawn_last(operator: Operator, result: LastRun, canvas: Canvas) -> Text:
     del result
-    return drawn_view(session, session.focus_view, canvas)
+    return drawn_view(operator, operator.engine.focus_view, canvas)
 
 
 @entry(figure=_drawn_last)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types import Candidate, Explanation, LayerReport, SearchResult
+    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.session import Session
 
 
 def layers_told(layers: tuple[LayerReport, ...]) -> str:
@@ -36,13 +36,13 @@ def _parts(candidate: Candidate) -> tuple[float, ...]:
     return tuple(getattr(candidate.parts, name) for name in COMPONENTS)
 
 
-def _drawn(session: Session, result: SearchResult, canvas: Canvas) -> Text:
+def _drawn(operator: Operator, result: SearchResult, canvas: Canvas) -> Text:
     from amgs_app.render.drawing import places
     from amgs_app.render.figures.frame import search
     from amgs_app.row_fields import of_candidates
 
-    rows = places(session, "frame", of_candidates(result.hits))
-    return search(result, canvas, selected=session.selection, shown=rows)
+    rows = places(operator, "frame", of_candidates(result.hits))
+    return search(result, canvas, selected=operator.selection, shown=rows)
 
 
 @entry(figure=_drawn)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         ThemeSet,
         VerbHelp,
     )
+    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.session import Session
 
 
 OPERATIONS = 100
@@ -67,19 +67,19 @@ def _aligned(table: BenchTable) -> list[str]:
     ]
 
 
-def _drawn(session: Session, result: Overview, canvas: Canvas) -> Text:
+def _drawn(operator: Operator, result: Overview, canvas: Canvas) -> Text:
     from amgs_app.render.drawing import places
     from amgs_app.render.figures.overview import overview
     from amgs_app.row_fields import of_operations
 
-    operations = session.memory.operations(OPERATIONS)
+    operations = operator.engine.memory.operations(OPERATIONS)
     return overview(
         result.store,
         canvas,
         operations=operations,
-        shown=places(session, "overview", of_operations(operations, session.clock.now())),
-        health=session.memory.health(),
-        frame=session.last_frame,
+        shown=places(operator, "overview", of_operations(operations, operator.engine.clock.now())),
+        health=operator.engine.memory.health(),
+        frame=operator.last_frame,
         focus=result.focus,
     )
 

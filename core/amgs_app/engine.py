@@ -1,8 +1,8 @@
-"""Session: one memory, one focus engine, the clock, the seed, and what the operator is looking at.
+"""What many clients can share: a memory, a focus engine, their models, the clock, the settings and the corpus.
 
-Everything heavy opens late: the store with the first verb that asks for it, the language model with the first
-frame that becomes a lifetime context. One thread works with a session, a second may read beside it; frozen results
-are all that leaves it.
+Everything heavy opens late: the store with the first operation that asks for it, the language model with the first
+frame that becomes a lifetime context. One thread works with an engine, a second may read beside it; frozen results are
+all that leaves it.
 """
 
 from __future__ import annotations
@@ -15,22 +15,18 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock, parse_instant
+from amgs.clock import Clock, FixedClock, parse_instant
 from amgs.errors import AmgsError, StoreError, UsageError
-from amgs_app.corpus import Corpus, open_corpus, sample_corpus, shipped
-from amgs_app.operations.operation import Pane
-from amgs_app.operations.paths import check_place
-from amgs_app.operations.results import Layout, PaneState
-from amgs_app.snapshot_target import Target
+from amgs_app.corpus import Corpus, open_corpus, sample_corpus
+from amgs_app.corpus_clock import CorpusClock
+from amgs_app.folders import data_folder, model_cache
+from amgs_app.places import check_place
 
 if TYPE_CHECKING:
-    from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.memory import Memory
-    from amgs.types import Block, Frame, Progress, SearchResult
-    from amgs_app.operations.call import Call
+    from amgs.types import Block, Progress
     from amgs_app.operations.results import LastRun
-    from amgs_app.settings import PathSettings, WorkstationSettings
-    from amgs_app.themes import Palette
+    from amgs_app.settings import WorkstationSettings
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.model.base_model import BaseModel
     from amgs_focus.runtime.runtime import FocusRuntime
@@ -43,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says of a session; None everywhere it says nothing.
+    """What the command line says of a run; None everywhere it says nothing.
 
     store: a path, or ":memory:". own: without a store or a corpus, the user's own memory even where it is not there
     yet. model: an id, a path, or "tiny" for no real model at all. now: the instant
@@ -67,41 +63,11 @@ _CLOCK = "clock"
 _WORTH_KEEPING = timedelta(minutes=1)
 
 
-class CorpusClock:
-    """The machine's clock until a corpus that lives in its own year comes into play.
+class Engine:
+    """What an operation works on. It knows nothing of what anybody looks at.
 
-    From then on that year's.
-    """
-
-    def __init__(self, base: Clock | None = None) -> None:
-        self._base = base or SystemClock()
-        self._clock: Clock = self._base
-
-    def start_at(self, instant: datetime) -> None:
-        """Stand at the instant now, and run on at the machine's pace."""
-        self._clock = ShiftedClock(instant, base=self._base)
-
-    @property
-    def shifted(self) -> bool:
-        return self._clock is not self._base
-
-    def now(self) -> datetime:
-        return self._clock.now()
-
-    def perf(self) -> float:
-        return self._base.perf()
-
-
-class Session:
-    """What a verb works on.
-
-    selection: the id of the block every pane shows. listed: ids of the last list of blocks, which `@2` refers
-    to. last_search, last_frame: what later verbs go on from. fed_back:
-    the lifetime context whose worth memory was told, which happens once. panes: what each pane shows now. pane: the one
-    shown last. history: the calls carried out, oldest first; recorded_from: how many came before the recording, None
-    while nothing is recorded. layout: how the panes are arranged.
     creates: whether a store that is missing is created. accept_loss: whether one that has lost changes is opened.
-    snapshots: where `snapshot` writes: the current folder until a run says otherwise.
+    fed_back: the lifetime context whose utility memory was told, which happens once.
     """
 
     def __init__(self, options: Options = Options()) -> None:
@@ -110,20 +76,7 @@ class Session:
         self.seed = options.seed
         self.clock: Clock = CorpusClock() if options.now is None else FixedClock(options.now)
         self._store_path: Path | str | None = None
-        self.selection: str | None = None
-        self._listed: tuple[str, ...] = ()
-        self._own = threading.local()
-        self.last_search: SearchResult | None = None
-        self.last_frame: Frame | None = None
         self.fed_back: FocusRuntime | None = None
-        self.draft: PlanDraft | None = None
-        self.pane: Pane = "overview"
-        self.panes: dict[Pane, PaneState] = {}
-        self.history: list[Call[Any]] = []
-        self._looked: Call[Any] | None = None
-        self.recorded_from: int | None = None
-        self.layout = Layout()
-        self.snapshots = Target()
         self.creates = True
         self.accept_loss = False
         self._lock = threading.RLock()
@@ -136,7 +89,6 @@ class Session:
         self._focus: FocusRuntime | None = None
         self._trace: TraceWriter | None = None
         self._kept: Path | None = None
-        self._theme = options.theme
 
     # --- what it was told -----------------------------------------------------------------------------
 
@@ -152,13 +104,6 @@ class Session:
     @property
     def model_spec(self) -> str:
         return self.options.model or self.settings.model.base
-
-    @property
-    def is_tiny(self) -> bool:
-        """Whether the session works without any real model."""
-        from amgs_app.models import TINY
-
-        return self.model_spec == TINY
 
     @property
     def store_path(self) -> Path | str:
@@ -199,36 +144,6 @@ class Session:
                 f"The folder {path.parent} does not exist.", way_out="Check the path of the store."
             )
         return path.with_name(f"{path.name}.trace")
-
-    @property
-    def theme_name(self) -> str | None:
-        """The palette asked for, else the one remembered with the layout, else that of the settings; None for the first
-        that ships with the program.
-        """
-        return self._theme or self.layout.theme or self.settings.screen.theme or None
-
-    @theme_name.setter
-    def theme_name(self, name: str | None) -> None:
-        self._theme = name
-
-    @property
-    def palette(self) -> Palette:
-        """The palette in use.
-
-        Raises UsageError, which names the files that were skipped, for one there is not.
-        """
-        from amgs_app.themes import explain, load_all
-
-        palettes, problems = load_all(theme_folders())
-        name = self.theme_name
-        if name is None:
-            return next(iter(palettes.values()))
-        if name not in palettes:
-            skipped = f"\n{explain(problems)}" if problems else ""
-            raise UsageError(
-                f"There is no theme {name!r}.", way_out=f"Available: {', '.join(palettes)}.{skipped}"
-            )
-        return palettes[name]
 
     # --- the engines ----------------------------------------------------------------------------------
 
@@ -427,8 +342,21 @@ class Session:
             raise self._nothing_open()
         return read(self._trace.raw(), allow_incomplete=True)
 
+    def block(self, reference: str | None) -> Block:
+        """The block that a word names: its id, the start of it, or a source path.
+
+        Raises UsageError, UnknownBlockError or AmbiguousIdError.
+        """
+        if reference is None:
+            raise UsageError("No block is given.", way_out="Give the start of its id, or its source path.")
+        if reference.endswith(".md") or "#" in reference or "/" in reference:
+            found = self.memory.resolve_source(reference)
+            if found:
+                return self.memory.block(found[0])
+        return self.memory.block(reference)
+
     def close(self) -> None:
-        """Close the store and the trace; the session can still say what it showed."""
+        """Close the store and the trace; the engine keeps its settings."""
         with self._lock:
             self._let_go()
             if self._memory is not None:
@@ -451,99 +379,11 @@ class Session:
                 self._memory.discard()
                 self._memory = None
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Engine:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    # --- what the operator looks at ---------------------------------------------------------------------
-
-    def block(self, reference: str | None = None) -> Block:
-        """The block that a word names: an id or its start, `@3` (third block of the last list), a source
-        path.
-
-        None is the selected block. Raises UsageError, UnknownBlockError or AmbiguousIdError.
-        """
-        if reference is None:
-            if self.selection is None:
-                raise UsageError("No block is selected.", way_out="Give one, or `select` it first.")
-            return self.memory.block(self.selection)
-        if reference.startswith("@"):
-            return self._nth_listed(reference)
-        if reference.endswith(".md") or "#" in reference or "/" in reference:
-            found = self.memory.resolve_source(reference)
-            if found:
-                return self.memory.block(found[0])
-        return self.memory.block(reference)
-
-    def resolve(self, call: Call[Any]) -> Call[Any]:
-        """The same call with the blocks that it means here and now by their ids: the selected one, `@2`.
-
-        A recording of it does the same wherever it is replayed.
-        """
-        found: dict[str, Any] = {}
-        for parameter in call.operation.parameters:
-            value = call.arguments.get(parameter.name, parameter.default)
-            if parameter.takes != "block":
-                continue
-            if isinstance(value, str) and value.startswith("@"):
-                number = int(value[1:]) if value[1:].isdecimal() else 0
-                if 1 <= number <= len(self.listed):
-                    found[parameter.name] = self.listed[number - 1]
-            elif value is None and not parameter.is_option and self.selection is not None:
-                found[parameter.name] = self.selection
-        return call.having(**found)
-
-    def note(self, call: Call[Any], result: Any, explicit: Call[Any] | None = None) -> None:
-        """Remember what was done and which pane shows it; the registry calls this after every verb.
-
-        explicit: the call as it goes into a recording.
-        """
-        self.history.append(explicit or call)
-        self._looked = None
-        if call.operation.pane is not None:
-            self.pane = call.operation.pane
-            self.panes[self.pane] = PaneState(call.line(), result)
-
-    def look(self, call: Call[Any], carry_out: Callable[[], Any]) -> Any:
-        """Carry out a look of the screen. It leaves no trace in what the operator did or listed last, unless later
-        commands go on from what it made: another frame, search or draft. Then it belongs into a recording.
-        """
-        made = (self.last_frame, self.last_search, self.draft)
-        with self.looking():
-            result = carry_out()
-        now = (self.last_frame, self.last_search, self.draft)
-        given = (result, getattr(result, "frame", None))  # what changed otherwise, another thread did
-        changed = [each for before, each in zip(made, now, strict=True) if each is not before]
-        if any(each is one for each in changed for one in given):
-            if self._looked is not None and self._looked.operation.name == call.operation.name:
-                self.history.pop()  # a look replaces the one before it
-            self._looked = self.resolve(call)
-            self.history.append(self._looked)
-        return result
-
-    @property
-    def listed(self) -> tuple[str, ...]:
-        """Ids of the last list of blocks."""
-        own: tuple[str, ...] | None = getattr(self._own, "listed", None)
-        return self._listed if own is None else own
-
-    @listed.setter
-    def listed(self, ids: tuple[str, ...]) -> None:
-        if getattr(self._own, "listed", None) is None:
-            self._listed = ids
-        else:
-            self._own.listed = ids
-
-    @contextmanager
-    def looking(self) -> Iterator[None]:
-        """What is listed inside is forgotten afterwards: a look of the screen leaves what `@1` names alone."""
-        self._own.listed = self._listed
-        try:
-            yield
-        finally:
-            self._own.listed = None
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -571,16 +411,6 @@ class Session:
             if latest is None or now - latest >= _WORTH_KEEPING:
                 with suppress(AmgsError):  # a full disk must not keep anyone from leaving
                     memory.keep(_CLOCK, now.isoformat())
-
-    def _nth_listed(self, reference: str) -> Block:
-        number = reference[1:]
-        if not number.isdigit() or not 1 <= int(number) <= len(self.listed):
-            count = "1 block" if len(self.listed) == 1 else f"{len(self.listed)} blocks"
-            raise UsageError(
-                f"{reference} is not among the {count} of the last list.",
-                way_out="Search, find or assemble first; @1 is the first block of the last list.",
-            )
-        return self.memory.block(self.listed[int(number) - 1])
 
     def _nothing_open(self) -> UsageError:
         left = self._left() is not None
@@ -644,33 +474,6 @@ class Session:
             return True
         known = self.corpus.landmarks() if self.corpus.now is not None else ()
         return any(memory.resolve_source(source) for source in known)
-
-
-def data_folder(paths: PathSettings) -> Path:
-    """Where stores and the shell's history live: the folder in the settings, else the user's data folder."""
-    import platformdirs
-
-    if paths.data:
-        return Path(paths.data).expanduser()
-    return Path(platformdirs.user_data_dir("amgs", appauthor=False))
-
-
-def model_cache(paths: PathSettings) -> Path | None:
-    """Where unpacked models are kept; None where the settings switch that off."""
-    import platformdirs
-
-    if paths.cache.lower() == "off":
-        return None
-    if paths.cache:
-        return Path(paths.cache).expanduser()
-    return Path(platformdirs.user_cache_dir("amgs", appauthor=False)) / "models"
-
-
-def theme_folders() -> tuple[Path, ...]:
-    """Where themes are looked for: what ships with the program, then the user's own."""
-    import platformdirs
-
-    return shipped("themes"), Path(platformdirs.user_config_dir("amgs", appauthor=False)) / "themes"
 
 
 def _latest_event(memory: Memory) -> datetime | None:

@@ -26,7 +26,8 @@ from amgs_tui.messages import EngineReport
 from amgs_tui.widgets.prompt import LineInput
 
 if TYPE_CHECKING:
-    from amgs_app.session import Options
+    from amgs_app.engine import Options
+
     from amgs_app.themes import Palette
 
 CHARACTER, KEY, RESULT = 0.03, 0.25, 1.2
@@ -137,7 +138,8 @@ class Recorder:
 @asynccontextmanager
 async def recorder(options: Options, size: tuple[int, int]) -> AsyncIterator[Recorder]:
     """A workstation on a session of its own, as wide and high as `size` says in cells."""
-    from amgs_app.session import Session
+    from amgs_app.engine import Engine
+    from amgs_app.operator import Operator
 
     reported = asyncio.Event()
 
@@ -145,7 +147,7 @@ async def recorder(options: Options, size: tuple[int, int]) -> AsyncIterator[Rec
         if isinstance(message, EngineReport):
             reported.set()
 
-    app = Workstation(lambda: Session(options), store_name=Path(options.store or "").name)
+    app = Workstation(lambda: Operator(Engine(options)), store_name=Path(options.store or "").name)
     try:
         async with app.run_test(size=size, message_hook=hook) as pilot:
             yield Recorder(app, pilot, reported)
@@ -164,8 +166,9 @@ async def record(script: str, options: Options, size: tuple[int, int]) -> Cast:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Record a script and write OUT.cast and OUT.svg."""
+    from amgs_app.engine import Options
+
     from amgs.clock import parse_instant
-    from amgs_app.session import Options
     from amgs_app.snapshot_target import read_size
 
     parser = argparse.ArgumentParser(prog="python -m amgs_tui.cast", description=main.__doc__)

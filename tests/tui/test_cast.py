@@ -13,9 +13,9 @@ import pytest
 from rich.segment import Segment
 from rich.style import Style
 
+from amgs_app.engine import Options
 from amgs_app.render.cast import Cast, Still, animated_svg, asciicast, still_svg
 from amgs_app.script import ScriptError
-from amgs_app.session import Options
 from amgs_tui.cast import cues, record
 from tests.engine.memory_world import write_notes
 

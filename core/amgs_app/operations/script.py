@@ -55,7 +55,7 @@ def save(
     operator: Operator,
     file: Annotated[Path, Arg(metavar="FILE", help="The file to write."), Takes("file", made=True)],
 ) -> Saved:
-    """Write the commands of this operator, including those run by key, as a script that `amgs run` replays.
+    """Write the commands of this session, including those run by key, as a script that `amgs run` replays.
 
     Writes all of them, or those since `record`, which this ends.
     """

@@ -202,7 +202,7 @@ def run(arguments: Sequence[str], screen: Screen | None = None) -> int:
 
 
 def build(registry: Registry | None = None) -> typer.Typer:
-    """The command line: global options, `run`, `shell`, and every verb of the registry."""
+    """The command line: global options, `run`, `shell`, and every operation of the registry."""
     registry = standard() if registry is None else registry
     app = typer.Typer(
         name="amgs",
@@ -225,20 +225,20 @@ def build(registry: Registry | None = None) -> typer.Typer:
         registry.nouns().items(),
         key=lambda each: list(panel_of).index(each[0]) if each[0] in panel_of else 99,
     )
-    for noun, verbs in nouns:
-        _add_below(app, verbs, 0, panel_of.get(noun))
+    for noun, operations in nouns:
+        _add_below(app, operations, 0, panel_of.get(noun))
     return app
 
 
 def _add_below(
-    app: typer.Typer, verbs: Sequence[Operation[..., Any]], depth: int, panel: str | None = None
+    app: typer.Typer, operations: Sequence[Operation[..., Any]], depth: int, panel: str | None = None
 ) -> None:
-    """The verbs as commands by their words from `depth` on: a word that several share, or that goes on, is a group.
+    """Operations as commands by their words from `depth` on: a word that several share, or that goes on, is a group.
 
-    A verb whose whole name is such a word is what its group does alone.
+    An operation whose whole name is such a word is what its group does alone.
     """
     grouped: dict[str, list[Operation[..., Any]]] = {}
-    for each in verbs:
+    for each in operations:
         grouped.setdefault(each.words[depth], []).append(each)
     for word, below in grouped.items():
         if len(below) == 1 and len(below[0].words) == depth + 1:
@@ -264,7 +264,7 @@ def _add(app: typer.Typer, each: Operation[..., Any], panel: str | None = None) 
 
 
 def _callback(each: Operation[..., Any], *, only_alone: bool = False) -> Callable[..., Any]:
-    """A command that carries the verb out; only_alone: not where another command follows its word."""
+    """A command that carries the operation out; only_alone: not where another command follows its word."""
 
     def receive(**given: Any) -> int:
         context = given.pop("context")
@@ -328,7 +328,7 @@ def _globals(context: typer.Context) -> Globals:
 
 
 def one_shot(call: Call[Any], options: Globals) -> int:
-    """Carry out one verb, write its result to stdout, and leave."""
+    """Carry out one operation, write its result to stdout, and leave."""
     form = check_format(options.format or ("json" if call.arguments.get("as_json") else "table"))
     if call.operation.name == "ingest" and any(
         call.arguments.get(name) for name in ("text", "file", "batch")

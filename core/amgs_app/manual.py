@@ -49,8 +49,8 @@ def _lines() -> Iterator[str]:
     for heading, words in PANELS.items():
         yield f".SS {_text(heading)}"
         for word in words:
-            for verb in nouns.get(word, ()):
-                yield from _command(verb)
+            for operation in nouns.get(word, ()):
+                yield from _command(operation)
     yield from (".SS Ways to work", ".TP", r"\fBrun\fR \fISCRIPT\fR", "Run a script headlessly.")
     yield from (".TP", r"\fBshell\fR", "Open a prompt for commands.")
     yield from (".TP", r"\fBserve\-web\fR", "Serve the workstation to a browser on this machine.")
@@ -59,9 +59,9 @@ def _lines() -> Iterator[str]:
         yield from (".TP", f".B {code}", _text(meaning))
 
 
-def _command(verb: Operation[..., Any]) -> Iterator[str]:
-    yield from (".TP", rf"\fB{_text(verb.usage())}\fR", _text(verb.summary))
-    for parameter in verb.parameters:
+def _command(operation: Operation[..., Any]) -> Iterator[str]:
+    yield from (".TP", rf"\fB{_text(operation.usage())}\fR", _text(operation.summary))
+    for parameter in operation.parameters:
         if parameter.is_option and parameter.help:
             yield from (".br", rf"\fI{_text(', '.join(parameter.flags))}\fR: {_text(parameter.help)}")
 

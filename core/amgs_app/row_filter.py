@@ -1,4 +1,4 @@
-"""Which rows of a list are shown, and in what order: one small language for every pane and verb that lists.
+"""Which rows of a list are shown, and in what order: one small language for every pane and operation that lists.
 
 A filter is a few terms, all of which must hold. A plain word is looked for in the texts of a row;
 `field:word` in one of them; `field=3`, `field>0.5`, `field<=7` compare; `!` before a term turns it round.

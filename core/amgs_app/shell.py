@@ -1,4 +1,4 @@
-"""`amgs shell`: the verbs at a prompt, with history and completion.
+"""`amgs shell`: commands at a prompt, with history and completion.
 
 A plain reader where there is no terminal.
 """
@@ -94,7 +94,7 @@ def _prompted(operator: Operator, registry: Registry) -> Iterator[str]:
     from amgs_app.folders import data_folder
     from amgs_app.operations.completion import complete
 
-    class VerbCompleter(Completer):
+    class CommandCompleter(Completer):
         """The registry's suggestions as prompt_toolkit wants them."""
 
         def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
@@ -108,7 +108,9 @@ def _prompted(operator: Operator, registry: Registry) -> Iterator[str]:
     folder = data_folder(operator.engine.settings.paths)
     folder.mkdir(parents=True, exist_ok=True)
     prompt: PromptSession[str] = PromptSession(
-        history=FileHistory(str(folder / "history")), completer=VerbCompleter(), complete_while_typing=False
+        history=FileHistory(str(folder / "history")),
+        completer=CommandCompleter(),
+        complete_while_typing=False,
     )
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The kinds of arguments that several verbs share."""
+"""The kinds of arguments that several operations share."""
 
 from __future__ import annotations
 

@@ -94,10 +94,10 @@ Found = tuple[str, str, str]
 def _candidates(registry: Registry, words: list[Word], typed: str, known: _Known) -> Iterable[Found]:
     chosen, count = registry.find(words)
     if chosen is None:
-        yield from _verb_words(registry, words, typed)
+        yield from _command_words(registry, words, typed)
         return
     if words == list(chosen.words[: len(words)]) and chosen.name in registry.nouns():
-        yield from _verb_words(registry, words, typed)
+        yield from _command_words(registry, words, typed)
     rest = words[count:]
     if typed.startswith("-"):
         yield from _flags(chosen, rest, typed)
@@ -107,8 +107,8 @@ def _candidates(registry: Registry, words: list[Word], typed: str, known: _Known
         yield from _values(registry, parameter, typed, known)
 
 
-def _verb_words(registry: Registry, words: list[Word], typed: str) -> Iterable[Found]:
-    """The next word of every verb that opens with the words."""
+def _command_words(registry: Registry, words: list[Word], typed: str) -> Iterable[Found]:
+    """The next word of every operation that opens with the words."""
     depth = len(words)
     seen: dict[str, str] = {}
     for each in registry:
@@ -156,7 +156,7 @@ def _values(registry: Registry, parameter: Parameter, typed: str, known: _Known)
     if parameter.choices:
         yield from ((choice, choice, "") for choice in parameter.choices if choice.startswith(typed))
     elif parameter.takes == "command":
-        yield from _verb_words(registry, [], typed)
+        yield from _command_words(registry, [], typed)
     elif parameter.takes in ("file", "folder"):
         yield from _paths(typed, folders_only=parameter.takes == "folder")
     elif parameter.takes in _NAMED:

@@ -27,7 +27,6 @@ from amgs_tui.widgets.prompt import LineInput
 
 if TYPE_CHECKING:
     from amgs_app.engine import Options
-
     from amgs_app.themes import Palette
 
 CHARACTER, KEY, RESULT = 0.03, 0.25, 1.2
@@ -166,9 +165,8 @@ async def record(script: str, options: Options, size: tuple[int, int]) -> Cast:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Record a script and write OUT.cast and OUT.svg."""
-    from amgs_app.engine import Options
-
     from amgs.clock import parse_instant
+    from amgs_app.engine import Options
     from amgs_app.snapshot_target import read_size
 
     parser = argparse.ArgumentParser(prog="python -m amgs_tui.cast", description=main.__doc__)

@@ -103,17 +103,12 @@ class Operator:
         listed = call.operation.listed(result)
         if listed is not None:
             self.listed = listed
-        self._keep(result)
+        if call.operation.keeps == "search":
+            self.last_search = result  # type: ignore[assignment]
+        elif call.operation.keeps == "frame":
+            frame: Any = getattr(result, "frame", result)
+            self.last_frame = frame or self.last_frame
         return result
-
-    def _keep(self, result: Any) -> None:
-        from amgs.types import Frame, SearchResult
-
-        frame = result if isinstance(result, Frame) else getattr(result, "frame", None)
-        if isinstance(frame, Frame):
-            self.last_frame = frame
-        elif isinstance(result, SearchResult):
-            self.last_search = result
 
     def resolve(self, call: Call[R]) -> Call[R]:
         """The same call with the blocks that it means here and now by their ids: the selected one, `@2`.

@@ -34,6 +34,7 @@ def frames(engine: Engine) -> FrameList:
     summary="Assemble a context frame within its token budget.",
     pane="frame",
     writes=True,
+    keeps="frame",
     lists=lambda frame: [each.block.id for each in listed(frame)],
 )
 def assemble(
@@ -76,6 +77,7 @@ def assemble(
     "frame last",
     summary="Show the last assembled frame, from this session or the previous one.",
     pane="frame",
+    keeps="frame",
     lists=lambda found: found.frame and [each.block.id for each in listed(found.frame)],
 )
 def last(operator: Operator) -> LastFrame:

@@ -264,6 +264,7 @@ def delete(engine: Engine, name: Name) -> FrameDefinition:
     "frame cached",
     summary="Show the cached assembly of a frame, refreshed when stale.",
     writes=True,
+    keeps="frame",
     lists=lambda found: [each.block.id for each in listed(found.frame)],
 )
 def cached(
@@ -293,6 +294,7 @@ def history(
 @operation(
     "frame replay",
     summary="Re-run a past assembly as of when it was made.",
+    keeps="frame",
     lists=lambda found: [each.block.id for each in listed(found.frame)],
 )
 def replay(

@@ -41,7 +41,8 @@ class Operation(Generic[P, R]):
     pane shows its result; None for results that are only said. creates: on the command line, it may create the store
     that it works on; every other command needs one that is there. asks: whoever sits at a terminal is shown its
     `dry_run` and asked first, unless they said `yes`. lists: the ids of the blocks that a result lists, in order, which
-    `@1` refers to afterwards; None from it where this result lists none.
+    `@1` refers to afterwards; None from it where this result lists none. keeps: the result is, or holds, the
+    frame or the search that later calls go on from.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Operation(Generic[P, R]):
     creates: bool = False
     asks: bool = False
     lists: Callable[[Any], Iterable[str] | None] | None = None
+    keeps: Literal["frame", "search"] | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """The call with these arguments; raises TypeError for arguments that the signature does not take."""
@@ -153,11 +155,14 @@ def operation(
     creates: bool = False,
     asks: bool = False,
     lists: Callable[[Any], Iterable[str] | None] | None = None,
+    keeps: Literal["frame", "search"] | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
     """Make a function an operation; a Registry collects it from its module. The arguments are those of Operation."""
 
     def mark(function: Callable[Concatenate[Any, P], R]) -> Operation[P, R]:
-        return Operation(name, function, summary, pane, long, writes, tuple(keys), creates, asks, lists)
+        return Operation(
+            name, function, summary, pane, long, writes, tuple(keys), creates, asks, lists, keeps
+        )
 
     return mark
 

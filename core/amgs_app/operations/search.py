@@ -29,6 +29,7 @@ class Layer(StrEnum):
     "search",
     summary="Search the memory: keyword, fuzzy, vector and graph.",
     pane="frame",
+    keeps="search",
     lists=lambda found: [hit.block.id for hit in found.hits],
 )
 def search(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.scores import Scores
+from tests.tui.bench_rigs import focus_rig
 
 torch.set_num_threads(1)
 
@@ -95,12 +97,13 @@ def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path
     model = Counted()
     prose = read_texts(model, text, "focus-gist")
     code = TokenCorpus("code", ("a", "b"), (prose.documents[0][:1500], prose.documents[0][:60]), "2")
-    found = focus_gist.run(model, PointerEncoder(), [prose, code], tmp_path, windows=4)
+    rig = focus_rig(tmp_path, prose, code, model=model)
+    found = focus_gist.run(rig, windows=4)
     shapes = ("2_0_32", "4_1_64", "6_2_64")
     asked = {f"{kind}_{shape}" for kind in ("gap_recovered", "gap_nats") for shape in shapes}
     asked |= {"l2_harm_nats", "l2_harm_nats_code", "gap_nats_2_0_32_code"}
     assert asked <= set(found.metrics)
-    assert set(focus_gist.GOALS) == set(found.goals)
+    assert set(focus_gist.BENCH.goals) == set(found.goals)
     assert [row[0] for row in found.tables[-1].rows] == ["1", "2", "4", "8"]
     assert all("untrained" in str(row[1]) for row in found.tables[-1].rows)
     assert json.loads(to_json(found))["bench"] == "focus-gist"
@@ -108,28 +111,16 @@ def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
     assert all(set(row) > {"key", "drop", "gist"} for row in rows)
     passes = model.passes
-    assert focus_gist.run(
-        model, PointerEncoder(), [prose, code], tmp_path, windows=4
-    ).metrics.keys() == asked | (found.metrics.keys())
+    assert focus_gist.run(rig, windows=4).metrics.keys() == asked | (found.metrics.keys())
     assert model.passes == passes
 
 
 def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(
     text: Path, tmp_path: Path
 ) -> None:
-    model = TinyModel()
-    prose = read_texts(model, text, "focus-policy")
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-policy"))
     settings = focus_policy.SETTINGS.model_copy(update={"horizon": 8})
-    found = focus_policy.run(
-        model,
-        PointerEncoder(),
-        [TailSimilarity()],
-        prose,
-        tmp_path,
-        places=3,
-        lifetime=1300,
-        settings=settings,
-    )
+    found = focus_policy.run(rig, places=3, lifetime=1300, settings=settings)
     assert {"regret", "regret_bm25", "spearman"} <= set(found.metrics)
     table = {row[0]: row for row in found.tables[0].rows}
     named = {"tail-similarity", "random", "recency", "BM25 to the tail", "static", "oracle", "greedy oracle"}
@@ -144,17 +135,15 @@ def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(
 
 
 def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, tmp_path: Path) -> None:
-    model = TinyModel()
-    prose = read_texts(model, text, "focus-passkey")
+    prose = read_texts(TinyModel(), text, "focus-passkey")
     settings = FocusSettings(window=384)
 
     encoder = CountedPointer()
 
     def run(scorer: FocusScorer) -> BenchResult:
         sizes = {"4k": 2048, "1M": 10**6}
-        return focus_passkey.run(
-            model, encoder, scorer, prose, tmp_path, sizes=sizes, keys=4, settings=settings
-        )
+        rig = focus_rig(tmp_path, prose, encoder=encoder, scorers=[scorer])
+        return focus_passkey.run(rig, sizes=sizes, keys=4, settings=settings)
 
     found = run(TailSimilarity())
     assert {"ceiling", "expanded_rate_4k", "answered_rate_4k"} <= set(found.metrics)
@@ -170,19 +159,8 @@ def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, t
 
 
 def test_the_budget_bench_compares_systems_with_the_same_entries(text: Path, tmp_path: Path) -> None:
-    model = TinyModel()
-    prose = read_texts(model, text, "focus-budget")
-    found = focus_budget.run(
-        model,
-        PointerEncoder(),
-        TailSimilarity(),
-        prose,
-        tmp_path,
-        places=2,
-        windows=[256],
-        lifetime=1300,
-        longest=600,
-    )
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-budget"))
+    found = focus_budget.run(rig, places=2, windows=[256], lifetime=1300, longest=600)
     systems = ("focus", "window", "rag")
     assert {f"{kind}_{system}_256" for kind in ("nll", "fact_acc") for system in systems} <= set(
         found.metrics
@@ -202,28 +180,17 @@ class CountingClock:
     looks = 0
 
     def perf(self) -> float:
-        CountingClock.looks += 1
-        return CountingClock.looks / 1000
+        self.looks += 1
+        return self.looks / 1000
 
 
 def test_the_latency_bench_splits_a_block_into_its_parts(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = TinyModel()
-    prose = read_texts(model, text, "focus-latency")
+    prose = read_texts(TinyModel(), text, "focus-latency")
+    rig = replace(focus_rig(tmp_path, prose), clock=CountingClock())
     monkeypatch.setattr(focus_latency, "KEPT_LIFETIME", 1300)
-    monkeypatch.setattr(focus_latency, "Stopwatch", CountingClock)
-    found = focus_latency.run(
-        model,
-        PointerEncoder(),
-        TailSimilarity(),
-        prose,
-        tmp_path,
-        rounds=1,
-        cadences=(32, 64),
-        lifetime=1300,
-        window=384,
-    )
+    found = focus_latency.run(rig, rounds=1, cadences=(32, 64), lifetime=1300, window=384)
     assert {"control_share", "prefill_share", "block_ms_focus", "block_ms_frozen"} <= set(found.metrics)
     assert all(value > 0 for name, value in found.metrics.items() if name != "stale_kv_nats")
     assert found.tables[1].rows and found.metrics["stale_kv_saved_share"] < 100
@@ -235,12 +202,9 @@ def test_the_latency_bench_splits_a_block_into_its_parts(
 
 
 def test_a_refocus_reads_no_more_of_a_lifetime_a_hundred_times_as_long(text: Path, tmp_path: Path) -> None:
-    model = TinyModel()
-    prose = read_texts(model, text, "focus-scale")
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-scale"))
     sizes = {"10k": 10_240, "1M": 1_048_576}
-    found = focus_scale.run(
-        model, PointerEncoder(), [TailSimilarity()], prose, tmp_path, sizes=sizes, real=4096, rounds=4
-    )
+    found = focus_scale.run(rig, sizes=sizes, real=4096, rounds=4)
     asked = {"refocus_p50_ms_10k", "refocus_p50_ms_1M", "scale_ratio", "gist_tokens_per_s"}
     assert asked <= set(found.metrics)
     assert found.metrics["reads_ratio"] < 2
@@ -250,14 +214,11 @@ def test_a_refocus_reads_no_more_of_a_lifetime_a_hundred_times_as_long(text: Pat
 
 
 def test_the_ablation_bench_reads_with_every_variant(text: Path, tmp_path: Path) -> None:
-    model = TinyModel()
-    prose = read_texts(model, text, "focus-ablation")
-    found = focus_ablation.run(
-        model, PointerEncoder(), TailSimilarity(), prose, tmp_path, places=2, lifetime=1200, future=128
-    )
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-ablation"))
+    found = focus_ablation.run(rig, places=2, lifetime=1200, future=128)
     variants = {row[0] for row in found.tables[0].rows}
     assert variants == {"as it is", "no cooldown", "three passes", "no action", "noisy scores"}
-    assert set(focus_ablation.GOALS) == set(found.goals) and found.metrics["swap_rate"] >= 0
+    assert set(focus_ablation.BENCH.goals) == set(found.goals) and found.metrics["swap_rate"] >= 0
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
     still = [row["actions"] for row in rows if row["key"].endswith("no action")]
     acting = [row["actions"] for row in rows if row["key"].endswith("as it is")]
@@ -274,9 +235,8 @@ def test_long_documents_are_asked_in_both_formats(tmp_path: Path) -> None:
     )
     choice = {"input": "Which?", "context": TEXT[:900], "answer": "sea", "options": ["sea", "land"], "id": 1}
     (data / "longbook_choice_eng.jsonl").write_text(json.dumps(choice) + "\n\n")
-    found = focus_longbench.run(
-        TinyModel(), PointerEncoder(), TailSimilarity(), data, tmp_path, settings=FocusSettings(window=256)
-    )
+    rig = focus_rig(tmp_path)
+    found = focus_longbench.run(rig, data, settings=FocusSettings(window=256))
     assert set(found.metrics) == {
         f"{file}_{system}" for file in ("qasper", "longbook_choice_eng") for system in ("focus", "window")
     }
@@ -285,7 +245,7 @@ def test_long_documents_are_asked_in_both_formats(tmp_path: Path) -> None:
     assert focus_longbench.token_f1("keeper of light", ["the keeper"]) == pytest.approx(0.5)
     assert focus_longbench.token_f1("", ["x"]) == 0.0
     with pytest.raises(InputError, match="holds none"):
-        focus_longbench.run(TinyModel(), PointerEncoder(), TailSimilarity(), tmp_path, tmp_path)
+        focus_longbench.run(rig, tmp_path)
     (data / "qasper.jsonl").write_text('{"input": 3}\n')
     with pytest.raises(InputError, match=r"Line 1 of qasper\.jsonl"):
         focus_longbench.read_cases(data / "qasper.jsonl")

@@ -14,6 +14,7 @@ from amgs.types import Progress
 from amgs_app.benches import ingest
 from amgs_app.benches.frame import BenchResult
 from amgs_app.benches.ingest_run import held_back
+from amgs_app.benches.rig import Rig
 
 BOOK = "\n\n".join(
     f"On the {n}th morning Captain Marlow walked along the harbour and counted {n} boats. "
@@ -28,20 +29,13 @@ def books(folder: Path) -> Path:
 
 
 def run(folder: Path, blocks: int = 120, sample: int = 20, progress: Progress | None = None) -> BenchResult:
-    return ingest.run(
-        folder,
-        blocks=blocks,
-        sample=sample,
-        model="tiny",
-        models={},
-        seed=1,
-        progress=progress or Progress(),
-    )
+    rig = Rig(progress=progress or Progress(), seed=1)
+    return ingest.run(rig, folder, blocks=blocks, sample=sample, model="tiny", models={})
 
 
 def test_it_measures_what_its_metrics_say(tmp_path: Path) -> None:
     found = run(books(tmp_path))
-    assert set(ingest.GOALS) <= set(found.metrics)
+    assert set(ingest.BENCH.goals) <= set(found.metrics)
     assert all(value > 0 for value in found.metrics.values())
     assert found.metrics["bulk_blocks_per_s"] < found.metrics["bulk_blocks_per_s_unindexed"]
     steps = {str(row[0]): row for row in found.tables[0].rows}

@@ -17,6 +17,7 @@ from amgs_app.benches import fit, locomo
 from amgs_app.benches.locomo_data import read_folder
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
+from tests.tui.bench_rigs import memory_rig
 
 LINES = [
     "I adopted a grey parrot last week.",
@@ -91,9 +92,9 @@ def test_the_protocol_is_read_as_it_is_written(data: Path) -> None:
 
 
 def test_the_bench_gives_every_metric_that_is_asked_for(data: Path) -> None:
-    found = locomo.run(data, HashingEmbedder())
+    found = locomo.run(memory_rig(), data)
     asked = {
-        *locomo.GOALS,
+        *locomo.BENCH.goals,
         "ref_bm25_neighbours_c14",
         "ref_bm25_neighbours_all",
         "recall10_c14_left_out",

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import InputError
-from amgs.text.embedding import HashingEmbedder
 from amgs_app.benches import metrics
+from tests.tui.bench_rigs import memory_rig
 from tests.tui.headless_world import NOW, write_corpus
 
 
@@ -34,8 +34,8 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_every_metric_is_a_number_and_the_last_third_is_told_apart(corpus: Path) -> None:
-    found = metrics.run(corpus, HashingEmbedder())
-    assert set(metrics.GOALS) <= set(found.metrics)
+    found = metrics.run(memory_rig(), corpus)
+    assert set(metrics.BENCH.goals) <= set(found.metrics)
     assert found.metrics["questions"] == 16
     assert 0 < found.metrics["questions_held_out"] < 16
     for name in ("precision_held_out", "recall_held_out", "brier", "brier_held_out", "attention_stability"):
@@ -48,10 +48,10 @@ def test_every_metric_is_a_number_and_the_last_third_is_told_apart(corpus: Path)
 
 
 def test_the_same_run_gives_the_same_figures(corpus: Path) -> None:
-    assert metrics.run(corpus, HashingEmbedder()).metrics == metrics.run(corpus, HashingEmbedder()).metrics
+    assert metrics.run(memory_rig(), corpus).metrics == metrics.run(memory_rig(), corpus).metrics
 
 
 def test_a_folder_without_questions_is_named(tmp_path: Path) -> None:
     write_corpus(tmp_path)
     with pytest.raises(InputError, match=r"corpus\.toml"):
-        metrics.run(tmp_path, HashingEmbedder())
+        metrics.run(memory_rig(), tmp_path)

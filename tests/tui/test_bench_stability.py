@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from amgs_app.benches import focus_stability
-from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
+from amgs_app.benches.focus_texts import TokenCorpus
+from amgs_app.benches.rig import Stopwatch
 from amgs_focus.errors import TextError
 from amgs_focus.evaluation.stability import Adversary, steadiness, stream
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
+from tests.tui.bench_rigs import focus_rig
 
 TEXT = "".join(
     f"On day {day} the keeper of light {day % 7} wrote {day * day} words, and slept. " for day in range(90)
 )
 
 
-def test_the_stability_bench_counts_what_moves_under_real_and_under_shaken_scores() -> None:
+def test_the_stability_bench_counts_what_moves_under_real_and_under_shaken_scores(tmp_path: Path) -> None:
     small = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2, horizon=8)
-    model = TinyModel()
-    tokens = tuple(model.encode(TEXT))
-    corpus = TokenCorpus("told", ("told",), (tokens,), "0")
-    found = focus_stability.run(
-        model,
-        PointerEncoder(),
-        [TailSimilarity()],
-        corpus,
-        refocuses=24,
-        lifetimes=(200, 1000, 10**6),
-        windows=(48,),
-        settings=small,
-    )
-    assert set(focus_stability.GOALS) <= set(found.metrics)
+    tokens = tuple(TinyModel().encode(TEXT))
+    rig = focus_rig(tmp_path, TokenCorpus("told", ("told",), (tokens,), "0"))
+    lifetimes = (200, 1000, 10**6)
+    found = focus_stability.run(rig, refocuses=24, lifetimes=lifetimes, windows=(48,), settings=small)
+    assert set(focus_stability.BENCH.goals) <= set(found.metrics)
     assert found.settings["lifetimes"] == [200, 1000]  # the text is too short for the third
     for ending in ("", "_noisy"):
         assert found.metrics[f"swap_rate{ending}"] > 0
@@ -49,7 +43,7 @@ def test_the_stability_bench_counts_what_moves_under_real_and_under_shaken_score
     ]
     assert len(found.tables[1].rows) == 2 * 2 * 6
     with pytest.raises(TextError, match="longer text"):
-        focus_stability.run(model, PointerEncoder(), [TailSimilarity()], corpus, lifetimes=(10**6,))
+        focus_stability.run(rig, lifetimes=(10**6,))
 
 
 def test_without_its_hysteresis_the_stability_bench_says_so() -> None:

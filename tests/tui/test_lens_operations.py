@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,10 @@ from amgs.types import Progress
 from amgs_app import cli
 from amgs_app.benches import focus_c1c2
 from amgs_app.benches.focus_texts import TokenCorpus
-from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from tests.focus.focus_world import MODEL
 from tests.focus.lens_samples import scorer
+from tests.tui.bench_rigs import focus_rig
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "lensnet.md").read_text(encoding="utf-8")
 WORDS = "the lamp stood by the river and the quilt lay on the stone while Ember told a fable at noon. "
@@ -59,7 +60,8 @@ def corpus() -> TokenCorpus:
 
 
 def test_the_twin_s_margins_are_equal_and_the_question_moves_the_lens_s(tmp_path: Path) -> None:
-    found = focus_c1c2.run(MODEL, PointerEncoder(), [scorer(), TailSimilarity()], corpus(), tmp_path, pairs=5)
+    rig = focus_rig(tmp_path, corpus(), model=MODEL, scorers=[scorer(), TailSimilarity()])
+    found = focus_c1c2.run(rig, pairs=5)
     assert found.metrics["flip_rate_causal"] == 0
     assert found.metrics["causal_difference"] == 0
     assert found.goals["causal_difference"].met
@@ -80,9 +82,9 @@ def test_pairs_can_be_taken_up_where_they_were_left(tmp_path: Path) -> None:
         if done == 2:
             raise KeyboardInterrupt
 
-    scorers = [TailSimilarity()]
+    rig = focus_rig(tmp_path, corpus(), model=MODEL)
     with pytest.raises(KeyboardInterrupt):
-        focus_c1c2.run(MODEL, PointerEncoder(), scorers, corpus(), tmp_path, pairs=4, progress=Progress(stop))
-    found = focus_c1c2.run(MODEL, PointerEncoder(), scorers, corpus(), tmp_path, pairs=4)
+        focus_c1c2.run(replace(rig, progress=Progress(stop)), pairs=4)
+    found = focus_c1c2.run(rig, pairs=4)
     assert "flip_rate_causal" not in found.metrics
     assert len(next(tmp_path.glob("*.jsonl")).read_text().splitlines()) == 5

@@ -1,5 +1,3 @@
-"""Benches: what the program promises, measured. Each is a module with a `run`, and an operation `bench NAME`.
-
-A bench gives a `frame.BenchResult`; to add one, write its module beside `locomo` and its operation in
-`amgs_app.operations.bench`.
+"""Benches: what the program promises, measured. Each is a module with a `BENCH`, its name and goals, and a function
+`run(rig, …) -> BenchResult`; the command `bench NAME` stands in `amgs_app.operations.bench`.
 """

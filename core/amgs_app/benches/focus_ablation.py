@@ -11,31 +11,28 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
-from amgs.types import Progress
-from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
-from amgs_app.benches.ledger import Ledger, Row
+from amgs_app.benches.focus_rig import FocusRig
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.budget import focused
-from amgs_focus.evaluation.gist import draw_windows
-from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.evaluation.statistics import Interval, resampled
-from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer, LensView
-from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.scores import Scores
 
-GOALS: Mapping[str, tuple[Operator, float]] = {
-    "swap_rate": ("<=", 0.25),
-    "swap_rate_noisy": ("<=", 0.25),
-    "mean_residency": (">=", 3.0),
-    "mean_residency_noisy": (">=", 3.0),
-    "reversals": ("<=", 0.0),
-}
+BENCH = Bench(
+    "focus-ablation",
+    {
+        "swap_rate": ("<=", 0.25),
+        "swap_rate_noisy": ("<=", 0.25),
+        "mean_residency": (">=", 3.0),
+        "mean_residency_noisy": (">=", 3.0),
+        "reversals": ("<=", 0.0),
+    },
+)
 SETTINGS = FocusSettings(window=256)
 LIFETIME = 2048
 FUTURE = 256
@@ -67,76 +64,46 @@ class NoisyLook:
 
 
 def run(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorer: FocusScorer,
-    corpus: TokenCorpus,
-    out: Path,
+    rig: FocusRig,
     *,
     causal: FocusScorer | None = None,
     places: int = 6,
     lifetime: int = LIFETIME,
     future: int = FUTURE,
     settings: FocusSettings = SETTINGS,
-    quick: bool = False,
-    progress: Progress | None = None,
 ) -> BenchResult:
-    """Read so many places of a text with every variant. quick: two places.
+    """Read so many places of a text with every variant. A quick run reads two places.
 
     Raises TextError when the text is shorter than one lifetime.
     """
-    places = 2 if quick else places
-    told = {
-        "model": model.card.name,
-        "precision": model.card.precision,
-        "gist": encoder.name,
-        "gist_version": encoder.version,
-        "scorer": scorer.name,
-        "scorer_version": scorer.version,
-        "text": f"{corpus.name} {corpus.mark}",
-        "lifetime": lifetime,
-        "future": future,
-        **settings.model_dump(),
-        "seed": SEED,
-    }
-    ledger = Ledger(out, "focus-ablation", told)
-    drawn = draw_windows([len(d) for d in corpus.documents], lifetime + future, places, SEED)
+    told = {**rig.parts(), "lifetime": lifetime, "future": future, **settings.model_dump(), "seed": SEED}
+    ledger = rig.ledger(BENCH, told)
+    drawn = rig.corpus.excerpts(lifetime + future, 2 if rig.quick else places, SEED)
     variants: dict[str, tuple[FocusScorer | None, FocusSettings]] = {
-        PLAIN: (scorer, settings),
-        "no cooldown": (scorer, settings.model_copy(update={"cooldown": 0})),
-        "three passes": (scorer, settings.model_copy(update={"refinement_passes": 3})),
-        "no action": (scorer, settings.model_copy(update={"n_diff": 0})),
+        PLAIN: (rig.scorer, settings),
+        "no cooldown": (rig.scorer, settings.model_copy(update={"cooldown": 0})),
+        "three passes": (rig.scorer, settings.model_copy(update={"refinement_passes": 3})),
+        "no action": (rig.scorer, settings.model_copy(update={"n_diff": 0})),
         NOISY: (None, settings),
     }
     if causal is not None:
         variants[CAUSAL] = (causal, settings)
     rows: dict[str, list[Row]] = {name: [] for name in variants}
-    for number, (document, at) in enumerate(drawn):
-        tokens = corpus.documents[document][at : at + lifetime + future]
-        for name, (chosen, told_settings) in variants.items():
-            if progress is not None:
-                progress(number, len(drawn), name)
-            used = chosen or NoisyLook(scorer, np.random.default_rng(SEED + number))
-            measure = partial(_read, model, encoder, used, tokens, future, told_settings)
-            rows[name].append(ledger.once(f"{document}/{at}/{name}", measure))
-    groups = [document for document, _ in drawn]
-    metrics = _metrics(rows)
+    for number, one in enumerate(drawn):
+        for name, (chosen, used) in variants.items():
+            rig.progress(number, len(drawn), name)
+            scorer = chosen or NoisyLook(rig.scorer, np.random.default_rng(SEED + number))
+            measure = partial(_read, rig, scorer, one.tokens, future, used)
+            rows[name].append(ledger.once(f"{one.document}/{one.at}/{name}", measure))
     shown = {**told, "places": len(drawn), "rows": str(ledger.path)}
-    return result(
-        "focus-ablation", settings=shown, metrics=metrics, goals=GOALS, tables=(_table(rows, groups),)
-    )
+    return BENCH.result(shown, _metrics(rows), (_table(rows, [one.document for one in drawn]),))
 
 
 def _read(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorer: FocusScorer,
-    tokens: Sequence[int],
-    future: int,
-    settings: FocusSettings,
+    rig: FocusRig, scorer: FocusScorer, tokens: Sequence[int], future: int, settings: FocusSettings
 ) -> Row:
-    with closing(lifetime_of(model, encoder, tokens[:-future], settings)) as tree:
-        streamed = focused(tree, scorer, settings, tokens[-future:], Stopwatch())
+    with closing(rig.lifetime(tokens[:-future], settings)) as tree:
+        streamed = focused(tree, scorer, settings, tokens[-future:], rig.clock)
     return {
         "nll": float(np.mean(streamed.nll)),
         "each": list(streamed.nll),

@@ -10,30 +10,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import torch
 
-from amgs.types import Progress
-from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
-from amgs_app.benches.ledger import Ledger, Row
+from amgs_app.benches.focus_rig import FocusRig
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable, Operator
+from amgs_app.benches.ledger import Row
 from amgs_app.benches.references import Bm25
 from amgs_focus.evaluation.asking import answers_from, ask, room_for_text
 from amgs_focus.evaluation.budget import best_chunks, focused, retrieved, windowed
 from amgs_focus.evaluation.flops import counted, model_cost
-from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.evaluation.needles import CHANCE, Planted, facts, plant
-from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.evaluation.statistics import Interval, resampled
-from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.scoring import FocusScorer, LensView
+from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble
 
+BENCH = Bench("focus-budget")
 WINDOWS = (256, 512, 1024)
 LIFETIME = 4096
 FUTURE = 64
@@ -45,34 +41,22 @@ SEED = 0
 
 
 def run(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorer: FocusScorer,
-    corpus: TokenCorpus,
-    out: Path,
+    rig: FocusRig,
     *,
     places: int = 12,
     windows: Sequence[int] = WINDOWS,
     lifetime: int = LIFETIME,
     longest: int = LONGEST,
     settings: FocusSettings = SETTINGS,
-    quick: bool = False,
-    progress: Progress | None = None,
 ) -> BenchResult:
-    """Measure so many places of a text at each window. quick: a quarter of the places and two windows.
+    """Measure so many places of a text at each window. A quick run takes a quarter of the places and two windows.
 
     Raises TextError when the text is shorter than one lifetime.
     """
-    if quick:
+    if rig.quick:
         places, windows = max(2, places // 4), tuple(windows)[:2]
     told = {
-        "model": model.card.name,
-        "precision": model.card.precision,
-        "gist": encoder.name,
-        "gist_version": encoder.version,
-        "scorer": scorer.name,
-        "scorer_version": getattr(scorer, "version", None),
-        "text": f"{corpus.name} {corpus.mark}",
+        **rig.parts(),
         "lifetime": lifetime,
         "future": FUTURE,
         "facts": FACTS,
@@ -80,26 +64,24 @@ def run(
         **{name: value for name, value in settings.model_dump().items() if name != "window"},
         "seed": SEED,
     }
-    ledger = Ledger(out, "focus-budget", told)
-    drawn = draw_windows([len(d) for d in corpus.documents], lifetime + FUTURE, places, SEED)
+    ledger = rig.ledger(BENCH, told)
+    drawn = rig.corpus.excerpts(lifetime + FUTURE, places, SEED)
     prose: list[Row] = []
     asked: list[Row] = []
-    for number, (document, at) in enumerate(drawn):
-        if progress is not None:
-            progress(number, len(drawn), "place")
-        tokens = corpus.documents[document][at : at + lifetime + FUTURE]
-        key = f"{document}/{at}"
-        measure = partial(_prose, model, encoder, scorer, tokens, windows, longest, settings)
-        prose.append(ledger.once(f"prose/{key}/{'-'.join(map(str, windows))}", measure))
-        measure = partial(_facts, model, encoder, scorer, tokens[:lifetime], windows, settings, number)
-        asked.append(ledger.once(f"facts/{key}/{'-'.join(map(str, windows))}", measure))
-    groups = [document for document, _ in drawn]
-    cost = _cost(model, encoder, scorer, corpus.documents[drawn[0][0]], prose, windows, settings)
+    for number, one in enumerate(drawn):
+        rig.progress(number, len(drawn), "place")
+        key = f"{one.document}/{one.at}/{'-'.join(map(str, windows))}"
+        measure = partial(_prose, rig, one.tokens, windows, longest, settings)
+        prose.append(ledger.once(f"prose/{key}", measure))
+        measure = partial(_facts, rig, one.tokens[:lifetime], windows, settings, number)
+        asked.append(ledger.once(f"facts/{key}", measure))
+    groups = [one.document for one in drawn]
+    cost = _cost(rig, rig.corpus.documents[drawn[0].document], prose, windows, settings)
     metrics, goals = _metrics(prose, asked, windows, groups)
     shown = {**told, "places": len(drawn), "windows": list(windows), "rows": str(ledger.path)}
     shown["chance"] = 100 * CHANCE
     tables = (_prose_table(prose, windows, groups), _facts_table(asked, windows, groups), cost)
-    return result("focus-budget", settings=shown, metrics=metrics, goals=goals, tables=tables)
+    return BENCH.result(shown, metrics, tables, goals=goals)
 
 
 def bm25(chunks: Sequence[str], query: str) -> Sequence[float]:
@@ -111,20 +93,15 @@ def bm25(chunks: Sequence[str], query: str) -> Sequence[float]:
 
 
 def _prose(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorer: FocusScorer,
-    tokens: Sequence[int],
-    windows: Sequence[int],
-    longest: int,
-    settings: FocusSettings,
+    rig: FocusRig, tokens: Sequence[int], windows: Sequence[int], longest: int, settings: FocusSettings
 ) -> Row:
+    model = rig.model
     past, future = list(tokens[:-FUTURE]), list(tokens[-FUTURE:])
     row: Row = {"longest": float(np.mean(windowed(model, past, future, longest, settings.cadence)))}
-    with closing(lifetime_of(model, encoder, past, settings)) as tree:
+    with closing(rig.lifetime(past, settings)) as tree:
         for window in windows:
             chosen = settings.model_copy(update={"window": window})
-            streamed = focused(tree, scorer, chosen, future, Stopwatch())
+            streamed = focused(tree, rig.scorer, chosen, future, rig.clock)
             row |= {
                 f"focus_{window}": float(np.mean(streamed.nll)),
                 f"dirty_{window}": float(np.mean(streamed.dirty[1:] or streamed.dirty)),
@@ -138,33 +115,27 @@ def _prose(
 
 
 def _facts(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorer: FocusScorer,
-    text: Sequence[int],
-    windows: Sequence[int],
-    settings: FocusSettings,
-    number: int,
+    rig: FocusRig, text: Sequence[int], windows: Sequence[int], settings: FocusSettings, number: int
 ) -> Row:
     tokens, planted = plant(
-        model, text, facts(FACTS, SEED + number), len(text), settings.block_size, SEED + number
+        rig.model, text, facts(FACTS, SEED + number), len(text), settings.block_size, SEED + number
     )
     row: Row = {}
-    with closing(lifetime_of(model, encoder, tokens, settings)) as tree:
+    with closing(rig.lifetime(tokens, settings)) as tree:
         for window in windows:
             chosen = settings.model_copy(update={"window": window})
-            systems = [_answers(tree, scorer, chosen, one, tokens) for one in planted]
+            systems = [_answers(rig, tree, chosen, one, tokens) for one in planted]
             for system in systems[0]:
                 row[f"{system}_{window}"] = [found[system] for found in systems]
     return row
 
 
 def _answers(
-    tree: LifetimeTree, scorer: FocusScorer, settings: FocusSettings, planted: Planted, tokens: Sequence[int]
+    rig: FocusRig, tree: LifetimeTree, settings: FocusSettings, planted: Planted, tokens: Sequence[int]
 ) -> dict[str, float]:
     """Whether each system chooses the right answer, and whether the focus had the key in sight."""
-    model, needle = tree.model, planted.needle
-    focus = ask(tree, scorer, settings, planted, Stopwatch())
+    model, needle = rig.model, planted.needle
+    focus = ask(tree, rig.scorer, settings, planted, rig.clock)
     room = room_for_text(model, settings.window, needle)
     shown = best_chunks(tokens, model.encode(needle.question), room, settings, partial(_ranking, model))
     sight = tokens[max(0, planted.end - room // 2) :][:room]
@@ -185,25 +156,23 @@ def _ranking(model: BaseModel, chunks: Sequence[Sequence[int]], query: Sequence[
 
 
 def _cost(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorer: FocusScorer,
+    rig: FocusRig,
     document: Sequence[int],
     prose: Sequence[Row],
     windows: Sequence[int],
     settings: FocusSettings,
 ) -> BenchTable:
     """Operations of a block of `cadence` tokens, by part, and the window that costs as much."""
-    each = model_cost(model)
+    each = model_cost(rig.model)
     size = settings.block_size
     block = torch.tensor([document[:size]], dtype=torch.int64)
-    gist = counted(lambda: encoder.encode_tokens(model.embed(block), block)) * settings.cadence / size
+    gist = counted(lambda: rig.encoder.encode_tokens(rig.model.embed(block), block)) * settings.cadence / size
     rows = []
     for window in windows:
         chosen = settings.model_copy(update={"window": window})
-        with closing(lifetime_of(model, encoder, document[: 4 * window], chosen)) as tree:
+        with closing(rig.lifetime(document[: 4 * window], chosen)) as tree:
             context = assemble(tree, window, chosen.tail_blocks, headroom=chosen.cadence)
-            lens = counted(lambda: scorer.score(LensView(context, tree)))  # noqa: B023
+            lens = counted(lambda: rig.scorer.score(LensView(context, tree)))  # noqa: B023
         used, dirty = (
             float(np.mean([row[f"{name}_{window}"] for row in prose])) for name in ("used", "dirty")
         )

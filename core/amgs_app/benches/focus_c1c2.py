@@ -10,29 +10,26 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 
-from amgs.types import Progress
+from amgs_app.benches.focus_rig import FocusRig
 from amgs_app.benches.focus_texts import TokenCorpus
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
-from amgs_app.benches.ledger import Ledger, Row
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.statistics import resampled
-from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.lensnet import LensNetScorer
 from amgs_focus.lens.scoring import FocusScorer, LensView
-from amgs_focus.model.base_model import BaseModel
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
 from amgs_focus.window.scores import Values, aggregate
 from amgs_focus.window.working_context import WorkingContext
 
-GOALS: Mapping[str, tuple[Operator, float]] = {"flip_rate": (">=", 0.9)}
-TWIN_GOALS: Mapping[str, tuple[Operator, float]] = {
-    "flip_rate_causal": ("<=", 0.0),
-    "causal_difference": ("<=", 0.0),
-}
+BENCH = Bench(
+    "focus-c1c2",
+    {"flip_rate": (">=", 0.9), "flip_rate_causal": ("<=", 0.0), "causal_difference": ("<=", 0.0)},
+)
 PAIRS, SEED = 200, 0
 BLOCKS, TAIL = 30, 2  # of filler around the facts; whole blocks at the end that hold the question
 TWIN = "causal twin"
@@ -77,67 +74,35 @@ FORMS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...]], ...] = (
 )
 
 
-def run(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorers: Sequence[FocusScorer],
-    corpus: TokenCorpus,
-    out: Path,
-    *,
-    pairs: int = PAIRS,
-    quick: bool = False,
-    progress: Progress | None = None,
-) -> BenchResult:
-    """Score `pairs` pairs with each scorer and with the twin of a lens; the first scorer gives `flip_rate`.
+def run(rig: FocusRig, *, pairs: int = PAIRS) -> BenchResult:
+    """Score `pairs` pairs with each scorer and with the twin of a lens; the first scorer gives `flip_rate`. A quick run
+    takes a tenth of the pairs.
 
     Raises TextError when the text is too short to hold a pair's filler.
     """
-    pairs = max(4, pairs // 10) if quick else pairs
-    named = {scorer.name: scorer for scorer in scorers}
-    if isinstance(scorers[0], LensNetScorer):
-        named[TWIN] = scorers[0].twin()
-    told = {
-        "model": model.card.name,
-        "precision": model.card.precision,
-        "gist": encoder.name,
-        "gist_version": encoder.version,
-        "scorers": [f"{scorer.name} {scorer.version}" for scorer in named.values()],
-        "text": f"{corpus.name} {corpus.mark}",
-        "blocks": BLOCKS,
-        "seed": SEED,
-    }
-    ledger = Ledger(out, "focus-c1c2", told)
+    pairs = max(4, pairs // 10) if rig.quick else pairs
+    named = {scorer.name: scorer for scorer in rig.scorers}
+    if isinstance(rig.scorer, LensNetScorer):
+        named[TWIN] = rig.scorer.twin()
+    told = {**rig.parts_with(named.values()), "blocks": BLOCKS, "seed": SEED}
+    ledger = rig.ledger(BENCH, told)
     rows = []
     for number in range(pairs):
-        if progress is not None:
-            progress(number, pairs, "pair")
-
-        def measure(number: int = number) -> Row:
-            return _pair(number, model, encoder, named, corpus)
-
-        rows.append(ledger.once(str(number), measure))
-    own = scorers[0].name
+        rig.progress(number, pairs, "pair")
+        rows.append(ledger.once(str(number), partial(_pair, number, rig, named)))
+    own = rig.scorer.name
     metrics = {"flip_rate": _flips(rows, own)}
-    goals = dict(GOALS)
     if TWIN in named:
         metrics["flip_rate_causal"] = _flips(rows, TWIN)
         metrics["causal_difference"] = max(abs(row[TWIN][0] - row[TWIN][1]) for row in rows)
-        goals |= TWIN_GOALS
     metrics |= {f"flip_rate_{name}": _flips(rows, name) for name in named if name not in (own, TWIN)}
     shown = {**told, "pairs": len(rows), "scorer": own, "rows": str(ledger.path)}
-    return result(
-        "focus-c1c2", settings=shown, metrics=metrics, goals=goals, tables=(_table(rows, list(named)),)
-    )
+    return BENCH.result(shown, metrics, (_table(rows, list(named)),))
 
 
-def _pair(
-    number: int,
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorers: Mapping[str, FocusScorer],
-    corpus: TokenCorpus,
-) -> Row:
+def _pair(number: int, rig: FocusRig, scorers: Mapping[str, FocusScorer]) -> Row:
     """The margins of every scorer under both questions, and what the pair was about."""
+    model = rig.model
     generator = random.Random(f"{SEED}:{number}")
     kind, told, asked, abouts, values = FORMS[number % len(FORMS)]
     while True:  # questions of one length, so that nothing but their words tells them apart
@@ -149,8 +114,8 @@ def _pair(
         model.encode(f"\n\n{told.format(a=about, v=value)}\n\n")
         for about, value in zip((first, second), generator.sample(values, 2), strict=True)
     ]
-    tree = LifetimeTree(model, encoder)
-    spans = _lifetime(generator, tree, facts, corpus)
+    tree = LifetimeTree(model, rig.encoder)
+    spans = _lifetime(generator, tree, facts, rig.corpus)
     length = tree.length
     margins: dict[str, list[float]] = {name: [] for name in scorers}
     for about, turn in zip((first, second), turns, strict=True):

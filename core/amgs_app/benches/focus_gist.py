@@ -9,23 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
 from amgs.types import Progress
-from amgs_app.benches.focus_texts import TokenCorpus
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
-from amgs_app.benches.ledger import Ledger
-from amgs_focus.evaluation.gist import VARIANTS, GistReport, draw_windows, variant_nll
+from amgs_app.benches.focus_rig import FocusRig
+from amgs_app.benches.focus_texts import Excerpt, TokenCorpus
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.ledger import Ledger, Row
+from amgs_focus.evaluation.gist import VARIANTS, GistReport, variant_nll
 from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder, for_model
 from amgs_focus.model.base_model import BaseModel
 
-GOALS: Mapping[str, tuple[Operator, float]] = {
-    "gap_recovered_2_0_32": (">=", 65.0),
-    "gap_recovered_4_1_64": (">=", 55.0),
-    "l2_harm_nats": ("<=", 0.02),
-}
+BENCH = Bench(
+    "focus-gist",
+    {
+        "gap_recovered_2_0_32": (">=", 65.0),
+        "gap_recovered_4_1_64": (">=", 55.0),
+        "l2_harm_nats": ("<=", 0.02),
+    },
+)
 BATCH = 4
 SEED = 0
 
@@ -62,45 +65,28 @@ _FEWER = ("full", "drop", "recent", "gist")
 CURVE = (Condition(2, 0, 32, 1, _FEWER), Condition(4, 1, 64, 1, _FEWER))
 
 
-def run(
-    model: BaseModel,
-    encoder: GistEncoder,
-    corpora: Sequence[TokenCorpus],
-    out: Path,
-    *,
-    windows: int = 48,
-    quick: bool = False,
-    progress: Progress | None = None,
-) -> BenchResult:
-    """Measure an encoder on corpora, the first of which gives the metrics without a suffix.
+def run(rig: FocusRig, *, windows: int = 48) -> BenchResult:
+    """Measure the gists on the corpora, the first of which gives the metrics without a suffix.
 
-    quick: a sixth of the windows. Raises TextError when no document can hold a window.
+    A quick run takes a sixth of the windows. Raises TextError when no document can hold a window.
     """
-    windows = max(2, windows // 6) if quick else windows
-    settings = {
-        "model": model.card.name,
-        "precision": model.card.precision,
-        "gist": encoder.name,
-        "gist_version": encoder.version,
-        "texts": {corpus.name: corpus.mark for corpus in corpora},
-        "seed": SEED,
-    }
-    ledger = Ledger(out, "focus-gist", settings)
-    curve = [_with_slots(model, encoder, slots) for slots in SLOTS]
+    encoder, corpora = rig.encoder, rig.corpora
+    windows = max(2, windows // 6) if rig.quick else windows
+    told = {**rig.models(), "texts": {corpus.name: corpus.mark for corpus in corpora}, "seed": SEED}
+    ledger = rig.ledger(BENCH, told)
+    curve = [_with_slots(rig.model, encoder, slots) for slots in SLOTS]
     plan = [(corpus, c, encoder) for corpus in corpora for c in (*MAIN, *HIGHER)]
-    plan += [(corpora[0], c, other) for c in CURVE for other in curve if other.slots != encoder.slots]
+    plan += [(rig.corpus, c, other) for c in CURVE for other in curve if other.slots != encoder.slots]
     reports: dict[tuple[str, str, int], GistReport] = {}
     for place, (corpus, condition, gist) in enumerate(plan):
-        told = _share(progress, place * windows, len(plan) * windows)
+        share = _share(rig.progress, place * windows, len(plan) * windows)
         count = windows if condition.level == 1 else max(2, windows // 2)
-        if (found := _report(model, gist, corpus, condition, count, ledger, told)) is not None:
+        if (found := _report(rig.model, gist, corpus, condition, count, ledger, share)) is not None:
             reports[corpus.name, condition.name, gist.slots] = found
-    metrics = _metrics(corpora, reports, encoder.slots)
     tables = [_table(corpus, reports, encoder) for corpus in corpora]
-    tables.append(_curve(corpora[0], reports, curve))
-    goals = {name: goal for name, goal in GOALS.items() if name in metrics}
-    shown = {**settings, "windows": windows, "rows": str(ledger.path)}
-    return result("focus-gist", settings=shown, metrics=metrics, goals=goals, tables=tuple(tables))
+    tables.append(_curve(rig.corpus, reports, curve))
+    shown = {**told, "windows": windows, "rows": str(ledger.path)}
+    return BENCH.result(shown, _metrics(corpora, reports, encoder.slots), tuple(tables))
 
 
 def _with_slots(model: BaseModel, encoder: GistEncoder, slots: int) -> GistEncoder:
@@ -112,12 +98,11 @@ def _with_slots(model: BaseModel, encoder: GistEncoder, slots: int) -> GistEncod
     return for_model(model, slots)
 
 
-def _share(progress: Progress | None, before: int, total: int) -> Callable[[int, int, str], None]:
+def _share(progress: Progress, before: int, total: int) -> Callable[[int, int, str], None]:
     """Progress of one condition as a part of the whole run."""
 
     def told(done: int, _: int, doing: str) -> None:
-        if progress is not None:
-            progress(before + done, total, f"condition {doing}")
+        progress(before + done, total, f"condition {doing}")
 
     return told
 
@@ -134,19 +119,19 @@ def _report(
     """One condition measured in so many places; None where no document is long enough."""
     if max(map(len, corpus.documents), default=0) < condition.need:
         return None
-    places = draw_windows([len(d) for d in corpus.documents], condition.need, windows, SEED)
+    places = corpus.excerpts(condition.need, windows, SEED)
     rows: list[Mapping[str, float]] = []
     for start in range(0, len(places), BATCH):
         told(start, len(places), condition.name)
         some = places[start : start + BATCH]
-        key = f"{corpus.mark}/{condition.name}/{encoder.name}-{encoder.slots}/{some[0]}-{len(some)}"
+        first = (some[0].document, some[0].at)
+        key = f"{corpus.mark}/{condition.name}/{encoder.name}-{encoder.slots}/{first}-{len(some)}"
 
-        def measure(some: Sequence[tuple[int, int]] = some) -> dict[str, list[float]]:
-            taken = [corpus.documents[document][at : at + condition.need] for document, at in some]
+        def measure(some: Sequence[Excerpt] = some) -> Row:
             return variant_nll(
                 model,
                 encoder,
-                torch.tensor(taken, dtype=torch.int64),
+                torch.tensor([one.tokens for one in some], dtype=torch.int64),
                 span=condition.span,
                 horizon=condition.horizon,
                 level=condition.level,
@@ -162,9 +147,9 @@ def _report(
         level=condition.level,
         slots=encoder.slots,
         seed=SEED,
-        offsets=tuple(at for _, at in places),
+        offsets=tuple(one.at for one in places),
         nll={name: tuple(row[name] for row in rows) for name in condition.variants},
-        groups=tuple(document for document, _ in places),
+        groups=tuple(one.document for one in places),
     )
 
 

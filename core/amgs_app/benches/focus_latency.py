@@ -9,20 +9,13 @@ import os
 import statistics
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
-from amgs.types import Progress
-from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
-from amgs_app.benches.ledger import Ledger, Row
-from amgs_focus.evaluation.gist import draw_windows
+from amgs_app.benches.focus_rig import FocusRig
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.latency import PARTS, focus_time, frozen_time
-from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.evaluation.stale import Reuse, reuse
 from amgs_focus.evaluation.statistics import resampled
-from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.scoring import FocusScorer
-from amgs_focus.model.base_model import BaseModel
 from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.runtime.step import refocus
@@ -30,7 +23,7 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.utility.labels import LabelSnapshot
 from amgs_focus.window.layout import lay_out
 
-GOALS: Mapping[str, tuple[Operator, float]] = {"control_share": ("<=", 3.0)}
+BENCH = Bench("focus-latency", {"control_share": ("<=", 3.0)})
 WINDOW = 512
 CADENCES = (32, 128, 256)
 LIFETIME = 4096
@@ -40,101 +33,70 @@ SEED = 0
 
 
 def run(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorer: FocusScorer,
-    corpus: TokenCorpus,
-    out: Path,
+    rig: FocusRig,
     *,
     rounds: int = 3,
     window: int = WINDOW,
     cadences: Sequence[int] = CADENCES,
     lifetime: int = LIFETIME,
     settings: FocusSettings | None = None,
-    quick: bool = False,
-    progress: Progress | None = None,
 ) -> BenchResult:
     """Time each cadence so many rounds; `control_share` and its fellows are of the first cadence.
 
-    quick: one round of the first cadence.
+    A quick run is one round of the first cadence.
     """
-    if quick:
+    if rig.quick:
         rounds, cadences = 1, tuple(cadences)[:1]
     chosen = (settings or FocusSettings()).model_copy(update={"window": window, "seed": SEED})
     told = {
-        "model": model.card.name,
-        "precision": model.card.precision,
-        "gist": encoder.name,
-        "gist_version": encoder.version,
-        "scorer": scorer.name,
-        "scorer_version": getattr(scorer, "version", None),
-        "text": f"{corpus.name} {corpus.mark}",
+        **rig.parts(),
         "lifetime": lifetime,
         **{name: value for name, value in chosen.model_dump().items() if name != "cadence"},
     }
     # times belong to this run: the process id keeps them from being taken for those of another one
-    ledger = Ledger(out, "focus-latency", {**told, "process": os.getpid()})
-    tokens = [token for document in corpus.documents for token in document][:lifetime]
-    text = model.decode(tokens)
-    clock = Stopwatch()
+    ledger = rig.ledger(BENCH, {**told, "process": os.getpid()})
+    tokens = rig.text[:lifetime]
+    text = rig.model.decode(tokens)
     by_cadence: dict[int, list[Row]] = {cadence: [] for cadence in cadences}
     frozen = []
     for number in range(rounds):
-        if progress is not None:
-            progress(number, rounds, "round")
-        frozen.append(frozen_time(model, (tokens * (1 + window // len(tokens)))[:window], window, clock))
+        rig.progress(number, rounds, "round")
+        filled = (tokens * (1 + window // len(tokens)))[:window]
+        frozen.append(frozen_time(rig.model, filled, window, rig.clock))
         for cadence in cadences:
             at = chosen.model_copy(update={"cadence": cadence})
             # two refocuses at least, so that the longest cadence is not measured on a lucky one
             blocks = max(4, 2 * cadence // 32)
-            measure = partial(_round, model, encoder, scorer, at, text, blocks, clock)
+            measure = partial(_round, rig, at, text, blocks)
             by_cadence[cadence].append(ledger.once(f"{cadence}/{number}", measure))
     alone = statistics.median(frozen)
-    metrics = _metrics(by_cadence, alone)
-    kept = _kept(model, encoder, scorer, corpus, chosen, 2 if quick else KEPT_PLACES)
-    metrics |= _kept_metrics(kept)
+    kept = _kept(rig, chosen, 2 if rig.quick else KEPT_PLACES)
+    metrics = _metrics(by_cadence, alone) | _kept_metrics(kept)
     shown = {**told, "rounds": rounds, "cadences": list(cadences), "load": _load(), "rows": str(ledger.path)}
-    tables = (_table(by_cadence, alone), _kept_table(kept))
-    return result("focus-latency", settings=shown, metrics=metrics, goals=GOALS, tables=tables)
+    return BENCH.result(shown, metrics, (_table(by_cadence, alone), _kept_table(kept)))
 
 
-def _round(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorer: FocusScorer,
-    settings: FocusSettings,
-    text: str,
-    blocks: int,
-    clock: Stopwatch,
-) -> Row:
-    spent = focus_time(model, encoder, scorer, settings, text, blocks, clock)
+def _round(rig: FocusRig, settings: FocusSettings, text: str, blocks: int) -> Row:
+    spent = focus_time(rig.model, rig.encoder, rig.scorer, settings, text, blocks, rig.clock)
     return {**spent.parts, "dirty": spent.dirty, "refocuses": spent.refocuses}
 
 
-def _kept(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorer: FocusScorer,
-    corpus: TokenCorpus,
-    settings: FocusSettings,
-    places: int,
-) -> list[Reuse]:
+def _kept(rig: FocusRig, settings: FocusSettings, places: int) -> list[Reuse]:
     """One refocus in each of so many places, when a cadence of tokens has come: read anew, and with what stands
     behind its last edit kept stale.
     """
     horizon = cadence = settings.cadence
-    need = KEPT_LIFETIME + horizon
     found = []
-    for document, at in draw_windows([len(d) for d in corpus.documents], need, places, SEED):
-        tokens = corpus.documents[document][at : at + need]
-        past, future = tokens[:-horizon], tokens[-horizon:]
-        tree = lifetime_of(model, encoder, past[:-cadence], settings)
+    for one in rig.corpus.excerpts(KEPT_LIFETIME + horizon, places, SEED):
+        past, future = one.tokens[:-horizon], one.tokens[-horizon:]
+        tree = rig.lifetime(past[:-cadence], settings)
         laid_out = lay_out(tree, settings)
         tree.append(past[-cadence:])
         before = laid_out.extended(tree.length)
         state = FocusState(before, settings)
-        after, _ = refocus(state, tree, scorer, settings, PrefixReader(model, Stopwatch()), Stopwatch())
-        made = reuse(LabelSnapshot(after.context, tree, tuple(future)), before)
+        reader = PrefixReader(rig.model, rig.clock)
+        after, _ = refocus(state, tree, rig.scorer, settings, reader, rig.clock)
+        made = reuse(LabelSnapshot(after.context, tree, future), before)
         if made is not None:
             found.append(made)
     return found

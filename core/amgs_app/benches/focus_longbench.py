@@ -22,20 +22,17 @@ import numpy as np
 import torch
 
 from amgs.errors import InputError
-from amgs.types import Progress
-from amgs_app.benches.focus_texts import Stopwatch
-from amgs_app.benches.frame import BenchResult, BenchTable, result
-from amgs_app.benches.ledger import Ledger, Row
+from amgs_app.benches.focus_rig import FocusRig
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.needles import Needle, choose
-from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.evaluation.statistics import resampled
-from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.working_context import SINKS
 
+BENCH = Bench("focus-longbench")
 FILES = (
     "narrativeqa.jsonl",
     "qasper.jsonl",
@@ -84,47 +81,26 @@ def read_cases(file: Path) -> tuple[Case, ...]:
     return tuple(cases)
 
 
-def run(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorer: FocusScorer,
-    folder: Path,
-    out: Path,
-    *,
-    cases: int = 20,
-    settings: FocusSettings = SETTINGS,
-    quick: bool = False,
-    progress: Progress | None = None,
-) -> BenchResult:
-    """Ask the first `cases` questions of each file that is there. Raises InputError when there is none."""
+def run(rig: FocusRig, folder: Path, *, cases: int = 20, settings: FocusSettings = SETTINGS) -> BenchResult:
+    """Ask the first `cases` questions of each file that is there; a quick run, a tenth of them. Raises InputError when
+    there is no file.
+    """
     found = [folder / name for name in FILES if (folder / name).is_file()]
     if not found:
         raise InputError(
             f"{folder} holds none of {', '.join(FILES)}.",
             way_out="Get the files from LongBench or InfiniteBench and name their folder with --data.",
         )
-    cases = max(1, cases // 10) if quick else cases
-    told = {
-        "model": model.card.name,
-        "precision": model.card.precision,
-        "gist": encoder.name,
-        "gist_version": encoder.version,
-        "scorer": scorer.name,
-        "scorer_version": scorer.version,
-        **settings.model_dump(),
-        "answer": ANSWER,
-        "seed": SEED,
-    }
-    ledger = Ledger(out, "focus-longbench", told)
+    cases = max(1, cases // 10) if rig.quick else cases
+    told = {**rig.parts(), **settings.model_dump(), "answer": ANSWER, "seed": SEED}
+    ledger = rig.ledger(BENCH, told)
     metrics: dict[str, float] = {}
     lines = []
     for file in found:
         rows = []
         for number, case in enumerate(read_cases(file)[:cases]):
-            if progress is not None:
-                progress(number, cases, file.stem)
-            measure = partial(_ask, model, encoder, scorer, case, settings)
-            rows.append(ledger.once(f"{file.name}/{number}", measure))
+            rig.progress(number, cases, file.stem)
+            rows.append(ledger.once(f"{file.name}/{number}", partial(_ask, rig, case, settings)))
         scores = {name: [100 * row[name] for row in rows] for name in ("focus", "window")}
         for name, values in scores.items():
             metrics[f"{file.stem}_{name}"] = float(np.mean(values))
@@ -134,7 +110,7 @@ def run(
     columns = ("file", "questions", "focus", "sliding window", "focus − window")
     table = BenchTable("Token F1, or accuracy where there are options, in percent", columns, tuple(lines))
     shown = {**told, "cases": cases, "rows": str(ledger.path)}
-    return result("focus-longbench", settings=shown, metrics=metrics, goals={}, tables=(table,))
+    return BENCH.result(shown, metrics, (table,))
 
 
 def token_f1(said: str, answers: Sequence[str]) -> float:
@@ -142,9 +118,8 @@ def token_f1(said: str, answers: Sequence[str]) -> float:
     return max((_f1(_words(said), _words(answer)) for answer in answers), default=0.0)
 
 
-def _ask(
-    model: BaseModel, encoder: GistEncoder, scorer: FocusScorer, case: Case, settings: FocusSettings
-) -> Row:
+def _ask(rig: FocusRig, case: Case, settings: FocusSettings) -> Row:
+    model = rig.model
     tokens = model.encode(case.context)
     asked = model.encode(model.turn(case.question))
     room = settings.window - SINKS - len(asked) - ANSWER
@@ -152,8 +127,8 @@ def _ask(
         plain = model.embed(
             torch.tensor([*model.sinks(), *tokens[-max(1, room) :], *asked], dtype=torch.int64)
         )
-    with closing(lifetime_of(model, encoder, tokens, settings)) as tree:
-        runtime = FocusRuntime(model, scorer=scorer, settings=settings, tree=tree, clock=Stopwatch())
+    with closing(rig.lifetime(tokens, settings)) as tree:
+        runtime = FocusRuntime(model, scorer=rig.scorer, settings=settings, tree=tree, clock=rig.clock)
         runtime.question(case.question)
         runtime.refocus()
         context = runtime.context

@@ -11,74 +11,51 @@ import random
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
-from amgs.types import Progress
-from amgs_app.benches.focus_lifetimes import Lifetimes
-from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
+from amgs_app.benches.focus_lifetimes import kept_lifetime
+from amgs_app.benches.focus_rig import FocusRig
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_focus.evaluation.asking import answers_from, ask, room_for_text
 from amgs_focus.evaluation.needles import CHANCE, Needle, Planted, pass_keys, plant
 from amgs_focus.evaluation.statistics import resampled
-from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 
 SIZES: Mapping[str, int] = {"4k": 4096, "32k": 32_768, "256k": 262_144, "1M": 1_048_576}
-GOALS: Mapping[str, tuple[Operator, float]] = {
-    f"{kind}_{name}": (">=", value)
-    for name in SIZES
-    for kind, value in (("expanded_rate", 90.0), ("answered_of_ceiling", 80.0))
-}
+BENCH = Bench(
+    "focus-passkey",
+    {
+        f"{kind}_{name}": (">=", value)
+        for name in SIZES
+        for kind, value in (("expanded_rate", 90.0), ("answered_of_ceiling", 80.0))
+    },
+)
 SETTINGS = FocusSettings()
 SEED = 0
 
 
 def run(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorer: FocusScorer,
-    corpus: TokenCorpus,
-    out: Path,
+    rig: FocusRig,
     *,
     sizes: Mapping[str, int] = SIZES,
     keys: int = 24,
     settings: FocusSettings = SETTINGS,
-    quick: bool = False,
-    progress: Progress | None = None,
 ) -> BenchResult:
     """Ask for every key of every lifetime that the texts can fill. Lifetimes are kept in the folder.
 
-    quick: the two smallest lifetimes and a third of the keys.
+    A quick run takes the two smallest lifetimes and a third of the keys.
     """
-    if quick:
+    if rig.quick:
         sizes, keys = dict(list(sizes.items())[:2]), max(2, keys // 3)
-    text = [token for document in corpus.documents for token in document]
-    told = {
-        "model": model.card.name,
-        "precision": model.card.precision,
-        "gist": encoder.name,
-        "gist_version": encoder.version,
-        "scorer": scorer.name,
-        "scorer_version": getattr(scorer, "version", None),
-        "text": f"{corpus.name} {corpus.mark}",
-        "keys": keys,
-        **settings.model_dump(),
-        "seed": SEED,
-    }
-    ledger = Ledger(out, "focus-passkey", told)
-    ceiling = _ceiling(model, text, keys, settings, ledger, progress)
-    built = Lifetimes(out / "lifetimes", model, encoder, text, corpus.mark, settings.block_size)
-    rows = {
-        name: _lifetime(scorer, built, name, size, keys, settings, ledger, progress)
-        for name, size in sizes.items()
-        if len(text) >= size
-    }
+    told = {**rig.parts(), "keys": keys, **settings.model_dump(), "seed": SEED}
+    ledger = rig.ledger(BENCH, told)
+    ceiling = _ceiling(rig, keys, settings, ledger)
+    fitting = {name: size for name, size in sizes.items() if len(rig.text) >= size}
+    rows = {name: _lifetime(rig, name, size, keys, settings, ledger) for name, size in fitting.items()}
     metrics = {"ceiling": _percent(ceiling, "answered")}
     for name, asked in rows.items():
         expanded, answered = _percent(asked, "expanded"), _percent(asked, "answered")
@@ -88,33 +65,23 @@ def run(
             f"answered_of_ceiling_{name}": 100 * answered / max(metrics["ceiling"], 1e-9),
         }
     shown = {**told, "rows": str(ledger.path), "chance": 100 * CHANCE}
-    shown["left_out"] = [name for name, size in sizes.items() if len(text) < size]
-    goals = {name: goal for name, goal in GOALS.items() if name in metrics}
-    tables = (_table(rows, ceiling), _depths(rows))
-    return result("focus-passkey", settings=shown, metrics=metrics, goals=goals, tables=tables)
+    shown["left_out"] = [name for name in sizes if name not in fitting]
+    return BENCH.result(shown, metrics, (_table(rows, ceiling), _depths(rows)))
 
 
-def _ceiling(
-    model: BaseModel,
-    text: Sequence[int],
-    keys: int,
-    settings: FocusSettings,
-    ledger: Ledger,
-    progress: Progress | None,
-) -> list[Row]:
+def _ceiling(rig: FocusRig, keys: int, settings: FocusSettings, ledger: Ledger) -> list[Row]:
     """Each key in a window of raw text, at a depth drawn for it."""
+    model, text = rig.model, rig.text
     rng = random.Random(f"ceiling {SEED}")
     rows = []
     for number, needle in enumerate(pass_keys(keys, SEED)):
-        if progress is not None:
-            progress(number, keys, "the key in plain sight")
+        rig.progress(number, keys, "the key in plain sight")
         statement = model.encode(needle.statement)
         room = room_for_text(model, settings.window, needle) - len(statement)
         start = rng.randrange(max(1, len(text) - room))
         at = rng.randrange(room + 1)
         seen = [*text[start : start + at], *statement, *text[start + at : start + room]]
-        measure = partial(_plain, model, seen, needle)
-        rows.append(ledger.once(f"ceiling/{number}", measure))
+        rows.append(ledger.once(f"ceiling/{number}", partial(_plain, model, seen, needle)))
     return rows
 
 
@@ -123,44 +90,34 @@ def _plain(model: BaseModel, seen: Sequence[int], needle: Needle) -> Row:
 
 
 def _lifetime(
-    scorer: FocusScorer,
-    built: Lifetimes,
-    name: str,
-    size: int,
-    keys: int,
-    settings: FocusSettings,
-    ledger: Ledger,
-    progress: Progress | None,
+    rig: FocusRig, name: str, size: int, keys: int, settings: FocusSettings, ledger: Ledger
 ) -> list[Row]:
     """Every key of one lifetime asked for; the lifetime is opened only when one was not asked before."""
     known = [ledger.get(f"{name}/{number}") for number in range(keys)]
     if all(row is not None for row in known):
         return [row for row in known if row is not None]
     rows = []
-    tokens, planted = plant(built.model, built.text, pass_keys(keys, SEED), size, settings.block_size, SEED)
-    with closing(built.open(f"keys-{keys}-{SEED}-{name}", tokens, progress)) as tree:
+    block_size = settings.block_size
+    tokens, planted = plant(rig.model, rig.text, pass_keys(keys, SEED), size, block_size, SEED)
+    with closing(kept_lifetime(rig, f"keys-{keys}-{SEED}-{name}", tokens, block_size)) as tree:
         for number, one in enumerate(planted):
-            if progress is not None:
-                progress(number, keys, f"asking {name}")
-            measure = partial(_ask, tree, scorer, settings, one, number)
+            rig.progress(number, keys, f"asking {name}")
+            measure = partial(_ask, rig, tree, settings, one, number)
             rows.append(ledger.once(f"{name}/{number}", measure))
     return rows
 
 
-def _ask(
-    tree: LifetimeTree, scorer: FocusScorer, settings: FocusSettings, planted: Planted, number: int
-) -> Row:
-    clock = Stopwatch()
-    began = clock.perf()
+def _ask(rig: FocusRig, tree: LifetimeTree, settings: FocusSettings, planted: Planted, number: int) -> Row:
+    began = rig.clock.perf()
     depth = planted.start / tree.length
-    asked = ask(tree, scorer, settings, planted, clock)
+    asked = ask(tree, rig.scorer, settings, planted, rig.clock)
     return {
         "depth": depth,
         "across": number % 2 == 1,
         "expanded": asked.expanded,
         "answered": asked.answered,
         "applied": asked.applied,
-        "seconds": clock.perf() - began,
+        "seconds": rig.clock.perf() - began,
     }
 
 

@@ -8,17 +8,15 @@ really built it is `regret_built` (the greedy oracle measures after each of its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from amgs.types import Progress
-from amgs_app.benches.focus_texts import TokenCorpus
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
-from amgs_app.benches.ledger import Ledger, Row
+from amgs_app.benches.focus_rig import FocusRig
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.ledger import Row
 from amgs_app.benches.references import Bm25
-from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.evaluation.places import snapshot_of
 from amgs_focus.evaluation.policy import (
     GREEDY,
@@ -34,14 +32,15 @@ from amgs_focus.evaluation.policy import (
     judge,
 )
 from amgs_focus.evaluation.statistics import Interval, resampled, spearman
-from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.layout import assemble
 from amgs_focus.window.scores import Values
 
-GOALS: Mapping[str, tuple[Operator, float]] = {"regret": ("<=", 0.6), "spearman": (">=", 0.35)}
+BENCH = Bench(
+    "focus-policy", {"regret": ("<=", 0.6), "spearman": (">=", 0.35), "regret_below_bm25": (">=", 0.0)}
+)
 SETTINGS = FocusSettings(window=256, focus_share=0.25, horizon=64)
 LIFETIME = 2048
 SEED = 0
@@ -49,69 +48,42 @@ RECENCY, BM25 = "recency", "BM25 to the tail"
 
 
 def run(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorers: Sequence[FocusScorer],
-    corpus: TokenCorpus,
-    out: Path,
-    *,
-    places: int = 16,
-    lifetime: int = LIFETIME,
-    settings: FocusSettings = SETTINGS,
-    quick: bool = False,
-    progress: Progress | None = None,
+    rig: FocusRig, *, places: int = 16, lifetime: int = LIFETIME, settings: FocusSettings = SETTINGS
 ) -> BenchResult:
-    """Measure every action in so many places of a text; the first scorer gives `regret` and `spearman`.
+    """Measure every action in so many places of a text; the first scorer gives `regret` and `spearman`. A quick run
+    takes a quarter of the places.
 
     Raises TextError when the text is shorter than one lifetime.
     """
-    places = max(2, places // 4) if quick else places
-    told = {
-        "model": model.card.name,
-        "precision": model.card.precision,
-        "gist": encoder.name,
-        "gist_version": encoder.version,
-        "scorers": [_identity(scorer) for scorer in scorers],
-        "text": f"{corpus.name} {corpus.mark}",
-        "lifetime": lifetime,
-        **settings.model_dump(),
-        "seed": SEED,
-    }
-    ledger = Ledger(out, "focus-policy", told)
-    drawn = draw_windows([len(d) for d in corpus.documents], lifetime + settings.horizon, places, SEED)
+    places = max(2, places // 4) if rig.quick else places
+    told = {**rig.parts_with(rig.scorers), "lifetime": lifetime, **settings.model_dump(), "seed": SEED}
+    ledger = rig.ledger(BENCH, told)
+    drawn = rig.corpus.excerpts(lifetime + settings.horizon, places, SEED)
     rows = []
-    for number, (document, at) in enumerate(drawn):
-        if progress is not None:
-            progress(number, len(drawn), "place")
-        tokens = corpus.documents[document][at : at + lifetime + settings.horizon]
-
-        def measure(tokens: Sequence[int] = tokens, number: int = number) -> Row:
-            snapshot = snapshot_of(model, encoder, tokens, settings.horizon, settings)
-            static = assemble(snapshot.tree, settings.window, settings.tail_blocks)
-            policies = _policies(model, scorers, number)
-            judged = judge(snapshot, policies, {STATIC: static})
-            return {
-                "gains": [label.gain for label in judged.labels],
-                "errors": [label.error for label in judged.labels],
-                "predicted": dict(judged.predicted),
-                "worth": dict(judged.worth),
-                "nll": dict(judged.nll),
-                "opened": dict(judged.opened),
-            }
-
-        rows.append(ledger.once(f"{document}/{at}", measure))
-    groups = [document for document, _ in drawn]
-    metrics = _metrics(rows, scorers[0].name, groups)
-    shown = {**told, "places": len(rows), "scorer": scorers[0].name, "rows": str(ledger.path)}
+    for number, one in enumerate(drawn):
+        rig.progress(number, len(drawn), "place")
+        measure = partial(_judged, rig, one.tokens, settings, number)
+        rows.append(ledger.once(f"{one.document}/{one.at}", measure))
+    groups = [one.document for one in drawn]
+    own = rig.scorer.name
+    shown = {**told, "places": len(rows), "scorer": own, "rows": str(ledger.path)}
     shown["actions"] = sum(len(row["gains"]) for row in rows)
-    goals = {**GOALS, "regret_below_bm25": (">=", 0.0)}
-    return result(
-        "focus-policy",
-        settings=shown,
-        metrics=metrics,
-        goals=goals,
-        tables=(_table(rows, groups),),
-    )
+    return BENCH.result(shown, _metrics(rows, own, groups), (_table(rows, groups),))
+
+
+def _judged(rig: FocusRig, tokens: Sequence[int], settings: FocusSettings, number: int) -> Row:
+    """What every action of one place is worth, and what each policy would have chosen."""
+    snapshot = snapshot_of(rig.model, rig.encoder, tokens, settings.horizon, settings)
+    static = assemble(snapshot.tree, settings.window, settings.tail_blocks)
+    judged = judge(snapshot, _policies(rig.model, rig.scorers, number), {STATIC: static})
+    return {
+        "gains": [label.gain for label in judged.labels],
+        "errors": [label.error for label in judged.labels],
+        "predicted": dict(judged.predicted),
+        "worth": dict(judged.worth),
+        "nll": dict(judged.nll),
+        "opened": dict(judged.opened),
+    }
 
 
 def by_bm25(view: LensView) -> Values:
@@ -127,12 +99,6 @@ def _policies(model: BaseModel, scorers: Sequence[FocusScorer], number: int) -> 
     if isinstance(model, Attentive):
         policies["attention mass"] = by_attention
     return policies
-
-
-def _identity(scorer: FocusScorer) -> str:
-    """The scorer's name with its weights' version, where it has one."""
-    version = getattr(scorer, "version", None)
-    return scorer.name if version is None else f"{scorer.name} {version}"
 
 
 def _regret(rows: Sequence[Row], name: str, field: str, groups: Sequence[int]) -> Interval:

@@ -10,21 +10,19 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import torch
 
-from amgs.types import Progress
-from amgs_app.benches.focus_lifetimes import Lifetimes
-from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
-from amgs_app.benches.ledger import Ledger, Row
+from amgs_app.benches.focus_lifetimes import kept_lifetime
+from amgs_app.benches.focus_rig import FocusRig
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.tiled import TiledStore
-from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer, LensView
-from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.allocator import allocate
@@ -34,95 +32,80 @@ from amgs_focus.window.layout import lay_out
 SIZES: Mapping[str, int] = {"10k": 10_240, "1M": 1_048_576, "100M": 104_857_600}
 REAL = 262_144
 """Tokens of the lifetime that is repeated."""
-GOALS: Mapping[str, tuple[Operator, float]] = {"scale_ratio": ("<=", 1.10)}
+BENCH = Bench("focus-scale", {"scale_ratio": ("<=", 1.10)})
 SETTINGS = FocusSettings()
 PARTS = ("assemble", "score", "allocate")
 SEED = 0
 
 
 def run(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorers: Sequence[FocusScorer],
-    corpus: TokenCorpus,
-    out: Path,
+    rig: FocusRig,
     *,
     sizes: Mapping[str, int] = SIZES,
     real: int = REAL,
     rounds: int = 40,
     settings: FocusSettings = SETTINGS,
-    quick: bool = False,
-    progress: Progress | None = None,
 ) -> BenchResult:
     """Time `rounds` refocuses at each size with each scorer; the first scorer gives the metrics.
 
-    quick: without the greatest size and with a quarter of the rounds.
+    A quick run goes without the greatest size and takes a quarter of the rounds.
     """
-    if quick:
+    if rig.quick:
         sizes, rounds = dict(list(sizes.items())[:2]), max(3, rounds // 4)
-    text = [token for document in corpus.documents for token in document]
-    real = min(real, len(text) - len(text) % settings.block_size)
+    real = min(real, len(rig.text) - len(rig.text) % settings.block_size)
     told = {
-        "model": model.card.name,
-        "gist": encoder.name,
-        "gist_version": encoder.version,
-        "scorers": [scorer.name for scorer in scorers],
-        "text": f"{corpus.name} {corpus.mark}",
+        "model": rig.model.card.name,
+        "gist": rig.encoder.name,
+        "gist_version": rig.encoder.version,
+        "scorers": [scorer.name for scorer in rig.scorers],
+        "text": rig.parts()["text"],
         "real_tokens": real,
         "rounds": rounds,
         **settings.model_dump(),
         "seed": SEED,
     }
-    ledger = Ledger(out, "focus-scale", told)
-    speed = _gist_speed(model, encoder, text[:real], settings)
-    tree = Lifetimes(out / "lifetimes", model, encoder, text, corpus.mark, settings.block_size).open(
-        f"scale-{real}", text[:real], progress
-    )
-    rows: dict[str, dict[str, Row]] = {scorer.name: {} for scorer in scorers}
-    try:
+    ledger = rig.ledger(BENCH, told)
+    tokens = rig.text[:real]
+    speed = _gist_speed(rig, tokens, settings)
+    rows: dict[str, dict[str, Row]] = {scorer.name: {} for scorer in rig.scorers}
+    with closing(kept_lifetime(rig, f"scale-{real}", tokens, settings.block_size)) as tree:
         for place, (name, size) in enumerate(sizes.items()):
-            for scorer in scorers:
-                if progress is not None:
-                    progress(place, len(sizes), f"{name}, {scorer.name}")
-                measure = partial(_refocuses, tree, scorer, size, rounds, settings)
+            for scorer in rig.scorers:
+                rig.progress(place, len(sizes), f"{name}, {scorer.name}")
+                measure = partial(_refocuses, rig, tree, scorer, size, rounds, settings)
                 rows[scorer.name][name] = ledger.once(f"{scorer.name}/{name}", measure)
-    finally:
-        tree.close()
     names = list(sizes)
-    first = rows[scorers[0].name]
+    first = rows[rig.scorer.name]
     metrics = {f"refocus_p50_ms_{name}": first[name]["p50"] for name in names}
     metrics["scale_ratio"] = first[names[-1]]["p50"] / first[names[0]]["p50"]
     metrics["scale_ratio_cpu"] = first[names[-1]]["processor"] / first[names[0]]["processor"]
     metrics["gist_tokens_per_s"] = speed
     metrics["reads_ratio"] = first[names[-1]]["rows"] / first[names[0]]["rows"]
     metrics["memory_growth_mib"] = first[names[-1]]["memory"] - first[names[0]]["memory"]
-    shown = {**told, "sizes": dict(sizes), "scorer": scorers[0].name, "lifetimes": "synthetic: repeated"}
+    shown = {**told, "sizes": dict(sizes), "scorer": rig.scorer.name, "lifetimes": "synthetic: repeated"}
     shown |= {"rows": str(ledger.path)}
-    tables = (_table(rows, sizes),)
-    return result("focus-scale", settings=shown, metrics=metrics, goals=GOALS, tables=tables)
+    return BENCH.result(shown, metrics, (_table(rows, sizes),))
 
 
-def _gist_speed(
-    model: BaseModel, encoder: GistEncoder, tokens: Sequence[int], settings: FocusSettings, least: float = 2.0
-) -> float:
+def _gist_speed(rig: FocusRig, tokens: tuple[int, ...], settings: FocusSettings, least: float = 2.0) -> float:
     """Tokens a second of summing blocks up, by itself, over at least so many seconds."""
-    size, clock, done, at = settings.block_size, Stopwatch(), 0, 0
+    size, clock, done, at = settings.block_size, rig.clock, 0, 0
     ids = torch.tensor(tokens, dtype=torch.int64).view(-1, size)
     began = clock.perf()
     while (spent := clock.perf() - began) < least:
         some = ids[at : at + 64]
         with torch.no_grad():
-            encoder.encode_tokens(model.embed(some), some)
+            rig.encoder.encode_tokens(rig.model.embed(some), some)
         done += some.numel()
         at = (at + 64) % max(1, len(ids) - 64)
     return done / spent
 
 
 def _refocuses(
-    real: LifetimeTree, scorer: FocusScorer, size: int, rounds: int, settings: FocusSettings
+    rig: FocusRig, real: LifetimeTree, scorer: FocusScorer, size: int, rounds: int, settings: FocusSettings
 ) -> Row:
     """Milliseconds of the parts of refocuses at one size, and what one reads."""
-    clock = Stopwatch()
+    clock = rig.clock
     store = TiledStore(real, size - size % settings.block_size)
     began = clock.perf()
     tree = LifetimeTree(real.model, real.gist, block_size=settings.block_size, store=store)

@@ -10,30 +10,30 @@ refocuses. A metric is the worst of its runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from amgs.types import Progress
-from amgs_app.benches.focus_texts import Stopwatch, TokenCorpus
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
+from amgs_app.benches.focus_rig import FocusRig
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable
 from amgs_focus.errors import TextError
 from amgs_focus.evaluation.stability import SHAKES, Adversary, Noisy, Steadiness, steadiness, stream
-from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
-from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 
-GOALS: Mapping[str, tuple[Operator, float]] = {
-    "swap_rate": ("<=", 0.25),
-    "mean_residency": (">=", 3.0),
-    "ping_pongs": ("<=", 0),
-    "oscillations": ("<=", 0),
-    "swap_rate_noisy": ("<=", 0.25),
-    "mean_residency_noisy": (">=", 3.0),
-    "ping_pongs_noisy": ("<=", 0),
-    "oscillations_noisy": ("<=", 0),
-}
+BENCH = Bench(
+    "focus-stability",
+    {
+        "swap_rate": ("<=", 0.25),
+        "mean_residency": (">=", 3.0),
+        "ping_pongs": ("<=", 0),
+        "oscillations": ("<=", 0),
+        "swap_rate_noisy": ("<=", 0.25),
+        "mean_residency_noisy": (">=", 3.0),
+        "ping_pongs_noisy": ("<=", 0),
+        "oscillations_noisy": ("<=", 0),
+    },
+)
 REFOCUSES = 64
 LIFETIMES = (1024, 8192, 65536)
 WINDOWS = (256, 512)
@@ -54,51 +54,46 @@ class StabilityRun:
 
 
 def run(
-    model: BaseModel,
-    encoder: GistEncoder,
-    scorers: Sequence[FocusScorer],
-    corpus: TokenCorpus,
+    rig: FocusRig,
     *,
     refocuses: int = REFOCUSES,
     lifetimes: Sequence[int] = LIFETIMES,
     windows: Sequence[int] = WINDOWS,
     settings: FocusSettings | None = None,
-    quick: bool = False,
-    progress: Progress | None = None,
 ) -> BenchResult:
-    """Stream the corpus' first document behind lifetimes of several lengths.
+    """Stream the corpus behind lifetimes of several lengths. A quick run takes a quarter of the refocuses and the two
+    shortest lifetimes.
 
     Lifetimes that the text is too short for are left out. Raises TextError when it is too short for each.
     """
     settings = settings or FocusSettings()
-    refocuses, lifetimes = (refocuses // 4, lifetimes[:2]) if quick else (refocuses, lifetimes)
-    tokens = [token for document in corpus.documents for token in document]
+    refocuses, lifetimes = (refocuses // 4, lifetimes[:2]) if rig.quick else (refocuses, lifetimes)
+    tokens = rig.text
     fitting = [size for size in lifetimes if size + refocuses * settings.cadence <= len(tokens)]
     if not fitting:
         needed = lifetimes[0] + refocuses * settings.cadence
         raise TextError(
-            f"{corpus.name} has {len(tokens)} tokens; {needed} are needed.", way_out="Give a longer text."
+            f"{rig.corpus.name} has {len(tokens)} tokens; {needed} are needed.", way_out="Give a longer text."
         )
     runs: list[StabilityRun] = []
     for size in fitting:
-        tree = LifetimeTree(model, encoder, block_size=settings.block_size)
-        if progress is not None:
-            progress(len(runs), len(runs) + 1, f"a lifetime of {size:,} tokens")
-        tree.append(tokens[:size], progress=progress)
+        tree = LifetimeTree(rig.model, rig.encoder, block_size=settings.block_size)
+        rig.progress(len(runs), len(runs) + 1, f"a lifetime of {size:,} tokens")
+        tree.append(tokens[:size], progress=rig.progress)
         future = tokens[size : size + refocuses * settings.cadence]
         for window in windows:
             for policy in ("greedy", "exact"):
                 used = settings.model_copy(update={"window": window, "policy": policy})
-                for scorer, shaken in _scorers(scorers):
-                    if progress is not None:
-                        progress(len(runs), len(runs) + 1, f"{scorer.name}, window {window}, {size:,} tokens")
-                    found = steadiness(stream(tree, scorer, used, future, Stopwatch()), used)
+                for scorer, shaken in _scorers(rig.scorers):
+                    doing = f"{scorer.name}, window {window}, {size:,} tokens"
+                    rig.progress(len(runs), len(runs) + 1, doing)
+                    found = steadiness(stream(tree, scorer, used, future, rig.clock), used)
                     runs.append(StabilityRun(scorer.name, shaken, policy, window, size, found))
         tree.close()
     told = {
-        "model": model.card.name,
-        "gist": encoder.name,
-        "text": corpus.name,
+        "model": rig.model.card.name,
+        "gist": rig.encoder.name,
+        "text": rig.corpus.name,
         "lifetimes": fitting,
         "windows": list(windows),
         "refocuses": refocuses,
@@ -108,9 +103,7 @@ def run(
     }
     real, shaken_ones = ([one for one in runs if one.shaken is which] for which in (False, True))
     metrics = {**_worst(real, ""), **_worst(shaken_ones, "_noisy")}
-    return result(
-        "focus-stability", settings=told, metrics=metrics, goals=GOALS, tables=(_table(runs), _all(runs))
-    )
+    return BENCH.result(told, metrics, (_table(runs), _all(runs)))
 
 
 def _scorers(real: Sequence[FocusScorer]) -> Iterator[tuple[FocusScorer, bool]]:

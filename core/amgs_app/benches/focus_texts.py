@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import sysconfig
-import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from amgs.errors import InputError, UsageError
+from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.model.base_model import BaseModel
 
 HELD_OUT = ("email", "asyncio", "xml")
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Tokens of a document, from its token `at` on."""
+
+    document: int
+    at: int
+    tokens: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -28,12 +37,12 @@ class TokenCorpus:
     def tokens(self) -> int:
         return sum(map(len, self.documents))
 
-
-class Stopwatch:
-    """The machine's monotonic clock: a bench measures real time, whatever the session's clock says."""
-
-    def perf(self) -> float:
-        return time.perf_counter()
+    def excerpts(self, need: int, count: int, seed: int) -> tuple[Excerpt, ...]:
+        """Up to `count` excerpts of `need` tokens, spread evenly. Raises TextError when no document is so long."""
+        places = draw_windows([len(document) for document in self.documents], need, count, seed)
+        return tuple(
+            Excerpt(document, at, self.documents[document][at : at + need]) for document, at in places
+        )
 
 
 def read_texts(model: BaseModel, files: Sequence[Path] | Path | None, bench: str) -> TokenCorpus:

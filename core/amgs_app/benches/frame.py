@@ -1,4 +1,4 @@
-"""What every bench gives: metrics by name, the goals they were held against, and tables for people."""
+"""What a bench is, and what every bench gives: metrics by name, the goals they were held against, tables for people."""
 
 from __future__ import annotations
 
@@ -46,17 +46,30 @@ class BenchResult:
     tables: tuple[BenchTable, ...] = ()
 
 
-def result(
-    bench: str,
-    *,
-    settings: Mapping[str, Any],
-    metrics: Mapping[str, float],
-    goals: Mapping[str, tuple[Operator, float]],
-    tables: tuple[BenchTable, ...] = (),
-) -> BenchResult:
-    """A result on this machine at this commit, its metrics held against the goals that name one of them."""
-    held = {name: Goal(op, value, meets(metrics[name], op, value)) for name, (op, value) in goals.items()}
-    return BenchResult(bench, commit(), machine(), settings, metrics, held, tables)
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A bench by its name on the command line. goals: what its metrics should be."""
+
+    name: str
+    goals: Mapping[str, tuple[Operator, float]] = field(default_factory=dict, hash=False)
+
+    def result(
+        self,
+        settings: Mapping[str, Any],
+        metrics: Mapping[str, float],
+        tables: tuple[BenchTable, ...] = (),
+        *,
+        goals: Mapping[str, tuple[Operator, float]] | None = None,
+    ) -> BenchResult:
+        """A result on this machine at this commit. goals: those of this run, beside the bench's own. A goal for
+        what was not measured is left out.
+        """
+        held = {
+            name: Goal(op, value, meets(metrics[name], op, value))
+            for name, (op, value) in {**self.goals, **(goals or {})}.items()
+            if name in metrics
+        }
+        return BenchResult(self.name, commit(), machine(), settings, metrics, held, tables)
 
 
 def meets(found: float, op: Operator, value: float) -> bool:

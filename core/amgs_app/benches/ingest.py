@@ -14,27 +14,24 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs.errors import AmgsError, InputError
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.rig import Rig
 
 if TYPE_CHECKING:
     from amgs.types import Progress
 
-GOALS: Final[dict[str, tuple[Operator, float]]] = {
-    "bulk_blocks_per_s": (">=", 5000),
-    "consolidate_ratio": (">=", 0.70),
-    "rss_mib": ("<=", 1536),
-}
+BENCH: Final = Bench(
+    "ingest",
+    {
+        "bulk_blocks_per_s": (">=", 5000),
+        "consolidate_ratio": (">=", 0.70),
+        "rss_mib": ("<=", 1536),
+    },
+)
 
 
 def run(
-    data: Path,
-    *,
-    blocks: int,
-    sample: int,
-    model: str,
-    models: Mapping[str, str],
-    seed: int,
-    progress: Progress,
+    rig: Rig, data: Path, *, blocks: int, sample: int, model: str, models: Mapping[str, str]
 ) -> BenchResult:
     """Measure it. data: a folder of books. sample: how many of the blocks are embedded by the real model.
     model: what the real models come from ("tiny" for none). models: their paths, by setting.
@@ -56,11 +53,11 @@ def run(
                 "sample": sample,
                 "model": model,
                 "models": dict(models),
-                "seed": seed,
+                "seed": rig.seed,
             },
-            progress,
+            rig.progress,
         )
-    return _told(found, blocks=blocks, sample=sample, seed=seed)
+    return _told(found, blocks=blocks, sample=sample, seed=rig.seed)
 
 
 def _child(asked: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -98,18 +95,13 @@ def _told(found: Mapping[str, Any], *, blocks: int, sample: int, seed: int) -> B
         ("blocks there", "blocks/s", "MiB in use"),
         tuple((float(n), rate, mib) for n, rate, mib in found["growth"]),
     )
-    return result(
-        "ingest",
-        settings={
-            "blocks": blocks,
-            "sample": sample,
-            "seed": seed,
-            "embedder": found["embedder"],
-            "recogniser": found["recogniser"],
-            "stand_in": "hashed words and names by capitals, for all but the sample",
-            "rss_mib": "peak of the whole process, the real models loaded in it from the start",
-        },
-        metrics=found["metrics"],
-        goals=GOALS,
-        tables=(parts, growth),
-    )
+    settings = {
+        "blocks": blocks,
+        "sample": sample,
+        "seed": seed,
+        "embedder": found["embedder"],
+        "recogniser": found["recogniser"],
+        "stand_in": "hashed words and names by capitals, for all but the sample",
+        "rss_mib": "peak of the whole process, the real models loaded in it from the start",
+    }
+    return BENCH.result(settings, found["metrics"], (parts, growth))

@@ -19,21 +19,25 @@ from amgs.calibration.listwise import fit_logistic, fit_ranking
 from amgs.memory import Memory
 from amgs.text.embedding import Embedder
 from amgs.text.tokens import approximate_tokens
-from amgs.types import LAYERS, Progress, SearchResult
+from amgs.types import LAYERS, SearchResult
 from amgs_app.benches import measures
 from amgs_app.benches.fit import ObservedQuestion, scaled, signs_of, taught
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable
 from amgs_app.benches.locomo_data import ADVERSARIAL, CATEGORIES, MULTI_HOP, Conversation, read_folder
 from amgs_app.benches.references import Bm25, fused_ranks, with_neighbours
+from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.stores import SourcedQuestion, block_ids, conversation_store
 
-GOALS: Mapping[str, tuple[Operator, float]] = {
-    "recall10_c14": (">=", 79.0),
-    "recall10_all": (">=", 81.0),
-    "recall10_multihop": (">=", 48.0),
-    "abstain_auroc": (">=", 0.75),
-    "query_p50_ms": ("<=", 30.0),
-}
+BENCH = Bench(
+    "locomo",
+    {
+        "recall10_c14": (">=", 79.0),
+        "recall10_all": (">=", 81.0),
+        "recall10_multihop": (">=", 48.0),
+        "abstain_auroc": (">=", 0.75),
+        "query_p50_ms": ("<=", 30.0),
+    },
+)
 OURS = "amgs"
 DEPTHS = (1, 5, 10, 20)
 _DEEPEST = max(DEPTHS)
@@ -67,19 +71,16 @@ class LocomoMeasurements:
     left_out: float = float("nan")
 
 
-def run(
-    data: Path, embedder: Embedder, *, ablate: bool = True, progress: Progress | None = None
-) -> BenchResult:
+def run(rig: MemoryRig, data: Path, *, ablate: bool = True) -> BenchResult:
     """Measure a folder of conversations; raises InputError when it holds none."""
     conversations = read_folder(data)
     measured = LocomoMeasurements()
     for place, conversation in enumerate(conversations):
-        if progress is not None:
-            progress(place, len(conversations), f"conversation {conversation.name}")
-        with conversation_store(conversation, embedder) as memory:
-            _measure(conversation, memory, embedder, measured, ablate=ablate)
+        rig.progress(place, len(conversations), f"conversation {conversation.name}")
+        with conversation_store(conversation, rig.embedder) as memory:
+            _measure(conversation, memory, rig.embedder, measured, ablate=ablate)
     _leave_out(measured)
-    return _result(conversations, measured, embedder)
+    return _result(conversations, measured, rig.embedder)
 
 
 # --- one conversation -------------------------------------------------------------------------------------
@@ -231,7 +232,7 @@ def _result(
         "left_out": "weights fitted on the other conversations of this folder alone",
     }
     tables = (_by_category(ours), _by_method(measured.rankings))
-    return result("locomo", settings=settings, metrics=metrics, goals=GOALS, tables=tables)
+    return BENCH.result(settings, metrics, tables)
 
 
 def _by_category(rankings: Sequence[Ranking]) -> BenchTable:

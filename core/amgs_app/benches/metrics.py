@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,18 +18,21 @@ from amgs.calibration import questions as labels
 from amgs.calibration.questions import Labelled, Question, held_out
 from amgs.clock import FixedClock
 from amgs.memory import Memory
-from amgs.text.embedding import Embedder
 from amgs.types import Progress
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.stores import notes_now, notes_store
 
 FRAME = "ATTENTION"
-GOALS: Mapping[str, tuple[Operator, float]] = {
-    "precision_held_out": (">=", 0.80),
-    "recall_held_out": (">=", 0.70),
-    "brier_held_out": ("<=", 0.15),
-    "attention_stability": (">=", 0.60),
-}
+BENCH = Bench(
+    "metrics",
+    {
+        "precision_held_out": (">=", 0.80),
+        "recall_held_out": (">=", 0.70),
+        "brier_held_out": ("<=", 0.15),
+        "attention_stability": (">=", 0.60),
+    },
+)
 _NAMES = {
     "precision": "precision",
     "recall": "recall",
@@ -41,13 +44,14 @@ _NAMES = {
 }
 
 
-def run(folder: Path, embedder: Embedder, *, seed: int = 0, progress: Progress | None = None) -> BenchResult:
+def run(rig: MemoryRig, folder: Path) -> BenchResult:
     """folder: notes, `corpus.toml` with the instant at which they live, and `questions.jsonl`.
 
     Raises InputError for one that cannot be read.
     """
+    seed, progress = rig.seed, rig.progress
     now, asked = notes_now(folder), labels.load(folder / "questions.jsonl")
-    with notes_store(folder, now, embedder, progress) as memory:
+    with notes_store(folder, now, rig.embedder, progress) as memory:
         for _ in range(2):
             memory.lifecycle.apply_enhancement(memory.lifecycle.plan_enhancement(progress=progress))
         known = labels.label(asked, memory.resolve_source)
@@ -68,22 +72,17 @@ def run(folder: Path, embedder: Embedder, *, seed: int = 0, progress: Progress |
     rows = tuple(
         (one.name, "–" if one.value is None else f"{one.value:.3f}", one.note) for one in found.metrics
     )
-    return result(
-        "metrics",
-        settings={"data": folder.name, "seed": seed, "frame": FRAME, "embedder": embedder.name},
-        metrics=metrics,
-        goals=GOALS,
-        tables=(BenchTable("As `amgs metrics` tells them", ("metric", "found", "how"), rows),),
-    )
+    settings = {"data": folder.name, "seed": seed, "frame": FRAME, "embedder": rig.embedder.name}
+    table = BenchTable("As `amgs metrics` tells them", ("metric", "found", "how"), rows)
+    return BENCH.result(settings, metrics, (table,))
 
 
-def _use(memory: Memory, questions: Sequence[Labelled], progress: Progress | None) -> float:
+def _use(memory: Memory, questions: Sequence[Labelled], progress: Progress) -> float:
     """Ask each question on two days, with a verdict on every block of the frame; gives the mean Brier score."""
     scores = []
     for day in range(2):
         for number, one in enumerate(questions):
-            if progress is not None:
-                progress(day * len(questions) + number, 2 * len(questions), "asking")
+            progress(day * len(questions) + number, 2 * len(questions), "asking")
             frame = memory.assemble(FRAME, query=one.question.text)
             if day == 0:
                 for chosen in frame.selected:

@@ -21,16 +21,16 @@ from numpy.typing import NDArray
 from amgs.memory import Memory
 from amgs.storage.opening import open_storage
 from amgs.storage.protocol import Storage
-from amgs.text.embedding import Embedder
-from amgs.text.tokens import CountTokens
-from amgs.types import Progress, SearchResult
-from amgs_app.benches.frame import BenchResult, BenchTable, Operator, result
+from amgs.types import SearchResult
+from amgs_app.benches.frame import Bench, BenchResult, BenchTable, Operator
 from amgs_app.benches.large_corpus import NOW, Books
 from amgs_app.benches.large_store import RAW, LargeStore, prepare
+from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.search_beside import Beside, beside
 from amgs_app.benches.search_peers import Bm25sAndNumpy, recall
 from amgs_app.benches.stores import BenchClock
 
+BENCH = Bench("search")
 GOALS_AT = 100_000
 SEED = 7
 OPENINGS = 3
@@ -70,20 +70,13 @@ class SearchMeasurements:
 
 
 def run(
-    data: Path,
-    embedder: Embedder,
-    count_tokens: CountTokens,
-    sizes: Sequence[int],
-    work: Path,
-    *,
-    effort: Effort = Effort(),
-    progress: Progress | None = None,
+    rig: MemoryRig, data: Path, sizes: Sequence[int], work: Path, *, effort: Effort = Effort()
 ) -> BenchResult:
     """Measure stores of these sizes, made from the books in `data` and kept in `work`."""
     books = Books(data)
     work.mkdir(parents=True, exist_ok=True)
-    embedder.embed(["The model is loaded before anything is measured."])
-    count_tokens("So is the tokenizer.")
+    rig.embedder.embed(["The model is loaded before anything is measured."])
+    rig.count_tokens("So is the tokenizer.")
     stores: list[LargeStore] = []
     found: dict[int, SearchMeasurements] = {}
     for size in sizes:
@@ -91,44 +84,41 @@ def run(
             books,
             size,
             work,
-            embedder,
+            rig.embedder,
             sample=effort.sample,
             seed=SEED,
             clock=perf_counter,
-            progress=progress,
+            progress=rig.progress,
         )
-        if progress is not None:
-            progress(len(stores), len(sizes), f"measuring a store of {size:,} blocks")
+        rig.progress(len(stores), len(sizes), f"measuring a store of {size:,} blocks")
         stores.append(store)
-        found[size] = _measure(store, books, embedder, count_tokens, effort)
+        found[size] = _measure(rig, store, books, effort)
         gc.collect()
-    return _result(stores, found, embedder, books, effort)
+    return _result(rig, stores, found, books, effort)
 
 
 # --- one store --------------------------------------------------------------------------------------------
 
 
-def _measure(
-    store: LargeStore, books: Books, embedder: Embedder, count_tokens: CountTokens, effort: Effort
-) -> SearchMeasurements:
+def _measure(rig: MemoryRig, store: LargeStore, books: Books, effort: Effort) -> SearchMeasurements:
     measured = SearchMeasurements()
     questions = books.queries(effort.questions + WARM_UP + OPENINGS + 1 + effort.frames, SEED + store.blocks)
     start = perf_counter()
-    with _opened(store, embedder, count_tokens) as memory:
+    with _opened(rig, store) as memory:
         memory.search(questions.pop())
     measured.derived = perf_counter() - start
     for _ in range(OPENINGS):
         start = perf_counter()
-        with _opened(store, embedder, count_tokens) as memory:
+        with _opened(rig, store) as memory:
             memory.search(questions.pop())
             measured.opening.append(perf_counter() - start)
-    with _opened(store, embedder, count_tokens) as memory:
+    with _opened(rig, store) as memory:
         for _ in range(WARM_UP):
             memory.search(questions.pop())
         framed = [questions.pop() for _ in range(min(effort.frames, len(questions)))]
         for question in questions:
             measured.searches.append(_timed(lambda q: _noted(memory.search(q), measured), question))
-            measured.embeddings.append(_timed(lambda q: embedder.embed([q]), question))
+            measured.embeddings.append(_timed(lambda q: rig.embedder.embed([q]), question))
         for question in framed:
             measured.sessions.append(_timed(lambda q: memory.assemble("SESSION", query=q), question))
         memory.ingest_text(
@@ -136,16 +126,17 @@ def _measure(
         )
         measured.after_change = _timed(memory.search, questions[0])
     if effort.beside and store.blocks >= GOALS_AT:
-        measured.beside = beside(store, books, questions, embedder, count_tokens, blocks=effort.beside)
-    true = _peers(store, questions, embedder, measured)
-    with _opened(store, embedder, count_tokens) as memory:
+        measured.beside = beside(rig, store, books, questions, blocks=effort.beside)
+    true = _peers(rig, store, questions, measured)
+    with _opened(rig, store) as memory:
         shares = [recall([i for i, _ in memory.nearest(q, DEPTH)], ids) for q, ids in true]
         measured.recall = float(np.mean(shares))
     return measured
 
 
-def _opened(store: LargeStore, embedder: Embedder, count_tokens: CountTokens) -> Memory:
-    return Memory.open(store.path, clock=BenchClock(NOW), embedder=embedder, count_tokens=count_tokens)
+def _opened(rig: MemoryRig, store: LargeStore) -> Memory:
+    clock = BenchClock(NOW)
+    return Memory.open(store.path, clock=clock, embedder=rig.embedder, count_tokens=rig.count_tokens)
 
 
 def _noted(found: SearchResult, measured: SearchMeasurements) -> None:
@@ -154,9 +145,10 @@ def _noted(found: SearchResult, measured: SearchMeasurements) -> None:
 
 
 def _peers(
-    store: LargeStore, questions: Sequence[str], embedder: Embedder, measured: SearchMeasurements
+    rig: MemoryRig, store: LargeStore, questions: Sequence[str], measured: SearchMeasurements
 ) -> list[tuple[str, list[str]]]:
     """The other ways, over the same vectors and texts; gives questions with the ids of what is truly nearest."""
+    embedder = rig.embedder
     with open_storage(store.path, read_only=True) as raw:
         numbers = raw.block_columns.embedded()
         matrix = np.zeros((numbers.size, embedder.dimension), dtype=np.float32)
@@ -201,9 +193,9 @@ def _timed(act: Callable[[str], object], question: str) -> float:
 
 
 def _result(
+    rig: MemoryRig,
     stores: Sequence[LargeStore],
     found: Mapping[int, SearchMeasurements],
-    embedder: Embedder,
     books: Books,
     effort: Effort,
 ) -> BenchResult:
@@ -248,7 +240,7 @@ def _result(
         "questions": effort.questions,
         "frames": effort.frames,
         "seed": SEED,
-        "embedder": embedder.name,
+        "embedder": rig.embedder.name,
         "paragraphs": len(books.paragraphs),
         "raw_blocks": RAW,
         "text": "the books' paragraphs; beyond them each again with a lent sentence, other names and numbers",
@@ -256,7 +248,7 @@ def _result(
         "their place; varied blocks mix their paragraph's and the lender's and add noise",
         "warm": "files lie in the page cache; each question is asked once",
     }
-    return result("search", settings=settings, metrics=metrics, goals=goals, tables=_tables(stores, found))
+    return BENCH.result(settings, metrics, _tables(stores, found), goals=goals)
 
 
 def _tables(stores: Sequence[LargeStore], found: Mapping[int, SearchMeasurements]) -> tuple[BenchTable, ...]:

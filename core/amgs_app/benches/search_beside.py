@@ -13,10 +13,9 @@ from time import perf_counter
 
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.text.embedding import Embedder
-from amgs.text.tokens import CountTokens
 from amgs_app.benches.large_corpus import NOW, Books
 from amgs_app.benches.large_store import LargeStore
+from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.stores import BenchClock
 from amgs_app.gc_tuning import short_pauses
 
@@ -34,13 +33,7 @@ class Beside:
 
 
 def beside(
-    store: LargeStore,
-    books: Books,
-    questions: Sequence[str],
-    embedder: Embedder,
-    count_tokens: CountTokens,
-    *,
-    blocks: int,
+    rig: MemoryRig, store: LargeStore, books: Books, questions: Sequence[str], *, blocks: int
 ) -> Beside:
     """Consolidate so many paragraphs in a copy of the store, and ask questions until that is done."""
     paragraphs = [books.paragraphs[n % len(books.paragraphs)].text for n in range(blocks)]
@@ -51,7 +44,7 @@ def beside(
     with tempfile.TemporaryDirectory(prefix="amgs-bench-") as folder:
         copy = Path(shutil.copytree(store.path.parent, Path(folder) / "store")) / store.path.name
         clock = BenchClock(NOW)
-        with Memory.open(copy, clock=clock, embedder=embedder, count_tokens=count_tokens) as memory:
+        with Memory.open(copy, clock=clock, embedder=rig.embedder, count_tokens=rig.count_tokens) as memory:
             memory.ingest_many(drafts)
             memory.search(questions[0])
             return _measured(memory, questions)

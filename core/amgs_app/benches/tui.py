@@ -20,20 +20,23 @@ from typing import TYPE_CHECKING, Final
 
 from amgs.clock import SystemClock
 from amgs.errors import AmgsError
-from amgs_app.benches.frame import BenchResult, Operator, result
+from amgs_app.benches.frame import Bench, BenchResult
+from amgs_app.benches.rig import Rig
 from amgs_app.benches.terminal import Terminal
 
 if TYPE_CHECKING:
-    from amgs.types import Progress
     from amgs_focus.views import FocusView
 
-GOALS: Final[dict[str, tuple[Operator, float]]] = {
-    "first_paint_ms": ("<=", 400),
-    "key_p95_ms_busy": ("<=", 50),
-    "key_p95_ms_loading": ("<=", 100),
-    "pane_ready_ms_while_busy": ("<=", 300),
-    "lod_paint_ms_1m": ("<=", 16),
-}
+BENCH: Final = Bench(
+    "tui",
+    {
+        "first_paint_ms": ("<=", 400),
+        "key_p95_ms_busy": ("<=", 50),
+        "key_p95_ms_loading": ("<=", 100),
+        "pane_ready_ms_while_busy": ("<=", 300),
+        "lod_paint_ms_1m": ("<=", 16),
+    },
+)
 PANES_SEEN: Final = (
     ("3", r"density"),
     ("4", r"drop below"),
@@ -57,7 +60,7 @@ WORDS: Final = tuple(
 )
 
 
-def run(model: str, *, rows: int = 100_000, acts: int = 600, progress: Progress) -> BenchResult:
+def run(rig: Rig, model: str, *, rows: int = 100_000, acts: int = 600) -> BenchResult:
     """Every part in turn. model: what the program is started with. rows: of the long table. acts: of the
     scripted hour.
     """
@@ -73,12 +76,11 @@ def run(model: str, *, rows: int = 100_000, acts: int = 600, progress: Progress)
             ("an hour of use", lambda: _hour(here / "hour.duckdb", model, acts)),
         )
         for place, (doing, step) in enumerate(steps):
-            progress(place, len(steps), doing)
+            rig.progress(place, len(steps), doing)
             metrics |= step()
-    progress(len(steps), len(steps), "done")
+    rig.progress(len(steps), len(steps), "done")
     settings = {"model": model, "starts": STARTS, "rows": rows, "acts": acts, "pace_s": PACE}
-    goals = {name: goal for name, goal in GOALS.items() if name in metrics}
-    return result("tui", settings=settings, metrics=metrics, goals=goals)
+    return BENCH.result(settings, metrics)
 
 
 def _arguments(store: Path, model: str) -> list[str]:

@@ -39,8 +39,6 @@ NOUNS = (
     "utility",
     "bench",
     "bench_focus",
-    "bench_lens",
-    "bench_stability",
 )
 """The modules with operations, in the order in which `help` lists them."""
 
@@ -50,12 +48,6 @@ if TYPE_CHECKING:
     )
     from amgs_app.operations import (
         bench_focus as bench_focus,
-    )
-    from amgs_app.operations import (
-        bench_lens as bench_lens,
-    )
-    from amgs_app.operations import (
-        bench_stability as bench_stability,
     )
     from amgs_app.operations import (
         block as block,

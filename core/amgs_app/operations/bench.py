@@ -1,4 +1,4 @@
-"""Measuring: `bench NAME`."""
+"""Measuring the memory and the screen: `bench NAME`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from amgs_app.operations.operation import operation
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.benches.frame import BenchResult
+    from amgs_app.benches.rig import MemoryRig
     from amgs_app.engine import Engine
 
 AsJson = Annotated[bool, Option("--json", help="One JSON object, as with --format json.")]
+"""Read by whoever writes the result; the benches themselves have no use for it."""
 
 
 @operation("bench locomo", summary="Measure retrieval on conversations in LoCoMo's format.", long=True)
@@ -29,18 +31,11 @@ def bench_locomo(
     Reports recall, nDCG and MRR by category, reference methods, what each layer contributes, latency, and how well
     questions without an answer are recognised. Does not touch the session's own store.
     """
-    from amgs.errors import UsageError
-    from amgs_app.benches import locomo
-    from amgs_app.models import text_models
+    from amgs_app.benches.locomo import run
 
-    del as_json  # read by whoever writes the result
-    if data is None:
-        raise UsageError(
-            "No conversations given.",
-            way_out="Give their folder: `bench locomo --data DIR`.",
-        )
-    embedder, _, _ = text_models(engine.model_spec, engine.settings.model, lambda: None)
-    return locomo.run(data, embedder, progress=progress)
+    del as_json
+    folder = given(data, "No conversations given.", "Give their folder: `bench locomo --data DIR`.")
+    return run(_rig(engine, progress), folder)
 
 
 @operation("bench search", summary="Measure search time in stores of any size.", long=True)
@@ -72,26 +67,19 @@ def bench_search(
     import tempfile
 
     from amgs.errors import UsageError
-    from amgs_app.benches import search
-    from amgs_app.models import text_models
+    from amgs_app.benches.search import Effort, run
 
-    del as_json  # read by whoever writes the result
-    if data is None:
-        raise UsageError(
-            "No books given.",
-            way_out="Give their folder: `bench search --data DIR`.",
-        )
+    del as_json
+    folder = given(data, "No books given.", "Give their folder: `bench search --data DIR`.")
     sizes = [int(size) for size in blocks.replace("_", "").split(",") if size.strip().isdecimal()]
     if not sizes or min(sizes) < 100:
         raise UsageError(
             f"{blocks!r} is not a list of sizes.",
             way_out="Give numbers of at least 100: `--blocks 10000,100000`.",
         )
-    embedder, _, count_tokens = text_models(engine.model_spec, engine.settings.model, lambda: None)
-    effort = search.Effort(questions, frames, sample)
+    effort = Effort(questions, frames, sample)
     with tempfile.TemporaryDirectory() as temporary:
-        kept = work or Path(temporary)
-        return search.run(data, embedder, count_tokens, sizes, kept, effort=effort, progress=progress)
+        return run(_rig(engine, progress), folder, sizes, work or Path(temporary), effort=effort)
 
 
 @operation("bench metrics", summary="Measure the six success metrics on labelled questions.", long=True)
@@ -109,13 +97,10 @@ def bench_metrics(
     is asked only afterwards. Reports precision, recall, coherence, graph stability, Brier score and attention
     stability.
     """
-    from amgs_app.benches import metrics
-    from amgs_app.models import text_models
+    from amgs_app.benches.metrics import run
 
-    del as_json  # read by whoever writes the result
-    embedder, _, _ = text_models(engine.model_spec, engine.settings.model, lambda: None)
-    folder = engine.corpus.path if data is None else data
-    return metrics.run(folder, embedder, seed=engine.seed, progress=progress)
+    del as_json
+    return run(_rig(engine, progress), engine.corpus.path if data is None else data)
 
 
 @operation("bench tui", summary="Measure how quickly the screen responds.", long=True)
@@ -132,10 +117,11 @@ def bench_tui(
 
     Uses the session's model (`--model`), and stores in a temporary folder.
     """
-    from amgs_app.benches import tui
+    from amgs_app.benches.rig import Rig
+    from amgs_app.benches.tui import run
 
-    del as_json  # read by whoever writes the result
-    return tui.run(engine.model_spec, rows=rows, acts=acts, progress=progress)
+    del as_json
+    return run(Rig(progress=progress, seed=engine.seed), engine.model_spec, rows=rows, acts=acts)
 
 
 @operation("bench ingest", summary="Measure ingesting and consolidating many blocks.", long=True)
@@ -157,23 +143,29 @@ def bench_ingest(
 
     The real models are loaded throughout; peak memory is that of the whole process.
     """
-    from amgs.errors import UsageError
-    from amgs_app.benches import ingest
+    from amgs_app.benches.ingest import run
+    from amgs_app.benches.rig import Rig
 
     del as_json
+    folder = given(data, "No texts given.", "Give a folder of books: `bench ingest --data DIR`.")
+    told = engine.settings.model
+    models = {"embedder": told.embedder, "recogniser": told.recogniser}
+    rig = Rig(progress=progress, seed=engine.seed)
+    return run(rig, folder, blocks=blocks, sample=sample, model=engine.model_spec, models=models)
+
+
+def given(data: Path | None, missing: str, way_out: str) -> Path:
+    """The folder that a bench cannot do without; raises UsageError when none was given."""
+    from amgs.errors import UsageError
+
     if data is None:
-        raise UsageError(
-            "No texts given.",
-            way_out="Give a folder of books: `bench ingest --data DIR`.",
-        )
-    settings = engine.settings.model
-    models = {"embedder": settings.embedder, "recogniser": settings.recogniser}
-    return ingest.run(
-        data,
-        blocks=blocks,
-        sample=sample,
-        model=engine.model_spec,
-        models=models,
-        seed=engine.seed,
-        progress=progress,
-    )
+        raise UsageError(missing, way_out=way_out)
+    return data
+
+
+def _rig(engine: Engine, progress: Progress) -> MemoryRig:
+    from amgs_app.benches.rig import MemoryRig
+    from amgs_app.models import text_models
+
+    embedder, _, count_tokens = text_models(engine.model_spec, engine.settings.model, lambda: None)
+    return MemoryRig(progress=progress, seed=engine.seed, embedder=embedder, count_tokens=count_tokens)

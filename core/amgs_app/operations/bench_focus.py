@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from amgs_app.operations.bench import AsJson
+from amgs_app.operations.bench import AsJson, given
 from amgs_app.operations.marks import Option, Takes
 from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Progress
-    from amgs_app.benches.frame import BenchResult
+    from amgs_app.benches.focus_rig import FocusRig
+    from amgs_app.benches.frame import Bench, BenchResult
     from amgs_app.engine import Engine
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.lens.scoring import FocusScorer
@@ -61,18 +63,11 @@ def bench_gist(
 
     An interrupted run continues from the rows in the folder.
     """
-    from amgs_app.benches import focus_gist
-    from amgs_app.benches.focus_texts import held_out_code, read_texts
+    from amgs_app.benches.focus_gist import BENCH, run
 
-    del as_json  # read by whoever writes the result
-    model = engine.load_model(progress)
-    corpora = [read_texts(model, text, "focus-gist")]
-    if code:
-        corpora.append(held_out_code(model))
-    encoder = encoder_of(engine, model, gist)
-    return focus_gist.run(
-        model, encoder, corpora, _folder(engine, out), windows=windows, quick=quick, progress=progress
-    )
+    del as_json
+    rig = _rig(engine, progress, BENCH, text=text, code=code, gist=gist, out=out, quick=quick, scored=False)
+    return run(rig, windows=windows)
 
 
 @operation("bench focus-policy", summary="Measure which policy chooses the most useful detail.", long=True)
@@ -95,23 +90,11 @@ def bench_policy(
 
     An interrupted run continues from the rows in the folder.
     """
-    from amgs_app.benches import focus_policy
-    from amgs_app.benches.focus_texts import read_texts
+    from amgs_app.benches.focus_policy import BENCH, run
 
     del as_json
-    model = engine.load_model(progress)
-    corpus = read_texts(model, text, "focus-policy")
-    encoder = encoder_of(engine, model, gist)
-    return focus_policy.run(
-        model,
-        encoder,
-        scorers_of(engine, model, lens),
-        corpus,
-        _folder(engine, out),
-        places=places,
-        quick=quick,
-        progress=progress,
-    )
+    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    return run(rig, places=places)
 
 
 @operation(
@@ -138,27 +121,13 @@ def bench_passkey(
     Lifetimes are built once and kept in the folder; a size that the texts cannot fill is skipped.
     """
     from amgs.errors import UsageError
-    from amgs_app.benches import focus_passkey
-    from amgs_app.benches.focus_texts import read_texts
+    from amgs_app.benches.focus_passkey import BENCH, SIZES, run
 
     del as_json
-    known = focus_passkey.SIZES
-    if unknown := [name for name in sizes or () if name not in known]:
-        raise UsageError(f"Unknown size: {unknown[0]}.", way_out=f"Sizes are {', '.join(known)}.")
-    model = engine.load_model(progress)
-    corpus = read_texts(model, text, "focus-passkey")
-    encoder = encoder_of(engine, model, gist)
-    return focus_passkey.run(
-        model,
-        encoder,
-        scorers_of(engine, model, lens)[0],
-        corpus,
-        _folder(engine, out),
-        sizes={name: known[name] for name in sizes or known},
-        keys=keys,
-        quick=quick,
-        progress=progress,
-    )
+    if unknown := [name for name in sizes or () if name not in SIZES]:
+        raise UsageError(f"Unknown size: {unknown[0]}.", way_out=f"Sizes are {', '.join(SIZES)}.")
+    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    return run(rig, sizes={name: SIZES[name] for name in sizes or SIZES}, keys=keys)
 
 
 @operation(
@@ -185,24 +154,11 @@ def bench_budget(
     """Score prose and planted facts with the focus, a sliding window and BM25 retrieval, all with the same number of
     entries; and prose with a window of the same cost.
     """
-    from amgs_app.benches import focus_budget
-    from amgs_app.benches.focus_texts import read_texts
+    from amgs_app.benches.focus_budget import BENCH, WINDOWS, run
 
     del as_json
-    model = engine.load_model(progress)
-    corpus = read_texts(model, text, "focus-budget")
-    encoder = encoder_of(engine, model, gist)
-    return focus_budget.run(
-        model,
-        encoder,
-        scorers_of(engine, model, lens)[0],
-        corpus,
-        _folder(engine, out),
-        places=places,
-        windows=windows or focus_budget.WINDOWS,
-        quick=quick,
-        progress=progress,
-    )
+    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    return run(rig, places=places, windows=windows or WINDOWS)
 
 
 @operation("bench focus-latency", summary="Measure what decoding a block costs with the focus.", long=True)
@@ -222,23 +178,11 @@ def bench_latency(
     """Split the time of a 32-token block into ingest, gist, lens, allocate, prefill and decode, at cadences of 32,
     128 and 256, beside the frozen model alone at the same window. Run it on an otherwise idle machine.
     """
-    from amgs_app.benches import focus_latency
-    from amgs_app.benches.focus_texts import read_texts
+    from amgs_app.benches.focus_latency import BENCH, run
 
     del as_json
-    model = engine.load_model(progress)
-    corpus = read_texts(model, text, "focus-latency")
-    return focus_latency.run(
-        model,
-        encoder_of(engine, model, gist),
-        scorers_of(engine, model, lens)[0],
-        corpus,
-        _folder(engine, out),
-        rounds=rounds,
-        window=window,
-        quick=quick,
-        progress=progress,
-    )
+    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    return run(rig, rounds=rounds, window=window)
 
 
 @operation(
@@ -259,22 +203,11 @@ def bench_scale(
     """Time assembling, scoring and allocating over 10k, 1M and 100M tokens, count what they read, and time the gists.
     The lifetimes repeat a real one: they are synthetic.
     """
-    from amgs_app.benches import focus_scale
-    from amgs_app.benches.focus_texts import read_texts
+    from amgs_app.benches.focus_scale import BENCH, run
 
     del as_json
-    model = engine.load_model(progress)
-    corpus = read_texts(model, text, "focus-scale")
-    return focus_scale.run(
-        model,
-        encoder_of(engine, model, gist),
-        scorers_of(engine, model, lens),
-        corpus,
-        _folder(engine, out),
-        rounds=rounds,
-        quick=quick,
-        progress=progress,
-    )
+    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    return run(rig, rounds=rounds)
 
 
 @operation(
@@ -297,24 +230,13 @@ def bench_ablation(
     """Read prose with the cooldown off, with more passes, with no actions and with noise on the scores; with --lens
     FILE also with that lens made causal. Shows NLL, swap rate, residency and reversals.
     """
-    from amgs_app.benches import focus_ablation
-    from amgs_app.benches.focus_texts import read_texts
+    from amgs_app.benches.focus_ablation import BENCH, run
     from amgs_focus.lens.checkpoint import load_checkpoint
 
     del as_json
-    model = engine.load_model(progress)
-    corpus = read_texts(model, text, "focus-ablation")
-    return focus_ablation.run(
-        model,
-        encoder_of(engine, model, gist),
-        scorers_of(engine, model, lens)[0],
-        corpus,
-        _folder(engine, out),
-        causal=load_checkpoint(lens, model.card, causal=True) if lens else None,
-        places=places,
-        quick=quick,
-        progress=progress,
-    )
+    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    causal = load_checkpoint(lens, rig.model.card, causal=True) if lens else None
+    return run(rig, causal=causal, places=places)
 
 
 @operation(
@@ -340,30 +262,104 @@ def bench_longbench(
     """Ask questions about long documents (NarrativeQA, Qasper, long books, pass keys) with the focus and with a
     sliding window. The files do not come with the program.
     """
-    from amgs.errors import UsageError
-    from amgs_app.benches import focus_longbench
+    from amgs_app.benches.focus_longbench import BENCH, run
 
     del as_json
-    if data is None:
-        raise UsageError(
-            "No folder of LongBench or InfiniteBench files given.",
-            way_out="Name it: `bench focus-longbench --data DIR`.",
-        )
-    model = engine.load_model(progress)
-    return focus_longbench.run(
-        model,
-        encoder_of(engine, model, gist),
-        scorers_of(engine, model, lens)[0],
+    folder = given(
         data,
-        _folder(engine, out),
-        cases=cases,
-        quick=quick,
+        "No folder of LongBench or InfiniteBench files given.",
+        "Name it: `bench focus-longbench --data DIR`.",
+    )
+    rig = _rig(engine, progress, BENCH, gist=gist, lens=lens, out=out, quick=quick, read=False)
+    return run(rig, folder, cases=cases)
+
+
+@operation("bench focus-c1c2", summary="Measure whether the question decides what gets detail.", long=True)
+def bench_c1c2(
+    engine: Engine,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    pairs: Annotated[
+        int,
+        Option("--pairs", metavar="N", min=2, help="Pairs of lifetimes that differ in the question."),
+    ] = 200,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Put two facts among other text and ask two questions: does the fact that is asked about score higher each time?
+    Compares the session's lens with the baseline and with the lens's causal twin, which cannot know the question.
+
+    An interrupted run continues from the rows in the folder.
+    """
+    from amgs_app.benches.focus_c1c2 import BENCH, run
+
+    del as_json
+    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    return run(rig, pairs=pairs)
+
+
+@operation("bench focus-stability", summary="Measure how stable the working context is.", long=True)
+def bench_stability(
+    engine: Engine,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Stream a text through refocuses and count swaps, residency and ping-pong, with the shipped scorers, the same
+    with noise, and adversarial ones.
+    """
+    from amgs_app.benches.focus_stability import BENCH, run
+
+    del as_json
+    return run(_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, quick=quick))
+
+
+def _rig(
+    engine: Engine,
+    progress: Progress,
+    bench: Bench,
+    *,
+    text: Sequence[Path] | None = None,
+    code: bool = False,
+    gist: Path | None = None,
+    lens: Path | None = None,
+    out: Path | None = None,
+    quick: bool = False,
+    read: bool = True,
+    scored: bool = True,
+) -> FocusRig:
+    """What the options that the benches share ask for. read, scored: whether the bench needs a text, and a scorer.
+
+    Raises UsageError where a text is needed and none is named.
+    """
+    from amgs_app.benches.focus_rig import FocusRig
+    from amgs_app.benches.focus_texts import held_out_code, read_texts
+    from amgs_app.folders import data_folder
+
+    model = engine.load_model(progress)
+    corpora = [read_texts(model, text, bench.name)] if read else []
+    return FocusRig(
         progress=progress,
+        seed=engine.seed,
+        model=model,
+        corpora=[*corpora, held_out_code(model)] if code else corpora,
+        encoder=encoder_of(engine, model, gist),
+        scorers=scorers_of(engine, model, lens) if scored else (),
+        out=data_folder(engine.settings.paths) / "bench" if out is None else out,
+        quick=quick,
     )
 
 
 def scorers_of(engine: Engine, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
-    """The session's own first, then the baseline, where that is another."""
+    """That of `lens` or of the settings first, then the baseline, where that is another."""
     from amgs_focus.lens.baseline import TailSimilarity
     from amgs_focus.lens.checkpoint import for_model
 
@@ -377,9 +373,3 @@ def encoder_of(engine: Engine, model: BaseModel, gist: Path | None) -> GistEncod
 
     told = engine.settings.model
     return gist_encoder(model, told if gist is None else told.model_copy(update={"gists": str(gist)}))
-
-
-def _folder(engine: Engine, out: Path | None) -> Path:
-    from amgs_app.folders import data_folder
-
-    return data_folder(engine.settings.paths) / "bench" if out is None else out

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import current
+from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -51,12 +52,13 @@ def _plan(plan: CalibrationPlan, did: str) -> ResultTable:
         for c in plan.edges
     ]
     notes = [
-        f"{f.category or 'all others'}: {f.outcomes} outcomes, Brier {f.before:.3f} → {f.after:.3f}"
+        f"{f.category or 'all others'}: {plural(f.outcomes, 'outcome')}, Brier {f.before:.3f} → {f.after:.3f}"
         + ("" if f.used else " (not used: it does not help)")
         for f in (plan.forecast, *plan.fits)
     ]
     title = (
-        f"{plan.method} on {plan.outcomes} outcomes {did} {len(plan.blocks)} blocks, {len(plan.edges)} edges"
+        f"{plan.method} on {plural(plan.outcomes, 'outcome')} {did} {plural(len(plan.blocks), 'block')}, "
+        f"{plural(len(plan.edges), 'edge')}"
     )
     made = sheet(title, "what id:id name* of before:score after:score", rows, notes)
     return ResultTable(made.title, made.columns, made.rows, made.notes, made.rows[: 2 * _SHOWN])
@@ -131,7 +133,7 @@ def reliability(result: Reliability) -> ResultTable:
             f"= reliability {result.reliability:.4f} − resolution {result.resolution:.4f}"
             f" + uncertainty {result.uncertainty:.4f} + within bin {result.within_bin:.4f}"
         )
-    title = f"{result.forecasts:,} forecasts, {result.outcomes:,} outcomes: {said}"
+    title = f"{plural(result.forecasts, 'forecast')}, {plural(result.outcomes, 'outcome')}: {said}"
     return sheet(title, "forecast count:n mean:score came_true:score 95_%", rows, (note,))
 
 
@@ -296,6 +298,7 @@ def focus_feedback(result: FocusFeedback) -> ResultTable:
     ]
     did = "was sent" if result.applied else "would be sent"
     title = (
-        f"Memory {did} of {len(result.reinforced)} resident blocks; {len(result.outcomes)} forecasts settled"
+        f"Memory {did} of {plural(len(result.reinforced), 'resident block')}; "
+        f"{plural(len(result.outcomes), 'forecast')} settled"
     )
     return sheet(title, "block:id title* tokens:n as_tokens:score expanded:n ΔNLL reinforced outcome", rows)

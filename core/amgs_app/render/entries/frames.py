@@ -209,11 +209,11 @@ def frame_comparison(result: FrameComparison) -> ResultTable:
         for m in result.moved
     ]
     notes = [
-        f"{name}: {side.label}, {side.blocks} blocks, {side.tokens:,} of {side.budget:,} tokens, "
+        f"{name}: {side.label}, {plural(side.blocks, 'block')}, {side.tokens:,} of {side.budget:,} tokens, "
         f"{side.entropy_bits:.2f} bits, {side.id}"
         for name, side in (("A", left), ("B", right))
     ]
-    title = f"{len(result.shared)} blocks in both, overlap {result.jaccard:.2f}, {len(rows)} moved"
+    title = f"{plural(len(result.shared), 'block')} in both, overlap {result.jaccard:.2f}, {len(rows)} moved"
     columns = (
         "id:id title* A:n B:n score_A:score score_B:score "
         "Δrecency:score Δcentr:score Δconf:score Δsimil:score Δreinf:score why*"

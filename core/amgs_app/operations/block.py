@@ -1,17 +1,29 @@
-"""Looking at blocks and correcting them: `block show`, `block find`, `block set`, `block pin`, `select`."""
+"""Looking at blocks and correcting them: `block show`, `find`, `latest`, `set` and `pin`; `select`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from amgs_app.operations.arguments import LambdaValue, Limit, Profile, Reference, read_lambda
+from amgs_app.operations.arguments import LambdaValue, Limit, Offset, Profile, Reference, read_lambda
 from amgs_app.operations.marks import Arg, Option
 from amgs_app.operations.operation import operation
 from amgs_app.operations.results import BlockDetail, BlockList, CorrectedBlock, SelectedBlock
 
 if TYPE_CHECKING:
+    from amgs.types import Block
     from amgs_app.engine import Engine
     from amgs_app.operator import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class LatestBlocks:
+    """`block latest`: consolidated blocks, the latest first. total: how many there are in all; offset: of the first."""
+
+    blocks: tuple[Block, ...]
+    total: int
+    offset: int
 
 
 @operation("block show", summary="Show a block: text, source and relevance.")
@@ -47,6 +59,35 @@ def find(
 ) -> BlockList:
     """Find blocks whose title or text resembles TEXT, best first."""
     return BlockList(text, engine.memory.find(text, limit))
+
+
+@operation(
+    "block latest",
+    summary="List consolidated blocks, the latest first.",
+    lists=lambda found: [block.id for block in found.blocks],
+)
+def latest(
+    engine: Engine,
+    *,
+    category: Annotated[
+        list[str] | None, Option("--category", metavar="NAME", help="Only blocks of this category.")
+    ] = None,
+    since: Annotated[datetime | None, Option("--since", metavar="DATE", help="Created at or after.")] = None,
+    until: Annotated[datetime | None, Option("--until", metavar="DATE", help="Created before.")] = None,
+    limit: Limit = 20,
+    offset: Offset = 0,
+) -> LatestBlocks:
+    """List what the memory holds by date of creation, without a query: all of it, or of some categories and a time."""
+    from amgs.clock import as_utc
+    from amgs.types import BlockFilter
+
+    chosen = BlockFilter(
+        categories=tuple(category) if category else None,
+        since=None if since is None else as_utc(since),
+        until=None if until is None else as_utc(until),
+    )
+    memory = engine.memory
+    return LatestBlocks(memory.blocks(chosen, limit=limit, offset=offset), memory.count(chosen), offset)
 
 
 @operation(

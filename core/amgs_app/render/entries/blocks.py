@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types import Block
+    from amgs_app.operations.block import LatestBlocks
     from amgs_app.operations.results import (
         BlockDetail,
         BlockList,
@@ -49,6 +50,13 @@ def block_list(result: BlockList) -> ResultTable:
     return sheet(
         f"{len(result.blocks)} blocks like {result.text!r}", _BLOCKS, _block_rows(result.blocks), notes
     )
+
+
+@entry()
+def latest_blocks(result: LatestBlocks) -> ResultTable:
+    notes = () if result.blocks else ("No block is here.",)
+    title = f"{plural(len(result.blocks), 'block')} of {result.total:,}, the latest first"
+    return sheet(title, _BLOCKS, _block_rows(result.blocks), notes)
 
 
 def _drawn(operator: Operator, result: BlockDetail, canvas: Canvas) -> Text:

@@ -15,7 +15,7 @@ from amgs_tui.widgets.tabs import TITLES
 if TYPE_CHECKING:
     from textual.app import App
 
-    from amgs_app.operations.registry import Registry
+    from amgs_app.calls.registry import Registry
     from amgs_tui.appearance import Appearance
     from amgs_tui.host import Host
     from amgs_tui.main_screen import MainScreen

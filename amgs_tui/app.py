@@ -18,7 +18,8 @@ from textual.screen import Screen
 
 from amgs_app.gc_tuning import settling, short_pauses
 from amgs_app.printable import printable, printable_line
-from amgs_app.render.figures.canvas import Canvas, Symbols
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.terminal import Symbols
 from amgs_app.themes import Palette, to_textual
 from amgs_tui import main_screen
 from amgs_tui.appearance import Appearance
@@ -42,7 +43,7 @@ from amgs_tui.widgets.prompt import LineInput, Prompt
 
 if TYPE_CHECKING:
     from amgs.types import Block, Frame
-    from amgs_app.operations.results import Overview
+    from amgs_app.results import Overview
     from amgs_focus.views import FocusView
     from amgs_tui.dialogs.palette import Action
 

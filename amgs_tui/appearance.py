@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from amgs_app.render.figures.canvas import Canvas, Symbols
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.terminal import Symbols
 from amgs_app.themes import Palette, load_all, shipped_folder, to_textual
 from amgs_tui.keys import remapped
 

@@ -10,7 +10,7 @@ from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.completion_cache import complete, explain
 
 if TYPE_CHECKING:
-    from amgs_app.operations.registry import Registry
+    from amgs_app.calls.registry import Registry
     from amgs_app.pipes import Pipe
     from amgs_tui.dispatcher import Dispatcher
     from amgs_tui.main_screen import MainScreen
@@ -73,7 +73,7 @@ class CommandLine:
 
     def _carry_out(self, line: str) -> None:
         """A typed line: its pipe says how the result is seen, the rest is a call."""
-        from amgs_app.operations.line import LineError
+        from amgs_app.line import LineError
         from amgs_app.pipes import AS_CHOSEN, piped
 
         try:

@@ -13,7 +13,7 @@ from amgs_tui.messages import EngineRequest, Failed, Finished, Progressed, Reque
 from amgs_tui.run_status import PATIENCE_SECONDS, RunStatus
 
 if TYPE_CHECKING:
-    from amgs_app.operations.call import Call
+    from amgs_app.calls.call import Call
     from amgs_tui.main_screen import MainScreen
     from amgs_tui.messages import EngineEvent, Follow, Origin
     from amgs_tui.notices import Notices
@@ -165,7 +165,7 @@ def _to_be_asked(verb: str, arguments: Mapping[str, Any], line: str) -> Call[Any
     """The dry run that comes before a command which asks first; None for every other."""
     if (verb or line.strip().partition(" ")[0]) not in ASK_FIRST:
         return None
-    from amgs_app.operations.line import LineError
+    from amgs_app.line import LineError
     from amgs_app.operations.standard import standard
 
     registry = standard()

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from amgs.clock import Clock
     from amgs.types import Progress
-    from amgs_app.render.figures.canvas import Symbols
+    from amgs_app.terminal import Symbols
 
 REPORT_SECONDS: Final = 0.05
 """Progress is not reported more often: an eye sees no more, and each report costs the screen a wake-up."""
@@ -416,7 +416,7 @@ def run_through_registry(session: Any, request: EngineRequest, progress: Progres
 
 def kind_of(request: EngineRequest) -> Kind:
     """The kind of a request by its verb; a line that names none is refused at once."""
-    from amgs_app.operations.line import LineError, split
+    from amgs_app.line import LineError, split
     from amgs_app.operations.standard import standard
 
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from amgs_app.operations.call import Call
+    from amgs_app.calls.call import Call
 
 Follow = Callable[[Any], "Sequence[Call[Any]]"]
 """Looks that a result calls for; asked in the engine's thread, so it holds frozen values alone."""

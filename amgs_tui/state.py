@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from amgs.types import Frame
-    from amgs_app.operations.results import Overview
+    from amgs_app.results import Overview
 
 
 class ScreenState:

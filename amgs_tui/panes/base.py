@@ -18,7 +18,7 @@ from textual.widget import Widget
 
 from amgs.errors import UsageError
 from amgs_app import operations
-from amgs_app.operations.line import quote
+from amgs_app.line import quote
 from amgs_app.printable import printable_line
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
@@ -34,8 +34,8 @@ from amgs_tui.widgets.tabs import TITLES
 if TYPE_CHECKING:
     from textual.binding import Binding
 
-    from amgs_app.operations.call import Call
-    from amgs_app.operations.operation import Pane as PaneName
+    from amgs_app.calls.call import Call
+    from amgs_app.pane_names import Pane as PaneName
     from amgs_tui.host import Host
 
 FILTER: Final = " filter"

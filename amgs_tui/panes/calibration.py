@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from amgs.calibration.results import CalibrationPlan, OutcomeGroups
     from amgs.types import ForecastCase, JournalEntry, Reliability
+    from amgs_app.calls.call import Call
     from amgs_app.operations.calibration import GroupKind, Verdict
-    from amgs_app.operations.call import Call
-    from amgs_app.operations.results import ForecastList
+    from amgs_app.results import ForecastList
     from amgs_app.row_filter import Row
     from amgs_tui.host import Host
     from amgs_tui.messages import Failed

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from amgs.lifecycle.decay_forecast import DecayPreview
     from amgs.types import CategoryCurves, DecayCurve, Forecast, ForecastRow
+    from amgs_app.calls.call import Call
     from amgs_app.operations.arguments import ProfileName
-    from amgs_app.operations.call import Call
     from amgs_app.row_filter import Row
     from amgs_tui.host import Host
 

@@ -20,8 +20,8 @@ from amgs_tui.panes.run_controls import SteeringPane
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs_app.operations.call import Call
-    from amgs_app.operations.results import LastRun
+    from amgs_app.calls.call import Call
+    from amgs_app.results import LastRun
     from amgs_app.row_filter import Row
     from amgs_focus.records import TokenSpan
     from amgs_focus.trace.lineage import TraceSummary

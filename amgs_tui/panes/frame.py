@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from amgs.types import Candidate, Frame, SearchResult
+    from amgs_app.calls.call import Call
     from amgs_app.operations.calibration import Verdict
-    from amgs_app.operations.call import Call
-    from amgs_app.operations.results import FrameList, LastFrame
+    from amgs_app.results import FrameList, LastFrame
     from amgs_app.row_filter import Row
     from amgs_tui.host import Host
 

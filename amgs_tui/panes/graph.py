@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from amgs.types import GraphStats, Neighbourhood
-    from amgs_app.operations.call import Call
+    from amgs_app.calls.call import Call
     from amgs_app.row_filter import Row
     from amgs_tui.host import Host
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import ConsolidationItem
-    from amgs_app.operations.call import Call
-    from amgs_app.operations.results import Inbox
+    from amgs_app.calls.call import Call
+    from amgs_app.results import Inbox
     from amgs_app.row_filter import Row
     from amgs_tui.host import Host
 

@@ -10,7 +10,7 @@ from amgs_app import operations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from amgs_app.operations.call import Call
+    from amgs_app.calls.call import Call
     from amgs_focus.views import FocusView
 
 Axis = Literal["lifetime", "log", "context"]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from amgs.types import Health, JournalEntry
-    from amgs_app.operations.call import Call
-    from amgs_app.operations.results import OperationList, Overview
+    from amgs_app.calls.call import Call
+    from amgs_app.results import OperationList, Overview
     from amgs_app.row_filter import Row
     from amgs_tui.host import Host
 

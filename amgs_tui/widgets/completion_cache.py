@@ -11,7 +11,7 @@ from amgs_tui.completion import Completion
 
 if TYPE_CHECKING:
     from amgs.types import Block, FrameDefinition, JournalEntry
-    from amgs_app.operations.registry import Registry
+    from amgs_app.calls.registry import Registry
 
 MOST_BLOCKS = 5_000
 
@@ -90,7 +90,7 @@ def explain(registry: Registry | None, line: str) -> str:
     """The usage of the verb in the line."""
     if registry is None:
         return "The commands are still loading."
-    from amgs_app.operations.line import LineError, split
+    from amgs_app.line import LineError, split
 
     try:
         words = split(line)

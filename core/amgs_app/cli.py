@@ -19,13 +19,13 @@ import typer.main
 from amgs.clock import parse_instant
 from amgs.errors import AmgsError, UsageError
 from amgs_app import __version__
+from amgs_app.calls.call import Call
+from amgs_app.calls.operation import Operation
+from amgs_app.calls.parsing import callback_of
+from amgs_app.calls.registry import Registry
 from amgs_app.confirmation import DECLINED, agreed
 from amgs_app.last_listing import recall, remember
-from amgs_app.operations.call import Call
 from amgs_app.operations.groups import FRONT_ENDS, PANELS, describe
-from amgs_app.operations.operation import Operation
-from amgs_app.operations.parsing import callback_of
-from amgs_app.operations.registry import Registry
 from amgs_app.operations.standard import standard
 from amgs_app.output import advise, check_format, complain, exit_code_of, intended, progress_on, write
 from amgs_app.printable import printable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from amgs_app.render.figures.format import undoing
 
 if TYPE_CHECKING:
-    from amgs_app.operations.call import Call
+    from amgs_app.calls.call import Call
     from amgs_app.operator import Operator
 
 DECLINED = 1

@@ -25,7 +25,7 @@ from amgs_app.places import check_place
 if TYPE_CHECKING:
     from amgs.memory import Memory
     from amgs.types import Block, Progress
-    from amgs_app.operations.results import LastRun
+    from amgs_app.results import LastRun
     from amgs_app.settings import WorkstationSettings
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.model.base_model import BaseModel
@@ -239,7 +239,7 @@ class Engine:
 
     def last_run(self) -> LastRun:
         """What a session before this one left in the trace; nothing while a context is open, which has the trace."""
-        from amgs_app.operations.results import LastRun
+        from amgs_app.results import LastRun
         from amgs_focus.trace.lineage import summary
 
         told = None if self._focus is not None else self._left()

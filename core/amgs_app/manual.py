@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 from amgs_app import __version__
+from amgs_app.calls.operation import Operation
 from amgs_app.operations.groups import PANELS
-from amgs_app.operations.operation import Operation
 from amgs_app.operations.standard import standard
 
 EXIT_CODES = {

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from amgs.errors import UsageError
 from amgs_app.folders import theme_folders
-from amgs_app.operations.results import Layout, PaneState
+from amgs_app.results import Layout, PaneState
 from amgs_app.snapshot_target import Target
 
 if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Frame, Progress, SearchResult
+    from amgs_app.calls.call import Call
     from amgs_app.engine import Engine
-    from amgs_app.operations.call import Call
-    from amgs_app.operations.operation import Pane
+    from amgs_app.pane_names import Pane
     from amgs_app.themes import Palette
 
 R = TypeVar("R")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amgs.errors import UsageError
-from amgs_app.operations.line import LineError, split
+from amgs_app.line import LineError, split
 from amgs_app.output import Format, as_text, check_format, write
 
 PAGER = "less"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
-    from amgs_app.operations.operation import Pane
+    from amgs_app.pane_names import Pane
     from amgs_focus.views import EntryView
 
 PARTS = ("recency", "centrality", "confidence", "similarity", "reinforcement")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from amgs.errors import UsageError
-from amgs_app.operations.line import quote, split
+from amgs_app.line import quote, split
 
 Row = Mapping[str, str | float | None]
 """What a row is filtered and sorted by. A field that it has not, or has as None, answers no question."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amgs.errors import AmgsError, Cancelled, ExpectationError, InputError, UsageError
-from amgs_app.operations.call import Call
-from amgs_app.operations.line import LineError
-from amgs_app.operations.registry import Registry
+from amgs_app.calls.call import Call
+from amgs_app.calls.registry import Registry
+from amgs_app.line import LineError
 from amgs_app.operations.remedies import way_out_of
 from amgs_app.output import intended
 from amgs_app.pipes import AS_CHOSEN, Pipe, piped

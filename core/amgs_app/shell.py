@@ -11,8 +11,8 @@ from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING
 
 from amgs import extras
+from amgs_app.calls.registry import Registry
 from amgs_app.confirmation import agreed
-from amgs_app.operations.registry import Registry
 from amgs_app.output import Format, advise, complain, intended, progress_on
 from amgs_app.printable import printable_line
 from amgs_app.script import parse_step, run_step

@@ -10,10 +10,10 @@ import re
 from typing import TYPE_CHECKING
 
 from amgs.errors import InputError, UsageError
-from amgs_app.operations.results import SnapshotFiles
-from amgs_app.render.catalogue import draw, portable
+from amgs_app.render.catalogue import Look, draw, portable
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
+from amgs_app.results import SnapshotFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,8 +50,8 @@ font-size: {char_height}px; line-height: {line_height}px; font-variant-east-asia
 """
 
 
-def take(operator: Operator, name: str) -> SnapshotFiles:
-    """Write the three files, or compare them when the target checks.
+def take(operator: Operator, name: str, look: Look) -> SnapshotFiles:
+    """Write the three files, or compare them when the target checks. look: the result of another command.
 
     Raises InputError where they cannot be written.
     """
@@ -67,7 +67,7 @@ def take(operator: Operator, name: str) -> SnapshotFiles:
     target = operator.snapshots
     canvas = Canvas(*target.size, operator.palette, target.symbols)
     result = portable(state.result)
-    picture = draw(operator, result, canvas)
+    picture = draw(operator, result, canvas, look)
     files = {
         f"{name}.txt": as_text(picture),
         f"{name}.svg": as_svg(picture, canvas, f"amgs · {operator.pane}"),

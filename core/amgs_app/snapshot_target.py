@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from amgs.errors import UsageError
 
 if TYPE_CHECKING:
-    from amgs_app.render.figures.canvas import Symbols
+    from amgs_app.terminal import Symbols
 
 DEFAULT_SIZE = (120, 40)
 LEAST_SIZE = (20, 4)

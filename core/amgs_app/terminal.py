@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Literal
+
+Symbols = Literal["braille", "block", "ascii"]
+"""What a terminal can show: every sign of Unicode, its blocks and lines alone, or ASCII alone."""
 
 
 def has_screen() -> bool:

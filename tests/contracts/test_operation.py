@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pytest
 import typer.main
 
+from amgs_app.calls.call import Call
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import Operation, operation
+from amgs_app.calls.registry import Registry
+from amgs_app.calls.schema import call_from_json
 from amgs_app.cli import build
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.call import Call
+from amgs_app.line import LineError
 from amgs_app.operations.completion import complete
-from amgs_app.operations.line import LineError
-from amgs_app.operations.marks import Arg, Option, Takes
-from amgs_app.operations.operation import Operation, operation
-from amgs_app.operations.registry import Registry
-from amgs_app.operations.schema import call_from_json
 from amgs_app.operations.standard import standard
 from amgs_app.operator import Operator
 from amgs_app.output import as_text
@@ -182,4 +182,4 @@ def test_typer_is_known_to_the_command_line_and_to_its_adapter_alone() -> None:
     users = {
         path.relative_to(APP).as_posix() for path in APP.rglob("*.py") if "import typer" in path.read_text()
     }
-    assert users == {"cli.py", "operations/parsing.py"}
+    assert users == {"cli.py", "calls/parsing.py"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.operations.registry import Registry
+from amgs_app.calls.registry import Registry
 from amgs_app.operations.standard import standard
 
 SCREEN = Path(__file__).parents[2] / "amgs_tui"

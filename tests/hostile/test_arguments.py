@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
+from amgs_app.calls.operation import Operation
+from amgs_app.calls.parameter import Parameter
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.line import quote
-from amgs_app.operations.operation import Operation
-from amgs_app.operations.parameter import Parameter
+from amgs_app.line import quote
 from amgs_app.operations.standard import standard
 from amgs_app.operator import Operator
 from amgs_app.output import as_text, complain, intended

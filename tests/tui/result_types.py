@@ -9,7 +9,7 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from amgs_app.operations.operation import Operation
+from amgs_app.calls.operation import Operation
 from amgs_app.operations.standard import standard
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from amgs_app.calls.call import Call
 from amgs_app.engine import Engine
-from amgs_app.operations.call import Call
 from amgs_app.operator import Operator
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.focus import FocusPane

@@ -12,6 +12,7 @@ import torch
 
 from amgs.errors import InputError
 from amgs_app import cli
+from amgs_app.bench_results import BenchResult
 from amgs_app.benches import (
     focus_ablation,
     focus_budget,
@@ -23,7 +24,6 @@ from amgs_app.benches import (
     focus_scale,
 )
 from amgs_app.benches.focus_texts import TokenCorpus, read_texts
-from amgs_app.benches.frame import BenchResult
 from amgs_app.benches.ledger import Ledger
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json

@@ -11,8 +11,8 @@ import pytest
 from amgs.errors import AmgsError, Cancelled, InputError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.types import Progress
+from amgs_app.bench_results import BenchResult
 from amgs_app.benches import ingest
-from amgs_app.benches.frame import BenchResult
 from amgs_app.benches.ingest_run import held_back
 from amgs_app.benches.rig import Rig
 

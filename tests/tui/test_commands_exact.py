@@ -11,7 +11,7 @@ import pytest
 from amgs.memory import Memory
 from amgs.storage.duckdb.frames import DuckDBFrames
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
+from amgs_app.operations.standard import look_of, standard
 from amgs_app.operator import Operator
 from amgs_app.render.catalogue import draw
 from amgs_app.render.figures.canvas import Canvas
@@ -113,7 +113,7 @@ def test_a_picture_reads_the_titles_it_shows_and_no_others(
     view = do(session, "frame open").view
     monkeypatch.setattr(Memory, "blocks", lambda *_, **__: pytest.fail("every block was read for its title"))
     for result in (plan, card, view):
-        assert draw(session, result, Canvas(120, 40, Palette(), "braille")).plain.strip()
+        assert draw(session, result, Canvas(120, 40, Palette(), "braille"), look_of(session)).plain.strip()
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def test_a_snapshot_after_a_command_shows_its_own_pane(session: Operator, line: 
     do(session, "graph stats")
     result = do(session, line)
     assert session.pane == pane
-    assert draw(session, result, Canvas(120, 40, Palette(), "braille")).plain.strip()
+    assert draw(session, result, Canvas(120, 40, Palette(), "braille"), look_of(session)).plain.strip()

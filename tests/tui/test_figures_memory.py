@@ -20,11 +20,12 @@ from amgs_app.render.figures import (
     recalibration,
 )
 from amgs_app.render.figures.candidates import PART_SIGNS
-from amgs_app.render.figures.canvas import Canvas, Symbols, ink
+from amgs_app.render.figures.canvas import Canvas, ink
 from amgs_app.render.figures.glyphs import gauge_pieces
 from amgs_app.render.figures.graph import relation_letters
 from amgs_app.render.figures.graph_layout import PlacedNode, place
 from amgs_app.row_fields import listed
+from amgs_app.terminal import Symbols
 from tests.tui import figure_samples as samples
 
 SIZES = [Canvas(80, 24), Canvas(120, 40), Canvas(200, 60), Canvas(60, 15)]

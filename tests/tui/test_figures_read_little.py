@@ -11,7 +11,7 @@ import pytest
 from amgs.memory import Memory
 from amgs.storage.duckdb.blocks import DuckDBBlocks
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.standard import standard
+from amgs_app.operations.standard import look_of, standard
 from amgs_app.operator import Operator
 from amgs_app.render.catalogue import draw
 from amgs_app.render.figures.canvas import Canvas
@@ -72,14 +72,14 @@ def test_the_figure_of_a_block_reads_the_ends_of_its_edges(
     }
     assert ends  # else there is nothing to read
     with blocks_read(monkeypatch) as read:
-        draw(session, result, Canvas(100, 30))
+        draw(session, result, Canvas(100, 30), look_of(session))
     assert read == ends
 
 
 def test_the_figure_of_a_frame_reads_no_block(session: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     result = carried_out(session, "frame assemble SESSION --query dome")
     with blocks_read(monkeypatch) as read:
-        draw(session, result, Canvas(100, 30))
+        draw(session, result, Canvas(100, 30), look_of(session))
     assert read == set()
 
 
@@ -91,7 +91,7 @@ def test_the_figure_of_a_plan_reads_the_ends_of_its_edges(
     ends = {end for item in result.items for edge in item.edges for end in (edge.source_id, edge.target_id)}
     assert ends
     with blocks_read(monkeypatch) as read:
-        draw(session, result, Canvas(100, 30))
+        draw(session, result, Canvas(100, 30), look_of(session))
     assert read <= ends and len(read) < 20
 
 
@@ -107,4 +107,4 @@ def test_the_inbox_is_listed_without_the_status_of_the_whole_memory(
     monkeypatch.setattr(Memory, "health", forbidden)
     result = carried_out(session, "inbox list")
     assert result.waiting >= 1
-    draw(session, result, Canvas(100, 30))
+    draw(session, result, Canvas(100, 30), look_of(session))

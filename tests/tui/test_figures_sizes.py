@@ -23,7 +23,8 @@ from amgs_app.render.figures import (
     plan,
     recalibration,
 )
-from amgs_app.render.figures.canvas import Canvas, Symbols
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.terminal import Symbols
 from amgs_app.themes import Palette
 from tests.tui import figure_samples as samples
 

@@ -12,12 +12,12 @@ import pytest
 
 from amgs.errors import UsageError
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.results import BranchList, Replayed, RunPosition, SettingChanged, Steered
-from amgs_app.operations.standard import standard
+from amgs_app.operations.standard import look_of, standard
 from amgs_app.operator import Operator
 from amgs_app.output import write
 from amgs_app.render.catalogue import draw, sentence_of, table_of
 from amgs_app.render.figures.canvas import Canvas
+from amgs_app.results import BranchList, Replayed, RunPosition, SettingChanged, Steered
 from amgs_focus.errors import FocusError, TraceError
 from amgs_focus.records import NodeRef
 from amgs_focus.trace.lineage import TraceDiff
@@ -262,7 +262,7 @@ def test_every_verb_has_a_table_and_json_and_what_the_pane_shows_a_picture(
             write(result, form)
             assert capsys.readouterr().out.strip()
         if call.operation.pane == "focus":
-            assert draw(desk.session, result, Canvas(100, 30)).plain.count("\n") == 29
+            assert draw(desk.session, result, Canvas(100, 30), look_of(desk.session)).plain.count("\n") == 29
 
 
 def test_the_manual_runs_as_it_stands(desk: Desk) -> None:
@@ -290,7 +290,10 @@ def test_tokens_are_read_with_their_text_and_where_they_come_from(desk: Desk) ->
     assert "".join(read.texts) == TEXT[4:16] and read.start == 4
     sheet = table_of(read)
     assert len(sheet.rows) == 12 and sheet.rows[0][:2] == (4, TEXT[4])
-    assert f"L{desk('focus view').entries[0].level} 4" in draw(desk.session, read, Canvas(100, 30)).plain
+    assert (
+        f"L{desk('focus view').entries[0].level} 4"
+        in draw(desk.session, read, Canvas(100, 30), look_of(desk.session)).plain
+    )
 
 
 def test_after_back_and_switch_the_map_is_not_printed_again(

@@ -13,7 +13,7 @@ import pytest
 
 from amgs.errors import InputError, UsageError
 from amgs_app.engine import Engine, Options
-from amgs_app.operations.results_of_lifetime import (
+from amgs_app.lifetime_results import (
     Brought,
     CorpusRead,
     Forgotten,
@@ -24,7 +24,7 @@ from amgs_app.operations.results_of_lifetime import (
     SpanList,
     Tagged,
 )
-from amgs_app.operations.standard import standard
+from amgs_app.operations.standard import look_of, standard
 from amgs_app.operator import Operator
 from amgs_app.output import as_text, exit_code_of
 from amgs_app.render.catalogue import draw
@@ -56,7 +56,7 @@ class Desk:
         assert as_text(result, "table", width=100)
         json.loads(to_json(result))
         if call.operation.pane is not None:
-            draw(self.session, result, Canvas(100, 30))
+            draw(self.session, result, Canvas(100, 30), look_of(self.session))
         return result
 
 

@@ -13,7 +13,6 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from amgs.errors import AmgsError
-from amgs_app.operations.results import Shown
 from amgs_app.operations.standard import standard
 from amgs_app.output import as_text, complain, progress_on
 from amgs_app.printable import UNSAFE, printable, printable_line
@@ -22,6 +21,7 @@ from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas, Figure, clean
 from amgs_app.render.figures.glyphs import wrap
 from amgs_app.render.sheet import to_lines
+from amgs_app.results import Shown
 from amgs_app.script import parse_step
 from tests.tui.poison import made
 from tests.tui.result_types import every_type

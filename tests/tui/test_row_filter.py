@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs_app.operations.standard import standard
+from amgs_app.operations.standard import look_of, standard
 from amgs_app.row_filter import Listing, Row, Sift, places
 from tests.tui.test_app_workplace import run, session
 
@@ -122,5 +122,5 @@ def test_a_snapshot_shows_the_rows_as_they_were_sifted(tmp_path: Path) -> None:
         run(one, "consolidate")
         run(one, "filter frame snow")
         found = one.run(standard().call("search", query="dome"))
-        drawn = draw(one, found, Canvas(100, 30)).plain
+        drawn = draw(one, found, Canvas(100, 30), look_of(one)).plain
         assert "1 shown of 3 hits" in drawn and "Snow on the dome road" in drawn and "cleaned" not in drawn

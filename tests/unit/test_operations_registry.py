@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_app.operations.call import Call
-from amgs_app.operations.line import LineError
-from amgs_app.operations.operation import Operation
-from amgs_app.operations.parameter import Parameter
-from amgs_app.operations.registry import Registry
+from amgs_app.calls.call import Call
+from amgs_app.calls.operation import Operation
+from amgs_app.calls.parameter import Parameter
+from amgs_app.calls.registry import Registry
+from amgs_app.line import LineError
 from amgs_app.operations.standard import standard
 
 SPINE = """

@@ -22,9 +22,7 @@ def open_storage(
     accept_loss: open a store that has lost its last changes, and go on with what is left.
     Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
     """
-    from amgs.storage.duckdb.storage import (
-        DuckDBStorage,  # late: whether a store is there is asked without a database
-    )
+    from amgs.storage.duckdb.storage import DuckDBStorage
 
     return DuckDBStorage.open(path, read_only=read_only, create=create, accept_loss=accept_loss)
 

@@ -14,8 +14,9 @@ from functools import partial
 import numpy as np
 import torch
 
+from amgs_app.bench_results import BenchResult, BenchTable, Comparator
 from amgs_app.benches.focus_rig import FocusRig
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable, Operator
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Row
 from amgs_app.benches.references import Bm25
 from amgs_focus.evaluation.asking import answers_from, ask, room_for_text
@@ -199,12 +200,12 @@ def _cost(
 
 def _metrics(
     prose: Sequence[Row], asked: Sequence[Row], windows: Sequence[int], groups: Sequence[int]
-) -> tuple[dict[str, float], dict[str, tuple[Operator, float]]]:
+) -> tuple[dict[str, float], dict[str, tuple[Comparator, float]]]:
     """What is asked for at each window. Goals: on prose not above the window beyond the interval, on facts
     above it beyond the interval.
     """
     metrics: dict[str, float] = {}
-    goals: dict[str, tuple[Operator, float]] = {}
+    goals: dict[str, tuple[Comparator, float]] = {}
     for window in windows:
         for system in ("focus", "window", "rag"):
             metrics[f"nll_{system}_{window}"] = _mean(prose, f"{system}_{window}", groups).mean

@@ -14,9 +14,10 @@ from functools import partial
 
 import numpy as np
 
+from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.focus_rig import FocusRig
 from amgs_app.benches.focus_texts import TokenCorpus
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.statistics import resampled
 from amgs_focus.lens.lensnet import LensNetScorer

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import torch
 
 from amgs.types import Progress
+from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.focus_rig import FocusRig
 from amgs_app.benches.focus_texts import Excerpt, TokenCorpus
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_focus.evaluation.gist import VARIANTS, GistReport, variant_nll
 from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder, for_model

@@ -10,8 +10,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.focus_rig import FocusRig
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.latency import PARTS, focus_time, frozen_time
 from amgs_focus.evaluation.stale import Reuse, reuse

@@ -22,8 +22,9 @@ import numpy as np
 import torch
 
 from amgs.errors import InputError
+from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.focus_rig import FocusRig
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.needles import Needle, choose
 from amgs_focus.evaluation.statistics import resampled

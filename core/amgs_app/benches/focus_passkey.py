@@ -14,9 +14,10 @@ from functools import partial
 
 import numpy as np
 
+from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.focus_lifetimes import kept_lifetime
 from amgs_app.benches.focus_rig import FocusRig
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Ledger, Row
 from amgs_focus.evaluation.asking import answers_from, ask, room_for_text
 from amgs_focus.evaluation.needles import CHANCE, Needle, Planted, pass_keys, plant

@@ -13,8 +13,9 @@ from functools import partial
 
 import numpy as np
 
+from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.focus_rig import FocusRig
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Row
 from amgs_app.benches.references import Bm25
 from amgs_focus.evaluation.places import snapshot_of

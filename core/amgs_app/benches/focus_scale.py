@@ -17,9 +17,10 @@ from pathlib import Path
 
 import torch
 
+from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.focus_lifetimes import kept_lifetime
 from amgs_app.benches.focus_rig import FocusRig
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.tiled import TiledStore
 from amgs_focus.lens.scoring import FocusScorer, LensView

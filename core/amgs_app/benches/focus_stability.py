@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.focus_rig import FocusRig
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.frame import Bench
 from amgs_focus.errors import TextError
 from amgs_focus.evaluation.stability import SHAKES, Adversary, Noisy, Steadiness, steadiness, stream
 from amgs_focus.lens.scoring import FocusScorer

@@ -8,42 +8,9 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-Operator = Literal[">=", "<="]
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What a metric should be, and whether it is."""
-
-    op: Operator
-    value: float
-    met: bool
-
-
-@dataclass(frozen=True, slots=True)
-class BenchTable:
-    """A table beside the metrics; cells are text or numbers, numbers are shown with one decimal."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str | float, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BenchResult:
-    """One run of a bench. settings: what it was run with. metrics: numbers by the names that the requirement
-    lists. goals: by metric. tables: what else it found.
-    """
-
-    bench: str
-    commit: str
-    machine: str
-    settings: Mapping[str, Any] = field(hash=False)
-    metrics: Mapping[str, float] = field(hash=False)
-    goals: Mapping[str, Goal] = field(hash=False)
-    tables: tuple[BenchTable, ...] = ()
+from amgs_app.bench_results import BenchResult, BenchTable, Comparator, Goal, cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +18,7 @@ class Bench:
     """A bench by its name on the command line. goals: what its metrics should be."""
 
     name: str
-    goals: Mapping[str, tuple[Operator, float]] = field(default_factory=dict, hash=False)
+    goals: Mapping[str, tuple[Comparator, float]] = field(default_factory=dict, hash=False)
 
     def result(
         self,
@@ -59,7 +26,7 @@ class Bench:
         metrics: Mapping[str, float],
         tables: tuple[BenchTable, ...] = (),
         *,
-        goals: Mapping[str, tuple[Operator, float]] | None = None,
+        goals: Mapping[str, tuple[Comparator, float]] | None = None,
     ) -> BenchResult:
         """A result on this machine at this commit. goals: those of this run, beside the bench's own. A goal for
         what was not measured is left out.
@@ -72,7 +39,7 @@ class Bench:
         return BenchResult(self.name, commit(), machine(), settings, metrics, held, tables)
 
 
-def meets(found: float, op: Operator, value: float) -> bool:
+def meets(found: float, op: Comparator, value: float) -> bool:
     """Whether a figure keeps a goal; one that could not be measured (NaN) does not."""
     return found >= value if op == ">=" else found <= value
 
@@ -115,8 +82,3 @@ def markdown(found: BenchResult) -> str:
         lines.append(f"| --- |{' ---: |' * (len(table.columns) - 1)}")
         lines += [f"| {' | '.join(map(cell, row))} |" for row in table.rows]
     return "\n".join(lines) + "\n"
-
-
-def cell(value: str | float) -> str:
-    """A cell of a bench's table as text."""
-    return value if isinstance(value, str) else f"{value:.1f}"

@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs.errors import AmgsError, InputError
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.bench_results import BenchResult, BenchTable
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.rig import Rig
 
 if TYPE_CHECKING:

@@ -20,9 +20,10 @@ from amgs.memory import Memory
 from amgs.text.embedding import Embedder
 from amgs.text.tokens import approximate_tokens
 from amgs.types import LAYERS, SearchResult
+from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches import measures
 from amgs_app.benches.fit import ObservedQuestion, scaled, signs_of, taught
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.locomo_data import ADVERSARIAL, CATEGORIES, MULTI_HOP, Conversation, read_folder
 from amgs_app.benches.references import Bm25, fused_ranks, with_neighbours
 from amgs_app.benches.rig import MemoryRig

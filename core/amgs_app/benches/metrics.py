@@ -19,7 +19,8 @@ from amgs.calibration.questions import Labelled, Question, held_out
 from amgs.clock import FixedClock
 from amgs.memory import Memory
 from amgs.types import Progress
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable
+from amgs_app.bench_results import BenchResult, BenchTable
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.stores import notes_now, notes_store
 

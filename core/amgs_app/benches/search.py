@@ -22,7 +22,8 @@ from amgs.memory import Memory
 from amgs.storage.opening import open_storage
 from amgs.storage.protocol import Storage
 from amgs.types import SearchResult
-from amgs_app.benches.frame import Bench, BenchResult, BenchTable, Operator
+from amgs_app.bench_results import BenchResult, BenchTable, Comparator
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.large_corpus import NOW, Books
 from amgs_app.benches.large_store import RAW, LargeStore, prepare
 from amgs_app.benches.rig import MemoryRig
@@ -219,7 +220,7 @@ def _result(
                 f"read_worst_ms_while_consolidating_{size}": max(m.beside.searches, default=float("nan")),
                 f"consolidated_per_s_while_reading_{size}": m.beside.blocks / m.beside.seconds,
             }
-    goals: dict[str, tuple[Operator, float]] = {}
+    goals: dict[str, tuple[Comparator, float]] = {}
     if GOALS_AT in found:
         goals = {
             f"p50_ms_{GOALS_AT}": ("<=", 40.0),

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 from amgs.clock import SystemClock
 from amgs.errors import AmgsError
-from amgs_app.benches.frame import Bench, BenchResult
+from amgs_app.bench_results import BenchResult
+from amgs_app.benches.frame import Bench
 from amgs_app.benches.rig import Rig
 from amgs_app.benches.terminal import Terminal
 

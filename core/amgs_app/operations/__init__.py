@@ -43,84 +43,32 @@ NOUNS = (
 """The modules with operations, in the order in which `help` lists them."""
 
 if TYPE_CHECKING:
-    from amgs_app.operations import (
-        bench as bench,
-    )
-    from amgs_app.operations import (
-        bench_focus as bench_focus,
-    )
-    from amgs_app.operations import (
-        block as block,
-    )
-    from amgs_app.operations import (
-        calibration as calibration,
-    )
-    from amgs_app.operations import (
-        consolidation_plan as consolidation_plan,
-    )
-    from amgs_app.operations import (
-        decay as decay,
-    )
-    from amgs_app.operations import (
-        exchange as exchange,
-    )
-    from amgs_app.operations import (
-        focus as focus,
-    )
-    from amgs_app.operations import (
-        focus_control as focus_control,
-    )
-    from amgs_app.operations import (
-        focus_corpus as focus_corpus,
-    )
-    from amgs_app.operations import (
-        focus_lifetime as focus_lifetime,
-    )
-    from amgs_app.operations import (
-        focus_trace as focus_trace,
-    )
-    from amgs_app.operations import (
-        frame as frame,
-    )
-    from amgs_app.operations import (
-        frame_definitions as frame_definitions,
-    )
-    from amgs_app.operations import (
-        general as general,
-    )
-    from amgs_app.operations import (
-        graph as graph,
-    )
-    from amgs_app.operations import (
-        lens as lens,
-    )
-    from amgs_app.operations import (
-        lifecycle as lifecycle,
-    )
-    from amgs_app.operations import (
-        maintenance as maintenance,
-    )
-    from amgs_app.operations import (
-        montecarlo as montecarlo,
-    )
-    from amgs_app.operations import (
-        script as script,
-    )
-    from amgs_app.operations import (
-        search as search,
-    )
-    from amgs_app.operations import (
-        training as training,
-    )
-    from amgs_app.operations import (
-        tuning as tuning,
-    )
-    from amgs_app.operations import (
-        utility as utility,
-    )
-    from amgs_app.operations import (
-        workspace as workspace,
-    )
+    from amgs_app.operations import bench as bench
+    from amgs_app.operations import bench_focus as bench_focus
+    from amgs_app.operations import block as block
+    from amgs_app.operations import calibration as calibration
+    from amgs_app.operations import consolidation_plan as consolidation_plan
+    from amgs_app.operations import decay as decay
+    from amgs_app.operations import exchange as exchange
+    from amgs_app.operations import focus as focus
+    from amgs_app.operations import focus_control as focus_control
+    from amgs_app.operations import focus_corpus as focus_corpus
+    from amgs_app.operations import focus_lifetime as focus_lifetime
+    from amgs_app.operations import focus_trace as focus_trace
+    from amgs_app.operations import frame as frame
+    from amgs_app.operations import frame_definitions as frame_definitions
+    from amgs_app.operations import general as general
+    from amgs_app.operations import graph as graph
+    from amgs_app.operations import lens as lens
+    from amgs_app.operations import lifecycle as lifecycle
+    from amgs_app.operations import maintenance as maintenance
+    from amgs_app.operations import montecarlo as montecarlo
+    from amgs_app.operations import script as script
+    from amgs_app.operations import search as search
+    from amgs_app.operations import training as training
+    from amgs_app.operations import tuning as tuning
+    from amgs_app.operations import utility as utility
+    from amgs_app.operations import workspace as workspace
 else:  # hidden from the type checker, which would take any name for a module
 
     def __getattr__(name: str) -> ModuleType:

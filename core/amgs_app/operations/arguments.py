@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError, WeightsError
-from amgs_app.operations.marks import Arg, Option, Takes
+from amgs_app.calls.marks import Arg, Option, Takes
 
 if TYPE_CHECKING:
     from amgs.types import Weights

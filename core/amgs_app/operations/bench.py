@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from amgs_app.operations.marks import Option, Takes
-from amgs_app.operations.operation import operation
+from amgs_app.calls.marks import Option, Takes
+from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Progress
-    from amgs_app.benches.frame import BenchResult
+    from amgs_app.bench_results import BenchResult
     from amgs_app.benches.rig import MemoryRig
     from amgs_app.engine import Engine
 

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from amgs_app.calls.marks import Option, Takes
+from amgs_app.calls.operation import operation
 from amgs_app.operations.bench import AsJson, given
-from amgs_app.operations.marks import Option, Takes
-from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Progress
+    from amgs_app.bench_results import BenchResult
     from amgs_app.benches.focus_rig import FocusRig
-    from amgs_app.benches.frame import Bench, BenchResult
+    from amgs_app.benches.frame import Bench
     from amgs_app.engine import Engine
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.lens.scoring import FocusScorer

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from amgs_app.calls.marks import Arg, Option
+from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import LambdaValue, Limit, Offset, Profile, Reference, read_lambda
-from amgs_app.operations.marks import Arg, Option
-from amgs_app.operations.operation import operation
-from amgs_app.operations.results import BlockDetail, BlockList, CorrectedBlock, SelectedBlock
+from amgs_app.results import BlockDetail, BlockList, CorrectedBlock, SelectedBlock
 
 if TYPE_CHECKING:
-    from amgs.types import Block
     from amgs_app.engine import Engine
     from amgs_app.operator import Operator
-
-
-@dataclass(frozen=True, slots=True)
-class LatestBlocks:
-    """`block latest`: consolidated blocks, the latest first. total: how many there are in all; offset: of the first."""
-
-    blocks: tuple[Block, ...]
-    total: int
-    offset: int
 
 
 @operation("block show", summary="Show a block: text, source and relevance.")
@@ -76,7 +65,7 @@ def latest(
     until: Annotated[datetime | None, Option("--until", metavar="DATE", help="Created before.")] = None,
     limit: Limit = 20,
     offset: Offset = 0,
-) -> LatestBlocks:
+) -> BlockList:
     """List what the memory holds by date of creation, without a query: all of it, or of some categories and a time."""
     from amgs.clock import as_utc
     from amgs.types import BlockFilter
@@ -86,8 +75,7 @@ def latest(
         since=None if since is None else as_utc(since),
         until=None if until is None else as_utc(until),
     )
-    memory = engine.memory
-    return LatestBlocks(memory.blocks(chosen, limit=limit, offset=offset), memory.count(chosen), offset)
+    return BlockList("", engine.memory.blocks(chosen, limit=limit, offset=offset))
 
 
 @operation(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError
+from amgs_app.calls.marks import Arg, Option
+from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Reference
-from amgs_app.operations.marks import Arg, Option
-from amgs_app.operations.operation import operation
-from amgs_app.operations.results import ForecastList
+from amgs_app.results import ForecastList
 
 if TYPE_CHECKING:
     from amgs.types import Outcome, Reliability

@@ -8,11 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from amgs_app.operations.line import LineError, Word, quote, split
-from amgs_app.operations.marks import Kind
-from amgs_app.operations.operation import PANES, Operation
-from amgs_app.operations.parameter import Parameter
-from amgs_app.operations.registry import Registry
+from amgs_app.calls.marks import Kind
+from amgs_app.calls.operation import Operation
+from amgs_app.calls.parameter import Parameter
+from amgs_app.calls.registry import Registry
+from amgs_app.line import LineError, Word, quote, split
+from amgs_app.pane_names import PANES
 
 if TYPE_CHECKING:
     from amgs.types import Block, FrameDefinition, JournalEntry

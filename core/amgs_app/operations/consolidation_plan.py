@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError
+from amgs_app.calls.marks import Option
+from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Reference
-from amgs_app.operations.marks import Option
-from amgs_app.operations.operation import operation
-from amgs_app.operations.results import Consolidated, consolidated
+from amgs_app.results import Consolidated, consolidated
 
 if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft

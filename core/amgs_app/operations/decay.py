@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
+from amgs_app.calls.marks import Option, Takes
+from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import LambdaValue, Limit, Pin, Profile, Reference, read_lambda
-from amgs_app.operations.marks import Option, Takes
-from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.lifecycle.decay_forecast import DecayPreview

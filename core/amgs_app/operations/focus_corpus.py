@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import InputError, UsageError
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.lifetime_results import CorpusRead
 from amgs_app.operations.arguments import Lifetime
 from amgs_app.operations.maintenance import DryRun
-from amgs_app.operations.marks import Arg, Option, Takes
-from amgs_app.operations.operation import operation
-from amgs_app.operations.results_of_lifetime import CorpusRead
 
 if TYPE_CHECKING:
     from amgs.types import Progress

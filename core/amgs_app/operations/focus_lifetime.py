@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
-from amgs_app.operations.arguments import Limit, Offset
-from amgs_app.operations.focus_control import Node, Release, node_of
-from amgs_app.operations.maintenance import DryRun
-from amgs_app.operations.marks import Arg, Option, Takes
-from amgs_app.operations.operation import operation
-from amgs_app.operations.results_of_lifetime import (
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.lifetime_results import (
     ActRow,
     Brought,
     Forgotten,
@@ -25,6 +22,9 @@ from amgs_app.operations.results_of_lifetime import (
     SpanRow,
     Tagged,
 )
+from amgs_app.operations.arguments import Limit, Offset
+from amgs_app.operations.focus_control import Node, Release, node_of
+from amgs_app.operations.maintenance import DryRun
 
 if TYPE_CHECKING:
     from amgs.types import Progress

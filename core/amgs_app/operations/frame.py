@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Lifetime, WeightsText, read_weights
-from amgs_app.operations.marks import Arg, Option, Takes
-from amgs_app.operations.operation import operation
-from amgs_app.operations.results import FrameList, LastFrame, Opened
+from amgs_app.results import FrameList, LastFrame, Opened
 from amgs_app.row_fields import listed
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from amgs.errors import UsageError
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit, WeightsText, read_weights
-from amgs_app.operations.marks import Arg, Option, Takes
-from amgs_app.operations.operation import operation
 from amgs_app.row_fields import listed
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from amgs.errors import UsageError
 from amgs_app import operations
-from amgs_app.operations.call import Call
-from amgs_app.operations.marks import Arg, Takes
-from amgs_app.operations.operation import Operation, Pane, operation
-from amgs_app.operations.results import HelpList, Overview, PaneState, SettingsList, Shown, ThemeSet, VerbHelp
+from amgs_app.calls.call import Call
+from amgs_app.calls.marks import Arg, Takes
+from amgs_app.calls.operation import Operation, operation
+from amgs_app.pane_names import Pane
+from amgs_app.results import HelpList, Overview, PaneState, SettingsList, Shown, ThemeSet, VerbHelp
 
 if TYPE_CHECKING:
     from amgs.types import Health

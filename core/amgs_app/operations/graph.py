@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Reference
-from amgs_app.operations.marks import Arg, Option, Takes
-from amgs_app.operations.operation import operation
-from amgs_app.operations.results import Inspection
+from amgs_app.results import Inspection
 
 if TYPE_CHECKING:
     from amgs.api.graph import Communities, GraphPath

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from amgs.types import Frame, SearchResult
-from amgs_app.operations.results import Overview
+from amgs_app.results import Overview
 
 if TYPE_CHECKING:
     from amgs_app.engine import Engine

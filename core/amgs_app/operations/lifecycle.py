@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit, Offset
-from amgs_app.operations.marks import Arg, Option, Takes
-from amgs_app.operations.operation import operation
-from amgs_app.operations.results import Consolidated, Inbox, OperationList, Redone, Untouched, consolidated
 from amgs_app.places import lies_there
+from amgs_app.results import Consolidated, Inbox, OperationList, Redone, Untouched, consolidated
 from amgs_app.row_fields import of_raw, shown
 from amgs_app.row_filter import Sift
 

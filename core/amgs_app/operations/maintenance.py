@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit
-from amgs_app.operations.marks import Arg, Option, Takes
-from amgs_app.operations.operation import operation
-from amgs_app.operations.results import Enhanced, ReviewList
+from amgs_app.results import Enhanced, ReviewList
 
 if TYPE_CHECKING:
     from amgs.lifecycle.proposals import EnhancementPlan

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import ExpectationError, InputError, UsageError
-from amgs_app.operations.marks import Arg, Takes
-from amgs_app.operations.operation import operation
-from amgs_app.operations.results import Expectation, Recording, Saved, SnapshotFiles
+from amgs_app.calls.marks import Arg, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.results import Expectation, Recording, Saved, SnapshotFiles
 
 if TYPE_CHECKING:
     from amgs.types import Frame
@@ -34,9 +34,10 @@ def snapshot(
 
     In `amgs run SCRIPT --out DIR` the files go to DIR; with --check they are compared with the files there.
     """
+    from amgs_app.operations.standard import look_of
     from amgs_app.snapshot import take
 
-    return take(operator, name)
+    return take(operator, name, look_of(operator))
 
 
 @operation("record", summary="Start recording; `save` writes what is done from here on.", keys=("R",))

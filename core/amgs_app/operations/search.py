@@ -6,9 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
+from amgs_app.calls.marks import Arg, Option
+from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Reference, WeightsText, read_weights
-from amgs_app.operations.marks import Arg, Option
-from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Explanation, Progress, SearchResult

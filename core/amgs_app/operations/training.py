@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from amgs_app.operations.marks import Arg, Option, Takes
-from amgs_app.operations.operation import operation
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
     from amgs.types import Progress

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import read_weights
-from amgs_app.operations.marks import Arg, Option, Takes
-from amgs_app.operations.operation import operation
 
 if TYPE_CHECKING:
     from amgs.calibration.results import (

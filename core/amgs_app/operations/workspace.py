@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from amgs.errors import UsageError
-from amgs_app.operations.marks import Arg, Option, Takes
-from amgs_app.operations.operation import PANES, Pane, operation
-from amgs_app.operations.results import Bookmark, BookmarkList, Layout, LayoutList, Sifted
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.pane_names import PANES, Pane
+from amgs_app.results import Bookmark, BookmarkList, Layout, LayoutList, Sifted
 from amgs_app.row_fields import LISTINGS
 from amgs_app.row_filter import Listing, Sift, check
 

@@ -42,6 +42,15 @@ NOUNS = (
 """The modules under `entries`. They import no engine: a type is known by its name, of which there is one."""
 
 R = TypeVar("R")
+Look = Callable[[str], Any]
+"""The result of another command as it is now, by the command's line."""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureOf:
+    """The figure of another command's result: a report has none of its own. line: `inbox list`."""
+
+    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,7 @@ class ResultEntry(Generic[R]):
 
     kind: str
     table: Callable[[R], ResultTable]
-    figure: Callable[[Operator, R, Canvas], Text] | None = None
+    figure: Callable[[Operator, R, Canvas], Text] | FigureOf | None = None
     sentence: Callable[[R], str] | None = None
     page: Callable[[R, Canvas, datetime], RenderableType] | None = None
     portable: Callable[[R], R] | None = None
@@ -68,7 +77,7 @@ class ResultEntry(Generic[R]):
 
 def entry(
     *,
-    figure: Callable[[Operator, R, Canvas], Text] | None = None,
+    figure: Callable[[Operator, R, Canvas], Text] | FigureOf | None = None,
     sentence: Callable[[R], str] | None = None,
     page: Callable[[R, Canvas, datetime], RenderableType] | None = None,
     portable: Callable[[R], R] | None = None,
@@ -116,12 +125,14 @@ def table_of(result: Any) -> ResultTable:
     return entry_of(type(result)).table(result)
 
 
-def draw(operator: Operator, result: Any, canvas: Canvas) -> Text:
-    """The figure of a result, exactly as large as the canvas.
+def draw(operator: Operator, result: Any, canvas: Canvas, look: Look) -> Text:
+    """The figure of a result, exactly as large as the canvas. look: asked where another command's figure is shown.
 
     Raises TypeError for a result that no pane shows.
     """
     figure = entry_of(type(result)).figure
+    if isinstance(figure, FigureOf):
+        return draw(operator, look(figure.line), canvas, look)
     if figure is None:
         raise TypeError(f"No pane shows a {type(result).__name__}.")
     return figure(operator, result, canvas)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types import Edge
-    from amgs_app.operations.operation import Pane
     from amgs_app.operator import Operator
+    from amgs_app.pane_names import Pane
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.row_filter import Row
     from amgs_focus.records import SpanSource
@@ -50,17 +50,3 @@ def drawn_view(operator: Operator, result: FocusView | None, canvas: Canvas) -> 
 def with_view(operator: Operator, result: Any, canvas: Canvas) -> Text:
     """The figure of a result that says how the working context stands after it."""
     return drawn_view(operator, result.view, canvas)
-
-
-def current(name: str) -> Callable[[Operator, Any, Canvas], Text]:
-    """The figure of another command's result as it is now: a report has none of its own."""
-
-    def drawn(operator: Operator, result: Any, canvas: Canvas) -> Text:
-        from amgs_app.operations.standard import standard
-        from amgs_app.render.catalogue import draw
-
-        del result
-        call = standard().call(name)
-        return draw(operator, call.run(operator), canvas)
-
-    return drawn

@@ -17,17 +17,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types import Block
-    from amgs_app.operations.block import LatestBlocks
-    from amgs_app.operations.results import (
-        BlockDetail,
-        BlockList,
-        Bookmark,
-        BookmarkList,
-        CorrectedBlock,
-        SelectedBlock,
-    )
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.results import BlockDetail, BlockList, Bookmark, BookmarkList, CorrectedBlock, SelectedBlock
 
 
 MOST_LINES = 2000
@@ -46,17 +38,14 @@ def _block_rows(blocks: Sequence[Block]) -> list[tuple[Any, ...]]:
 
 @entry()
 def block_list(result: BlockList) -> ResultTable:
-    notes = () if result.blocks else (f"No block resembles {result.text!r}.",)
-    return sheet(
-        f"{len(result.blocks)} blocks like {result.text!r}", _BLOCKS, _block_rows(result.blocks), notes
-    )
-
-
-@entry()
-def latest_blocks(result: LatestBlocks) -> ResultTable:
-    notes = () if result.blocks else ("No block is here.",)
-    title = f"{plural(len(result.blocks), 'block')} of {result.total:,}, the latest first"
-    return sheet(title, _BLOCKS, _block_rows(result.blocks), notes)
+    if result.text:
+        title, nothing = (
+            f"{len(result.blocks)} blocks like {result.text!r}",
+            f"No block resembles {result.text!r}.",
+        )
+    else:
+        title, nothing = f"{plural(len(result.blocks), 'block')}, the latest first", "No block is here."
+    return sheet(title, _BLOCKS, _block_rows(result.blocks), () if result.blocks else (nothing,))
 
 
 def _drawn(operator: Operator, result: BlockDetail, canvas: Canvas) -> Text:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.types import COMPONENTS
-from amgs_app.render.catalogue import entry
-from amgs_app.render.drawing import current
+from amgs_app.render.catalogue import FigureOf, entry
 from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
         WeightTest,
     )
     from amgs.types import ForecastCase, Outcome, Reliability, Weights
-    from amgs_app.operations.results import FocusFeedback, ForecastList
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.results import FocusFeedback, ForecastList
 
 
 _SHOWN = 12
@@ -137,7 +136,7 @@ def reliability(result: Reliability) -> ResultTable:
     return sheet(title, "forecast count:n mean:score came_true:score 95_%", rows, (note,))
 
 
-@entry(figure=current("calibration table"))
+@entry(figure=FigureOf("calibration table"))
 def outcome_groups(result: OutcomeGroups) -> ResultTable:
     rows = [
         (g.kind, g.name, g.forecasts, g.outcomes, g.mean_predicted, g.rate, g.brier) for g in result.groups

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amgs.decay import profile_name
-from amgs_app.render.catalogue import entry, table_of, title_of
-from amgs_app.render.drawing import current
+from amgs_app.render.catalogue import FigureOf, entry, table_of, title_of
 from amgs_app.render.figures.format import ingested, plural
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.lifecycle.schedule import Due
     from amgs.types import ConsolidationPlan, IngestReport
-    from amgs_app.operations.results import Consolidated, Inbox, Untouched
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.results import Consolidated, Inbox, Untouched
 
 
 _NO_NOTE = "not read as text"
@@ -49,7 +48,7 @@ def inbox(result: Inbox) -> ResultTable:
     return sheet(f"Inbox: {result.total:,} raw blocks", "#:n id:id title* created:at source", rows, notes)
 
 
-@entry(figure=current("inbox list"))
+@entry(figure=FigureOf("inbox list"))
 def ingest_report(result: IngestReport) -> ResultTable:
     rows = [("rejected", each.source, each.reason) for each in result.refused]
     rows += [("warning", each.source, each.reason) for each in result.warnings]
@@ -161,6 +160,6 @@ def due(result: Due) -> ResultTable:
     return facts("Consolidation is due" if result.due else "Consolidation is not due", pairs)
 
 
-@entry(figure=current("inbox list"))
+@entry(figure=FigureOf("inbox list"))
 def untouched(result: Untouched) -> ResultTable:
     return table_of(result.due)

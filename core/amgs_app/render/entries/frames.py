@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.types import COMPONENTS
-from amgs_app.render.catalogue import entry, sentence_of, table_of
-from amgs_app.render.drawing import current
+from amgs_app.render.catalogue import FigureOf, entry, sentence_of, table_of
 from amgs_app.render.entries.search import layers_told
 from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, facts, sheet
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
 
     from amgs.frames.results import CachedFrame, FrameComparison, History, Replay
     from amgs.types import Candidate, Frame, FrameDefinition, SelectionRule, Weights
-    from amgs_app.operations.results import FrameList, LastFrame
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.results import FrameList, LastFrame
 
 
 _REJECTED_SHOWN = 12
@@ -68,7 +67,7 @@ def _frames(result: FrameList) -> str:
     return plural(len(result.definitions), "frame")
 
 
-@entry(figure=current("frame last"), sentence=_frames)
+@entry(figure=FigureOf("frame last"), sentence=_frames)
 def frame_list(result: FrameList) -> ResultTable:
     rows = []
     kinds = {each.name: each.kind for each in result.origins}

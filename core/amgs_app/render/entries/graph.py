@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from amgs.api.graph import Communities, GraphPath
     from amgs.types import GraphStats, Neighbourhood
-    from amgs_app.operations.results import Inspection
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.results import Inspection
 
 
 def _drawn(operator: Operator, result: Neighbourhood, canvas: Canvas) -> Text:

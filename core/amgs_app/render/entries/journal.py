@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from amgs_app.render.catalogue import entry, title_of
-from amgs_app.render.drawing import current
+from amgs_app.render.catalogue import FigureOf, entry, title_of
 from amgs_app.render.figures.format import named
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
     from amgs.types import Health, JournalEntry, JournalEntryDetail, UndoPlan, Verification
-    from amgs_app.operations.results import OperationList, Redone
+    from amgs_app.results import OperationList, Redone
 
 
 _OPERATIONS = "#:n what at:at summary* blocks:n edges:n undone"
@@ -30,24 +29,24 @@ def _latest(result: OperationList) -> str:
     )
 
 
-@entry(figure=current("status"), sentence=_latest)
+@entry(figure=FigureOf("status"), sentence=_latest)
 def operation_list(result: OperationList) -> ResultTable:
     rows = [_operation_row(done) for done in result.operations]
     return sheet("Journal", _OPERATIONS, rows, () if rows else ("The journal is empty.",))
 
 
-@entry(figure=current("status"), sentence=title_of, quiet=True)
+@entry(figure=FigureOf("status"), sentence=title_of, quiet=True)
 def journal_entry(result: JournalEntry) -> ResultTable:
     done = f"Undid {named(result)}" if result.undone else f"Done {named(result)}"
     return sheet(done, _OPERATIONS, [_operation_row(result)])
 
 
-@entry(figure=current("status"), sentence=title_of)
+@entry(figure=FigureOf("status"), sentence=title_of)
 def redone(result: Redone) -> ResultTable:
     return sheet(f"Redid {named(result.operation)}", _OPERATIONS, [_operation_row(result.operation)])
 
 
-@entry(figure=current("status"))
+@entry(figure=FigureOf("status"))
 def undo_plan(result: UndoPlan) -> ResultTable:
     notes = [
         f"{result.corrected} corrections made by hand will be lost" if result.corrected else "",
@@ -59,7 +58,7 @@ def undo_plan(result: UndoPlan) -> ResultTable:
     )
 
 
-@entry(figure=current("status"))
+@entry(figure=FigureOf("status"))
 def journal_entry_detail(result: JournalEntryDetail) -> ResultTable:
     done = result.operation
     rows = [(each.id, each.title, each.told) for each in result.blocks]
@@ -78,7 +77,7 @@ def _attention(result: Health) -> str:
     return f"{len(act)} areas need attention: {', '.join(act)}" if act else "Nothing needs attention"
 
 
-@entry(figure=current("status"), sentence=_attention)
+@entry(figure=FigureOf("status"), sentence=_attention)
 def health(result: Health) -> ResultTable:
     rows = [(line.side, line.standing, line.told, line.verb) for line in result.lines]
     return sheet("Health", "area status detail* command*", rows)

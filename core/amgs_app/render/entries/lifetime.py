@@ -11,7 +11,7 @@ from amgs_app.render.drawing import with_view
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
-    from amgs_app.operations.results_of_lifetime import (
+    from amgs_app.lifetime_results import (
         Brought,
         CorpusRead,
         Forgotten,

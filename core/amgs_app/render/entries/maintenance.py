@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from amgs_app.render.catalogue import entry
-from amgs_app.render.drawing import current
+from amgs_app.render.catalogue import FigureOf, entry
 from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.proposals import EnhancementPlan, Proposal
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
     from amgs.lifecycle.supersede import ReviewPlan
-    from amgs_app.operations.results import Enhanced, ReviewList
+    from amgs_app.results import Enhanced, ReviewList
 
 
 _PROPOSALS = "id kind about* sure:score because* effect*"
@@ -91,14 +90,14 @@ def pruned(result: Pruned) -> ResultTable:
     return sheet(title, _PRUNING, _prune_rows(result.plan), notes)
 
 
-@entry(figure=current("inbox list"))
+@entry(figure=FigureOf("inbox list"))
 def review_plan(result: ReviewPlan) -> ResultTable:
     rows = [(r.kind, r.confidence, r.older_id, r.newer_id, r.because) for r in result.found]
     title = f"Plan: {plural(len(rows), 'finding')} in {plural(result.compared, 'pair')}; nothing has been changed yet"
     return sheet(title, "kind sure:score older:id newer:id because*", rows)
 
 
-@entry(figure=current("inbox list"))
+@entry(figure=FigureOf("inbox list"))
 def review_list(result: ReviewList) -> ResultTable:
     rows = [
         (

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from amgs_app.benches.frame import BenchResult, BenchTable
-    from amgs_app.operations.results import (
+    from amgs_app.bench_results import BenchResult, BenchTable
+    from amgs_app.operator import Operator
+    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.results import (
         Expectation,
         HelpList,
         Layout,
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
         ThemeSet,
         VerbHelp,
     )
-    from amgs_app.operator import Operator
-    from amgs_app.render.figures.canvas import Canvas
 
 
 OPERATIONS = 100
@@ -54,7 +54,7 @@ def _told(value: object) -> str:
 
 def _aligned(table: BenchTable) -> list[str]:
     """A bench's further table as lines: the first column to the left, the others to the right."""
-    from amgs_app.benches.frame import cell
+    from amgs_app.bench_results import cell
 
     lines = [list(table.columns), *([cell(value) for value in row] for row in table.rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(table.columns))]

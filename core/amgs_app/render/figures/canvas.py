@@ -18,9 +18,9 @@ from rich.style import Style
 from rich.text import Span, Text
 
 from amgs_app.printable import printable, printable_line
+from amgs_app.terminal import Symbols
 from amgs_app.themes import Palette
 
-Symbols = Literal["braille", "block", "ascii"]
 Align = Literal["left", "right", "centre"]
 Piece = tuple[str, Style | None]
 """A run of text in one style."""

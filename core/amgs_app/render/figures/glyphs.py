@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from rich.style import Style
 
-from amgs_app.render.figures.canvas import Piece, Region, Symbols, clean, cut, ink, width_of
+from amgs_app.render.figures.canvas import Piece, Region, clean, cut, ink, width_of
+from amgs_app.terminal import Symbols
 from amgs_app.themes import Palette
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
-from amgs_app.operations.call import Call
-from amgs_app.operations.parameter import Parameter, describe_parameter
+from amgs_app.calls.call import Call
+from amgs_app.calls.parameter import Parameter, describe_parameter
+from amgs_app.pane_names import Pane
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Pane = Literal["inbox", "frame", "graph", "decay", "calibration", "focus", "overview"]
-PANES: tuple[Pane, ...] = ("inbox", "frame", "graph", "decay", "calibration", "focus", "overview")
 
 _PROGRESS = "progress"
 
@@ -128,7 +127,7 @@ class Operation(Generic[P, R]):
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the parameters."""
-        from amgs_app.operations.schema import schema_of
+        from amgs_app.calls.schema import schema_of
 
         return schema_of(self)
 

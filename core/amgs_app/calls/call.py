@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from amgs import extras
-from amgs_app.operations.line import quote
-from amgs_app.operations.parameter import arguments_as_words
+from amgs_app.calls.parameter import arguments_as_words
+from amgs_app.line import quote
 from amgs_app.places import check_place
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
     from amgs.types import Progress
+    from amgs_app.calls.operation import Operation
     from amgs_app.engine import Engine
-    from amgs_app.operations.operation import Operation
-    from amgs_app.operator import Operator
 
 R_co = TypeVar("R_co", covariant=True)
+
+
+class HasEngine(Protocol):
+    """An Operator, as far as a call must know one: somebody with an engine behind them."""
+
+    @property
+    def engine(self) -> Engine:
+        """What many clients share."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,7 @@ class Call(Generic[R_co]):
         """The same call with some other arguments."""
         return Call(self.operation, {**self.arguments, **arguments})
 
-    def run(self, on: Engine | Operator, progress: Progress | None = None) -> R_co:
+    def run(self, on: Engine | HasEngine, progress: Progress | None = None) -> R_co:
         """Carry the call out as it stands, and remember nothing: `Operator.run` does that.
 
         Raises what the engines raise, UsageError for a place where nothing is written, and TypeError for a call about
@@ -55,7 +63,7 @@ class Call(Generic[R_co]):
         with extras.explained():
             return self.operation.function(self._first(on), **arguments)
 
-    def _first(self, on: Engine | Operator) -> Engine | Operator:
+    def _first(self, on: Engine | HasEngine) -> Engine | HasEngine:
         """What the operation takes: the operator itself, or the engine behind it."""
         if not self.operation.of_operator:
             return on.engine if _is_operator(on) else on
@@ -66,6 +74,6 @@ class Call(Generic[R_co]):
         return on
 
 
-def _is_operator(on: Engine | Operator) -> TypeIs[Operator]:
+def _is_operator(on: Engine | HasEngine) -> TypeIs[HasEngine]:
     """Told by what it holds: this module is imported before any engine."""
     return hasattr(on, "engine")

@@ -14,12 +14,12 @@ import typer
 import typer.core
 import typer.main
 
-from amgs_app.operations.line import LineError, Word
-from amgs_app.operations.marks import Arg, Option
+from amgs_app.calls.marks import Arg, Option
+from amgs_app.line import LineError, Word
 
 if TYPE_CHECKING:
-    from amgs_app.operations.operation import Operation
-    from amgs_app.operations.parameter import Parameter
+    from amgs_app.calls.operation import Operation
+    from amgs_app.calls.parameter import Parameter
 
 
 def callback_of(

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
-from amgs_app.operations.call import Call
-from amgs_app.operations.marks import Arg, Option
-from amgs_app.operations.parameter import split_annotation
+from amgs_app.calls.call import Call
+from amgs_app.calls.marks import Arg, Option
+from amgs_app.calls.parameter import split_annotation
 
 if TYPE_CHECKING:
     import inspect
 
     from pydantic import BaseModel
 
-    from amgs_app.operations.operation import Operation
+    from amgs_app.calls.operation import Operation
 
 
 def schema_of(chosen: Operation[..., Any]) -> dict[str, Any]:

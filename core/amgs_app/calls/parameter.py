@@ -9,7 +9,7 @@ from inspect import Parameter as Declared
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from amgs_app.operations.marks import Arg, Kind, Option, Takes
+from amgs_app.calls.marks import Arg, Kind, Option, Takes
 
 
 @dataclass(frozen=True, slots=True)

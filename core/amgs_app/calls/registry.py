@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
-from amgs_app.operations.call import Call
-from amgs_app.operations.line import LineError, Word, split
-from amgs_app.operations.operation import Operation
+from amgs_app.calls.call import Call
+from amgs_app.calls.operation import Operation
+from amgs_app.line import LineError, Word, split
 from amgs_app.spelling import near
 
 
@@ -74,7 +74,7 @@ class Registry:
         if words[0] != "help" and "--help" in words:
             words = [Word("help", words[0].column), *words[: max(1, self.find(words)[1])]]
         chosen, rest = self._choose(words, line)
-        from amgs_app.operations.parsing import read_arguments
+        from amgs_app.calls.parsing import read_arguments
 
         return Call(chosen, read_arguments(chosen, rest, line))
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Outcome,
         StoreStatus,
     )
-    from amgs_app.operations.operation import Pane
+    from amgs_app.pane_names import Pane
     from amgs_app.row_filter import Sift
     from amgs_app.settings import Setting
     from amgs_focus.records import BlockUtility, BranchView, Measurement, Override, Refocus, StepRecord
@@ -79,7 +79,7 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True)
 class BlockList:
-    """`block find`: blocks that match, best first."""
+    """`block find`: blocks that match, best first; `block latest`, whose text is empty: the latest first."""
 
     text: str
     blocks: tuple[Block, ...]

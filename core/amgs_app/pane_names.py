@@ -1,0 +1,8 @@
+"""The panes by name: what an operation says it is shown in, and what a layout places."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Pane = Literal["inbox", "frame", "graph", "decay", "calibration", "focus", "overview"]
+PANES: tuple[Pane, ...] = ("inbox", "frame", "graph", "decay", "calibration", "focus", "overview")

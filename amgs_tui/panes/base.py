@@ -247,6 +247,8 @@ class Pane(Widget, can_focus=True):
             self.call_next(self._repaint)
 
     def _repaint(self) -> None:
+        if not self._repaints:
+            return  # Textual has drawn all of it meanwhile
         self._repaints = False
         if not self.has_place:
             self._lines, self._fresh, self._shown = [], None, None
@@ -271,6 +273,7 @@ class Pane(Widget, can_focus=True):
         """The picture for Textual: the one that `repaint` has drawn, if it still has the pane's size."""
         fresh, self._fresh = self._fresh, None
         if fresh is None or self._fresh_size != self.content_size:
+            self._repaints = False  # what `repaint` waits to draw is in this picture
             fresh = self.picture()
         self._shown, self._shown_size, self._edges_changed = fresh, self.content_size, False
         self._lines = lines_of(fresh)

@@ -82,8 +82,8 @@ def _open_screen(given: dict[str, Any]) -> int:
 
     def open_session() -> Any:
         """In the engine's thread: what is heavy is imported there."""
-        from amgs_app.cli import Globals
         from amgs_app.engine import Engine
+        from amgs_app.global_options import Globals
         from amgs_app.operator import Operator
 
         return Operator(Engine(Globals(**given).options()))

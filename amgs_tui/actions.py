@@ -59,11 +59,13 @@ def actions_of(
 
 def _commands(host: Host, registry: Registry | None) -> Iterator[Action]:
     """Every command; one that needs an argument opens the command line with it."""
-    for verb in registry or ():
-        if any(parameter.required for parameter in verb.parameters):
-            yield Action(f"{verb.name} …", verb.summary, partial(host.command, f"{verb.name} "))
+    for operation in registry or ():
+        if any(parameter.required for parameter in operation.parameters):
+            yield Action(
+                f"{operation.name} …", operation.summary, partial(host.command, f"{operation.name} ")
+            )
         else:
-            yield Action(verb.name, verb.summary, partial(host.submit, line=verb.name))
+            yield Action(operation.name, operation.summary, partial(host.submit, line=operation.name))
 
 
 def _bound(

@@ -231,7 +231,7 @@ class Workstation(App[None], inherit_bindings=False):
 
     def submit(
         self,
-        verb: str = "",
+        command: str = "",
         arguments: Mapping[str, Any] | None = None,
         *,
         line: str = "",
@@ -239,7 +239,7 @@ class Workstation(App[None], inherit_bindings=False):
         origin: Origin = "operator",
         follow: Follow | None = None,
     ) -> EngineRequest | None:
-        return self.dispatcher.submit(verb, arguments, line=line, slot=slot, origin=origin, follow=follow)
+        return self.dispatcher.submit(command, arguments, line=line, slot=slot, origin=origin, follow=follow)
 
     def pick(self, block_id: str) -> None:
         """Select a block everywhere: at once on the screen, and in the session for the commands that follow."""

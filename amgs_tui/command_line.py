@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amgs_tui.panes.base import FILTER, SiftedPane
+from amgs_tui.panes.lists import FILTER, FilterablePane
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.completion_cache import complete, explain
 
@@ -68,7 +68,7 @@ class CommandLine:
             self._dispatcher.submit("save", {"file": Path(line)})
         elif topic in PANES:
             self._screen.pane(topic).answered(line)
-        elif isinstance(pane := self._screen.pane(topic.removesuffix(FILTER)), SiftedPane):
+        elif isinstance(pane := self._screen.pane(topic.removesuffix(FILTER)), FilterablePane):
             pane.filtered(line)
 
     def _carry_out(self, line: str) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ASKING: Final = "asking"
 """The slot of a plan that the operator is asked about before it is carried out."""
 ASK_FIRST: Final = frozenset({"undo"})
-"""The verbs that ask first, known here without loading the registry."""
+"""The commands that ask first, known here without loading the registry."""
 
 
 class Receiver(Protocol):
@@ -61,7 +61,7 @@ class Dispatcher:
 
     def submit(
         self,
-        verb: str = "",
+        command: str = "",
         arguments: Mapping[str, Any] | None = None,
         *,
         line: str = "",
@@ -73,9 +73,9 @@ class Dispatcher:
 
         One that asks first is looked at first: its plan becomes the question.
         """
-        if origin == "operator" and (plan := _to_be_asked(verb, arguments or {}, line)) is not None:
-            verb, arguments, line, slot, origin = plan.operation.name, plan.arguments, "", ASKING, "screen"
-        request = self.engine.submit(verb, arguments, line=line, slot=slot, origin=origin, follow=follow)
+        if origin == "operator" and (plan := _to_be_asked(command, arguments or {}, line)) is not None:
+            command, arguments, line, slot, origin = plan.operation.name, plan.arguments, "", ASKING, "screen"
+        request = self.engine.submit(command, arguments, line=line, slot=slot, origin=origin, follow=follow)
         if request is not None:
             # What a pane asks because of an answer belongs to the moment in which the operator asked for that.
             self.unanswered[request.id] = self._screen.moves if self._asked_at is None else self._asked_at
@@ -138,7 +138,7 @@ class Dispatcher:
         self._runs.started(request)
         if self._waiting is not None and self._waiting.id == request.id:
             self._waiting = None
-        for pane in self._screen.panes_of(request.verb):
+        for pane in self._screen.panes_of(request.command):
             pane.started(request)
         self.tick()
 
@@ -161,16 +161,16 @@ class Dispatcher:
                 self._notices.say(f"{waiting.title} waits for {self._runs}")
 
 
-def _to_be_asked(verb: str, arguments: Mapping[str, Any], line: str) -> Call[Any] | None:
+def _to_be_asked(command: str, arguments: Mapping[str, Any], line: str) -> Call[Any] | None:
     """The dry run that comes before a command which asks first; None for every other."""
-    if (verb or line.strip().partition(" ")[0]) not in ASK_FIRST:
+    if (command or line.strip().partition(" ")[0]) not in ASK_FIRST:
         return None
     from amgs_app.line import LineError
     from amgs_app.operations.standard import standard
 
     registry = standard()
     try:
-        call = registry.parse(line) if line else registry.call(verb, **arguments)
+        call = registry.parse(line) if line else registry.call(command, **arguments)
     except LineError:
         return None  # the engine says what is wrong with it
     if call is None or not call.operation.asks or call.arguments["yes"] or call.arguments["dry_run"]:

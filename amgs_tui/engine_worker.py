@@ -54,7 +54,7 @@ GIVES_WAY: Final = 1
 """How nice the engine's thread is to the screen's; more, and other programs starve it on a busy machine."""
 
 OPEN: Final = "open"
-"""The pseudo-verb of the first request: opening the session."""
+"""The name of the first request, which is no command: opening the session."""
 
 UNUSABLE: Final = (StoreLockedError, StoreTooNewError, StoreCorruptError)
 """Errors after which nothing can be done with this store."""
@@ -67,7 +67,7 @@ Kind = Literal["beside", "long", "short"]
 result."""
 
 KindOf = Callable[[EngineRequest], Kind]
-"""Tells the kind of a request; called in the engine's threads only, for it may import the verbs."""
+"""Tells the kind of a request; called in the engine's threads only, for it may import the operations."""
 
 
 @dataclass(slots=True)
@@ -91,15 +91,15 @@ class Opening:
     keys: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, session: Any) -> Opening:
+    def of(cls, operator: Any) -> Opening:
         """Read off an Operator; reading the theme reads the settings, which may be wrong."""
         from amgs_app.folders import theme_folders
         from amgs_app.operator import Operator
 
-        if not isinstance(session, Operator):
+        if not isinstance(operator, Operator):
             return cls()
-        screen = session.engine.settings.screen
-        clock, theme = session.engine.clock, session.theme_name
+        screen = operator.engine.settings.screen
+        clock, theme = operator.engine.clock, operator.theme_name
         return cls(clock, theme, theme_folders(), screen.symbols, screen.keys)
 
 
@@ -140,7 +140,7 @@ class EngineWorker:
 
     def submit(
         self,
-        verb: str = "",
+        command: str = "",
         arguments: Mapping[str, Any] | None = None,
         *,
         line: str = "",
@@ -153,7 +153,7 @@ class EngineWorker:
         A newer request of a slot drops the older one that still waits and marks a running one as stale.
         """
         with self._wake:
-            request = EngineRequest(self._next_id, verb, dict(arguments or {}), line, slot, origin, follow)
+            request = EngineRequest(self._next_id, command, dict(arguments or {}), line, slot, origin, follow)
             if any(_same(request, waiting) for waiting in self._queue):
                 return None
             self._next_id += 1
@@ -229,45 +229,45 @@ class EngineWorker:
 
     def _work(self) -> None:
         _give_way()
-        session = self._open()
+        operator = self._open()
         beside = threading.Thread(
-            target=self._work_beside, args=(session,), name="amgs-engine-beside", daemon=True
+            target=self._work_beside, args=(operator,), name="amgs-engine-beside", daemon=True
         )
-        if session is not None and self._kind_of is not None:
+        if operator is not None and self._kind_of is not None:
             beside.start()
         try:
             while (run := self._take()) is not None:
-                if session is None:
+                if operator is None:
                     self._deliver(RequestCancelled(run.request, superseded=True))
                 else:
-                    self._carry_out(session, run)
+                    self._carry_out(operator, run)
         finally:
             if beside.ident is not None:
                 beside.join()
-            if session is not None:
-                session.close()
+            if operator is not None:
+                operator.close()
 
-    def _work_beside(self, session: Any) -> None:
+    def _work_beside(self, operator: Any) -> None:
         _give_way()
         if self._kind_of is not None:
             self._kind_of(
                 EngineRequest(0, OPEN)
             )  # what it imports, it imports here and not while the queue is held
         while (run := self._take_beside()) is not None:
-            self._carry_out(session, run)
+            self._carry_out(operator, run)
 
     def _open(self) -> Any:
         request = EngineRequest(0, OPEN, origin="screen")
         self._deliver(Started(request))
         begun = self._perf()
         try:
-            session = self._open_session()
-            opening = Opening.of(session)
+            operator = self._open_session()
+            opening = Opening.of(operator)
         except Exception as error:  # noqa: BLE001 - told to the operator; the thread must outlive it
             self._deliver(failure(request, error, fatal=True))
             return None
         self._deliver(Finished(request, Answer(OPEN, opening), self._perf() - begun))
-        return session
+        return operator
 
     def _take(self) -> RunningRequest | None:
         """The next request, waiting for one; None when the worker closes."""
@@ -314,7 +314,7 @@ class EngineWorker:
             in_order = in_order or (request.origin == "operator" and kind != "long")
         return None
 
-    def _carry_out(self, session: Any, run: RunningRequest) -> None:
+    def _carry_out(self, operator: Any, run: RunningRequest) -> None:
         from amgs.types import Progress
 
         request, begun = run.request, self._perf()
@@ -326,7 +326,7 @@ class EngineWorker:
         self._deliver(Started(request))
         event: EngineEvent
         try:
-            answer = self._execute(session, request, progress)
+            answer = self._execute(operator, request, progress)
             event = Finished(request, answer, self._perf() - begun)
         except Stopped as stopped:
             event = RequestCancelled(request, stopped.message)
@@ -371,8 +371,8 @@ def _give_way() -> None:
 
 
 def _same(one: EngineRequest, other: EngineRequest) -> bool:
-    return (one.verb, one.arguments, one.line, one.slot) == (
-        other.verb,
+    return (one.command, one.arguments, one.line, one.slot) == (
+        other.command,
         other.arguments,
         other.line,
         other.slot,
@@ -398,43 +398,45 @@ def failure(request: EngineRequest, error: Exception, *, fatal: bool = False) ->
     )
 
 
-def run_through_registry(session: Any, request: EngineRequest, progress: Progress) -> Answer:
-    """The one way an action is carried out: as a Call of the verbs' registry."""
+def run_through_registry(operator: Any, request: EngineRequest, progress: Progress) -> Answer:
+    """The one way an action is carried out: as a Call from the registry."""
     from amgs_app.operations.standard import standard
 
     registry = standard()
-    call = registry.parse(request.line) if request.line else registry.call(request.verb, **request.arguments)
+    call = (
+        registry.parse(request.line) if request.line else registry.call(request.command, **request.arguments)
+    )
     if call is None:
         return Answer("")
-    with nullcontext() if call.operation.beside else session.engine.working():
-        carry_out = session.look if request.origin == "screen" else session.run
+    with nullcontext() if call.operation.beside else operator.engine.working():
+        carry_out = operator.look if request.origin == "screen" else operator.run
         result = carry_out(call, progress)
-        looks = _follow_up(session, request, result, progress)
+        looks = _follow_up(operator, request, result, progress)
     done = call.operation
     return Answer(done.name, result, call.line(), done.pane, done.writes, looks)
 
 
 def kind_of(request: EngineRequest) -> Kind:
-    """The kind of a request by its verb; a line that names none is refused at once."""
+    """The kind of a request by its command; a line that names none is refused at once."""
     from amgs_app.line import LineError, split
     from amgs_app.operations.standard import standard
 
     try:
-        verb, _ = standard().find(split(request.line or request.verb))
+        operation, _ = standard().find(split(request.line or request.command))
     except LineError:
-        verb = None
-    if verb is None or verb.beside:
+        operation = None
+    if operation is None or operation.beside:
         return "beside"
-    return "long" if verb.long else "short"
+    return "long" if operation.long else "short"
 
 
 def _follow_up(
-    session: Any, request: EngineRequest, result: Any, progress: Progress
+    operator: Any, request: EngineRequest, result: Any, progress: Progress
 ) -> tuple[tuple[str, Any], ...]:
     """The looks that the screen takes with a result; one that fails ends them."""
     found: list[tuple[str, Any]] = []
     # The action is done, whatever becomes of its looks; the pane asks again for what it lacks and is told the error.
     with suppress(Exception):
         for call in request.follow(result) if request.follow is not None else ():
-            found.append((call.operation.name, session.look(call, progress)))  # noqa: PERF401
+            found.append((call.operation.name, operator.look(call, progress)))  # noqa: PERF401
     return tuple(found)

@@ -12,7 +12,8 @@ from amgs_app.glossary import SCREEN, TERMS, Words
 from amgs_app.render.figures.glyphs import wrap
 from amgs_app.row_fields import LISTINGS
 from amgs_tui.dialogs.reader import TextReader
-from amgs_tui.panes.base import ListPane, Pane, SiftedPane
+from amgs_tui.panes.base import Pane
+from amgs_tui.panes.lists import FilterablePane, ListPane
 from amgs_tui.widgets.keybar import named
 
 GENERAL: Final = """\
@@ -68,7 +69,7 @@ def help_page(pane: Pane | None, bindings: dict[str, ActiveBinding], width: int)
         pieces += _keys([active for active in own if active not in moving], width)
         if moving:
             pieces += [("\nIn the list\n", "bold $accent"), *_keys(moving, width)]
-        if isinstance(pane, SiftedPane) and pane.NAME in LISTINGS:
+        if isinstance(pane, FilterablePane) and pane.NAME in LISTINGS:
             told = ROWS.format(fields=", ".join(pane.listing.fields), sorts=", ".join(pane.listing.sorts))
             pieces += _paragraph(told, width)
         pieces += [("\nWords on this screen\n", "bold $accent"), *_words(SCREEN.get(pane.NAME, ()), width)]

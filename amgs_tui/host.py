@@ -70,7 +70,7 @@ class Host(Protocol):
 
     def submit(
         self,
-        verb: str = "",
+        command: str = "",
         arguments: Mapping[str, Any] | None = None,
         *,
         line: str = "",

@@ -13,11 +13,12 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from amgs_app.row_filter import Sift
+from amgs_app.row_filter import ListFilter
 from amgs_tui.panes import PANE_TYPES
-from amgs_tui.panes.base import Pane, SiftedPane
+from amgs_tui.panes.base import Pane
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
+from amgs_tui.panes.lists import FilterablePane
 from amgs_tui.widgets.arrangement import LEAST_HEIGHT, LEAST_WIDTH, PANES
 from amgs_tui.widgets.body import Body
 from amgs_tui.widgets.header import HeaderFacts, HeaderLine
@@ -107,9 +108,9 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         """The pane of this name."""
         return self.panes[PANES.index(name)]
 
-    def panes_of(self, verb: str) -> Iterable[Pane]:
-        """The panes that show what this verb gives."""
-        return (pane for pane in self.panes if verb in pane.SHOWS)
+    def panes_of(self, command: str) -> Iterable[Pane]:
+        """The panes that show what this command gives."""
+        return (pane for pane in self.panes if command in pane.SHOWS)
 
     @property
     def lifetime(self) -> FocusView | None:
@@ -199,13 +200,15 @@ class MainScreen(Screen[Any], inherit_bindings=False):
     def use_layout(self, layout: Layout) -> None:
         """Arrange the panes, filter and sort their lists."""
         self.body.beside, self.body.maximised = layout.beside, layout.large
-        self.use_sifts({pane.NAME: layout.sifts.get(cast("Any", pane.NAME), Sift()) for pane in self.panes})
+        self.use_sifts(
+            {pane.NAME: layout.sifts.get(cast("Any", pane.NAME), ListFilter()) for pane in self.panes}
+        )
         self.go(layout.pane)
 
-    def use_sifts(self, sifts: Mapping[str, Sift]) -> None:
+    def use_sifts(self, sifts: Mapping[str, ListFilter]) -> None:
         """Filter and sort the lists of these panes."""
         for pane in self.panes:
-            if isinstance(pane, SiftedPane) and pane.NAME in sifts:
+            if isinstance(pane, FilterablePane) and pane.NAME in sifts:
                 pane.use_sift(sifts[pane.NAME])
 
     # --- focus --------------------------------------------------------------------------------------------

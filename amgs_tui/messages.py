@@ -21,14 +21,14 @@ Origin = Literal["operator", "screen"]
 
 @dataclass(frozen=True, slots=True)
 class EngineRequest:
-    """A verb to carry out: by name and arguments, or as a typed line.
+    """A command to carry out: by name and arguments, or as a typed line.
 
     slot: a newer request of the same slot makes this one stale ("" never becomes stale). origin: the
     operator's own act, which belongs into a recording, or a look that the screen takes by itself. follow: the looks
     that are taken with the result, so that the screen gets both at once."""
 
     id: int
-    verb: str
+    command: str
     arguments: Mapping[str, Any] = field(default_factory=dict, hash=False)
     line: str = ""
     slot: str = ""
@@ -38,16 +38,16 @@ class EngineRequest:
     @property
     def title(self) -> str:
         """What the status line calls it."""
-        return self.line or self.verb
+        return self.line or self.command
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a verb gave. line: its canonical text. pane: the pane that shows it. writes: whether something
-    changed. looks: verb and result of each look that followed.
+    """What a command gave. line: its canonical text. pane: the pane that shows it. writes: whether something
+    changed. looks: command and result of each look that followed.
     """
 
-    verb: str
+    command: str
     result: Any = field(hash=False, default=None)
     line: str = ""
     pane: str | None = None
@@ -76,15 +76,15 @@ class Progressed:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A request's result: a frozen value of an engine or of the verbs. elapsed in seconds."""
+    """A request's result: a frozen value of an engine or of an operation. elapsed in seconds."""
 
     request: EngineRequest
     answer: Answer
     elapsed: float = 0.0
 
     @property
-    def verb(self) -> str:
-        return self.answer.verb
+    def command(self) -> str:
+        return self.answer.command
 
     @property
     def result(self) -> Any:

@@ -26,7 +26,7 @@ class Pages:
         self._host = host
         self._finder: Finder | None = None
 
-    def read(self, verb: str, result: Any) -> None:
+    def read(self, command: str, result: Any) -> None:
         """Show a result that has no pane."""
         from amgs_app.render.catalogue import page_of
         from amgs_tui.dialogs.reader import TextReader
@@ -34,7 +34,7 @@ class Pages:
         def draw(width: int) -> RenderableType:
             return page_of(result, self._host.canvas(width, 1), self._host.now())
 
-        self._app.push_screen(TextReader("Block" if verb == "block show" else verb, draw))
+        self._app.push_screen(TextReader("Block" if command == "block show" else command, draw))
 
     def read_as(self, title: str, result: Any, pipe: Pipe) -> None:
         """Show a result in the form that its line was piped into."""

@@ -65,15 +65,15 @@ class ResultRouter:
 
     def finished(self, event: Finished) -> None:
         """Learn from a result, show it, and where the operator asked for it, say what came of it."""
-        if event.verb == OPEN:
+        if event.command == OPEN:
             self._opened(event.result)
             return
         by_operator = event.request.origin == "operator"
         self._state.cache.learn(event.result, listed=by_operator)
         self._take(event)
         self._show(event)
-        for pane in self._screen.panes_of(event.verb):
-            pane.finished(event.verb, event.result, event.answer.looks)
+        for pane in self._screen.panes_of(event.command):
+            pane.finished(event.command, event.result, event.answer.looks)
             if pane.NAME in ("focus", "decay"):
                 self._screen.draw_header()  # the model, the threshold
         if by_operator:
@@ -98,7 +98,7 @@ class ResultRouter:
         """Results that concern the whole screen."""
         state, result = self._state, event.result
         by_operator = event.request.origin == "operator"
-        match event.verb:
+        match event.command:
             case "status":
                 first, state.overview = state.overview is None, result
                 self._screen.draw_header()
@@ -124,7 +124,7 @@ class ResultRouter:
             case "filter" | "sort":
                 self._screen.use_sifts({result.pane: result.sift})
             case "record" | "save":
-                state.recording = event.verb == "record"
+                state.recording = event.command == "record"
                 self._screen.draw_header()
 
     def _welcome(self) -> None:
@@ -141,14 +141,14 @@ class ResultRouter:
         if pipe is not None:
             self._pages.read_as(event.request.title, event.result, pipe)
             return
-        if event.verb == "block find" and self._pages.found(event.result.blocks):
+        if event.command == "block find" and self._pages.found(event.result.blocks):
             return
-        in_a_pane = any(True for _ in self._screen.panes_of(event.verb))
+        in_a_pane = any(True for _ in self._screen.panes_of(event.command))
         if event.request.origin == "operator" and not in_a_pane:
             from amgs_app.render.catalogue import entry_of
 
             if not entry_of(type(event.result)).quiet:
-                self._pages.read(event.verb, event.result)
+                self._pages.read(event.command, event.result)
 
     def _operator_finished(self, event: Finished) -> None:
         """Say what came of it, show the pane that has it, and have the others look again."""
@@ -169,9 +169,9 @@ class ResultRouter:
             f"{f'{lacks} · ' if lacks else ''}{words}{there}{took}", "warn" if lacks else "good"
         )
         self._notices.refusals(event.result)
-        for shower in self._screen.panes_of(event.verb):
-            shower.shown_to_operator(event.verb, event.result)
-        if event.verb.startswith("focus "):
+        for shower in self._screen.panes_of(event.command):
+            shower.shown_to_operator(event.command, event.result)
+        if event.command.startswith("focus "):
             self._screen.pane(
                 "overview"
             ).repaint()  # the memory is as it was; the loop's figure counts tokens
@@ -187,7 +187,7 @@ class ResultRouter:
             return
         if stale:
             return
-        for pane in self._screen.panes_of(failure.request.verb):
+        for pane in self._screen.panes_of(failure.request.command):
             pane.failed(failure)
         if failure.request.origin == "operator" or failure.request.slot == ASKING:
             if failure.detail:

@@ -26,6 +26,13 @@ class RunStatus:
         """Whether anything runs."""
         return bool(self._begun)
 
+    @property
+    def keeps_the_line(self) -> bool:
+        """Whether what the operator waits for runs; the screen's own looks give way to what is to be said."""
+        return any(
+            request.origin == "operator" or request.command == OPEN for request, _ in self._begun.values()
+        )
+
     def started(self, request: EngineRequest) -> None:
         self._begun[request.id] = request, time.perf_counter()
         self.stopping = False
@@ -51,7 +58,7 @@ class RunStatus:
         request, begun = shown
         seen = self._progress.get(request.id)
         self._line.doing = Doing(
-            title="opening the session" if request.verb == OPEN else request.title,
+            title="opening the session" if request.command == OPEN else request.title,
             doing=seen.doing if seen else "",
             done=seen.done if seen else 0,
             total=seen.total if seen else 0,
@@ -69,7 +76,7 @@ class RunStatus:
         worth = [
             (request, begun)
             for request, begun in self._begun.values()
-            if request.origin == "operator" or request.verb == OPEN or now - begun >= PATIENCE_SECONDS
+            if request.origin == "operator" or request.command == OPEN or now - begun >= PATIENCE_SECONDS
         ]
         return min(worth, key=lambda run: (run[0].origin != "operator", run[1]), default=None)
 
@@ -81,4 +88,4 @@ class RunStatus:
         request, _ = shown
         seen = self._progress.get(request.id)
         left = f", about {seconds(round(seen.remaining))} left" if seen and seen.remaining else ""
-        return f"{'the session to open' if request.verb == OPEN else request.title}{left}"
+        return f"{'the session to open' if request.command == OPEN else request.title}{left}"

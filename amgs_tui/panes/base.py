@@ -1,32 +1,22 @@
-"""What all panes share: they draw one picture of one result, ask for it through verbs, and say what to do
+"""What all panes share: they draw one picture of one result, ask for it through operations, and say what to do
 next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
-from textual import events
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.widget import Widget
 
-from amgs.errors import UsageError
-from amgs_app import operations
-from amgs_app.line import quote
 from amgs_app.printable import printable_line
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import plural
-from amgs_app.row_fields import LISTINGS, shown
-from amgs_app.row_filter import Listing, Row, Sift, check, said
-from amgs_tui.completion import Completion
-from amgs_tui.keys import quiet
 from amgs_tui.messages import EngineRequest, Failed, Follow, Origin
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.tabs import TITLES
@@ -35,15 +25,11 @@ if TYPE_CHECKING:
     from textual.binding import Binding
 
     from amgs_app.calls.call import Call
-    from amgs_app.pane_names import Pane as PaneName
     from amgs_tui.host import Host
 
-FILTER: Final = " filter"
-"""What follows a pane's name in the topic of the line that asks for its filter."""
-SHORT_TEXTS: Final = frozenset(
-    ("category", "fate", "child", "relation", "last", "reason", "state", "status", "frame", "kind")
-)
-"""Fields with few values: completion offers them."""
+
+Line = tuple[str, tuple[tuple[int, int, object], ...]]
+"""A line of a picture: its text, and where which style lies on it."""
 
 
 class FigureVisual:
@@ -60,7 +46,7 @@ class FigureVisual:
 class Pane(Widget, can_focus=True):
     """A framed picture with keys of its own.
 
-    NAME: its word in the verbs. SHOWS: the verbs whose results it takes, whoever asked. PURPOSE: what F1
+    NAME: its word in commands. SHOWS: the commands whose results it takes, whoever asked. PURPOSE: what F1
     says first."""
 
     NAME: ClassVar[str] = ""
@@ -104,13 +90,13 @@ class Pane(Widget, can_focus=True):
         """What the pane looks at by itself to be up to date."""
         return ()
 
-    def take(self, verb: str, result: Any) -> None:
-        """Keep a result of one of the verbs in SHOWS; the pane is redrawn afterwards."""
+    def take(self, command: str, result: Any) -> None:
+        """Keep a result of one of the commands in SHOWS; the pane is redrawn afterwards."""
         raise NotImplementedError
 
-    def take_look(self, verb: str, result: Any) -> None:
+    def take_look(self, command: str, result: Any) -> None:
         """Keep a look that followed a result."""
-        self.take(verb, result)
+        self.take(command, result)
 
     def draw(self, canvas: Canvas) -> Text:
         """The picture of what the pane holds."""
@@ -192,19 +178,19 @@ class Pane(Widget, can_focus=True):
     def answered(self, line: str) -> None:
         """The operator answered what the pane had asked with `ask_line`."""
 
-    def shown_to_operator(self, verb: str, result: Any) -> None:
+    def shown_to_operator(self, command: str, result: Any) -> None:
         """The operator asked for this result: more than redrawing may be due."""
 
     def started(self, request: EngineRequest) -> None:
         self.busy = request if request.origin == "operator" else None
         self._say(same_figure=True)
 
-    def finished(self, verb: str, result: Any, looks: Iterable[tuple[str, Any]] = ()) -> None:
+    def finished(self, command: str, result: Any, looks: Iterable[tuple[str, Any]] = ()) -> None:
         """A result arrived that is still wanted, with the looks that followed it."""
-        if self.trouble is not None and self.trouble.request.verb == verb:
+        if self.trouble is not None and self.trouble.request.command == command:
             self.trouble = None
         self.busy = None
-        self.take(verb, result)
+        self.take(command, result)
         for name, seen in looks:
             self.take_look(name, seen)
         self._say()
@@ -294,187 +280,6 @@ class Pane(Widget, can_focus=True):
             return notice(canvas, "✗ A fault in this picture", (), words)
 
 
-class SiftedPane(Pane):
-    """A pane that lists something: its rows can be filtered and sorted, which is kept with the layout.
-
-    Which rows are shown is a matter of `amgs_app.row_fields`; a pane says with `all_rows` what it holds.
-    """
-
-    BINDINGS: ClassVar[list[Any]] = [
-        quiet("F", "filter_rows", "filter", "list.filter", "Filter the rows: a word, field:word, field>0.5"),
-        quiet("O", "sort_rows", "order", "list.sort", "Cycle the sort order"),
-    ]
-
-    def __init__(self, host: Host) -> None:
-        super().__init__(host)
-        self.sift = Sift()
-
-    def all_rows(self) -> Sequence[Row]:
-        """Every row that the pane holds, shown or not."""
-        return ()
-
-    def sifted(self) -> None:
-        """Other rows are shown, or in another order: put the cursor on one of them, ask for what is needed."""
-
-    @property
-    def listing(self) -> Listing:
-        return LISTINGS[cast("Any", self.NAME)]
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        """The places of the rows that are shown, in the order they are shown."""
-        return shown(cast("Any", self.NAME), self.all_rows(), self.sift)
-
-    def use_sift(self, sift: Sift) -> None:
-        """Filter and sort as given, at once."""
-        if sift != self.sift:
-            self.sift = sift
-            self.sifted()
-            self._say()
-            self.repaint()
-
-    def title(self) -> str:
-        return f"{super().title()} · {said(self.sift)}" if self.sift else super().title()
-
-    def action_filter_rows(self) -> None:
-        """Ask which rows are wanted; a blank line takes the filter away."""
-        if self.NAME not in LISTINGS:
-            return
-        self.host.ask_line(
-            f"{self.NAME}{FILTER}",
-            f"{self.NAME} rows",
-            self.sift.words,
-            complete=self._complete_filter,
-            explain=self._explain_filter,
-            blank=True,
-        )
-
-    def filtered(self, line: str) -> None:
-        """The filter was entered; one that cannot be is said, and the one before stays."""
-        try:
-            wanted = self.sift.filtered(line)
-            check(wanted, self.listing)
-        except UsageError as error:
-            words = f"{error.message} {error.way_out}"
-            self.notify(words, title="Filter not changed", severity="warning", markup=False)
-            return
-        self._sift_by(operations.workspace.filter_rows(self._pane, list(wanted.terms)), wanted)
-
-    def action_sort_rows(self) -> None:
-        if self.NAME not in LISTINGS:
-            return
-        wanted = self.sift.next_order(self.listing)
-        self._sift_by(operations.workspace.sort_rows(self._pane, wanted.order), wanted)
-
-    @property
-    def _pane(self) -> PaneName:
-        """The pane's name as operations take it."""
-        return cast("PaneName", self.NAME)
-
-    def _sift_by(self, call: Call[Any], wanted: Sift) -> None:
-        """On the screen at once; as an operation too, so that it is recorded and kept."""
-        self.use_sift(wanted)
-        self.ask(call, slot=f"{self.NAME}:{call.operation.name}")
-
-    def _explain_filter(self, line: str) -> str:
-        """How many rows the half-written filter leaves, or what is wrong with it."""
-        try:
-            wanted = replace(self.sift.filtered(line), order="")
-            left = len(shown(cast("Any", self.NAME), self.all_rows(), wanted))
-        except UsageError as error:
-            return f"{error.message} {error.way_out}"
-        if not wanted:
-            return f"word, field:word, field>0.5, !word.  Fields: {', '.join(self.listing.fields)}"
-        return f"{plural(left, 'row')} of {len(self.all_rows()):,}"
-
-    def _complete_filter(self, line: str) -> Sequence[Completion]:
-        """Fields for a beginning, then the values that the rows have there."""
-        before, _, typed = line.rpartition(" ")
-        start = f"{before} " if before else ""
-        field, colon, word = typed.removeprefix("!").partition(":")
-        no = "!" if typed.startswith("!") else ""
-        if not colon:
-            made = [f"{name}:" if name in self.listing.texts else f"{name}>" for name in self.listing.fields]
-            return [Completion(each, start + no + each) for each in made if typed and each.startswith(field)]
-        known = {str(row.get(field) or "") for row in self.all_rows()} if field in SHORT_TEXTS else set()
-        fitting = sorted(each for each in known if each and each.casefold().startswith(word.casefold()))
-        return [Completion(each, start + no + quote(f"{field}:{each}")) for each in fitting]
-
-
-class ListPane(SiftedPane):
-    """A pane with a cursor over rows."""
-
-    BINDINGS: ClassVar[list[Any]] = [
-        quiet("up,k", "move(-1)", "up", "list.up", "One row up"),
-        quiet("down,j", "move(1)", "down", "list.down", "One row down"),
-        quiet("pageup", "page(-1)", "page up", "list.page_up", "One page up"),
-        quiet("pagedown", "page(1)", "page down", "list.page_down", "One page down"),
-        quiet("home,g", "edge(-1)", "first", "list.first", "First row"),
-        quiet("end,G", "edge(1)", "last", "list.last", "Last row"),
-        *SiftedPane.BINDINGS,
-    ]
-
-    def __init__(self, host: Host) -> None:
-        super().__init__(host)
-        self.cursor = 0
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return 0
-
-    def moved(self) -> None:
-        """The cursor stands on another row."""
-
-    def rows_on_screen(self) -> Mapping[int, int] | None:
-        """Which row each line of the picture shows; None for a pane whose rows follow each other line by line."""
-        return None
-
-    def move_to(self, row: int) -> None:
-        """Put the cursor on a row (clipped to those there are)."""
-        row = max(0, min(row, self.rows - 1))
-        if row != self.cursor and self.rows:
-            self.cursor = row
-            self.moved()
-            self._say()
-        self.repaint()
-
-    def action_move(self, by: int) -> None:
-        self.move_to(self.cursor + by)
-
-    def action_page(self, by: int) -> None:
-        lines = self.rows_on_screen()
-        rows = self.content_size.height - 4 if lines is None else len(set(lines.values()))
-        self.move_to(self.cursor + by * max(1, rows))
-
-    def action_edge(self, where: int) -> None:
-        self.move_to(0 if where < 0 else self.rows - 1)
-
-    def on_click(self, event: events.Click) -> None:
-        """A click puts the cursor on the row under the pointer."""
-        offset = event.get_content_offset(self)
-        lines = self.rows_on_screen()
-        if lines is not None:
-            if offset is not None and offset.y in lines:
-                self.move_to(lines[offset.y])
-            return
-        marked = marked_line(self.draw(self.canvas()), self.host.palette.selection)
-        if offset is not None and marked is not None and self.rows:
-            self.move_to(self.cursor + offset.y - marked)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        event.stop()
-        self.move_to(self.cursor + 1)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        event.stop()
-        self.move_to(self.cursor - 1)
-
-
-Line = tuple[str, tuple[tuple[int, int, object], ...]]
-"""A line of a picture: its text, and where which style lies on it."""
-
-
 def lines_of(picture: Text) -> list[Line]:
     """A picture line by line; no span of a picture passes the end of its line."""
     lines: list[Line] = []
@@ -506,13 +311,3 @@ def changed_rows(before: Sequence[Line], after: Sequence[Line]) -> list[tuple[in
         else:
             runs.append((row, row + 1))
     return runs
-
-
-def marked_line(picture: Text, selection: str) -> int | None:
-    """The line of a picture that lies on the selection's colour; None when none does."""
-    for span in picture.spans:
-        style = span.style
-        colour = None if isinstance(style, str) else style.bgcolor
-        if colour is not None and colour.name == selection:
-            return picture.plain.count("\n", 0, span.start)
-    return None

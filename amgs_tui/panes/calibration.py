@@ -12,7 +12,7 @@ from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural, share
 from amgs_app.row_fields import of_forecasts, queued, verdict_of
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.base import ListPane
+from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -107,8 +107,8 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
                 bins=self.bins, bin=self.bin + 1, state="settled", by=by, value=value
             )
 
-    def take(self, verb: str, result: Any) -> None:
-        match verb:
+    def take(self, command: str, result: Any) -> None:
+        match command:
             case "calibration table":
                 self.table = result
                 self.bins = len(result.bins) or self.bins
@@ -299,7 +299,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         )
 
     def failed(self, failure: Failed) -> None:
-        if failure.request.verb == "feedback":
+        if failure.request.command == "feedback":
             self._next = None
         super().failed(failure)
 
@@ -324,9 +324,9 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
     def action_group(self) -> None:
         self.ask(operations.tuning.groups())
 
-    def shown_to_operator(self, verb: str, result: Any) -> None:
+    def shown_to_operator(self, command: str, result: Any) -> None:
         """The groups are a list to choose from, each with its figures."""
-        if verb == "calibration groups":
+        if command == "calibration groups":
             self._choose(result)
 
     def _choose(self, found: OutcomeGroups) -> None:

@@ -12,7 +12,7 @@ from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import of_falling
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.base import ListPane
+from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -128,12 +128,12 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         """Whether a pin is supposed."""
         return self.supposed == "pinned"
 
-    def take(self, verb: str, result: Any) -> None:
-        if verb == "decay curve":
+    def take(self, command: str, result: Any) -> None:
+        if command == "decay curve":
             self.curve = result
-        elif verb == "decay categories":
+        elif command == "decay categories":
             self.curves = result
-        elif verb == "decay preview":
+        elif command == "decay preview":
             self.preview = result
         else:
             chosen = self.listed[self.cursor].block.id if self.cursor < self.rows else None

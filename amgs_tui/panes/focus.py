@@ -130,18 +130,18 @@ what is done in the past begins a branch, and two branches can be compared. Open
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.focus.view() if self.view is not None else operations.focus_trace.last_run()]
 
-    def take(self, verb: str, result: Any) -> None:
-        if verb == "focus tokens":
+    def take(self, command: str, result: Any) -> None:
+        if command == "focus tokens":
             self.tokens, self._tokens_of = result, self.view
             return
-        if verb == "focus last":
+        if command == "focus last":
             self.left = result
             return
-        if verb == "focus why":
+        if command == "focus why":
             self.why = result
             self.cursor = result.entry.position
             return
-        fresh = verb in FRESH
+        fresh = command in FRESH
         start = (
             self.view.entries[self.cursor].start if self.view and self.view.entries and not fresh else None
         )
@@ -151,16 +151,16 @@ what is done in the past begins a branch, and two branches can be compared. Open
         if fresh:
             self.zoom, self.pan, self.playing = 1.0, 0, False
 
-    def take_look(self, verb: str, result: Any) -> None:
-        if verb == "focus why" and result.entry.position != self.cursor:
+    def take_look(self, command: str, result: Any) -> None:
+        if command == "focus why" and result.entry.position != self.cursor:
             return  # the operator has moved the cursor since
-        self.take(verb, result)
+        self.take(command, result)
 
-    def finished(self, verb: str, result: Any, looks: Iterable[tuple[str, Any]] = ()) -> None:
-        super().finished(verb, result, looks)
-        if verb not in LOOKS and self.has_place:
+    def finished(self, command: str, result: Any, looks: Iterable[tuple[str, Any]] = ()) -> None:
+        super().finished(command, result, looks)
+        if command not in LOOKS and self.has_place:
             self._look_closer(explain=self.why is None)
-        if self.playing and verb == "focus step":
+        if self.playing and command == "focus step":
             self._play_on()
 
     def ask(
@@ -270,9 +270,9 @@ what is done in the past begins a branch, and two branches can be compared. Open
             return self.view is None and self.left is not None and self.left.trace is not None
         return self.view is not None or action not in NEEDS_VIEW | self.STEERS
 
-    def shown_to_operator(self, verb: str, result: Any) -> None:
+    def shown_to_operator(self, command: str, result: Any) -> None:
         """What was asked for with enter is explained on a page of its own: the inspector may have cut it."""
-        if verb == "focus why":
+        if command == "focus why":
             from amgs_app.render.figures import focus
             from amgs_tui.dialogs.reader import TextReader
 

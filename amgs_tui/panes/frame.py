@@ -13,7 +13,7 @@ from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.row_fields import listed, of_candidates
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.base import ListPane
+from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.weight_editor import WeightEditor
 
 if TYPE_CHECKING:
@@ -97,23 +97,23 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.frame.frames(), operations.frame.last()]
 
-    def take(self, verb: str, result: Any) -> None:
-        if verb == "frame list":
+    def take(self, command: str, result: Any) -> None:
+        if command == "frame list":
             self.frames = result
             return
-        if verb == "frame last":
+        if command == "frame last":
             self._take_last(result)
             return
         held = self._row
         self.text_offset = 0
-        if verb == "frame assemble":
+        if command == "frame assemble":
             self._take_frame(result)
         else:
             self.search = result
             self._every = result.hits
         # Where the same question was ranked anew, the cursor stays with its block.
         rows = self.candidates
-        again = verb == "frame assemble" and self.weighing is not None and held is not None
+        again = command == "frame assemble" and self.weighing is not None and held is not None
         self.cursor = next((n for n, one in enumerate(rows) if again and _key(one) == _key(held)), 0)
         self.moved()
 

@@ -14,7 +14,7 @@ from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import of_neighbours, shown_neighbours
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.base import ListPane
+from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,8 +76,8 @@ w finds the strongest path to any other block."""
         only = None if self.relation is None else [self.relation]
         return [operations.graph.neighbours(selected, hops=self.hops, relation=only)]
 
-    def take(self, verb: str, result: Any) -> None:
-        if verb == "graph stats":
+    def take(self, command: str, result: Any) -> None:
+        if command == "graph stats":
             self.stats = result
             return
         self.found = getattr(result, "neighbourhood", result)

@@ -13,7 +13,7 @@ from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import of_draft, of_raw
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.base import ListPane
+from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.review_queue import REVIEW, Reviewing
 
 if TYPE_CHECKING:
@@ -128,17 +128,17 @@ one transaction, which the overview can undo."""
             )
         ]
 
-    def take(self, verb: str, result: Any) -> None:
-        if verb == "inbox list":
+    def take(self, command: str, result: Any) -> None:
+        if command == "inbox list":
             self.inbox = result
-        elif verb in ("consolidate plan", "consolidate edit"):
+        elif command in ("consolidate plan", "consolidate edit"):
             fresh, self.draft, self._correctable = self.draft is None, result, True
             self.cursor = 0 if fresh else self.cursor
-        elif verb.startswith("consolidate"):
+        elif command.startswith("consolidate"):
             self.draft, self._correctable = _dry(result), False
             self.cursor, self.edge = 0, None
         self.cursor = max(0, min(self.cursor, self.rows - 1))
-        if verb == "inbox list" and self.draft is None:
+        if command == "inbox list" and self.draft is None:
             if result.total and not result.blocks:  # the list became shorter than where it was read from
                 self.look()
             elif self._owed and self.block_at_cursor() is not None:

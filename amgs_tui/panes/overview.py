@@ -13,7 +13,7 @@ from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import of_operations
 from amgs_tui.keys import shown
-from amgs_tui.panes.base import ListPane
+from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,12 +62,12 @@ that build on it have to be undone first."""
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.lifecycle.operations(limit=JOURNAL), operations.general.health()]
 
-    def take(self, verb: str, result: Any) -> None:
-        if verb == "status":
+    def take(self, command: str, result: Any) -> None:
+        if command == "status":
             self.overview = result
-        elif verb == "health":
+        elif command == "health":
             self.health = result
-        elif verb == "operations":
+        elif command == "operations":
             self.journal = result
             standing = next((n for n, each in enumerate(self.listed) if not each.undone), 0)
             self.cursor = max(0, min(standing, self.rows - 1))
@@ -154,9 +154,9 @@ that build on it have to be undone first."""
         if self.chosen is not None:
             self.ask(operations.lifecycle.entry(self.chosen.id))
 
-    def shown_to_operator(self, verb: str, result: Any) -> None:
+    def shown_to_operator(self, command: str, result: Any) -> None:
         """What a change did is a list of its blocks; the one that is chosen is selected in every pane."""
-        if verb != "operation":
+        if command != "operation":
             return
         from amgs_tui.dialogs.chooser import Choice, Chooser
 

@@ -30,15 +30,15 @@ class Reviewing(Pane):
     def action_review(self) -> None:
         self.ask(operations.maintenance.queue())
 
-    def shown_to_operator(self, verb: str, result: Any) -> None:
+    def shown_to_operator(self, command: str, result: Any) -> None:
         """The queue is a list to choose from; each finding is shown with both texts before a verdict."""
-        if not verb.startswith("review"):
+        if not command.startswith("review"):
             return
         items = getattr(result, "items", ())
         waiting = [each for each in items if each.review.state == "open"]
         if waiting:
             self._choose(waiting)
-        elif verb == "review list":
+        elif command == "review list":
             from amgs_tui.dialogs.dialog import Confirm
 
             words = "Nothing to review. Compare all blocks about the same subject now?"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from amgs_app import operations
 from amgs_tui.keys import quiet
-from amgs_tui.panes.base import SiftedPane
+from amgs_tui.panes.lists import FilterablePane
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ SCRUB: Final = 8
 """Tokens that one key of the scrubber goes over."""
 
 
-class SteeringPane(SiftedPane):
+class SteeringPane(FilterablePane):
     """A pane over a run's `view` with a `cursor` on one of its entries."""
 
     BINDINGS: ClassVar[list[Any]] = [
@@ -45,7 +45,7 @@ class SteeringPane(SiftedPane):
             "focus.diff",
             "Compare this branch with another",
         ),
-        *SiftedPane.BINDINGS,
+        *FilterablePane.BINDINGS,
     ]
     STEERS: ClassVar[frozenset[str]] = frozenset(
         ("scrub", "live", "measure", "say", "force", "branch", "branches", "diff", "setting")

@@ -75,7 +75,7 @@ def _blocks_of(result: Any) -> list[Block]:
 
 
 def complete(registry: Registry | None, line: str, known: CompletionCache) -> list[Completion]:
-    """What the line may become; nothing before the verbs are there."""
+    """What the line may become; nothing before the operations are loaded."""
     if registry is None:
         return []
     from amgs_app.operations import completion
@@ -87,7 +87,7 @@ def complete(registry: Registry | None, line: str, known: CompletionCache) -> li
 
 
 def explain(registry: Registry | None, line: str) -> str:
-    """The usage of the verb in the line."""
+    """The usage of the command in the line."""
     if registry is None:
         return "The commands are still loading."
     from amgs_app.line import LineError, split

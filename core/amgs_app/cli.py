@@ -8,15 +8,14 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.main
 
-from amgs.clock import parse_instant
 from amgs.errors import AmgsError, UsageError
 from amgs_app import __version__
 from amgs_app.calls.call import Call
@@ -24,6 +23,21 @@ from amgs_app.calls.operation import Operation
 from amgs_app.calls.parsing import callback_of
 from amgs_app.calls.registry import Registry
 from amgs_app.confirmation import DECLINED, agreed
+from amgs_app.global_options import (
+    ANNOTATIONS,
+    EVERYWHERE,
+    CorpusFolder,
+    Form,
+    Globals,
+    Model,
+    Now,
+    Screen,
+    Seed,
+    SettingsFile,
+    Store,
+    Theme,
+    Version,
+)
 from amgs_app.last_listing import recall, remember
 from amgs_app.operations.groups import FRONT_ENDS, PANELS, describe
 from amgs_app.operations.standard import standard
@@ -33,114 +47,12 @@ from amgs_app.spelling import near
 from amgs_app.terminal import has_screen
 
 if TYPE_CHECKING:
-    from amgs_app.engine import Options
     from amgs_app.operator import Operator
 
 INTERRUPTED = 130
-_PANEL = "Options of every command"
 _UNKNOWN = re.compile(r"No such command '(.*)'\.?")
 
 
-@dataclass(frozen=True, slots=True)
-class Globals:
-    """The options that hold for every command, as they were typed; None where they were not.
-
-    screen: what draws the workstation, None where none is installed.
-    """
-
-    store: str | None = None
-    corpus: Path | None = None
-    model: str | None = None
-    now: str | None = None
-    seed: int | None = None
-    theme: str | None = None
-    format: str | None = None
-    settings: Path | None = None
-    own: bool | None = None
-    screen: Screen | None = None
-
-    def over(self, given: Mapping[str, Any]) -> Globals:
-        """These options with those that stand later on the line laid over them."""
-        known = {each.name for each in fields(self)}
-        return replace(
-            self, **{name: value for name, value in given.items() if name in known and value is not None}
-        )
-
-    def options(self) -> Options:
-        """What the session is told; raises UsageError for an invalid instant, ModelError for an unknown model."""
-        from amgs_app.engine import Options
-
-        try:
-            now = None if self.now is None else parse_instant(self.now)
-        except (ValueError, OverflowError) as error:
-            raise UsageError(
-                f"Invalid --now {self.now!r}.", way_out="Write it as 2026-03-01T09:00:00Z."
-            ) from error
-        if self.model is not None:
-            from amgs_app.models import require_model
-
-            require_model(self.model)
-        return Options(
-            store=self.store,
-            corpus=self.corpus,
-            model=self.model,
-            now=now,
-            seed=self.seed or 0,
-            theme=self.theme,
-            settings=self.settings,
-            own=bool(self.own),
-        )
-
-
-def _option(*flags: str, metavar: str, help: str) -> Any:
-    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=_PANEL)
-
-
-Store = Annotated[
-    str | None,
-    _option(
-        "--store",
-        metavar="PATH",
-        help="The store; by default that of --corpus, else your own memory once you have one, else the sample.",
-    ),
-]
-CorpusFolder = Annotated[
-    Path | None, _option("--corpus", metavar="DIR", help="A folder of notes with its own store.")
-]
-Model = Annotated[
-    str | None,
-    _option(
-        "--model", metavar="ID", help="smollm2 (default), a path, a cached hub id, or tiny for no real model."
-    ),
-]
-Now = Annotated[
-    str | None,
-    _option("--now", metavar="ISO", help="Freeze the clock at this instant, for reproducible runs."),
-]
-Seed = Annotated[int | None, _option("--seed", metavar="N", help="Random seed; 0 by default.")]
-Theme = Annotated[
-    str | None, _option("--theme", metavar="NAME", help="Colour theme of the screen and of snapshots.")
-]
-Form = Annotated[
-    str | None, _option("--format", metavar="table|json|csv", help="Output format; table by default.")
-]
-SettingsFile = Annotated[Path | None, _option("--settings", metavar="FILE", help="A TOML file of settings.")]
-Version = Annotated[bool, typer.Option("--version", help="Show the version and exit.")]
-
-_ANNOTATIONS: Mapping[str, Any] = {
-    "store": Store,
-    "corpus": CorpusFolder,
-    "model": Model,
-    "now": Now,
-    "seed": Seed,
-    "theme": Theme,
-    "format": Form,
-    "settings": SettingsFile,
-}
-EVERYWHERE = tuple(
-    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-    for name, annotation in _ANNOTATIONS.items()
-)
 _CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
 _HELP = """Watch a memory live: notes arrive, are consolidated, fade, are assembled into frames, and are read
@@ -162,16 +74,6 @@ amgs frame assemble SESSION --query "what is left to do?"  ·  assemble a contex
 
 amgs run tour.amgs --out pictures --check  ·  compare a script's snapshots in CI
 """
-
-
-class Screen(Protocol):
-    """What the command line asks of a screen; it draws nothing itself and knows none."""
-
-    def open(self, open_session: Callable[[], Any], **options: Any) -> int:
-        """Show the workstation until the operator leaves; gives the exit code."""
-
-    def serve(self, words: Sequence[str], port: int) -> int:
-        """Serve the workstation to a browser on this machine; gives the exit code."""
 
 
 def run(arguments: Sequence[str], screen: Screen | None = None) -> int:
@@ -404,7 +306,7 @@ def serve_web(
     """
     _ = options.options()  # what cannot be right is said before anything is served
     screen = _screen_of(options)
-    words = [(f"--{name}", str(value)) for name in _ANNOTATIONS if (value := getattr(options, name))]
+    words = [(f"--{name}", str(value)) for name in ANNOTATIONS if (value := getattr(options, name))]
     return screen.serve([word for pair in words for word in pair], port)
 
 

@@ -1,4 +1,4 @@
-"""The folder of notes a session works on, and where the sample corpus and the themes lie.
+"""The folder of notes that an engine works on, and where the sample corpus and the themes lie.
 
 A checkout reads `sample_corpus/` and `themes/` from the repository's root; an installed wheel carries both
 under `amgs_app/_data/`.

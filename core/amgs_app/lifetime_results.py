@@ -1,4 +1,4 @@
-"""The frozen results of the verbs that look after a lifetime: forgetting, tags, metadata, corpora."""
+"""The frozen results of the operations that maintain a lifetime: forgetting, tags, metadata, corpora."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    from amgs_app.cli import EVERYWHERE
+    from amgs_app.global_options import EVERYWHERE
 
     yield f'.TH AMGS 1 "" "amgs {__version__}" "User Commands"'
     yield from (".SH NAME", r"amgs \- watch an agent's memory live", ".SH SYNOPSIS")

@@ -1,6 +1,6 @@
-"""The frozen results of verbs that no engine has a type for.
+"""The frozen results of operations that no engine has a type for.
 
-Everything else a verb gives back is an engine's own value.
+Everything else an operation gives back is an engine's own value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         StoreStatus,
     )
     from amgs_app.pane_names import Pane
-    from amgs_app.row_filter import Sift
+    from amgs_app.row_filter import ListFilter
     from amgs_app.settings import Setting
     from amgs_focus.records import BlockUtility, BranchView, Measurement, Override, Refocus, StepRecord
     from amgs_focus.trace.lineage import TraceSummary
@@ -380,7 +380,7 @@ class Layout:
     pane: Pane = "inbox"
     beside: tuple[str, ...] = ()
     large: bool = False
-    sifts: Mapping[Pane, Sift] = field(default_factory=dict, hash=False)
+    sifts: Mapping[Pane, ListFilter] = field(default_factory=dict, hash=False)
     theme: str = ""
 
 
@@ -389,7 +389,7 @@ class Sifted:
     """`filter`, `sort`: what a pane's list shows from now on, and in what order."""
 
     pane: Pane
-    sift: Sift
+    sift: ListFilter
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +436,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class VerbHelp:
-    """What `help` says of one verb. parameters: (label, text) in order."""
+    """What `help` says of one operation. parameters: (label, text) in order."""
 
     name: str
     usage: str
@@ -448,7 +448,7 @@ class VerbHelp:
 
 @dataclass(frozen=True, slots=True)
 class HelpList:
-    """`help`: all verbs by their first word, or one verb in full."""
+    """`help`: all operations by their first word, or one in full."""
 
     verbs: tuple[VerbHelp, ...]
 

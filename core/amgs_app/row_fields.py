@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from amgs_app.row_filter import Listing, Row, Sift, places
+from amgs_app.row_filter import ListFilter, Listing, Row, places
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -150,7 +150,7 @@ def of_candidates(candidates: Sequence[Candidate]) -> list[Row]:
     ]
 
 
-def shown_neighbours(found: Neighbourhood, sift: Sift) -> list[str]:
+def shown_neighbours(found: Neighbourhood, sift: ListFilter) -> list[str]:
     """Ids around the centre that a filter leaves, in its order, else near before far and strong before weak."""
     rows = of_neighbours(found)
     around = [block.id for block in found.blocks if block.id != found.center.id]
@@ -280,7 +280,7 @@ def of_entries(entries: Sequence[EntryView], titles: Mapping[str, str]) -> list[
     ]
 
 
-def shown(pane: Pane, rows: Sequence[Row], sift: Sift) -> tuple[int, ...]:
+def shown(pane: Pane, rows: Sequence[Row], sift: ListFilter) -> tuple[int, ...]:
     """The places of the rows that a pane shows, in its order."""
     return places(rows, LISTINGS[pane], sift) if sift else tuple(range(len(rows)))
 

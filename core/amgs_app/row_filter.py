@@ -42,7 +42,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Sift:
+class ListFilter:
     """A filter and an order. terms: all must hold. order: a field, "" for the order the rows come in.
 
     Texts rise and numbers fall, unless `reverse` turns that round.
@@ -60,18 +60,18 @@ class Sift:
         """The filter as it is typed."""
         return " ".join(quote(term) for term in self.terms)
 
-    def filtered(self, line: str) -> Sift:
+    def filtered(self, line: str) -> ListFilter:
         """The same order under another filter; raises LineError for a quote that is not closed."""
         return replace(self, terms=tuple(str(word) for word in split(line)))
 
-    def next_order(self, listing: Listing) -> Sift:
+    def next_order(self, listing: Listing) -> ListFilter:
         """The next of the listing's orders; after the last, the order the rows come in."""
         turn = ("", *listing.sorts)
         place = turn.index(self.order) + 1 if self.order in turn else 1
         return replace(self, order=turn[place % len(turn)], reverse=False)
 
 
-def said(sift: Sift) -> str:
+def said(sift: ListFilter) -> str:
     """A filter and an order in a few words."""
     if not sift:
         return "all rows, unsorted"
@@ -80,7 +80,7 @@ def said(sift: Sift) -> str:
     return ", ".join(parts)
 
 
-def check(sift: Sift, listing: Listing) -> None:
+def check(sift: ListFilter, listing: Listing) -> None:
     """Raises UsageError for a term or an order that the listing's rows cannot answer."""
     for term in sift.terms:
         _test(term, listing)
@@ -88,7 +88,7 @@ def check(sift: Sift, listing: Listing) -> None:
         raise _unknown(sift.order, listing.fields)
 
 
-def places(rows: Sequence[Row], listing: Listing, sift: Sift) -> tuple[int, ...]:
+def places(rows: Sequence[Row], listing: Listing, sift: ListFilter) -> tuple[int, ...]:
     """The places of the rows that are shown, in the order they are shown; raises UsageError as `check` does.
 
     The order is stable: rows that are equal stay as they came; those without the field come last.

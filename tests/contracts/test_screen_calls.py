@@ -18,8 +18,8 @@ SCREEN = Path(__file__).parents[2] / "amgs_tui"
 HANDED_ON = frozenset(
     {
         "self.host.submit(name, call.arguments, slot=slot, origin=origin, follow=follow)",  # what a typed call holds
-        "self.dispatcher.submit(verb, arguments, line=line, slot=slot, origin=origin, follow=follow)",
-        "self.engine.submit(verb, arguments, line=line, slot=slot, origin=origin, follow=follow)",
+        "self.dispatcher.submit(command, arguments, line=line, slot=slot, origin=origin, follow=follow)",
+        "self.engine.submit(command, arguments, line=line, slot=slot, origin=origin, follow=follow)",
         "self._dispatcher.submit(line=rest)",  # a line that the operator typed is bound by the parser
         "self._dispatcher.submit('layout set', arguments, slot='layout', origin='screen')",
     }

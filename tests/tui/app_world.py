@@ -97,7 +97,7 @@ class World:
             self.calls.append(request)
             self.threads.add(threading.get_ident())
             call = standard().parse(request.line) if request.line else None
-            name = call.operation.name if call is not None else request.verb
+            name = call.operation.name if call is not None else request.command
             if name in self.held:
                 self._hold(progress)
             if name in self.broken:
@@ -115,13 +115,13 @@ class World:
 
     # --- what was asked -----------------------------------------------------------------------------------
 
-    def verbs(self) -> list[str]:
+    def commands(self) -> list[str]:
         """What was asked so far, by name or line."""
-        return [request.line or request.verb for request in self.calls]
+        return [request.line or request.command for request in self.calls]
 
-    def asked(self, verb: str) -> list[dict[str, Any]]:
+    def asked(self, command: str) -> list[dict[str, Any]]:
         """The arguments of each request of a verb, the earliest first."""
-        return [dict(request.arguments) for request in self.calls if request.verb == verb]
+        return [dict(request.arguments) for request in self.calls if request.command == command]
 
     # --- what the memory holds now ------------------------------------------------------------------------
 

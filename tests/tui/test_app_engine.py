@@ -49,7 +49,7 @@ class Bench:
         return self.seconds
 
     def _execute(self, _session: Any, request: EngineRequest, progress: Progress) -> Answer:
-        match request.verb:
+        match request.command:
             case "wait":
                 while not self.gate.wait(0.001):
                     progress(1, 4, "waiting")
@@ -61,14 +61,14 @@ class Bench:
                 raise InputError("There is nothing.", way_out="Bring something.")
             case "break":
                 raise ZeroDivisionError("division by zero")
-        self.done.append(str(request.arguments.get("n", request.verb)))
-        return Answer(request.verb, request.arguments)
+        self.done.append(str(request.arguments.get("n", request.command)))
+        return Answer(request.command, request.arguments)
 
-    def until(self, kind: type[EngineEvent], verb: str = "") -> EngineEvent:
+    def until(self, kind: type[EngineEvent], command: str = "") -> EngineEvent:
         """The next event of a kind (and a verb); what comes before it is dropped."""
         while True:
             event = self.events.get(timeout=10)
-            if isinstance(event, kind) and (not verb or event.request.verb == verb):
+            if isinstance(event, kind) and (not command or event.request.command == command):
                 return event
 
 
@@ -191,7 +191,7 @@ def test_closing_stops_what_runs_and_closes_the_session(bench: Bench) -> None:
 def double() -> Any:
     """A worker whose `wait` is long, whose `look` may run beside it, and whose other verbs are short."""
     kinds: dict[str, Kind] = {"wait": "long", "look": "beside"}
-    made = Bench(kind_of=lambda request: kinds.get(request.verb, "short"))
+    made = Bench(kind_of=lambda request: kinds.get(request.command, "short"))
     made.worker.start()
     made.until(Finished, OPEN)
     yield made
@@ -207,7 +207,7 @@ def test_what_only_reads_runs_beside_something_long_and_what_writes_waits(double
     double.worker.submit("look", {"n": 2}, origin="screen")
     double.until(Finished, "look")
     assert double.done == ["2"] and writes is not None and double.worker.waits(writes)
-    assert double.worker.running is not None and double.worker.running.verb == "wait"
+    assert double.worker.running is not None and double.worker.running.command == "wait"
     double.gate.set()
     double.until(Finished, "do")
     assert double.done == ["2", "wait", "1"]
@@ -232,14 +232,14 @@ def test_escape_stops_what_the_operator_has_running_and_not_the_look_beside_it(d
     double.worker.submit("wait")
     double.until(Progressed, "wait")
     stopped = double.worker.cancel()
-    assert stopped is not None and stopped.verb == "wait"
+    assert stopped is not None and stopped.command == "wait"
     assert double.until(RequestCancelled, "wait")
 
 
 def test_every_command_has_a_kind_and_none_that_touches_the_model_runs_beside_another() -> None:
     from amgs_app.operations.standard import standard
 
-    kinds = {verb.name: kind_of(EngineRequest(1, verb.name)) for verb in standard()}
+    kinds = {command.name: kind_of(EngineRequest(1, command.name)) for command in standard()}
     beside = {name for name, kind in kinds.items() if kind == "beside"}
     assert {"search", "why", "status", "block show", "graph neighbours", "decay forecast"} <= beside
     assert {"inbox list", "calibration table", "frame assemble", "operations", "select"} <= beside

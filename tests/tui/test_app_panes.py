@@ -63,14 +63,14 @@ def seen(pane: FocusPane) -> FocusView:
 async def test_an_empty_store_takes_the_corpus_in_by_itself_and_says_what_comes_next() -> None:
     world = World(raw=0)
     async with drive(world) as driven:
-        assert "ingest" in world.verbs()
+        assert "ingest" in world.commands()
         assert "5 raw" in driven.text and "press c to consolidate" in driven.text
 
 
 async def test_a_store_that_holds_something_is_left_alone() -> None:
     world = World(raw=0, consolidated=3)
     async with drive(world) as driven:
-        assert "ingest" not in world.verbs()
+        assert "ingest" not in world.commands()
         assert "The inbox is empty" in driven.text
 
 
@@ -122,7 +122,7 @@ async def test_a_long_inbox_is_fetched_where_the_cursor_goes() -> None:
         assert "5000 of 5000" in driven.text.replace("–", " ")
         await driven.press("home")
         assert driven.app.selected == world.raw[0].id
-        fetched = [call.arguments for call in world.calls if call.verb == "inbox list"]
+        fetched = [call.arguments for call in world.calls if call.command == "inbox list"]
         assert all(given["limit"] <= 400 for given in fetched) and len(fetched) <= 4
         for _ in range(12):
             await driven.press("pagedown")
@@ -140,7 +140,7 @@ async def test_the_cursor_in_the_inbox_selects_the_block_everywhere() -> None:
         assert graph.found.center.id == world.raw[1].id
         assert isinstance(decay, DecayPane) and decay.curve is not None
         assert decay.curve.block.id == world.raw[1].id
-        assert "select" in world.verbs()
+        assert "select" in world.commands()
 
 
 async def test_enter_reads_the_block_in_full_and_p_reads_the_selected_one_anywhere() -> None:
@@ -232,7 +232,7 @@ async def test_the_inbox_is_filtered_and_sorted_where_it_lies_and_the_draft_on_t
         pane = driven.app.main.pane("inbox")
         assert isinstance(pane, InboxPane) and 0 < pane.rows < 8
         assert f"{pane.rows} of 8 raw" in driven.text and "only supplier" in driven.text
-        asked = [call.arguments for call in world.calls if call.verb == "inbox list"][-1]
+        asked = [call.arguments for call in world.calls if call.command == "inbox list"][-1]
         assert asked["only"] == ["supplier"]
         await driven.press("d")
         assert pane.draft is not None and len(pane.draft.proposed.items) == 8
@@ -271,7 +271,7 @@ async def test_verdicts_go_to_the_candidate_under_the_cursor() -> None:
     async with drive(world, (120, 40)) as driven:
         pane = await assemble(driven)
         await driven.press("down", "u")
-        asked = next(request for request in world.calls if request.verb == "feedback")
+        asked = next(request for request in world.calls if request.command == "feedback")
         assert asked.arguments == {
             "verdict": "useful",
             "block": pane.candidates[1].block.id,
@@ -357,14 +357,14 @@ async def test_the_scrubber_moves_through_the_days_and_the_curves_stay() -> None
         await driven.press("4")
         pane = driven.app.main.pane("decay")
         assert isinstance(pane, DecayPane) and pane.rows == 5
-        before = world.verbs().count("decay categories")
+        before = world.commands().count("decay categories")
         await driven.press(*["left"] * 26)
         assert pane.days == 4.0 and pane.rows == 2 and "2 blocks drop below 0.05" in driven.text
         assert "in 4 days" in driven.text and "in 4 of 30 days" in driven.text
         await driven.press(*["left"] * 9)
         assert pane.days == 0.0 and "No block drops below it in this time" in driven.text
         await driven.press("right")
-        assert pane.days == 1.0 and world.verbs().count("decay categories") == before
+        assert pane.days == 1.0 and world.commands().count("decay categories") == before
 
 
 async def test_a_pin_is_supposed_and_asked_about_before_it_is_made_so() -> None:
@@ -437,7 +437,7 @@ async def test_without_a_frame_o_asks_assembles_and_opens() -> None:
         await driven.type("dome", "enter")
         pane = driven.app.main.pane("focus")
         assert isinstance(pane, FocusPane) and pane.view is not None
-        asked = [request.verb for request in world.calls if request.origin == "operator"]
+        asked = [request.command for request in world.calls if request.origin == "operator"]
         assert asked == ["frame assemble", "frame open"]
 
 
@@ -469,7 +469,7 @@ async def test_axis_and_zoom_change_the_map_only() -> None:
         before = len(world.calls)
         await driven.press("a", "plus", "plus", "minus")
         assert (pane.axis, pane.zoom) == ("log", 32.0)
-        assert {call.verb for call in world.calls[before:]} <= {"focus tokens"}
+        assert {call.command for call in world.calls[before:]} <= {"focus tokens"}
 
 
 async def test_zooming_goes_by_32_down_to_tokens_with_their_text_and_back() -> None:
@@ -592,7 +592,7 @@ async def test_the_last_sessions_frame_is_there_at_the_start() -> None:
     async with drive(world, (80, 24)) as driven:
         assert driven.app.selected is None
         await driven.press("2")
-        assert "who wrote the log?" in driven.text and "frame assemble" not in world.verbs()
+        assert "who wrote the log?" in driven.text and "frame assemble" not in world.commands()
         await driven.press("7")
         assert f"{frame.tokens} tok" in driven.text
 
@@ -623,9 +623,9 @@ async def test_a_result_that_a_newer_request_has_replaced_is_dropped() -> None:
 async def test_panes_out_of_sight_ask_nothing_until_they_come_into_sight() -> None:
     world = World(consolidated=8)
     async with drive(world, (80, 24)) as driven:
-        assert "calibration table" not in world.verbs()
+        assert "calibration table" not in world.commands()
         await driven.press("5")
-        assert "calibration table" in world.verbs()
+        assert "calibration table" in world.commands()
 
 
 async def test_a_pane_that_cannot_look_says_why_and_recovers() -> None:
@@ -665,7 +665,7 @@ async def test_a_scan_is_asked_about_where_no_finding_waits() -> None:
         await driven.press("v")
         assert "Look for conflicts?" in driven.text
         await driven.press("n")
-        assert "review scan" not in world.verbs()
+        assert "review scan" not in world.commands()
 
 
 async def test_the_graph_shows_the_edges_of_one_type_when_asked() -> None:
@@ -675,10 +675,10 @@ async def test_the_graph_shows_the_edges_of_one_type_when_asked() -> None:
         await driven.type("dome", "enter")
         await driven.press("3", "f")
         await driven.press("down", "enter")
-        asked = [call.arguments for call in world.calls if call.verb == "graph neighbours"]
+        asked = [call.arguments for call in world.calls if call.command == "graph neighbours"]
         assert asked[-1].get("relation") and "only" in driven.text
         await driven.press("f", "home", "enter")
-        last = [call.arguments for call in world.calls if call.verb == "graph neighbours"][-1]
+        last = [call.arguments for call in world.calls if call.command == "graph neighbours"][-1]
         assert last["relation"] is None
 
 
@@ -720,7 +720,7 @@ async def test_entries_are_pinned_and_measured_where_the_cursor_stands() -> None
         await driven.press("home", "right", "p")
         assert pane.view is not None and [e.position for e in pane.view.entries if e.pinned] == [1]
         await driven.press("m")
-        asked = next(call for call in world.calls if call.verb == "focus measure")
+        asked = next(call for call in world.calls if call.command == "focus measure")
         assert asked.arguments["entry"] == str(pane.view.entries[1].node)
 
 
@@ -734,7 +734,7 @@ async def test_branches_are_begun_and_compared_by_choosing() -> None:
         await driven.press("d")
         assert "Compare branch-1 with" in driven.text
         await driven.press("enter")
-        asked = next(call for call in world.calls if call.verb == "focus diff")
+        asked = next(call for call in world.calls if call.command == "focus diff")
         assert (asked.arguments["ours"], asked.arguments["theirs"]) == ("branch-1", "main")
 
 

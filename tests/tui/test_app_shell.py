@@ -188,7 +188,7 @@ async def test_nothing_typed_ahead_is_lost_or_taken_for_a_key() -> None:
             name = {" ": "space"}.get(key, key)
             driven.app.post_message(events.Key(name, key if len(key) == 1 else None))
         await driven.settle()
-        asked = next(request for request in world.calls if request.verb == "frame assemble")
+        asked = next(request for request in world.calls if request.command == "frame assemble")
         assert asked.arguments["query"] == "quit c" and len(world.raw) == 8
 
 
@@ -227,7 +227,7 @@ async def test_the_palette_lists_the_verbs_and_runs_one() -> None:
         await driven.pilot.pause()
         await driven.until(lambda: "journal" in driven.text)
         await driven.press("enter", "enter")
-        assert "operations" in world.verbs()
+        assert "operations" in world.commands()
 
 
 async def test_the_finder_selects_a_block_for_all_panes() -> None:

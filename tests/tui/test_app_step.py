@@ -44,7 +44,7 @@ async def test_a_step_is_one_request_and_one_figure(size: tuple[int, int], drawn
         world.calls.clear()
         drawn.clear()
         await driven.press("full_stop")
-        assert world.verbs() == ["focus step"]
+        assert world.commands() == ["focus step"]
         assert drawn == [1]
         assert pane.why is not None and pane.why.entry.position == pane.cursor
 
@@ -58,7 +58,7 @@ async def test_a_step_at_the_deepest_zoom_brings_the_tokens_along(drawn: list[in
         world.calls.clear()
         drawn.clear()
         await driven.press("full_stop")
-        assert world.verbs() == ["focus step"]
+        assert world.commands() == ["focus step"]
         assert drawn == [1]
         assert pane.tokens.end == pane.view.lifetime  # the token that was decoded is among them
 
@@ -74,13 +74,13 @@ async def test_a_long_run_is_one_request_and_one_figure_a_step(drawn: list[int])
         await driven.pilot.press("space")
         await driven.settle()
         assert pane.view is not None and pane.view.step >= 12
-        assert world.verbs() == ["focus step"] * pane.view.step
+        assert world.commands() == ["focus step"] * pane.view.step
         # The two presses of space change the lower edge alone; no step is drawn twice.
         assert drawn == [*range(1, pane.view.step + 1)]
 
 
 @pytest.mark.parametrize(
-    ("keys", "verb"),
+    ("keys", "command"),
     [
         ("comma", "focus back"),
         ("greater_than_sign", "focus refocus"),
@@ -89,7 +89,7 @@ async def test_a_long_run_is_one_request_and_one_figure_a_step(drawn: list[int])
         ("left", "focus why"),
     ],
 )
-async def test_the_other_keys_cost_one_request_too(keys: str, verb: str) -> None:
+async def test_the_other_keys_cost_one_request_too(keys: str, command: str) -> None:
     world = World(consolidated=6)
     async with drive(world, (120, 40)) as driven:
         pane = await opened(driven)
@@ -97,7 +97,7 @@ async def test_the_other_keys_cost_one_request_too(keys: str, verb: str) -> None
         await driven.press(*["plus"] * 4)
         world.calls.clear()
         await driven.press(keys)
-        assert world.verbs() == [verb]
+        assert world.commands() == [command]
         assert pane.why is not None and pane.why.entry.position == pane.cursor
 
 
@@ -127,4 +127,4 @@ async def test_an_explanation_that_fails_takes_no_step_away(monkeypatch: pytest.
             broken.setattr(type(world.session.engine.focus), "why", fails)
             await driven.press("full_stop")
             assert pane.view is not None and pane.view.step == 1
-            assert world.verbs()[-2:] == ["focus step", "focus why"]  # asked again, and told there
+            assert world.commands()[-2:] == ["focus step", "focus why"]  # asked again, and told there

@@ -54,12 +54,12 @@ async def test_plus_ranks_anew_without_a_trace_and_zero_takes_it_back() -> None:
         await driven.press("2", "e")
         await driven.type("dome", "enter")
         await driven.press("right", "plus")
-        asked = [request for request in world.calls if request.verb == "frame assemble"][-1]
+        asked = [request for request in world.calls if request.command == "frame assemble"][-1]
         assert asked.origin == "screen" and asked.arguments["look"]
         assert str(asked.arguments["weights"]).split(",")[4] == "0.15"
         assert "[reinfor 0.15]" in driven.text
         await driven.press("a")
-        compared = next(call for call in world.calls if call.verb == "frame compare")
+        compared = next(call for call in world.calls if call.command == "frame compare")
         assert compared.arguments["weights_a"] is None, "A is the frame as it is"
         assert str(compared.arguments["weights_b"]).split(",")[4] == "0.15"
         await driven.press("escape", "0")
@@ -72,7 +72,7 @@ async def test_w_asks_why_the_block_under_the_cursor_is_in_or_out() -> None:
         await driven.press("2", "e")
         await driven.type("dome", "enter")
         await driven.press("down", "w")
-        asked = next(call for call in world.calls if call.verb == "why")
+        asked = next(call for call in world.calls if call.command == "why")
         assert asked.arguments["block"] == driven.app.selected and asked.arguments["frame"] == "SESSION"
 
 

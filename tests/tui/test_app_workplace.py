@@ -55,7 +55,9 @@ async def test_r_begins_a_recording_says_so_and_ends_it_with_a_file(
         await driven.press("R")
         assert "rec" in driven.lines[0]
         await driven.press("R", "enter")
-        assert world.calls[-1].verb == "save" and world.calls[-1].arguments["file"] == Path("recording.amgs")
+        assert world.calls[-1].command == "save" and world.calls[-1].arguments["file"] == Path(
+            "recording.amgs"
+        )
         assert "rec" not in driven.lines[0]
 
 
@@ -128,5 +130,5 @@ async def test_remembering_a_layout_takes_nothing_out_of_the_operators_hands() -
         world.release()
         await driven.settle()
         await driven.type(" it stall", "enter")
-        asked = next(call for call in world.calls if call.verb == "frame assemble")
+        asked = next(call for call in world.calls if call.command == "frame assemble")
         assert asked.arguments["query"] == "why did it stall"

@@ -33,7 +33,7 @@ def test_a_library_that_was_imported_is_not_searched_for_garbage_again(
         return Answer("status")
 
     with short_pauses():
-        assert settling(loads)(None, EngineRequest(1, "status"), Progress()).verb == "status"
+        assert settling(loads)(None, EngineRequest(1, "status"), Progress()).command == "status"
         assert bool(gc.get_freeze_count()) is settles
 
 

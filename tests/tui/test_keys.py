@@ -6,8 +6,8 @@ import pytest
 
 from amgs_tui.engine_worker import Opening
 from amgs_tui.keys import EVERYWHERE, remapped
-from amgs_tui.panes.base import ListPane
 from amgs_tui.panes.focus import FocusPane
+from amgs_tui.panes.lists import ListPane
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 

@@ -169,8 +169,8 @@ async def test_the_palette_finds_every_action_by_name_key_and_description(
 
 def test_of_equal_actions_the_palette_prefers_the_one_that_can_be_done_now() -> None:
     idle = Action("undo", "Undo the recalibration just applied", str, "U", "Calibration", ready=False)
-    verb = Action("undo", "Undo a change in the journal.", str)
-    assert matching([idle, verb], "undo") == [verb, idle]
+    command = Action("undo", "Undo a change in the journal.", str)
+    assert matching([idle, command], "undo") == [command, idle]
 
 
 async def test_the_palette_begins_with_what_was_used_last_and_ends_with_the_benches(

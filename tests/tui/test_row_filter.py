@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from amgs.errors import UsageError
 from amgs_app.operations.standard import look_of, standard
-from amgs_app.row_filter import Listing, Row, Sift, places
+from amgs_app.row_filter import ListFilter, Listing, Row, places
 from tests.tui.test_app_workplace import run, session
 
 LIST = Listing(("title", "fate"), ("score", "tokens"), ("score", "title"))
@@ -23,7 +23,7 @@ ROWS: tuple[Row, ...] = (
 
 
 def sifted(words: str, order: str = "", *, reverse: bool = False) -> tuple[int, ...]:
-    return places(ROWS, LIST, Sift(order=order, reverse=reverse).filtered(words))
+    return places(ROWS, LIST, ListFilter(order=order, reverse=reverse).filtered(words))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_numbers_fall_texts_rise_and_rows_without_the_field_come_last() -> None:
 
 
 def test_the_key_for_the_order_goes_round() -> None:
-    turn, sift = [], Sift()
+    turn, sift = [], ListFilter()
     for _ in range(3):
         sift = sift.next_order(LIST)
         turn.append(sift.order)
@@ -70,7 +70,7 @@ def test_the_key_for_the_order_goes_round() -> None:
 @given(st.lists(st.one_of(st.none(), st.floats(-9, 9)), max_size=40), st.booleans())
 def test_sorting_keeps_every_row_once_and_in_order(values: list[float | None], reverse: bool) -> None:
     rows: list[Row] = [{"score": value} for value in values]
-    found = places(rows, LIST, Sift(order="score", reverse=reverse))
+    found = places(rows, LIST, ListFilter(order="score", reverse=reverse))
     assert sorted(found) == list(range(len(rows)))
     known = [value for place in found if (value := values[place]) is not None]
     assert known == sorted(known, reverse=not reverse)
@@ -79,8 +79,8 @@ def test_sorting_keeps_every_row_once_and_in_order(values: list[float | None], r
 
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4))
 def test_a_filter_is_written_as_it_is_read(terms: list[str]) -> None:
-    made = Sift(tuple(terms))
-    assert Sift().filtered(made.words) == made
+    made = ListFilter(tuple(terms))
+    assert ListFilter().filtered(made.words) == made
 
 
 # --- the verbs --------------------------------------------------------------------------------------------
@@ -100,8 +100,8 @@ def test_a_filter_and_an_order_stay_with_the_layout_and_in_the_script(tmp_path: 
         ]
     with session(tmp_path) as two:
         kept = run(two, "layout use night")
-        assert kept.sifts == {"frame": Sift(("fate:over budget", "!snow"), "tokens", reverse=True)}  # type: ignore[attr-defined]
-        assert run(two, "layout use").sifts == {"frame": Sift((), "tokens", reverse=True)}  # type: ignore[attr-defined]
+        assert kept.sifts == {"frame": ListFilter(("fate:over budget", "!snow"), "tokens", reverse=True)}  # type: ignore[attr-defined]
+        assert run(two, "layout use").sifts == {"frame": ListFilter((), "tokens", reverse=True)}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("line", ["filter frame colour:red", "sort frame colour"])

@@ -1,4 +1,4 @@
-"""The door to learning from outcomes: recalibration, tuning, metrics, monitors."""
+"""`memory.calibration`, learning from outcomes: recalibration, tuning, metrics, monitors."""
 
 from __future__ import annotations
 

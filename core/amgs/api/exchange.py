@@ -1,4 +1,4 @@
-"""The door through which a whole memory leaves and comes back."""
+"""`memory.exchange`: the whole memory written to a file, and read back from one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door to what has been assembled: caches, history, comparisons, replays, and the user's own frames."""
+"""`memory.frames`, what has been assembled: caches, history, comparisons, replays, and the user's own frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door to the graph: what lies around a block, the way between two, the communities, the centralities."""
+"""`memory.graph`: what lies around a block, the path between two, the communities, the centralities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lifecycle: what becomes of blocks once they are taken in, behind one door, `memory.lifecycle`.
+"""`memory.lifecycle`: what becomes of blocks once they are ingested.
 
 Each change is a plan first, then one transaction with a journal entry that `undo` takes back.
 """

@@ -1,4 +1,4 @@
-"""The door to simulation, reached as `memory.simulation`; it reads a memory and never writes."""
+"""`memory.simulation`: what a change, time or noise would come to; it reads a memory and never writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the door of calibration answers."""
+"""What `memory.calibration` answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doors of frames answer: cached frames, comparisons, replays."""
+"""What `memory.frames` answers: cached frames, comparisons, replays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The roll: the id of every block by its number, as bytes. A number keeps its id for ever, so it only grows."""
+"""The id of every block by its number, as bytes. A number keeps its id for ever, so it only grows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Files kept beside the store: arrays that are derived from it and would take long to derive again.
 
-A shelf is a folder of generations, one for each state of the store that was kept. A generation is written under
-another name, sealed with a stamp, and renamed into place: whoever opens the shelf finds a whole one or none, and
+A snapshot store is a folder of generations, one for each state of the store that was kept. A generation is written
+under another name, sealed with a stamp, and renamed into place: whoever opens the store finds a whole one or none, and
 a process that dies while it writes leaves the older one. A generation that lags behind the store is a beginning to
 catch up from. Arrays are mapped into memory, so that opening reads nothing.
 """
@@ -73,7 +73,7 @@ class SnapshotStore:
         What an older process left half written is removed, and so are the generations before.
         """
         if self._folder is None or not self.writable:
-            raise RuntimeError("this shelf keeps nothing")
+            raise RuntimeError("this snapshot store keeps nothing")
         self._folder.mkdir(parents=True, exist_ok=True)
         part = self._folder / f"{stamp.revision}{_PART}"
         shutil.rmtree(part, ignore_errors=True)

@@ -77,7 +77,7 @@ def weigh(
     keyword: KeywordIndex,
     vectors: VectorIndex,
 ) -> Features:
-    """The evidence for each candidate: numbers (m,) rising, all of them in the terrain."""
+    """The features of each candidate: numbers (m,) rising, all of them in the sequence index."""
     traits = sequences.traits
     rows = traits.rows(numbers)
     before = sequences.step(rows, sequences.before)
@@ -110,7 +110,7 @@ def weigh(
 
 
 class _Words:
-    """What is asked about, word by word: BM25 of every block of the terrain, and which episode mentions what.
+    """What is asked about, word by word: BM25 of every block of the sequence index, and which episode mentions what.
 
     The names of the people asked about are left out: who says a thing is evidence of its own.
     """

@@ -49,7 +49,7 @@ class SequenceIndex:
 
 
 def write(folder: Path, sequences: SequenceIndex) -> None:
-    """Write a terrain into a folder, all but the names, which `said` gives."""
+    """Write a sequence index into a folder, all but the names, which `said` gives."""
     t = sequences.traits
     save_arrays(folder, {name: getattr(t, name) for name in _COLUMNS})
     save_arrays(
@@ -63,14 +63,14 @@ def said(sequences: SequenceIndex) -> Mapping[str, Any]:
 
 
 def read(kept: Generation) -> SequenceIndex:
-    """The terrain of a generation."""
+    """The sequence index of a generation."""
     columns = {name: kept.array(name) for name in _COLUMNS}
     traits = BlockFeatures(**columns, names=tuple(map(str, kept.said["names"])))
     return SequenceIndex(traits, kept.array("before"), kept.array("after"), kept.array("episode_number"))
 
 
 def lay_out(traits: BlockFeatures, view: GraphView) -> SequenceIndex:
-    """The terrain of a store: order from the `next` edges, episodes from the sources, else from the order.
+    """The sequence index of a store: order from the `next` edges, episodes from the sources, else from the order.
 
     Order does not decay: whatever an edge's strength, what was said before stays said before. A text that
     stands at several places keeps its first neighbours.

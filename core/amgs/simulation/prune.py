@@ -1,4 +1,4 @@
-"""Ways to prune beside each other: what each lets go of in some months, and which needs then find nothing.
+"""Pruning policies compared: what each removes in some months, and which queries then find nothing.
 
 All ways see the same accesses, which do not depend on what is pruned: an access to a block that a way has pruned is a
 miss of that way. Each prunes at the end of every cycle; what is pruned stays pruned.

@@ -120,7 +120,7 @@ def settings(
 
 @operation("help", summary="List the commands, or explain one.", keys=("f1", "question_mark"))
 def help_command(
-    engine: Engine,  # noqa: ARG001 - every operation is handed the session
+    engine: Engine,  # noqa: ARG001 - every operation is handed the engine
     words: Annotated[
         list[str] | None,
         Arg(metavar="COMMAND", help="A command, or its first word."),

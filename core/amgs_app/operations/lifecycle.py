@@ -12,7 +12,7 @@ from amgs_app.operations.arguments import Limit, Offset
 from amgs_app.places import lies_there
 from amgs_app.results import Consolidated, Inbox, OperationList, Redone, Untouched, consolidated
 from amgs_app.row_fields import of_raw, shown
-from amgs_app.row_filter import Sift
+from amgs_app.row_filter import ListFilter
 
 if TYPE_CHECKING:
     from amgs.lifecycle.schedule import Due
@@ -123,7 +123,7 @@ def inbox(
     waiting = engine.memory.count(raw)
     last = engine.memory.blocks(raw, limit=1, offset=waiting - 1) if waiting else ()
     now = engine.clock.now()
-    sift = Sift(tuple(only or ()), by, reverse)
+    sift = ListFilter(tuple(only or ()), by, reverse)
     if sift:
         every = engine.memory.blocks(raw)
         places = shown("inbox", of_raw(every, now), sift)

@@ -16,7 +16,7 @@ from amgs_app.calls.operation import operation
 from amgs_app.pane_names import PANES, Pane
 from amgs_app.results import Bookmark, BookmarkList, Layout, LayoutList, Sifted
 from amgs_app.row_fields import LISTINGS
-from amgs_app.row_filter import Listing, Sift, check
+from amgs_app.row_filter import ListFilter, Listing, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -177,7 +177,7 @@ def sort_rows(
 
 
 def _sifted(operator: Operator, pane: Pane, **changes: Any) -> Sifted:
-    made = replace(operator.layout.sifts.get(pane, Sift()), **changes)
+    made = replace(operator.layout.sifts.get(pane, ListFilter()), **changes)
     check(made, _listing(pane))
     others = {name: sift for name, sift in operator.layout.sifts.items() if name != pane}
     operator.layout = replace(operator.layout, sifts=others | ({pane: made} if made else {}))
@@ -223,10 +223,10 @@ def _read(text: str) -> Layout:
     return Layout(pane, beside, bool(given.get("large")), sifts, theme) if known else Layout()
 
 
-def _read_sifts(given: Mapping[str, Any]) -> Iterator[tuple[Pane, Sift]]:
+def _read_sifts(given: Mapping[str, Any]) -> Iterator[tuple[Pane, ListFilter]]:
     """Kept filters and orders; one that this version's lists cannot answer is left out."""
     for pane, each in given.items():
-        sift = Sift(tuple(each["terms"]), each["order"], bool(each["reverse"]))
+        sift = ListFilter(tuple(each["terms"]), each["order"], bool(each["reverse"]))
         listing = LISTINGS.get(pane)  # type: ignore[call-overload]  # any word may stand in a file
         if listing is not None:
             with suppress(UsageError):

@@ -1,4 +1,4 @@
-"""What the training verbs give back: frozen values that load neither torch nor Arrow."""
+"""What training operations give back: frozen values that load neither torch nor Arrow."""
 
 from __future__ import annotations
 

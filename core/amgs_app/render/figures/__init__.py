@@ -1,4 +1,4 @@
-"""The pictures: pure functions from a frozen result and a Canvas to a Rich Text of exactly `canvas.width`
+"""The figures: pure functions from a frozen result and a Canvas to a Rich Text of exactly `canvas.width`
 columns and `canvas.height` lines. The panes and the headless snapshots draw with the same ones.
 
     from amgs_app.render.figures.canvas import Canvas
@@ -6,7 +6,7 @@ columns and `canvas.height` lines. The panes and the headless snapshots draw wit
     text = frame.frame(result, Canvas(118, 36, palette, "braille"))
 
 Common options: `selected` (a block id or an index) marks a line and keeps it in view; `offset` scrolls;
-`titles` names blocks by id; `now` is the instant that ages are counted from. No picture reads a clock, keeps
+`titles` names blocks by id; `now` is the instant that ages are counted from. No figure reads a clock, keeps
 a state or changes what it is given. None, or an empty result, draws what the pane is for and how to fill it.
 
 header       header(canvas, *, status, model, live, doing, threshold): one line over everything
@@ -27,7 +27,7 @@ focus        focus(view, canvas, *, axis, zoom, offset, selected, why, titles); 
              why(explanation, canvas, *, titles); decoded(view, canvas)
              entry_at(view, canvas, x, *, axis, zoom, offset): the entry in a column of focus or lod_map
              offset_for(view, selected, axis, zoom): the offset (a lifetime token) that centres an entry
-notice       notice(canvas, title, verbs, sentence): nothing to show yet
+empty_state  notice(canvas, title, commands, sentence): nothing to show yet
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a pane shows when it has nothing to show: what it is for, and the verb that fills it."""
+"""What a pane shows when it has nothing to show: what it is for, and the command that fills it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from amgs_app.render.figures.canvas import Canvas, Figure, Region, cut, ink, wid
 from amgs_app.render.figures.glyphs import wrap
 
 
-def notice(canvas: Canvas, title: str, verbs: Sequence[str], sentence: str) -> Text:
-    """A title, a sentence, and the verbs to try, in the middle of the canvas."""
+def notice(canvas: Canvas, title: str, commands: Sequence[str], sentence: str) -> Text:
+    """A title, a sentence, and the commands to try, in the middle of the canvas."""
     sheet = Figure(canvas)
-    notice_in(sheet, title, verbs, sentence)
+    notice_in(sheet, title, commands, sentence)
     return sheet.render()
 
 
-def notice_in(region: Region, title: str, verbs: Sequence[str], sentence: str) -> None:
+def notice_in(region: Region, title: str, commands: Sequence[str], sentence: str) -> None:
     """The same inside a part of a picture."""
     palette = region.palette
     width = min(64, region.width - 2)
-    lines = wrap(sentence, max(8, width), max(1, region.height - 3 - len(verbs)))
-    tall = region.height >= len(lines) + len(verbs) + 4
-    high = 1 + len(lines) + len(verbs) + (2 if tall else 0)
+    lines = wrap(sentence, max(8, width), max(1, region.height - 3 - len(commands)))
+    tall = region.height >= len(lines) + len(commands) + 4
+    high = 1 + len(lines) + len(commands) + (2 if tall else 0)
     y = max(0, (region.height - high) // 2)
     region.put(0, y, title, ink(palette.accent, bold=True), width=region.width, align="centre")
     y += 2 if tall else 1
@@ -31,9 +31,9 @@ def notice_in(region: Region, title: str, verbs: Sequence[str], sentence: str) -
         region.put(0, y, line, ink(palette.muted), width=region.width, align="centre")
         y += 1
     y += 1 if tall else 0
-    widest = max((width_of(verb) for verb in verbs), default=0) + 2
+    widest = max((width_of(verb) for verb in commands), default=0) + 2
     x = max(0, (region.width - widest) // 2)
-    for verb in verbs:
+    for verb in commands:
         region.put(x, y, "›", ink(palette.accent))
         region.put(x + 2, y, cut(verb, region.width - x - 2), ink(palette.text, bold=True))
         y += 1

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from amgs.types import IngestReport, JournalEntry, UndoPlan
 
 SHORT_ID = 8
-"""Digits of a block id that the screen shows; the verbs take any unambiguous prefix."""
+"""Digits of a block id that the screen shows; commands take any unambiguous prefix."""
 
 
 def short_id(block_id: str) -> str:

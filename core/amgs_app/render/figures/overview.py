@@ -158,7 +158,7 @@ def _stations(
 
 
 def _next(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> tuple[int, str, str]:
-    """The station where something is to be done, the verb that does it, and why."""
+    """The station where something is to be done, the command that does it, and why."""
     raw, kept = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
     steps: tuple[tuple[bool, int, str, str], ...] = (
         (not raw and not kept, 0, "ingest --batch DIR", "the memory is empty"),

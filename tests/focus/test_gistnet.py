@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import struct
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -14,7 +16,17 @@ from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError, TextError
-from amgs_focus.evaluation.gist import draw_offsets, gap_recovered, span_gists, variant_nll
+from amgs_focus.evaluation.gist import (
+    GistControls,
+    GistReport,
+    constant_gist,
+    draw_offsets,
+    elsewhere,
+    gap_recovered,
+    horizon_nll,
+    span_gists,
+    variant_nll,
+)
 from amgs_focus.gist.gistnet import (
     BLOCK,
     SHIPPED,
@@ -435,14 +447,97 @@ def test_the_gist_of_the_right_block_beats_the_gist_of_another() -> None:
     assert right < other, "a constant vector would do as well"
 
 
-def test_the_shuffled_control_gives_each_window_the_gists_of_another() -> None:
+def test_a_shuffled_span_is_of_the_same_text_and_shares_nothing_with_its_window() -> None:
+    text = list(range(500))
+    for at in range(0, 401, 40):
+        taken = elsewhere(text, at, 100, 64, seed=3).tolist()
+        assert not set(taken) & set(range(at, at + 100))
+        assert all((right - left) % 500 == 1 for left, right in itertools.pairwise(taken))
+        assert taken == elsewhere(text, at, 100, 64, seed=3).tolist()
+    assert len({int(elsewhere(text, 0, 100, 64, seed)[0]) for seed in range(20)}) > 10
+    assert elsewhere(text, 400, 436, 64, seed=0).tolist() == list(range(336, 400)), "the only room there is"
+    with pytest.raises(TextError, match="beside it need 501"):
+        elsewhere(text, 0, 437, 64, seed=0)
+
+
+def test_controls_stand_in_the_place_of_the_gists() -> None:
+    model, encoder = TinyModel(seed=7), PointerEncoder()
+    text = torch.tensor(model.encode(TEXT))
+    ids, others = text[:192].view(2, 96), text[400:528].view(2, 64)
+    sinks = model.embed(torch.tensor([model.sinks()])).expand(2, -1, -1)
+    vector = torch.randn(64, generator=torch.Generator().manual_seed(0))
+
+    def measured(controls: GistControls, variant: str) -> list[float]:
+        found = variant_nll(
+            model, encoder, ids, span=64, horizon=32, variants=("drop", variant), controls=controls
+        )
+        assert set(found) == {"drop", variant}
+        return found[variant]
+
+    def expected(middle: torch.Tensor) -> list[float]:
+        return horizon_nll(model, torch.cat([sinks, middle], dim=1), ids[:, 64:]).mean(dim=1).tolist()
+
+    right, wrong = span_gists(encoder, model.embed(ids[:, :64]), ids[:, :64]), model.embed(others)[:, 31::32]
+    assert measured(GistControls(), "gist") == expected(right) != expected(wrong)
+    assert measured(GistControls(shuffled=others), "shuffled") == expected(wrong)
+    assert measured(GistControls(other=others), "other") == expected(wrong)
+    assert measured(GistControls(constant=vector), "constant") == expected(vector.expand(2, 2, 64))
+    with pytest.raises(TextError, match="'other' has nothing"):
+        measured(GistControls(shuffled=others), "other")
+
+
+def test_a_shuffled_window_does_not_depend_on_the_others_of_its_batch() -> None:
     model = TinyModel(seed=7)
-    ids = torch.tensor([model.encode(TEXT)[at : at + 3 * BLOCK] for at in (0, 200, 400)])
-    found = variant_nll(
-        model, PointerEncoder(), ids, span=BLOCK, horizon=BLOCK, variants=("gist", "shuffled", "drop")
+
+    def shuffled(batch: int) -> tuple[float, ...]:
+        report = gap_recovered(
+            model,
+            PointerEncoder(),
+            model.encode(TEXT),
+            blocks=1,
+            tail=0,
+            horizon=8,
+            windows=5,
+            seed=1,
+            batch=batch,
+            variants=("gist", "shuffled"),
+        )
+        assert report.nll["gist"] != report.nll["shuffled"]
+        return report.nll["shuffled"]
+
+    assert shuffled(4) == pytest.approx(shuffled(1))
+
+
+def test_the_constant_is_the_mean_of_the_gists_of_a_text() -> None:
+    model = TinyModel(seed=7)
+    tokens = model.encode(TEXT)[:200]
+    pointers = model.embed(torch.tensor(tokens))[31:192:32]
+    torch.testing.assert_close(
+        constant_gist(model, PointerEncoder(), tokens), pointers.mean(dim=0, keepdim=True)
     )
-    assert set(found) == {"gist", "shuffled", "drop"} and found["gist"] != found["shuffled"]
-    alone = variant_nll(
-        model, PointerEncoder(), ids[:1], span=BLOCK, horizon=BLOCK, variants=("gist", "shuffled")
+    assert constant_gist(model, PointerEncoder(2), tokens * 11, level=2).shape == (2, 64)
+    with pytest.raises(TextError, match="one gist needs 1024"):
+        constant_gist(model, PointerEncoder(), tokens, level=2)
+
+
+def test_content_is_what_the_gists_have_over_those_of_another_place() -> None:
+    full = np.linspace(3.0, 4.0, 12)
+    nll = {"full": full, "shuffled": full + 0.2, "gist": full + 0.15, "drop": full + 0.4}
+    report = GistReport(
+        blocks=2,
+        tail=0,
+        horizon=32,
+        level=1,
+        slots=1,
+        seed=0,
+        offsets=tuple(range(12)),
+        nll={name: tuple(values) for name, values in nll.items()},
     )
-    assert alone["gist"] == alone["shuffled"]
+    share, recovered = report.content_share(), report.recovered()
+    assert share is not None and recovered is not None
+    assert share.mean == pytest.approx(0.25) and recovered.mean == pytest.approx(0.625)
+    assert report.content().mean == pytest.approx(0.05)
+    far = report.content_share("drop")
+    assert far is not None and far.mean == pytest.approx(0.625)
+    alike = replace(report, nll={**report.nll, "shuffled": tuple(full + np.tile([0.1, -0.1], 6))})
+    assert alike.content_share() is None, "the interval of shuffled − full holds 0"

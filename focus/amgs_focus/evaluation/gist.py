@@ -1,6 +1,8 @@
 """How much of a replaced span a gist gives back, measured on the next tokens beside everything it must beat.
 
-Gap recovered = (drop − gist) / (drop − full), in nats a token. Four sinks open every variant.
+Gap recovered = (drop − gist) / (drop − full), in nats a token. Gists of any other place win much of that by telling
+the kind of text; what is due to the block itself is the content share, (shuffled − gist) / (shuffled − full). Four
+sinks open every variant.
 """
 
 from __future__ import annotations
@@ -19,10 +21,20 @@ from amgs_focus.gist.gistnet import BLOCK, GistEncoder, mean_gist, pointer_gist
 from amgs_focus.model.base_model import BaseModel
 
 VARIANTS = ("full", "drop", "sinks", "mean", "pointer", "recent", "gist")
-CONTROLS = ("shuffled",)
-"""What only a batch of several windows can give: each window with the gists of the window before it in the batch. What
-these recover too is no memory of the block.
-"""
+CONTROLS = ("shuffled", "other", "constant")
+"""Gists that know nothing of the block: of another place of the same text, of another text, one vector everywhere."""
+CONSTANT_BLOCKS = 256  # of a text, for the mean of its gists
+
+
+@dataclass(frozen=True, slots=True)
+class GistControls:
+    """What is put in the place of the right gists. shuffled, other: (B, span) ids of another place of the same text and
+    of another text, whose gists are taken. constant: (slots, d), or (d,) for all slots.
+    """
+
+    shuffled: torch.Tensor | None = None
+    other: torch.Tensor | None = None
+    constant: torch.Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,18 @@ class GistReport:
             return None
         return self._resampled(lambda rows: (rows["drop"] - rows[variant]) / (rows["drop"] - rows["full"]))
 
+    def content_share(self, control: str = "shuffled") -> Interval | None:
+        """(control − gist) / (control − full): what the gists give back that those of the control do not, or None where
+        the interval of control − full holds zero.
+        """
+        if self._resampled(lambda rows: rows[control] - rows["full"]).low <= 0:
+            return None
+        return self._resampled(lambda rows: (rows[control] - rows["gist"]) / (rows[control] - rows["full"]))
+
+    def content(self, control: str = "shuffled") -> Interval:
+        """control − gist, in nats a token: above zero, the right gists beat those of the control."""
+        return self._resampled(lambda rows: rows[control] - rows["gist"])
+
     def _resampled(self, statistic: Callable[[Means], NDArray[np.float64]]) -> Interval:
         return resampled(self.nll, statistic, seed=self.seed, groups=self.groups)
 
@@ -77,23 +101,45 @@ def gap_recovered(
     level: int = 1,
     batch: int = 16,
     variants: Sequence[str] = VARIANTS,
+    other: Sequence[int] | None = None,
+    constant: torch.Tensor | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> GistReport:
     """Replaces `blocks` spans of 32**level tokens by their gists, in `windows` places drawn with `seed`.
 
     After the gists come `tail` raw blocks of 32, then the horizon is scored with teacher forcing. "recent"
     spends the gists' entries on the raw tokens just before the tail; "sinks" has neither gists nor tail.
-    Raises TextError when the text cannot hold one window.
+    other: ids of another text, for the variant "other". constant: (slots, d), or (d,) for all slots, for the variant
+    "constant"; without it the mean of the text's gists. Raises TextError when the text cannot hold one window, or not
+    a shuffled span beside it, or when "other" has no text.
     """
     span = blocks * BLOCK**level
     need = span + tail * BLOCK + horizon
     offsets = draw_offsets(len(tokens), need, windows, seed)
     text = torch.tensor(tokens, dtype=torch.int64)
+    if "constant" in variants and constant is None:
+        constant = constant_gist(model, encoder, tokens, level=level)
     nll: dict[str, list[float]] = {name: [] for name in variants}
     for start in range(0, len(offsets), batch):
-        taken = torch.stack([text[at : at + need] for at in offsets[start : start + batch]])
+        some = offsets[start : start + batch]
+        controls = GistControls(
+            shuffled=torch.stack([elsewhere(tokens, at, need, span, seed) for at in some])
+            if "shuffled" in variants
+            else None,
+            other=torch.stack([elsewhere(other, at, 0, span, seed) for at in some])
+            if "other" in variants and other is not None
+            else None,
+            constant=constant,
+        )
         measured = variant_nll(
-            model, encoder, taken, span=span, horizon=horizon, level=level, variants=variants
+            model,
+            encoder,
+            torch.stack([text[at : at + need] for at in some]),
+            span=span,
+            horizon=horizon,
+            level=level,
+            variants=variants,
+            controls=controls,
         )
         for name, values in measured.items():
             nll[name].extend(values)
@@ -120,14 +166,52 @@ def variant_nll(
     horizon: int,
     level: int = 1,
     variants: Sequence[str] = VARIANTS,
+    controls: GistControls | None = None,
 ) -> dict[str, list[float]]:
-    """(B, span + tail + horizon) ids -> by variant (B,) NLLs of the horizon, in nats a token."""
+    """(B, span + tail + horizon) ids -> by variant (B,) NLLs of the horizon, in nats a token.
+
+    Raises TextError for a control that is asked for and has nothing to put in the gists' place.
+    """
     with torch.no_grad():
+        prefixes = _Prefixes(model, encoder, taken[:, :-horizon], span, level, controls or GistControls())
         return {
-            name: horizon_nll(model, prefix, taken[:, -horizon:]).mean(dim=1).tolist()
-            for name, prefix in _prefixes(model, encoder, taken[:, :-horizon], span, level)
-            if name in variants
+            name: horizon_nll(model, prefixes.prefix(name), taken[:, -horizon:]).mean(dim=1).tolist()
+            for name in variants
         }
+
+
+def elsewhere(tokens: Sequence[int], at: int, need: int, span: int, seed: int) -> torch.Tensor:
+    """(span,) ids of a text outside of its window of `need` tokens at `at`, from a place drawn with `seed` and `at`.
+
+    The text is read as a ring. need: 0 for any place of the text. Raises TextError when it has no room for both.
+    """
+    room = len(tokens) - need - span
+    if room < 0:
+        raise TextError(
+            f"The text has {len(tokens)} tokens; a window and a shuffled span beside it need {need + span}.",
+            way_out="Give a longer text.",
+        )
+    start = at + need + int(np.random.default_rng((seed, at)).integers(room + 1))
+    return torch.tensor([tokens[(start + place) % len(tokens)] for place in range(span)], dtype=torch.int64)
+
+
+def constant_gist(
+    model: BaseModel, encoder: GistEncoder, tokens: Sequence[int], *, level: int = 1
+) -> torch.Tensor:
+    """(slots, d): the mean of the gists of blocks spread evenly over a text.
+
+    Raises TextError when it has not one span of that level.
+    """
+    size = BLOCK**level
+    whole = len(tokens) // size
+    if not whole:
+        raise TextError(
+            f"The text has {len(tokens)} tokens and one gist needs {size}.", way_out="Give a longer text."
+        )
+    taken = np.linspace(0, whole - 1, min(whole, max(1, CONSTANT_BLOCKS * BLOCK // size))).astype(int)
+    spans = torch.tensor([tokens[place * size : (place + 1) * size] for place in taken], dtype=torch.int64)
+    with torch.no_grad():
+        return span_gists(encoder, model.embed(spans), spans, level).mean(dim=0)
 
 
 def draw_offsets(length: int, need: int, windows: int, seed: int) -> list[int]:
@@ -176,24 +260,67 @@ def horizon_nll(model: BaseModel, prefix: torch.Tensor, horizon: torch.Tensor) -
     return (logits.logsumexp(dim=-1) - chosen).view(batch, length)
 
 
-def _prefixes(
-    model: BaseModel, encoder: GistEncoder, taken: torch.Tensor, span: int, level: int
-) -> list[tuple[str, torch.Tensor]]:
-    """(B, span + tail) ids -> each variant's entries (B, W, d)."""
-    batch = taken.shape[0]
-    rows = model.embed(taken)
-    sinks = model.embed(torch.tensor([model.sinks()], device=rows.device)).expand(batch, -1, -1)
-    replaced, tail = rows[:, :span], rows[:, span:]
-    gists = span_gists(encoder, replaced, taken[:, :span], level)
-    parts = replaced.reshape(-1, BLOCK**level, rows.shape[-1])
-    controls = {
-        "full": replaced,
-        "drop": replaced[:, :0],
-        "mean": mean_gist(parts, encoder.slots).reshape(batch, -1, rows.shape[-1]),
-        "pointer": pointer_gist(parts, encoder.slots).reshape(batch, -1, rows.shape[-1]),
-        "recent": replaced[:, -gists.shape[1] :],
-        "gist": gists,
-        "shuffled": gists.roll(1, dims=0),
-    }
-    built = [(name, torch.cat([sinks, middle, tail], dim=1)) for name, middle in controls.items()]
-    return [*built, ("sinks", sinks)]
+class _Prefixes:
+    """(B, span + tail) ids; what stands before the horizon, by variant."""
+
+    def __init__(
+        self,
+        model: BaseModel,
+        encoder: GistEncoder,
+        taken: torch.Tensor,
+        span: int,
+        level: int,
+        controls: GistControls,
+    ) -> None:
+        self._model, self._encoder, self._level, self._controls = model, encoder, level, controls
+        self._ids = taken[:, :span]
+        rows = model.embed(taken)
+        self._replaced, self._tail = rows[:, :span], rows[:, span:]
+        self._sinks = model.embed(torch.tensor([model.sinks()], device=rows.device)).expand(
+            taken.shape[0], -1, -1
+        )
+
+    def prefix(self, variant: str) -> torch.Tensor:
+        """(B, W, d): the sinks, the variant's entries and the tail."""
+        if variant == "sinks":
+            return self._sinks
+        return torch.cat([self._sinks, self._middle(variant), self._tail], dim=1)
+
+    def _middle(self, variant: str) -> torch.Tensor:
+        """(B, n, d): what stands for the span."""
+        replaced, slots = self._replaced, self._encoder.slots
+        batch, span, width = replaced.shape
+        size = BLOCK**self._level
+        match variant:
+            case "full":
+                return replaced
+            case "drop":
+                return replaced[:, :0]
+            case "mean":
+                return mean_gist(replaced.reshape(-1, size, width), slots).reshape(batch, -1, width)
+            case "pointer":
+                return pointer_gist(replaced.reshape(-1, size, width), slots).reshape(batch, -1, width)
+            case "recent":
+                return replaced[:, -(span // size * slots) :]
+            case "gist":
+                return self._gists(self._ids)
+            case "shuffled" | "other":
+                ids = self._controls.shuffled if variant == "shuffled" else self._controls.other
+                return self._gists(_given(ids, variant))
+            case "constant":
+                constant = _given(self._controls.constant, variant).to(replaced).reshape(-1, width)
+                return constant.expand(slots, width).repeat(span // size, 1).expand(batch, -1, -1)
+            case _:
+                raise ValueError(f"No variant {variant!r}: {', '.join((*VARIANTS, *CONTROLS))}.")
+
+    def _gists(self, ids: torch.Tensor) -> torch.Tensor:
+        return span_gists(self._encoder, self._model.embed(ids), ids, self._level)
+
+
+def _given(value: torch.Tensor | None, control: str) -> torch.Tensor:
+    if value is None:
+        raise TextError(
+            f"The control {control!r} has nothing to put in the place of the gists.",
+            way_out="Give it a text, or leave the variant out.",
+        )
+    return value

@@ -100,8 +100,9 @@ def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path
     rig = focus_rig(tmp_path, prose, code, model=model)
     found = focus_gist.run(rig, windows=4)
     shapes = ("2_0_32", "4_1_64", "6_2_64")
-    asked = {f"{kind}_{shape}" for kind in ("gap_recovered", "gap_nats") for shape in shapes}
-    asked |= {"l2_harm_nats", "l2_harm_nats_code", "gap_nats_2_0_32_code"}
+    kinds = ("gap_recovered", "gap_nats", "content_share")
+    asked = {f"{kind}_{shape}" for kind in kinds for shape in shapes}
+    asked |= {"l2_harm_nats", "l2_harm_nats_code", "gap_nats_2_0_32_code", "content_share_4_1_64_code"}
     assert asked <= set(found.metrics)
     assert set(focus_gist.BENCH.goals) == set(found.goals)
     assert [row[0] for row in found.tables[-1].rows] == ["1", "2", "4", "8"]
@@ -110,6 +111,11 @@ def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path
     assert any("recovered" in line for line in table_of(found).notes)
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
     assert all(set(row) > {"key", "drop", "gist"} for row in rows)
+    main = [row for row in rows if "/4_1_64/pointer-1/" in row["key"]]
+    assert main and all({"shuffled", "other", "constant"} <= set(row) for row in main)
+    titles = [table.title for table in found.tables]
+    assert sum(title.startswith("What gists that know nothing") for title in titles) == 2
+    assert [title for title in titles if title.startswith("By document")] == ["By document of code"]
     passes = model.passes
     assert focus_gist.run(rig, windows=4).metrics.keys() == asked | (found.metrics.keys())
     assert model.passes == passes

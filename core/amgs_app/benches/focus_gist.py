@@ -1,7 +1,10 @@
 """`bench focus-gist`: what gists give back of the spans they stand for, on text they were not trained on.
 
-Gap recovered = (drop − gist) / (drop − full) over the next H tokens, printed only where the gap's interval
-excludes 0. Four sinks in every variant; intervals by document, or by chunk where there is one document.
+Gap recovered = (drop − gist) / (drop − full) over the next H tokens. Any gist of the right kind of text wins much of
+it; so the gists of another place of the same document, those of another text and one constant stand in the same place:
+content share = (shuffled − gist) / (shuffled − full) is what the block's own gists add. Both are printed only where
+the interval of the divisor excludes 0. Four sinks in every variant; intervals by document, or by chunk where there is
+one document.
 """
 
 from __future__ import annotations
@@ -18,7 +21,16 @@ from amgs_app.benches.focus_rig import FocusRig
 from amgs_app.benches.focus_texts import Excerpt, TokenCorpus
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Ledger, Row
-from amgs_focus.evaluation.gist import VARIANTS, GistReport, variant_nll
+from amgs_focus.evaluation.gist import (
+    CONTROLS,
+    VARIANTS,
+    GistControls,
+    GistReport,
+    constant_gist,
+    elsewhere,
+    variant_nll,
+)
+from amgs_focus.evaluation.statistics import Interval
 from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder, for_model
 from amgs_focus.model.base_model import BaseModel
 
@@ -27,11 +39,16 @@ BENCH = Bench(
     {
         "gap_recovered_2_0_32": (">=", 65.0),
         "gap_recovered_4_1_64": (">=", 55.0),
+        "content_share_2_0_32": (">=", 0.35),
+        "content_share_4_1_64": (">=", 0.25),
+        "content_share_2_0_32_code": (">=", 0.35),
+        "content_share_4_1_64_code": (">=", 0.10),
         "l2_harm_nats": ("<=", 0.02),
     },
 )
 BATCH = 4
 SEED = 0
+FEW = 6  # documents of a corpus that are also shown one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +59,7 @@ class Condition:
     tail: int
     horizon: int
     level: int = 1
-    variants: tuple[str, ...] = VARIANTS
+    variants: tuple[str, ...] = (*VARIANTS, *CONTROLS)
 
     @property
     def span(self) -> int:
@@ -53,10 +70,20 @@ class Condition:
         return self.span + self.tail * BLOCK + self.horizon
 
     @property
+    def beside(self) -> int:
+        """Tokens that a document has outside of the window, for the gists of another place."""
+        return self.span if "shuffled" in self.variants else 0
+
+    @property
     def name(self) -> str:
         return (
             f"{self.blocks}_{self.tail}_{self.horizon}" if self.level == 1 else f"l{self.level}_{self.tail}"
         )
+
+    @property
+    def said(self) -> str:
+        level = f" of L{self.level}" if self.level > 1 else ""
+        return f"{self.blocks}{level} / {self.tail} / {self.horizon}"
 
 
 MAIN = (Condition(2, 0, 32), Condition(4, 1, 64), Condition(6, 2, 64))
@@ -74,6 +101,7 @@ def run(rig: FocusRig, *, windows: int = 48) -> BenchResult:
     encoder, corpora = rig.encoder, rig.corpora
     windows = max(2, windows // 6) if rig.quick else windows
     told = {**rig.models(), "texts": {corpus.name: corpus.mark for corpus in corpora}, "seed": SEED}
+    told["other"] = {corpus.name: _other_name(corpus, corpora) for corpus in corpora}
     ledger = rig.ledger(BENCH, told)
     curve = [_with_slots(rig.model, encoder, slots) for slots in SLOTS]
     plan = [(corpus, c, encoder) for corpus in corpora for c in (*MAIN, *HIGHER)]
@@ -82,9 +110,14 @@ def run(rig: FocusRig, *, windows: int = 48) -> BenchResult:
     for place, (corpus, condition, gist) in enumerate(plan):
         share = _share(rig.progress, place * windows, len(plan) * windows)
         count = windows if condition.level == 1 else max(2, windows // 2)
-        if (found := _report(rig.model, gist, corpus, condition, count, ledger, share)) is not None:
+        if (found := _report(rig, gist, corpus, condition, count, ledger, share)) is not None:
             reports[corpus.name, condition.name, gist.slots] = found
-    tables = [_table(corpus, reports, encoder) for corpus in corpora]
+    tables = [
+        table(corpus, reports, encoder)
+        for corpus in corpora
+        for table in (_table, _content_table, _by_document)
+    ]
+    tables = [table for table in tables if table.rows]
     tables.append(_curve(rig.corpus, reports, curve))
     shown = {**told, "windows": windows, "rows": str(ledger.path)}
     return BENCH.result(shown, _metrics(corpora, reports, encoder.slots), tuple(tables))
@@ -109,7 +142,7 @@ def _share(progress: Progress, before: int, total: int) -> Callable[[int, int, s
 
 
 def _report(
-    model: BaseModel,
+    rig: FocusRig,
     encoder: GistEncoder,
     corpus: TokenCorpus,
     condition: Condition,
@@ -118,10 +151,14 @@ def _report(
     told: Callable[[int, int, str], None],
 ) -> GistReport | None:
     """One condition measured in so many places; None where no document is long enough."""
-    if max(map(len, corpus.documents), default=0) < condition.need:
+    if max(map(len, corpus.documents), default=0) < condition.need + condition.beside:
         return None
-    places = corpus.excerpts(condition.need, windows, SEED)
+    places = corpus.excerpts(condition.need, windows, SEED, beside=condition.beside)
+    variants = tuple(
+        name for name in condition.variants if name != "other" or _other_name(corpus, rig.corpora)
+    )
     rows: list[Mapping[str, float]] = []
+    constant: list[torch.Tensor] = []
     for start in range(0, len(places), BATCH):
         told(start, len(places), condition.name)
         some = places[start : start + BATCH]
@@ -129,18 +166,21 @@ def _report(
         key = f"{corpus.mark}/{condition.name}/{encoder.name}-{encoder.slots}/{first}-{len(some)}"
 
         def measure(some: Sequence[Excerpt] = some) -> Row:
+            if "constant" in variants and not constant:
+                constant.append(constant_gist(rig.model, encoder, sum(corpus.documents, ())))
             return variant_nll(
-                model,
+                rig.model,
                 encoder,
                 torch.tensor([one.tokens for one in some], dtype=torch.int64),
                 span=condition.span,
                 horizon=condition.horizon,
                 level=condition.level,
-                variants=condition.variants,
+                variants=variants,
+                controls=_controls(some, corpus, rig.corpora, condition, variants, constant),
             )
 
         found = ledger.once(key, measure)
-        rows += [{name: found[name][i] for name in condition.variants} for i in range(len(some))]
+        rows += [{name: found[name][i] for name in variants} for i in range(len(some))]
     return GistReport(
         blocks=condition.blocks,
         tail=condition.tail,
@@ -149,15 +189,67 @@ def _report(
         slots=encoder.slots,
         seed=SEED,
         offsets=tuple(one.at for one in places),
-        nll={name: tuple(row[name] for row in rows) for name in condition.variants},
+        nll={name: tuple(row[name] for row in rows) for name in variants},
         groups=tuple(one.document for one in places),
     )
+
+
+def _controls(
+    places: Sequence[Excerpt],
+    corpus: TokenCorpus,
+    corpora: Sequence[TokenCorpus],
+    condition: Condition,
+    variants: Sequence[str],
+    constant: Sequence[torch.Tensor],
+) -> GistControls:
+    """What stands in the place of the right gists, for excerpts of a corpus."""
+    shuffled = other = None
+    if "shuffled" in variants:
+        shuffled = torch.stack(
+            [
+                elsewhere(corpus.documents[one.document], one.at, condition.need, condition.span, SEED)
+                for one in places
+            ]
+        )
+    if "other" in variants:
+        other = torch.stack(
+            [
+                elsewhere(
+                    _other_text(one.document, corpus, corpora, condition.span),
+                    one.at,
+                    0,
+                    condition.span,
+                    SEED,
+                )
+                for one in places
+            ]
+        )
+    return GistControls(shuffled, other, constant[0] if constant else None)
+
+
+def _other_name(corpus: TokenCorpus, corpora: Sequence[TokenCorpus]) -> str:
+    """Where "another text" is taken from: the other documents, else the other corpus; empty where there is none."""
+    if len(corpus.documents) > 1:
+        return "the next document"
+    return next((other.name for other in corpora if other is not corpus), "")
+
+
+def _other_text(
+    document: int, corpus: TokenCorpus, corpora: Sequence[TokenCorpus], span: int
+) -> tuple[int, ...]:
+    """The next document of the corpus that has a span, else the longest of another corpus."""
+    documents = corpus.documents
+    for step in range(1, len(documents)):
+        if len(following := documents[(document + step) % len(documents)]) >= span:
+            return following
+    others = [text for other in corpora if other is not corpus for text in other.documents]
+    return max(others, key=len, default=())
 
 
 def _metrics(
     corpora: Sequence[TokenCorpus], reports: Mapping[tuple[str, str, int], GistReport], slots: int
 ) -> dict[str, float]:
-    """Those that the requirement lists, in percent and nats; of a second corpus with `_code` behind."""
+    """Gap recovered in percent, gap and harm in nats, content as a share; of a second corpus with `_code` behind."""
     metrics: dict[str, float] = {}
     for corpus, suffix in zip(corpora, ("", *(["_code"] * (len(corpora) - 1))), strict=True):
         for condition in MAIN:
@@ -165,6 +257,8 @@ def _metrics(
                 share = report.recovered()
                 metrics[f"gap_recovered_{condition.name}{suffix}"] = 100 * share.mean if share else math.nan
                 metrics[f"gap_nats_{condition.name}{suffix}"] = report.gap().mean
+                content = report.content_share()
+                metrics[f"content_share_{condition.name}{suffix}"] = content.mean if content else math.nan
         harms = [
             report.harm().high
             for condition in HIGHER
@@ -178,26 +272,101 @@ def _metrics(
 def _table(
     corpus: TokenCorpus, reports: Mapping[tuple[str, str, int], GistReport], encoder: GistEncoder
 ) -> BenchTable:
-    columns = ("blocks / tail / horizon", "windows", *VARIANTS, "gap", "recovered %", "gist − drop")
+    columns = (
+        "blocks / tail / horizon",
+        "windows",
+        *VARIANTS,
+        *CONTROLS,
+        "gap",
+        "recovered %",
+        "gist − drop",
+    )
     rows = []
     for condition in (*MAIN, *HIGHER):
         if (report := reports.get((corpus.name, condition.name, encoder.slots))) is None:
             continue
-        level = f" of L{condition.level}" if condition.level > 1 else ""
-        means = [f"{report.mean(name).mean:.3f}" if name in condition.variants else "" for name in VARIANTS]
-        full = "full" in condition.variants
-        share = report.recovered() if full else None
+        means = [
+            f"{report.mean(name).mean:.3f}" if name in report.nll else "" for name in (*VARIANTS, *CONTROLS)
+        ]
+        full = "full" in report.nll
         rows.append(
             (
-                f"{condition.blocks}{level} / {condition.tail} / {condition.horizon}",
+                condition.said,
                 str(len(report.offsets)),
                 *means,
                 report.gap().said(3) if full else "",
-                share.said(1, 100) if share else ("no gap" if full else ""),
+                _share_said(report.recovered(), 100) if full else "",
                 report.harm().said(3),
             )
         )
     return BenchTable(f"NLL in nats a token on {corpus.name}, {corpus.tokens:,} tokens", columns, tuple(rows))
+
+
+def _content_table(
+    corpus: TokenCorpus, reports: Mapping[tuple[str, str, int], GistReport], encoder: GistEncoder
+) -> BenchTable:
+    """What is left of the gists' merit when gists that know nothing of the block stand in their place."""
+    rows = []
+    for condition in MAIN:
+        if (report := reports.get((corpus.name, condition.name, encoder.slots))) is None:
+            continue
+        controls = [name if name in report.nll else None for name in CONTROLS]
+        rows.append(
+            (
+                condition.said,
+                *(_share_said(report.recovered(name), 100) if name else "" for name in ("gist", *controls)),
+                *(_share_said(report.content_share(name)) if name else "" for name in controls),
+                report.content("drop").said(3),
+                report.content().said(3),
+                report.harm("shuffled").said(3),
+            )
+        )
+    columns = (
+        "blocks / tail / horizon",
+        *(f"recovered, {name} %" for name in ("gist", *CONTROLS)),
+        *(f"content share over {name}" for name in CONTROLS),
+        "drop − gist",
+        "shuffled − gist",
+        "shuffled − drop",
+    )
+    return BenchTable(
+        f"What gists that know nothing of the block give on {corpus.name}", columns, tuple(rows)
+    )
+
+
+def _by_document(
+    corpus: TokenCorpus, reports: Mapping[tuple[str, str, int], GistReport], encoder: GistEncoder
+) -> BenchTable:
+    """Of a corpus of few documents, each by itself; intervals by chunk."""
+    rows = []
+    for condition in MAIN if 1 < len(corpus.documents) <= FEW else ():
+        if (report := reports.get((corpus.name, condition.name, encoder.slots))) is None:
+            continue
+        for document, name in enumerate(corpus.names):
+            if (alone := report.of_group(document)) is not None:
+                rows.append(
+                    (
+                        condition.said,
+                        name,
+                        str(len(alone.offsets)),
+                        _share_said(alone.recovered(), 100),
+                        _share_said(alone.content_share()),
+                        alone.content().said(3),
+                    )
+                )
+    columns = (
+        "blocks / tail / horizon",
+        "document",
+        "windows",
+        "recovered %",
+        "content share",
+        "shuffled − gist",
+    )
+    return BenchTable(f"By document of {corpus.name}", columns, tuple(rows))
+
+
+def _share_said(share: Interval | None, scale: float = 1.0) -> str:
+    return share.said(1 if scale > 1 else 2, scale) if share else "no gap"
 
 
 def _curve(
@@ -208,7 +377,7 @@ def _curve(
     for gist in curve:
         found = [reports.get((corpus.name, condition.name, gist.slots)) for condition in CURVE]
         shares = [
-            (share.said(1, 100) if (share := report.recovered(variant)) else "no gap") if report else ""
+            _share_said(report.recovered(variant), 100) if report else ""
             for report in found
             for variant in ("gist", "recent")
         ]

@@ -37,9 +37,12 @@ class TokenCorpus:
     def tokens(self) -> int:
         return sum(map(len, self.documents))
 
-    def excerpts(self, need: int, count: int, seed: int) -> tuple[Excerpt, ...]:
-        """Up to `count` excerpts of `need` tokens, spread evenly. Raises TextError when no document is so long."""
-        places = draw_windows([len(document) for document in self.documents], need, count, seed)
+    def excerpts(self, need: int, count: int, seed: int, *, beside: int = 0) -> tuple[Excerpt, ...]:
+        """Up to `count` excerpts of `need` tokens, spread evenly, from documents that have `beside` tokens more. Raises
+        TextError when no document is so long.
+        """
+        lengths = [len(document) if len(document) >= need + beside else 0 for document in self.documents]
+        places = draw_windows(lengths, need, count, seed)
         return tuple(
             Excerpt(document, at, self.documents[document][at : at + need]) for document, at in places
         )

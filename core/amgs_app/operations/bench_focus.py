@@ -59,8 +59,8 @@ def bench_gist(
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Replace blocks by their gists and score what follows, compared with full text, nothing, means, pointers and as
-    many raw tokens.
+    """Replace blocks by their gists and score what follows, compared with full text, nothing, means, pointers, as many
+    raw tokens, and with gists of another place, of another text and one constant.
 
     An interrupted run continues from the rows in the folder.
     """

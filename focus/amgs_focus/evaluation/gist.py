@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -83,6 +83,18 @@ class GistReport:
     def content(self, control: str = "shuffled") -> Interval:
         """control − gist, in nats a token: above zero, the right gists beat those of the control."""
         return self._resampled(lambda rows: rows[control] - rows["gist"])
+
+    def of_group(self, group: int) -> GistReport | None:
+        """The windows of one document alone, or None where it has none."""
+        taken = [place for place, of in enumerate(self.groups or ()) if of == group]
+        if not taken:
+            return None
+        return replace(
+            self,
+            offsets=tuple(self.offsets[place] for place in taken),
+            nll={name: tuple(values[place] for place in taken) for name, values in self.nll.items()},
+            groups=None,
+        )
 
     def _resampled(self, statistic: Callable[[Means], NDArray[np.float64]]) -> Interval:
         return resampled(self.nll, statistic, seed=self.seed, groups=self.groups)

@@ -19,7 +19,7 @@ from amgs.clock import Clock, FixedClock, parse_instant
 from amgs.errors import AmgsError, StoreError, UsageError
 from amgs_app.corpus import Corpus, open_corpus, sample_corpus
 from amgs_app.corpus_clock import CorpusClock
-from amgs_app.folders import data_folder, model_cache
+from amgs_app.folders import checkpoint_folder, data_folder, model_cache
 from amgs_app.places import check_place
 
 if TYPE_CHECKING:
@@ -104,6 +104,11 @@ class Engine:
     @property
     def model_spec(self) -> str:
         return self.options.model or self.settings.model.base
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the user's own checkpoints, which need not be there."""
+        return checkpoint_folder(self.settings.paths)
 
     @property
     def store_path(self) -> Path | str:
@@ -221,7 +226,7 @@ class Engine:
         from amgs_focus.tree.gist_tree import LifetimeTree
 
         model = self.load_model(progress)
-        gist = gist_encoder(model, self.settings.model)
+        gist = gist_encoder(model, self.settings.model, self.checkpoints)
         tree = None
         if folder is not None:
             if self._kept == folder.resolve() and self._focus is not None:
@@ -273,7 +278,7 @@ class Engine:
         if told.header.kept:
             return path, self.open_focus((), "", progress, folder=Path(told.header.kept)).state.step
         settings = FocusSettings.model_validate(dict(told.header.settings))
-        gist = gist_encoder(self.load_model(progress), self.settings.model)
+        gist = gist_encoder(self.load_model(progress), self.settings.model, self.checkpoints)
         steps = 0
 
         def fill(runtime: FocusRuntime) -> None:
@@ -315,7 +320,15 @@ class Engine:
         writer = None
         try:
             runtime, writer = focus_runtime(
-                self.load_model(), settings, seed, self.clock, fresh, gist=gist, tree=tree, kept=folder
+                self.load_model(),
+                settings,
+                seed,
+                self.clock,
+                fresh,
+                gist=gist,
+                tree=tree,
+                kept=folder,
+                checkpoints=self.checkpoints,
             )
             fill(runtime)
         except BaseException:

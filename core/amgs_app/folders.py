@@ -1,4 +1,4 @@
-"""Where stores, unpacked models and themes lie when no option says otherwise."""
+"""Where stores, checkpoints, unpacked models and themes lie when no option says otherwise."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ def data_folder(paths: PathSettings) -> Path:
     if paths.data:
         return Path(paths.data).expanduser()
     return Path(platformdirs.user_data_dir("amgs", appauthor=False))
+
+
+def checkpoint_folder(paths: PathSettings) -> Path:
+    """Where the user's own checkpoints are looked for; it need not be there."""
+    return Path(paths.checkpoints).expanduser() if paths.checkpoints else data_folder(paths) / "checkpoints"
 
 
 def model_cache(paths: PathSettings) -> Path | None:

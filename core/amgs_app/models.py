@@ -97,17 +97,17 @@ def load_base_model(
     return model
 
 
-def gist_encoder(model: BaseModel, settings: ModelSettings) -> GistEncoder:
-    """The gists that the settings name, else those that ship for the model.
+def gist_encoder(model: BaseModel, settings: ModelSettings, own: Path | None = None) -> GistEncoder:
+    """The gists that the settings name, else those in the folder `own` or shipped that are for the model.
 
-    Raises CheckpointError for a file that is none, was trained for embeddings of another width, or cannot give
+    Raises CheckpointError for a file that is none, was trained on another model, or cannot give
     the number of gists a block that is asked for. `model.slots` 1 takes a file as it was trained.
     """
-    from amgs_focus.gist.gistnet import for_model, load_checkpoint
+    from amgs_focus.gist.checkpoint import for_model, load_checkpoint
 
     if not settings.gists:
-        return for_model(model, settings.slots)
-    named = load_checkpoint(Path(settings.gists).expanduser(), width=model.card.width)
+        return for_model(model, settings.slots, own)
+    named = load_checkpoint(Path(settings.gists).expanduser(), model)
     return named if settings.slots == 1 else named.with_slots(settings.slots)
 
 
@@ -121,13 +121,15 @@ def focus_runtime(
     gist: GistEncoder | None = None,
     tree: LifetimeTree | None = None,
     kept: Path | None = None,
+    checkpoints: Path | None = None,
 ) -> tuple[FocusRuntime, TraceWriter]:
     """An empty focus engine over the model, with the gists and the scorer that ship for it.
 
     gist: other gists. tree: a lifetime to go on with, which has its own gists; kept: its folder. trace: the file its
-    events are written to as they happen, None to keep them in memory; the caller closes the writer. Raises TraceError.
+    events are written to as they happen, None to keep them in memory; the caller closes the writer. checkpoints: the
+    folder of the user's own. Raises TraceError.
     """
-    from amgs_focus.gist import gistnet
+    from amgs_focus.gist.checkpoint import for_model
     from amgs_focus.lens import checkpoint
     from amgs_focus.lens.cross_links import BridgedScorer
     from amgs_focus.runtime.replay import header_of
@@ -135,8 +137,10 @@ def focus_runtime(
     from amgs_focus.trace.trace import TraceWriter
 
     chosen = settings.model_copy(update={"seed": seed})
-    scorer = BridgedScorer(checkpoint.for_model(model, chosen.lens))
-    silent = FocusRuntime(model, gist or gistnet.for_model(model), scorer, chosen, clock=clock, tree=tree)
+    scorer = BridgedScorer(checkpoint.for_model(model, chosen.lens, checkpoints))
+    silent = FocusRuntime(
+        model, gist or for_model(model, own=checkpoints), scorer, chosen, clock=clock, tree=tree
+    )
     writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat(), kept=str(kept or "")))
     told = FocusRuntime(model, silent.tree.gist, scorer, chosen, writer, clock=clock, tree=silent.tree)
     return told, writer

@@ -49,7 +49,8 @@ class ModelSettings(SettingsSection):
     )
     gists: str = Field(
         default="",
-        description="A gist checkpoint written by `focus train gistnet`; empty for the one shipped for the model.",
+        description="A gist checkpoint written by `focus train gistnet`; empty for the latest of the model in "
+        "`paths.checkpoints`, else the one shipped for it.",
     )
     slots: Literal[1, 2, 4, 8] = Field(
         default=1,
@@ -70,6 +71,11 @@ class PathSettings(SettingsSection):
     data: str = Field(
         default="",
         description="Folder of stores, traces and the shell's history; empty for the user's data folder.",
+    )
+    checkpoints: str = Field(
+        default="",
+        description="Folder of your own checkpoints of gists and lens; those of the model, known by its embeddings, "
+        "come before the shipped ones. Empty for `checkpoints` in the data folder.",
     )
     cache: str = Field(
         default="",

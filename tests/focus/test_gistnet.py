@@ -27,27 +27,27 @@ from amgs_focus.evaluation.gist import (
     span_gists,
     variant_nll,
 )
+from amgs_focus.gist.checkpoint import for_model, load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import (
     BLOCK,
-    SHIPPED,
     SLOTS,
     GistNet,
     GistNetEncoder,
     GistShape,
     PointerEncoder,
-    for_model,
-    load_checkpoint,
     mean_gist,
     pointer_gist,
     pointer_positions,
-    save_checkpoint,
 )
+from amgs_focus.model import pretrained
+from amgs_focus.model.checkpoint_file import SHIPPED
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.divergence import Divergence
 from amgs_focus.training.gist_plan import GistTraining, Phase, learning_rate
 from amgs_focus.training.gistnet import StepReport, TrainingState, start, train
 from amgs_focus.tree.gist_tree import LifetimeTree
+from tests.focus.model_world import write_model
 from tests.focus.training_world import corpus_part
 
 SHAPE = GistShape(width=64, hidden=32, heads=4)
@@ -132,9 +132,9 @@ def test_an_unsupported_slot_count_is_refused() -> None:
 def test_a_checkpoint_comes_back_with_the_same_gists_and_version(tmp_path: Path) -> None:
     path = tmp_path / "gistnet-tiny.safetensors"
     tokens, gists = filled(SHAPE, 1), filled(replace(SHAPE, hidden=16), 2)
-    save_checkpoint(path, tokens, gists, model="tiny-7")
-    loaded = load_checkpoint(path, width=64)
-    again = load_checkpoint(path, width=64)
+    save_checkpoint(path, tokens, gists, model=TinyModel())
+    loaded = load_checkpoint(path, TinyModel())
+    again = load_checkpoint(path, TinyModel())
     entries = torch.randn(2, BLOCK, 64)
     ids = torch.zeros(2, BLOCK, dtype=torch.int64)
     torch.testing.assert_close(loaded.encode_tokens(entries, ids), tokens(entries), atol=2e-3, rtol=2e-3)
@@ -144,31 +144,32 @@ def test_a_checkpoint_comes_back_with_the_same_gists_and_version(tmp_path: Path)
     assert torch.equal(loaded.encode_tokens(entries, ids), again.encode_tokens(entries, ids))
     assert (loaded.name, loaded.slots, loaded.version) == ("gistnet-tiny", 1, again.version)
     assert 0 < loaded.version < 2**32
-    save_checkpoint(path, filled(SHAPE, 3), gists, model="tiny-7")
-    assert load_checkpoint(path, width=64).version != loaded.version
+    save_checkpoint(path, filled(SHAPE, 3), gists, model=TinyModel())
+    assert load_checkpoint(path, TinyModel()).version != loaded.version
 
 
 def test_a_checkpoint_of_another_width_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.safetensors"
-    save_checkpoint(path, GistNet(SHAPE), GistNet(SHAPE), model="tiny-7")
-    with pytest.raises(CheckpointError, match="width 64; this model has 576") as refused:
-        load_checkpoint(path, width=576)
+    save_checkpoint(path, GistNet(SHAPE), GistNet(SHAPE), model=TinyModel())
+    narrow = pretrained.load(str(write_model(tmp_path / "narrow")), precision="fp32")
+    with pytest.raises(CheckpointError, match="width 64; this model has 16") as refused:
+        load_checkpoint(path, narrow)
     assert refused.value.way_out
 
 
 def test_a_damaged_missing_or_foreign_checkpoint_is_named(tmp_path: Path) -> None:
     path = tmp_path / "gist.safetensors"
     with pytest.raises(CheckpointError, match="cannot be read"):
-        load_checkpoint(path, width=64)
-    save_checkpoint(path, GistNet(SHAPE), GistNet(SHAPE), model="tiny-7")
+        load_checkpoint(path, TinyModel())
+    save_checkpoint(path, GistNet(SHAPE), GistNet(SHAPE), model=TinyModel())
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(CheckpointError, match="cannot be read"):
-        load_checkpoint(path, width=64)
+        load_checkpoint(path, TinyModel())
     header = json.dumps({"__metadata__": {"format": "something else"}}).encode()
     path.write_bytes(struct.pack("<Q", len(header)) + header)
     with pytest.raises(CheckpointError, match="format"):
-        load_checkpoint(path, width=64)
+        load_checkpoint(path, TinyModel())
 
 
 def test_a_model_without_a_trained_net_gets_pointer_gists() -> None:

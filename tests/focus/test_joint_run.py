@@ -12,14 +12,8 @@ import pytest
 import torch
 
 from amgs_focus.errors import CheckpointError, ConfigurationError, ModelMismatchError, TextError
-from amgs_focus.gist.gistnet import (
-    GistNet,
-    GistNetEncoder,
-    GistShape,
-    PointerEncoder,
-    load_checkpoint,
-    save_checkpoint,
-)
+from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
+from amgs_focus.gist.gistnet import GistNet, GistNetEncoder, GistShape, PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.model import pretrained
 from amgs_focus.model.adapter import AdapterShape, attach, load_adapter
@@ -116,7 +110,7 @@ def net(seed: int = 0) -> GistNet:
 
 def config(folder: Path, llama: Path, text: str = CONFIG) -> RunConfig:
     file = write_run(folder, text.replace('base = "llama"', f'base = "{llama}"'))
-    save_checkpoint(folder / "gists.safetensors", net(), net(1), model="llama")
+    save_checkpoint(folder / "gists.safetensors", net(), net(1), model=load(llama))
     return read_config(file)
 
 
@@ -169,7 +163,7 @@ def test_an_adapter_that_does_not_fit_is_refused(llama: Path, tmp_path: Path) ->
         load_adapter(pretrained.load(str(other), precision="fp32"), tmp_path / "mine.safetensors")
     with pytest.raises(CheckpointError, match="cannot be read"):
         load_adapter(load(llama), tmp_path / "none.safetensors")
-    save_checkpoint(tmp_path / "gists.safetensors", net(), net(), model="llama")
+    save_checkpoint(tmp_path / "gists.safetensors", net(), net(), model=load(llama))
     with pytest.raises(CheckpointError, match="not an adapter"):
         load_adapter(load(llama), tmp_path / "gists.safetensors")
 
@@ -293,7 +287,7 @@ def test_a_phase_begins_with_what_was_kept_and_one_without_effect_is_taken_back(
     told = config(tmp_path, llama, text)
     done = run(train_joint, told)
     assert [one.verdict for one in done.effects] == ["better", "no effect"]  # one idle cycle is enough
-    kept = load_checkpoint(told.out / "cycle1-b1.safetensors", width=16).token_net.state_dict()
+    kept = load_checkpoint(told.out / "cycle1-b1.safetensors", load(llama)).token_net.state_dict()
     assert all(torch.equal(begun[1][name], kept[name]) for name in kept)
     assert not (told.out / "cycle2-b1.safetensors").exists()
 

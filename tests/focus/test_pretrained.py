@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from amgs_focus.errors import ModelMismatchError, ModelMissingError, WindowBudgetError
-from amgs_focus.gist import gistnet
+from amgs_focus.gist import checkpoint as gist_checkpoint
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens import checkpoint
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.model import pretrained
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.model.embedding_match import entry_of, reads
+from amgs_focus.model.embedding_fingerprint import EmbeddingFingerprint, is_same_model
 from amgs_focus.records import Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
@@ -91,15 +91,22 @@ def test_a_hub_snapshot_is_called_by_its_name_and_not_by_its_revision(tmp_path: 
 
 def test_a_model_is_known_by_its_embeddings_under_any_name(tmp_path: Path) -> None:
     first = pretrained.load(str(write_model(tmp_path / "original")), precision="fp32")
-    known = tmp_path / "known.json"
-    known.write_text(json.dumps({"Original-7B": entry_of(first)}))
+    told = EmbeddingFingerprint.of(first)
+    assert EmbeddingFingerprint.parse(told.text()) == told and len(told.signs) < 700
     same = pretrained.load(str(write_model(tmp_path / "copy")), precision="bf16")
-    assert reads(same, "Original-7B", known) and not reads(same, "Other-7B", known)
-    other = write_model(tmp_path / "other", seed=1)
-    assert not reads(pretrained.load(str(other), precision="fp32"), "Original-7B", known)
-    assert not reads(
-        pretrained.load(str(write_model(tmp_path / "gpt", "GPT2")), precision="fp32"), "Original-7B", known
+    assert is_same_model(same, "Original-7B", told)
+    other = pretrained.load(str(write_model(tmp_path / "elsewhere" / "original", seed=1)), precision="fp32")
+    assert other.card.name == first.card.name and not is_same_model(other, first.card.name, told)
+    gpt = pretrained.load(str(write_model(tmp_path / "gpt", "GPT2")), precision="fp32")
+    assert not is_same_model(gpt, "Original-7B", told)
+
+    known = tmp_path / "known.json"
+    known.write_text(json.dumps({"Original-7B": json.loads(told.text())}))
+    assert is_same_model(same, "Original-7B", None, known) and is_same_model(
+        same, "Me/original-7b", None, known
     )
+    assert not is_same_model(other, "Original-7B", None, known)
+    assert is_same_model(same, "Owner/Copy", None, known) and not is_same_model(same, "", None, known)
 
 
 @pytest.mark.real
@@ -111,7 +118,7 @@ def test_the_packaged_model_under_another_name_has_the_gists_and_the_lens_that_w
     renamed = copy.rename(tmp_path / "0a1b2c3d4e5f")
     model = pretrained.load(str(renamed), precision="bf16")
     assert model.card.name == "0a1b2c3d4e5f"
-    assert gistnet.for_model(model).name == "gistnet-smollm2-135m"
+    assert gist_checkpoint.for_model(model).name == "gistnet-smollm2-135m"
     assert checkpoint.for_model(model).name == "lensnet-smollm2-135m"
     assert model.turn("Who?") == "\n\nWho?<|im_end|>\n<|im_start|>assistant\n"
 

@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from amgs_focus.errors import CheckpointError, ConfigurationError, TextError
-from amgs_focus.gist.gistnet import GistNet, GistShape, load_checkpoint, save_checkpoint
+from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
+from amgs_focus.gist.gistnet import GistNet, GistShape
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training import run_record
 from amgs_focus.training.data_parallel import DataParallel
@@ -46,7 +47,7 @@ def run(config: RunConfig, **told: Any) -> TrainedRun:
 
 
 def weights(file: Path) -> dict[str, torch.Tensor]:
-    encoder = load_checkpoint(file, width=64)
+    encoder = load_checkpoint(file, TinyModel())
     return {
         **encoder.token_net.state_dict(prefix="t."),
         **encoder.gist_net.state_dict(prefix="g."),
@@ -179,7 +180,7 @@ def test_a_run_ends_in_a_checkpoint_and_a_card_of_its_own_figures(tmp_path: Path
     told: list[tuple[int, int, str]] = []
     done = run(config, progress=lambda *said: told.append(said))
     assert done.complete
-    encoder = load_checkpoint(Path(done.checkpoint), width=64)
+    encoder = load_checkpoint(Path(done.checkpoint), TinyModel())
     assert encoder.token_net.write.weight.abs().sum() > 0
     assert encoder.gist_net.write.weight.abs().sum() > 0
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
@@ -291,13 +292,13 @@ def test_a_net_of_more_slots_begins_as_the_trained_one(tmp_path: Path) -> None:
     shape = GistShape(width=64, hidden=32, heads=4)
     trained = GistNet(shape)
     torch.nn.init.normal_(trained.write.weight, std=0.1)
-    save_checkpoint(tmp_path / "one.safetensors", trained, GistNet(shape), model="tiny-7")
+    save_checkpoint(tmp_path / "one.safetensors", trained, GistNet(shape), model=TinyModel())
     config = CONFIG.replace(
         "[gistnet.tokens]", '[gistnet]\nslots = 4\nstart = "one.safetensors"\n[gistnet.tokens]'
     )
     config = config.replace("steps = 6", "steps = 0").replace("steps = 2", "steps = 0")
     done = run(read_config(write_run(tmp_path, config)))
-    wide = load_checkpoint(Path(done.checkpoint), width=64).token_net
+    wide = load_checkpoint(Path(done.checkpoint), TinyModel()).token_net
     assert wide.shape.slots == 4
     block = torch.randn(2, 32, 64)
     assert not torch.allclose(wide(block)[:, 3], block[:, 31], atol=1e-3)

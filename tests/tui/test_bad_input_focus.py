@@ -16,10 +16,13 @@ from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
 from amgs_app.operator import Operator
 from amgs_focus.errors import CheckpointError, ConfigurationError, CtxError, TraceError, WindowBudgetError
-from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder, save_checkpoint
+from amgs_focus.gist.checkpoint import save_checkpoint
+from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder
+from amgs_focus.model.pretrained import load
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard
 from amgs_focus.tree.gist_tree import LifetimeTree
+from tests.focus.model_world import write_model
 
 TEXT = "The dome stalled at azimuth 214. The encoder slipped in the cold night. " * 30
 
@@ -107,10 +110,11 @@ def test_tokens_that_the_model_does_not_have_are_named_with_the_file(tmp_path: P
 def test_gists_of_another_width_are_refused_and_nothing_is_begun(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    net = GistNet(GistShape(width=48, hidden=32, heads=4))
-    save_checkpoint(desk.folder / "wide.safetensors", net, net, model="other")
+    net = GistNet(GistShape(width=16, hidden=32, heads=4))
+    other = load(str(write_model(desk.folder / "llama")), precision="fp32")
+    save_checkpoint(desk.folder / "wide.safetensors", net, net, model=other)
     monkeypatch.setenv("AMGS_MODEL__GISTS", str(desk.folder / "wide.safetensors"))
-    with pytest.raises(CheckpointError, match="width 48"):
+    with pytest.raises(CheckpointError, match="width 16"):
         desk("focus open DIR/night.txt --lifetime DIR/life")
     assert not desk.session.engine.focus_is_open and not (desk.folder / "life").exists()
 

@@ -18,9 +18,11 @@ from amgs_app.models import gist_encoder
 from amgs_app.operations.bench_focus import encoder_of
 from amgs_app.operator import Operator
 from amgs_focus.errors import CheckpointError
-from amgs_focus.gist.gistnet import GistNet, GistShape, load_checkpoint, save_checkpoint
+from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
+from amgs_focus.gist.gistnet import GistNet, GistShape
 from amgs_focus.model.adapter import AdapterShape, attach
 from amgs_focus.model.pretrained import load
+from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import Segment
 from amgs_focus.training.run_config import GistConfig, RunConfig, parse_config
 from tests.focus.model_world import write_model
@@ -100,7 +102,12 @@ def _written(given: dict[str, Any], prefix: str = "") -> list[str]:
 def test_what_was_trained_is_used_where_the_settings_name_it(tmp_path: Path) -> None:
     llama = write_model(tmp_path / "llama")
     shape = GistShape(width=16, hidden=16, heads=2, slots=2)
-    save_checkpoint(tmp_path / "mine.safetensors", GistNet(shape), GistNet(shape), model="llama")
+    save_checkpoint(
+        tmp_path / "mine.safetensors",
+        GistNet(shape),
+        GistNet(shape),
+        model=load(str(llama), precision="fp32"),
+    )
     attach(load(str(llama), precision="fp32"), AdapterShape(rank=2)).save(tmp_path / "small.safetensors")
     told = tmp_path / "settings.toml"
     told.write_text(
@@ -122,7 +129,7 @@ def test_benches_and_runs_read_the_gists_of_the_settings(tmp_path: Path) -> None
     torch.manual_seed(0)
     mine = GistNet(shape)
     torch.nn.init.normal_(mine.write.weight, std=0.1)
-    save_checkpoint(tmp_path / "mine.safetensors", mine, mine, model="tiny-7")
+    save_checkpoint(tmp_path / "mine.safetensors", mine, mine, model=TinyModel())
     told = tmp_path / "settings.toml"
     told.write_text(f'[model]\ngists = "{tmp_path}/mine.safetensors"\nslots = 4\n', encoding="utf-8")
     with Operator(Engine(Options(store=":memory:", model="tiny", settings=told))) as session:
@@ -133,8 +140,8 @@ def test_benches_and_runs_read_the_gists_of_the_settings(tmp_path: Path) -> None
         )
         assert (of_run.name, of_run.slots) == (of_bench.name, of_bench.slots) == ("mine", 4)
         assert of_run.version == of_bench.version
-        assert of_run.version != load_checkpoint(tmp_path / "mine.safetensors", width=64).version
-        save_checkpoint(tmp_path / "other.safetensors", mine, mine, model="tiny-7")
+        assert of_run.version != load_checkpoint(tmp_path / "mine.safetensors", model).version
+        save_checkpoint(tmp_path / "other.safetensors", mine, mine, model=TinyModel())
         other = encoder_of(session.engine, model, tmp_path / "other.safetensors")
         assert (other.name, other.slots) == ("other", 4)
 
@@ -150,9 +157,9 @@ def test_benches_and_runs_read_the_gists_of_the_settings(tmp_path: Path) -> None
 def test_weights_that_do_not_fit_are_refused(tmp_path: Path, line: str, error: str) -> None:
     llama = write_model(tmp_path / "llama")
     wide = GistNet(GistShape(width=64, hidden=16, heads=2))
-    save_checkpoint(tmp_path / "wide.safetensors", wide, wide, model="tiny-7")
+    save_checkpoint(tmp_path / "wide.safetensors", wide, wide, model=TinyModel())
     two = GistNet(GistShape(width=16, hidden=16, heads=2, slots=2))
-    save_checkpoint(tmp_path / "two.safetensors", two, two, model="llama")
+    save_checkpoint(tmp_path / "two.safetensors", two, two, model=load(str(llama), precision="fp32"))
     told = tmp_path / "settings.toml"
     told.write_text(f"[model]\n{line}\n".replace('= "', f'= "{tmp_path}/'), encoding="utf-8")
     with (

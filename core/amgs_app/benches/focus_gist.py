@@ -31,7 +31,8 @@ from amgs_focus.evaluation.gist import (
     variant_nll,
 )
 from amgs_focus.evaluation.statistics import Interval
-from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder, for_model
+from amgs_focus.gist.checkpoint import for_model
+from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder
 from amgs_focus.model.base_model import BaseModel
 
 BENCH = Bench(

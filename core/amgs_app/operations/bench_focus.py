@@ -236,7 +236,7 @@ def bench_ablation(
 
     del as_json
     rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
-    causal = load_checkpoint(lens, rig.model.card, causal=True) if lens else None
+    causal = load_checkpoint(lens, rig.model, causal=True) if lens else None
     return run(rig, causal=causal, places=places)
 
 
@@ -364,7 +364,7 @@ def scorers_of(engine: Engine, model: BaseModel, lens: Path | None = None) -> li
     from amgs_focus.lens.baseline import TailSimilarity
     from amgs_focus.lens.checkpoint import for_model
 
-    own = for_model(model, str(lens) if lens else engine.settings.focus.lens)
+    own = for_model(model, str(lens) if lens else engine.settings.focus.lens, engine.checkpoints)
     return [own] if own.name == TailSimilarity.name else [own, TailSimilarity()]
 
 
@@ -373,4 +373,5 @@ def encoder_of(engine: Engine, model: BaseModel, gist: Path | None) -> GistEncod
     from amgs_app.models import gist_encoder
 
     told = engine.settings.model
-    return gist_encoder(model, told if gist is None else told.model_copy(update={"gists": str(gist)}))
+    named = told if gist is None else told.model_copy(update={"gists": str(gist)})
+    return gist_encoder(model, named, engine.checkpoints)

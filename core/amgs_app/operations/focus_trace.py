@@ -96,8 +96,10 @@ def replay(engine: Engine, path: TracePath, *, progress: Progress | None = None)
     told = read(path, allow_incomplete=True)
     settings = FocusSettings.model_validate(dict(told.header.settings))
     model = engine.load_model(progress)
-    gist = gist_encoder(model, engine.settings.model)
-    runtime, _ = focus_runtime(model, settings, settings.seed, engine.clock, gist=gist)
+    gist = gist_encoder(model, engine.settings.model, engine.checkpoints)
+    runtime, _ = focus_runtime(
+        model, settings, settings.seed, engine.clock, gist=gist, checkpoints=engine.checkpoints
+    )
     steps = again(told, runtime, progress)
     return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)
 

@@ -83,8 +83,8 @@ def label(
         _read(model, texts),
         runs,
         model,
-        gist_encoder(model, engine.settings.model),
-        lens_for(model, engine.settings.focus.lens),
+        gist_encoder(model, engine.settings.model, engine.checkpoints),
+        lens_for(model, engine.settings.focus.lens, engine.checkpoints),
         snapshots=snapshots,
         exact=exact,
         together=together,
@@ -151,7 +151,7 @@ def train_lensnet(
         warm=warm,
         runs=LensRuns(seed=engine.seed, blocks=(30, 90)),
     )
-    gist = gist_encoder(model, engine.settings.model)
+    gist = gist_encoder(model, engine.settings.model, engine.checkpoints)
     return train_lensnet(job, settings, model, gist, clock=engine.clock, progress=progress, resume=resume)
 
 

@@ -8,28 +8,19 @@ model cannot read.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import zlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional
 
 from amgs_focus.errors import CheckpointError
-from amgs_focus.model.base_model import BaseModel
-from amgs_focus.model.embedding_match import reads
 
 BLOCK = 32
 SLOTS = (1, 2, 4, 8)
-FORMAT = "amgs-gistnet-1"
-SHIPPED = Path(__file__).parents[1] / "checkpoints"
 
 
 class GistEncoder(Protocol):
@@ -282,102 +273,6 @@ class GistNetEncoder:
         cut = max(1, length - kept)
         places = torch.arange(length - kept, length).clamp(min=min(cut, length - 1))
         return torch.cat([_apply(net, entries[:, :cut]), entries[:, places]], dim=1)
-
-
-def save_checkpoint(path: Path, tokens: GistNet, gists: GistNet, *, model: str, note: str = "") -> None:
-    """Writes both nets in half precision, with their shapes and the base model's name, in one rename."""
-    tensors = {
-        f"{part}.{name}": value.detach().to("cpu", torch.float16).contiguous()
-        for part, net in (("tokens", tokens), ("gists", gists))
-        for name, value in net.state_dict().items()
-    }
-    metadata = {
-        "format": FORMAT,
-        "model": model,
-        "note": note,
-        "tokens": json.dumps(asdict(tokens.shape)),
-        "gists": json.dumps(asdict(gists.shape)),
-    }
-    partial = path.with_suffix(".partial")
-    save_file(tensors, partial, metadata=metadata)
-    partial.replace(path)
-
-
-def load_checkpoint(path: Path, *, width: int) -> GistNetEncoder:
-    """Reads what `save_checkpoint` wrote, for a model of this embedding width.
-
-    The version is the CRC-32 of the weights. Raises CheckpointError when the file is missing, damaged, or
-    made for another width.
-    """
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            stored = {name: file.get_tensor(name) for name in sorted(file.keys())}
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(
-            f"The gist checkpoint {path.name} cannot be read ({error}).",
-            way_out="Restore the file, or continue with pointer gists.",
-        ) from error
-    try:
-        if metadata["format"] != FORMAT:
-            raise CheckpointError(
-                f"{path.name} has the format {metadata['format']!r}, not {FORMAT!r}.",
-                way_out="Use a checkpoint written by this version.",
-            )
-        shapes = {part: GistShape(**json.loads(metadata[part])) for part in ("tokens", "gists")}
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(
-            f"{path.name} is not a gist checkpoint.", way_out="Choose a file written by the gist training."
-        ) from error
-    for shape in shapes.values():
-        if shape.width != width:
-            raise CheckpointError(
-                f"{path.name} was trained for embeddings of width {shape.width}; this model has {width}.",
-                way_out="Choose a checkpoint for this model, train one, or continue with pointer gists.",
-            )
-    nets = {part: _filled(path, shape, part, stored) for part, shape in shapes.items()}
-    return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=_fingerprint(stored))
-
-
-def for_model(model: BaseModel, slots: int = 1) -> GistEncoder:
-    """The encoder that ships for this model, by its name or its embeddings, with so many gists a block; pointer gists
-    when there is none.
-    """
-    card = model.card
-    for path in sorted(SHIPPED.glob("*.safetensors")):
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-        if metadata.get("format") != FORMAT or not reads(model, metadata.get("model", "")):
-            continue
-        shape = json.loads(metadata["tokens"])
-        if shape["width"] == card.width and shape["slots"] in (1, slots):
-            return load_checkpoint(path, width=card.width).with_slots(slots)
-    return PointerEncoder(slots)
-
-
-def _filled(path: Path, shape: GistShape, part: str, stored: Mapping[str, torch.Tensor]) -> GistNet:
-    net = GistNet(shape)
-    own = {
-        name.removeprefix(f"{part}."): value.float()
-        for name, value in stored.items()
-        if name.startswith(f"{part}.")
-    }
-    try:
-        net.load_state_dict(own)
-    except RuntimeError as error:
-        raise CheckpointError(
-            f"The weights in {path.name} do not fit the shape it declares.",
-            way_out="Restore the file, or continue with pointer gists.",
-        ) from error
-    return net.requires_grad_(False)
-
-
-def _fingerprint(stored: Mapping[str, torch.Tensor]) -> int:
-    """CRC-32 of all weights in name order; never 0, which is the pointer's version."""
-    code = 0
-    for name in sorted(stored):
-        code = zlib.crc32(stored[name].contiguous().view(torch.uint8).numpy().tobytes(), code)
-    return code or 1
 
 
 def _apply(net: GistNet, entries: torch.Tensor) -> torch.Tensor:

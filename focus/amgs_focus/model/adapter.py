@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import nn
 
 from amgs_focus.errors import CheckpointError, ModelMismatchError
+from amgs_focus.model import checkpoint_file
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.pretrained import PretrainedModel
 
@@ -120,13 +119,11 @@ class Adapter:
         finally:
             self._switch(True)
 
-    def save(self, path: Path) -> None:
-        """Writes the adapter and the name of its base in one rename."""
+    def save(self, path: Path, made: Mapping[str, str] | None = None) -> None:
+        """Writes the adapter and what its base is known by, in one rename. made: what is to be told of the training."""
         self.rename(path.stem)
-        metadata = {"format": FORMAT, "model": self._model.card.name, "shape": json.dumps(asdict(self.shape))}
-        partial = path.with_suffix(".partial")
-        save_file(self.weights(), partial, metadata=metadata)
-        partial.replace(path)
+        told = {**(made or {}), "format": FORMAT, "shape": json.dumps(asdict(self.shape))}
+        checkpoint_file.write(path, self.weights(), told, self._model)
 
     def _switch(self, on: bool) -> None:
         from peft.tuners.tuners_utils import BaseTunerLayer
@@ -151,34 +148,22 @@ def attach(model: BaseModel, shape: AdapterShape, seed: int = 0) -> Adapter:
 
 def load_adapter(model: BaseModel, path: Path) -> Adapter:
     """A saved adapter on its model, frozen. Raises CheckpointError for a file that is none or of another model."""
-    metadata, weights = read_adapter(path)
-    if metadata["model"].casefold() != model.card.name.casefold():
-        raise CheckpointError(
-            f"{path.name} was trained on {metadata['model']}; this is {model.card.name}.",
-            way_out="Use that model, or continue without the adapter.",
-        )
-    adapter = attach(model, _shape(metadata))
-    adapter.load_weights(weights)
+    found = read_adapter(path)
+    found.require_base(model, "Use that model, or continue without the adapter.")
+    adapter = attach(model, _shape(found.metadata))
+    adapter.load_weights(dict(found.weights))
     adapter.rename(path.stem)
     for parameter in adapter.parameters():
         parameter.requires_grad_(False)
     return adapter
 
 
-def read_adapter(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
+def read_adapter(path: Path) -> checkpoint_file.CheckpointFile:
     """What a file that `Adapter.save` wrote says of itself, and its weights. Raises CheckpointError."""
+    found = checkpoint_file.read(path, "adapter", "Restore the file, or continue without it.")
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            weights = {name: file.get_tensor(name) for name in sorted(file.keys())}
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(
-            f"The adapter {path.name} cannot be read ({error}).",
-            way_out="Restore the file, or continue without it.",
-        ) from error
-    try:
-        _shape(metadata)
-        if metadata["format"] != FORMAT or not metadata["model"]:
+        _shape(found.metadata)
+        if found.metadata["format"] != FORMAT or not found.metadata["model"]:
             raise KeyError("format")
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(
@@ -186,9 +171,9 @@ def read_adapter(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
             way_out="Choose a file that holds a trained adapter.",
             about="adapter",
         ) from error
-    return metadata, weights
+    return found
 
 
-def _shape(metadata: dict[str, str]) -> AdapterShape:
+def _shape(metadata: Mapping[str, str]) -> AdapterShape:
     told = json.loads(metadata["shape"])
     return AdapterShape(told["rank"], told["alpha"], tuple(told["targets"]))

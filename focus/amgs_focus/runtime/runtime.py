@@ -13,7 +13,8 @@ from dataclasses import replace
 import torch
 
 from amgs_focus.errors import FocusError, WindowBudgetError
-from amgs_focus.gist.gistnet import GistEncoder, for_model
+from amgs_focus.gist.checkpoint import for_model
+from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel

@@ -12,15 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from amgs_focus.errors import CheckpointError, ConfigurationError
-from amgs_focus.gist.gistnet import (
-    GistEncoder,
-    GistNet,
-    GistNetEncoder,
-    GistShape,
-    for_model,
-    load_checkpoint,
-    save_checkpoint,
-)
+from amgs_focus.gist.checkpoint import for_model, load_checkpoint, save_checkpoint
+from amgs_focus.gist.gistnet import GistEncoder, GistNet, GistNetEncoder, GistShape
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.corpus import TrainingCorpus
@@ -201,7 +194,7 @@ def starting_gists(config: RunConfig, model: BaseModel) -> GistEncoder:
     """The gists that `gistnet.start` names; where it names none, those that ship for the model."""
     if config.gistnet.start in ("", "shipped"):
         return for_model(model, config.gistnet.slots)
-    return load_checkpoint(Path(config.gistnet.start), width=model.card.width)
+    return load_checkpoint(Path(config.gistnet.start), model)
 
 
 def widened(net: GistNet, shape: GistShape) -> GistNet:
@@ -261,8 +254,8 @@ def _exported(config: RunConfig, model: BaseModel, corpus: TrainingCorpus, recor
     """Both nets as one checkpoint with its card, in the run's folder."""
     checkpoint = config.out / f"{config.name}.safetensors"
     nets = {part: _net(config, config.out, part, model) for part in PARTS}
-    save_checkpoint(checkpoint, nets["tokens"], nets["gists"], model=model.card.name, note=config.name)
-    version = load_checkpoint(checkpoint, width=model.card.width).version
+    save_checkpoint(checkpoint, nets["tokens"], nets["gists"], model=model)
+    version = load_checkpoint(checkpoint, model).version
     card = checkpoint.with_suffix(".md")
     sizes: dict[str, int] = {part: sum(p.numel() for p in net.parameters()) for part, net in nets.items()}
     card.write_text(gist_card(config, record, corpus, sizes, version), encoding="utf-8")

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from amgs_focus.errors import ConfigurationError
-from amgs_focus.gist.gistnet import GistEncoder, GistNetEncoder, load_checkpoint, save_checkpoint
+from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
+from amgs_focus.gist.gistnet import GistEncoder, GistNetEncoder
 from amgs_focus.lens import checkpoint
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter, AdapterShape, attach, read_adapter
@@ -264,7 +265,7 @@ class _JointRun:
         if isinstance(trainee, GistTrainee):
             gist = trainee.encoder()
             assert isinstance(gist, GistNetEncoder)
-            save_checkpoint(path, gist.token_net, gist.gist_net, model=self._model.card.name, note=name)
+            save_checkpoint(path, gist.token_net, gist.gist_net, model=self._model)
         else:
             self._adapter().save(path)
         self._take_up(name, phase)
@@ -273,11 +274,11 @@ class _JointRun:
         """Goes on with what a phase learned, from its checkpoint."""
         path = self._checkpoint(name)
         if phase == "b1":
-            self._trio.gist = load_checkpoint(path, width=self._model.card.width)
+            self._trio.gist = load_checkpoint(path, self._model)
         elif phase == "b2":
-            self._trio.scorer = checkpoint.load_checkpoint(path, self._model.card)
+            self._trio.scorer = checkpoint.load_checkpoint(path, self._model)
         else:
-            self._adapter().load_weights(read_adapter(path)[1])
+            self._adapter().load_weights(dict(read_adapter(path).weights))
 
     def _held_out(self, half: Literal[0, 1]) -> HeldOut:
         told = self._config

@@ -68,7 +68,7 @@ def train_lens_phase(
     job = LensJob(stage.name, folder, (labels,), texts, warm=plan.warm, runs=runs)
     made = train_lensnet(job, settings, stage.model, stage.gist, clock=clock, progress=progress, resume=True)
     path = Path(made.checkpoint)
-    scorer = load_checkpoint(path, stage.model.card)
+    scorer = load_checkpoint(path, stage.model)
     before = stage.judge.sit(stage.model, stage.gist, stage.scorer)
     after = stage.judge.sit(stage.model, stage.gist, scorer)
     return effect(stage.name, before, after, stage.seed), scorer, path

@@ -57,7 +57,6 @@ def train_lensnet(
     clock: PerfClock,
     progress: ProgressCallback | None = None,
     resume: bool = False,
-    note: str = "",
 ) -> TrainedRun:
     """Trains the steps that are left and writes `NAME.safetensors` with its card, `NAME.md`.
 
@@ -100,17 +99,15 @@ def train_lensnet(
     save_checkpoint(
         checkpoint,
         state.net,
-        model=model.card.name,
-        vocabulary=model.card.vocabulary,
+        model=model,
         gist=f"{gist.name} {gist.version}",
-        note=note,
     )
     figures = {
         name: evaluate(state.net, examples)
         for name, examples in (("held out", found.held_out), ("of these, asked", found.asked))
         if examples
     }
-    version = load_checkpoint(checkpoint, model.card).version
+    version = load_checkpoint(checkpoint, model).version
     card = job.out / f"{job.name}.md"
     kept = state.best_step if state.best else state.step
     said = _card(job, settings, model, gist, found, figures, seconds, version, kept)

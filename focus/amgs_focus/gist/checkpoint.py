@@ -1,0 +1,89 @@
+"""Trained gists on disk: both nets in half precision, found by the base model that they were trained on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from amgs_focus.errors import CheckpointError
+from amgs_focus.gist.gistnet import GistEncoder, GistNet, GistNetEncoder, GistShape, PointerEncoder
+from amgs_focus.model import checkpoint_file
+from amgs_focus.model.base_model import BaseModel
+
+FORMAT = "amgs-gistnet-1"
+_OTHERWISE = "Restore the file, or continue with pointer gists."
+
+
+def save_checkpoint(
+    path: Path, tokens: GistNet, gists: GistNet, *, model: BaseModel, made: Mapping[str, str] | None = None
+) -> None:
+    """Writes both nets with their shapes and what their base model is known by, in one rename.
+
+    made: what is to be told of the training (`training.provenance`).
+    """
+    weights = {
+        f"{part}.{name}": value.detach().to("cpu", torch.float16).contiguous()
+        for part, net in (("tokens", tokens), ("gists", gists))
+        for name, value in net.state_dict().items()
+    }
+    shapes = {"tokens": json.dumps(asdict(tokens.shape)), "gists": json.dumps(asdict(gists.shape))}
+    checkpoint_file.write(path, weights, {**(made or {}), "format": FORMAT, **shapes}, model)
+
+
+def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
+    """Reads what `save_checkpoint` wrote, for this model. The version is the CRC-32 of the weights.
+
+    Raises CheckpointError when the file is missing, damaged, or was trained on another model.
+    """
+    found = checkpoint_file.read(path, "gist checkpoint", _OTHERWISE)
+    metadata = found.metadata
+    try:
+        if metadata["format"] != FORMAT:
+            raise CheckpointError(
+                f"{path.name} has the format {metadata['format']!r}, not {FORMAT!r}.",
+                way_out="Use a checkpoint written by this version.",
+            )
+        shapes = {part: GistShape(**json.loads(metadata[part])) for part in ("tokens", "gists")}
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"{path.name} is not a gist checkpoint.", way_out="Choose a file written by the gist training."
+        ) from error
+    found.require_base(
+        model,
+        "Choose a checkpoint for this model, train one, or continue with pointer gists.",
+        shapes["tokens"].width,
+    )
+    nets = {part: _filled(found, shape, part) for part, shape in shapes.items()}
+    return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=found.version)
+
+
+def for_model(model: BaseModel, slots: int = 1, own: Path | None = None) -> GistEncoder:
+    """The encoder that was trained for this model, known by its embeddings, with so many gists a block; pointer gists
+    where there is none.
+
+    own: a folder of checkpoints, which come before those that ship.
+    """
+    for path, metadata in checkpoint_file.find(model, FORMAT, own):
+        if json.loads(metadata["tokens"])["slots"] in (1, slots):
+            return load_checkpoint(path, model).with_slots(slots)
+    return PointerEncoder(slots)
+
+
+def _filled(found: checkpoint_file.CheckpointFile, shape: GistShape, part: str) -> GistNet:
+    net = GistNet(shape)
+    own = {
+        name.removeprefix(f"{part}."): value.float()
+        for name, value in found.weights.items()
+        if name.startswith(f"{part}.")
+    }
+    try:
+        net.load_state_dict(own)
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"The weights in {found.path.name} do not fit the shape it declares.", way_out=_OTHERWISE
+        ) from error
+    return net.requires_grad_(False)

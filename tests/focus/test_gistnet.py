@@ -45,7 +45,8 @@ from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.divergence import Divergence
 from amgs_focus.training.gist_plan import GistTraining, Phase, learning_rate
-from amgs_focus.training.gistnet import StepReport, TrainingState, start, train
+from amgs_focus.training.gistnet import resumed, start, train
+from amgs_focus.training.trainer import StepReport
 from amgs_focus.tree.gist_tree import LifetimeTree
 from tests.focus.model_world import write_model
 from tests.focus.training_world import corpus_part
@@ -282,26 +283,26 @@ def test_a_resumed_run_is_bit_exact(tmp_path: Path) -> None:
         texts,
         model,
         lambda report: seen.append(report.step),
-        save=lambda state: state.save(path, settings()),
+        save=lambda state: state.save(path),
         stopped=lambda: len(seen) == 4,
     )
-    resumed = train(settings(), texts, model, lambda report: None, state=TrainingState.load(path, settings()))
+    ended = train(settings(), texts, model, lambda report: None, state=resumed(path, settings()))
     assert seen == [1, 2, 3, 4]
-    assert resumed.step == straight.step == 8
+    assert ended.step == straight.step == 8
     for name, value in straight.net.state_dict().items():
-        assert torch.equal(value, resumed.net.state_dict()[name]), name
+        assert torch.equal(value, ended.net.state_dict()[name]), name
 
 
 def test_a_state_of_another_shape_or_seed_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.state"
-    start(settings()).save(path, settings())
-    with pytest.raises(CheckpointError, match="another shape"):
-        TrainingState.load(path, settings(shape=replace(SHAPE, slots=2)))
-    with pytest.raises(CheckpointError, match="seed 3"):
-        TrainingState.load(path, settings(seed=4))
+    start(settings()).save(path)
+    with pytest.raises(CheckpointError, match=r"shape\.slots 1, not 2"):
+        resumed(path, settings(shape=replace(SHAPE, slots=2)))
+    with pytest.raises(CheckpointError, match="seed 3, not 4"):
+        resumed(path, settings(seed=4))
     path.write_bytes(b"not a state")
     with pytest.raises(CheckpointError, match="cannot be read"):
-        TrainingState.load(path, settings())
+        resumed(path, settings())
 
 
 def test_training_can_go_on_from_a_checkpoint() -> None:

@@ -277,7 +277,7 @@ def test_a_phase_begins_with_what_was_kept_and_one_without_effect_is_taken_back(
     real = context_phase.train_phase
 
     def judged(stage: Any, plan: Any, trainee: Any, *more: Any) -> Any:
-        begun.append(trainee.weights())
+        begun.append(trainee.state_dict())
         found = real(stage, plan, trainee, *more)
         assert found is not None
         return replace(found, verdict=next(verdicts))

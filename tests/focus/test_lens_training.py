@@ -23,14 +23,14 @@ from amgs_focus.training.lens_labels import label_runs, read
 from amgs_focus.training.lens_linear import solved
 from amgs_focus.training.lens_runs import LensSnapshot, fact_lifetime, snapshot_at
 from amgs_focus.training.lensnet import (
-    LensReport,
     LensTraining,
-    LensTrainingState,
     evaluate,
     lens_losses,
+    resumed,
     start,
     train,
 )
+from amgs_focus.training.trainer import StepReport
 from amgs_focus.utility.labels import counterfactuals, opened_blocks
 from amgs_focus.window.exact_allocation import with_open
 from amgs_focus.window.working_context import WorkingContext
@@ -229,24 +229,24 @@ def test_a_run_that_was_stopped_ends_bit_for_bit_as_one_that_was_not(tmp_path: P
     whole = train(TRAINING, warm, measured, measured, lambda report: None)
     path = tmp_path / "lens.state"
 
-    def stop(report: LensReport) -> None:
+    def stop(report: StepReport) -> None:
         if report.step == 4:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(TRAINING, warm, measured, measured, stop, save=lambda state: state.save(path, TRAINING))
-    resumed = LensTrainingState.load(path, TRAINING)
-    assert resumed.step == 4
-    train(TRAINING, warm, measured, measured, lambda report: None, state=resumed)
+        train(TRAINING, warm, measured, measured, stop, save=lambda state: state.save(path))
+    state = resumed(path, TRAINING)
+    assert state.step == 4
+    train(TRAINING, warm, measured, measured, lambda report: None, state=state)
     for name, value in whole.net.state_dict().items():
-        assert torch.equal(value, resumed.net.state_dict()[name]), name
+        assert torch.equal(value, state.net.state_dict()[name]), name
 
 
 def test_a_state_of_other_settings_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "lens.state"
-    start(TRAINING).save(path, TRAINING)
-    with pytest.raises(CheckpointError, match="other settings"):
-        LensTrainingState.load(path, dataclasses.replace(TRAINING, seed=9))
+    start(TRAINING).save(path)
+    with pytest.raises(CheckpointError, match="seed 0, not 9"):
+        resumed(path, dataclasses.replace(TRAINING, seed=9))
 
 
 def test_training_on_nothing_is_refused() -> None:

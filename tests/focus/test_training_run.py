@@ -19,15 +19,17 @@ from amgs_focus.gist.gistnet import GistNet, GistShape
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training import run_record
 from amgs_focus.training.data_parallel import DataParallel
+from amgs_focus.training.gist_evaluator import GistEvaluator
 from amgs_focus.training.gist_objective import step_loss
 from amgs_focus.training.gist_plan import learning_rate
 from amgs_focus.training.gist_run import train_gistnet, widened
-from amgs_focus.training.gistnet import StepReport, TrainingState, start
+from amgs_focus.training.gistnet import HEAD, GistState, resumed, start
 from amgs_focus.training.records import TrainedRun
 from amgs_focus.training.run_config import RunConfig, parse_config, read_config
 from amgs_focus.training.run_record import RunRecord
 from amgs_focus.training.run_session import RunSession, validation_score
 from amgs_focus.training.staging import open_corpus, read_shard, stage
+from amgs_focus.training.trainer import StepReport
 from tests.focus.training_world import CONFIG, LAMPS, write_run
 
 
@@ -306,13 +308,15 @@ def test_a_net_of_more_slots_begins_as_the_trained_one(tmp_path: Path) -> None:
         widened(trained, GistShape(width=64, hidden=64, heads=4))
 
 
-def averaged_step(config: RunConfig) -> TrainingState:
+def averaged_step(config: RunConfig) -> GistState:
     """The slow twin of two workers' first step: both losses in this process, their gradients averaged."""
     model = TinyModel()
     corpus, settings = open_corpus(config.data, model), config.training("tokens", 64)
     state = start(settings)
     for rank in range(2):
-        loss, _ = step_loss(settings, corpus, model, state.net, state.head, 0, parallel=DataParallel(rank, 2))
+        loss, _ = step_loss(
+            settings, corpus, model, state.net, state.beside[HEAD], 0, parallel=DataParallel(rank, 2)
+        )
         (loss / 2).backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(state.net.parameters(), settings.clip)
     for optimizer in state.optimizers:
@@ -327,13 +331,40 @@ def test_two_workers_average_their_gradients_repeat_and_resume(tmp_path: Path) -
     straight = run(read_config(write_run(tmp_path / "once", told)))
     parted = read_config(write_run(tmp_path / "parted", told))
     assert [part.step for part in run(parted, steps=1).parts] == [1, 0]
-    first = TrainingState.load(parted.out / "tokens.state", parted.training("tokens", 64))
+    first = resumed(parted.out / "tokens.state", parted.training("tokens", 64))
     for name, value in averaged_step(parted).net.state_dict().items():
         torch.testing.assert_close(first.net.state_dict()[name], value, atol=1e-6, rtol=1e-5)
     whole, again = (weights(Path(one.checkpoint)) for one in (straight, run(parted, resume=True)))
     assert all(torch.equal(whole[name], again[name]) for name in whole)
     lines = run_record.read_log(parted.out / "log.jsonl", "tokens")
     assert [line["step"] for line in lines] == [1, 2, 3, 4, 5, 6]
+
+
+def test_two_passes_of_one_worker_make_the_step_of_two_workers(tmp_path: Path) -> None:
+    told = CONFIG.replace("warmup = 2 }", "warmup = 2, accumulate = 2 }", 1).replace("steps = 2", "steps = 0")
+    config = read_config(write_run(tmp_path, told))
+    run(config, steps=1)
+    first = resumed(config.out / "tokens.state", config.training("tokens", 64))
+    for name, value in averaged_step(config).net.state_dict().items():
+        torch.testing.assert_close(first.net.state_dict()[name], value, atol=1e-6, rtol=1e-5)
+
+
+def test_the_weights_that_validated_best_are_exported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = iter((0.1, 0.4, 0.2))
+    monkeypatch.setattr(GistEvaluator, "evaluate", lambda self, net: {"content_lamps": next(found)})
+    told = CONFIG.replace("validate_every = 6", "validate_every = 2").replace("steps = 2", "steps = 0")
+    config = read_config(write_run(tmp_path, told))
+    done = run(config)
+    state = resumed(config.out / "tokens.state", config.training("tokens", 64))
+    exported = load_checkpoint(Path(done.checkpoint), TinyModel()).token_net.state_dict()
+    assert (state.step, state.best_step) == (6, 4)
+    assert not all(torch.equal(state.net.state_dict()[name], state.best[name]) for name in state.best)
+    for name, value in state.best.items():
+        torch.testing.assert_close(exported[name], value, atol=1e-3, rtol=1e-3)  # half precision
+    card = Path(done.card).read_text(encoding="utf-8")
+    assert "those of step 4:" in card and "| content_lamps | 0.400 |" in card
 
 
 def test_an_error_of_a_worker_is_told_as_it_is(tmp_path: Path) -> None:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import copy
 import math
-import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import nn
@@ -35,24 +34,16 @@ from amgs_focus.training.contexts import (
     teacher_logits,
 )
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.gistnet import StepReport
+from amgs_focus.training.data_parallel import DataParallel
 from amgs_focus.training.held_out import HeldOut, HeldOutResult, effect
 from amgs_focus.training.records import Effect
 from amgs_focus.training.run_config import ContextPhaseConfig
-
-STATE_FORMAT = "amgs-context-phase-1"
-
-Weights = dict[str, torch.Tensor]
+from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
+from amgs_focus.training.training_state import Trainable, TrainingState, Weights
 
 
-class Trainee(Protocol):
+class Trainee(Trainable, Protocol):
     """The module that a phase trains. drift: how far its weights moved, as a loss."""
-
-    def parameters(self) -> list[nn.Parameter]: ...
-
-    def weights(self) -> Weights: ...
-
-    def load(self, weights: Weights) -> None: ...
 
     def rows(self, case: TrainingContext) -> torch.Tensor: ...
 
@@ -87,11 +78,11 @@ class GistTrainee:
     def parameters(self) -> list[nn.Parameter]:
         return list(self.net.parameters())
 
-    def weights(self) -> Weights:
+    def state_dict(self) -> Weights:
         return {name: value.detach().clone() for name, value in self.net.state_dict().items()}
 
-    def load(self, weights: Weights) -> None:
-        self.net.load_state_dict(weights)
+    def load_state_dict(self, state_dict: Mapping[str, torch.Tensor], /) -> None:
+        self.net.load_state_dict(state_dict)
 
     def rows(self, case: TrainingContext) -> torch.Tensor:
         """(W, d) with gists from the net in training."""
@@ -125,11 +116,11 @@ class LoraTrainee:
     def parameters(self) -> list[nn.Parameter]:
         return self.adapter.parameters()
 
-    def weights(self) -> Weights:
+    def state_dict(self) -> Weights:
         return {name: value.clone() for name, value in self.adapter.weights().items()}
 
-    def load(self, weights: Weights) -> None:
-        self.adapter.load_weights(weights)
+    def load_state_dict(self, state_dict: Mapping[str, torch.Tensor], /) -> None:
+        self.adapter.load_weights(dict(state_dict))
 
     def rows(self, case: TrainingContext) -> torch.Tensor:
         """(W, d) as the frozen gists make them."""
@@ -165,18 +156,6 @@ class ContextPhase:
     seed: int
 
 
-@dataclass(slots=True)
-class PhaseState:
-    """What a phase needs to go on. best: weights of the best validation so far; waited: validations since."""
-
-    step: int
-    begun: Weights
-    best: Weights
-    best_loss: float = math.inf
-    waited: int = 0
-    done: bool = False
-
-
 def train_phase(
     stage: ContextPhase,
     plan: ContextPhaseConfig,
@@ -193,126 +172,71 @@ def train_phase(
     optimizer = torch.optim.AdamW(
         trainee.parameters(), lr=plan.learning_rate, betas=(0.9, 0.98), weight_decay=plan.weight_decay
     )
-    state = _load(path, trainee, optimizer) if path.exists() else _fresh(stage, trainee)
-    while not state.done and state.step < plan.steps:
-        if stopped():
-            _save(path, state, trainee, optimizer)
-            return None
-        rate = _rate(plan, state.step)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        losses = _step(stage, plan, trainee, optimizer, state.step)
-        state.step += 1
-        validation: dict[str, float] = {}
-        if state.step % plan.validate_every == 0 or state.step == plan.steps:
-            sat = _stop_sit(stage, trainee)
-            validation = sat.telemetry
-            _remember(state, sat.loss_at_h, trainee, plan.patience)
-            _save(path, state, trainee, optimizer)
-        report(StepReport(state.step, plan.steps, rate, losses, validation))
-    state.done = True
-    _save(path, state, trainee, optimizer)
-    trainee.load(state.begun)
+    begun = trainee.state_dict()
+    objective = _ContextObjective(stage, plan, trainee)
+    state = TrainingState(trainee, (optimizer,), {"phase": stage.name, "seed": stage.seed})
+    if path.exists():
+        state.load(path)
+    else:
+        state.keep(-objective.examined().loss_at_h)  # what the phase has to beat
+    settings = TrainerSettings(
+        steps=plan.steps,
+        clip=plan.clip,
+        validate_every=plan.validate_every,
+        save_every=plan.validate_every,
+        accumulate=plan.accumulate,
+        best_by="-loss_at_h",
+        patience=plan.patience,
+    )
+    if not Trainer(settings, state, objective).run(report, save=lambda now: now.save(path), stopped=stopped):
+        return None
+    trainee.load_state_dict(begun)
     before = stage.judge.sit(stage.model, trainee.encoder(), stage.scorer)
-    trainee.load(state.best)
+    state.take_best()
     after = stage.judge.sit(stage.model, trainee.encoder(), stage.scorer)
     found = effect(stage.name, before, after, stage.seed)
     if found.verdict != "better":
-        trainee.load(state.begun)
+        trainee.load_state_dict(begun)
     return found
 
 
-def step_of(path: Path) -> int:
-    """The step that a phase's state was saved at; 0 where there is none. Raises CheckpointError."""
-    return int(_read(path)["step"]) if path.exists() else 0
+class _ContextObjective:
+    """What the frozen base on the full text knows better than the working context."""
 
+    def __init__(self, stage: ContextPhase, plan: ContextPhaseConfig, trainee: Trainee) -> None:
+        self._stage, self._plan, self._trainee = stage, plan, trainee
 
-def _step(
-    stage: ContextPhase,
-    plan: ContextPhaseConfig,
-    trainee: Trainee,
-    optimizer: torch.optim.Optimizer,
-    step: int,
-) -> dict[str, float]:
-    """One step on fresh lifetimes; the losses by name."""
-    generator = torch.Generator().manual_seed(stage.seed * 1_000_003 + step)
-    length = stage.lifetime + stage.focus.horizon
-    windows = [stage.corpus.window(length, generator) for _ in range(plan.sequences)]
-    cases = [situation(stage.model, stage.gist, stage.scorer, stage.focus, one) for one in windows]
-    with trainee.teaching():
-        teacher = teacher_logits(stage.model, cases)
-    kl, nll = divergence(stage.model, [trainee.rows(case) for case in cases], cases, teacher)
-    weights = edge_weights(cases, plan.boundary).to(kl)
-    parts = {"kl": (kl * weights).mean(), "nll": (nll * weights).mean()}
-    loss = plan.gap * parts["kl"] + plan.truth * parts["nll"]
-    if plan.stability > 0:
-        parts["drift"] = trainee.drift(cases)
-        loss = loss + plan.stability * parts["drift"]
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]
-    norm = nn.utils.clip_grad_norm_(trainee.parameters(), plan.clip)
-    optimizer.step()
-    return {name: float(value.detach()) for name, value in {**parts, "loss": loss, "gradient": norm}.items()}
+    def rate(self, step: int) -> float:
+        """Linear warm-up, then a cosine down to a tenth."""
+        plan = self._plan
+        if step < plan.warmup:
+            return plan.learning_rate * (step + 1) / plan.warmup
+        done = (step - plan.warmup) / max(1, plan.steps - plan.warmup)
+        return plan.learning_rate * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * done)))
 
+    def loss(self, step: int, part: DataParallel) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """On fresh lifetimes."""
+        stage, plan, trainee = self._stage, self._plan, self._trainee
+        stream = stage.seed * part.count + part.rank
+        generator = torch.Generator().manual_seed(stream * 1_000_003 + step)
+        length = stage.lifetime + stage.focus.horizon
+        windows = [stage.corpus.window(length, generator) for _ in range(plan.sequences)]
+        cases = [situation(stage.model, stage.gist, stage.scorer, stage.focus, one) for one in windows]
+        with trainee.teaching():
+            teacher = teacher_logits(stage.model, cases)
+        kl, nll = divergence(stage.model, [trainee.rows(case) for case in cases], cases, teacher)
+        weights = edge_weights(cases, plan.boundary).to(kl)
+        parts = {"kl": (kl * weights).mean(), "nll": (nll * weights).mean()}
+        loss = plan.gap * parts["kl"] + plan.truth * parts["nll"]
+        if plan.stability > 0:
+            parts["drift"] = trainee.drift(cases)
+            loss = loss + plan.stability * parts["drift"]
+        return loss, parts
 
-def _stop_sit(stage: ContextPhase, trainee: Trainee) -> HeldOutResult:
-    return stage.stopper.sit(stage.model, trainee.encoder(), stage.scorer, plain_too=False)
+    def validation(self) -> dict[str, float]:
+        return dict(self.examined().telemetry)
 
-
-def _remember(state: PhaseState, loss: float, trainee: Trainee, patience: int) -> None:
-    """Keeps the best weights; after `patience` validations without gain the phase is done."""
-    if loss < state.best_loss:
-        state.best_loss, state.best, state.waited = loss, trainee.weights(), 0
-    else:
-        state.waited += 1
-        state.done = state.waited >= patience
-
-
-def _rate(plan: ContextPhaseConfig, step: int) -> float:
-    """Linear warm-up, then a cosine down to a tenth."""
-    if step < plan.warmup:
-        return plan.learning_rate * (step + 1) / plan.warmup
-    done = (step - plan.warmup) / max(1, plan.steps - plan.warmup)
-    return plan.learning_rate * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * done)))
-
-
-def _fresh(stage: ContextPhase, trainee: Trainee) -> PhaseState:
-    """A phase that has to beat the weights that it begins with."""
-    begun = trainee.weights()
-    return PhaseState(0, begun, begun, _stop_sit(stage, trainee).loss_at_h)
-
-
-def _save(path: Path, state: PhaseState, trainee: Trainee, optimizer: torch.optim.Optimizer) -> None:
-    partial = path.with_suffix(".partial")
-    kept = {name: getattr(state, name) for name in PhaseState.__slots__}
-    now = {"format": STATE_FORMAT, **kept, "weights": trainee.weights(), "optimizer": optimizer.state_dict()}
-    torch.save(now, partial)
-    partial.replace(path)
-
-
-def _load(path: Path, trainee: Trainee, optimizer: torch.optim.Optimizer) -> PhaseState:
-    kept = _read(path)
-    try:
-        trainee.load(kept.pop("weights"))
-        optimizer.load_state_dict(kept.pop("optimizer"))
-        return PhaseState(**kept)
-    except (RuntimeError, ValueError, KeyError, TypeError) as error:
-        raise _unfit(path) from error
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        kept: dict[str, Any] = torch.load(path, weights_only=True)
-        if kept.pop("format") != STATE_FORMAT:
-            raise KeyError(STATE_FORMAT)
-    except (OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
-        raise _unfit(path) from error
-    return kept
-
-
-def _unfit(path: Path) -> CheckpointError:
-    return CheckpointError(
-        f"The phase's state {path.name} cannot be read or belongs to another module.",
-        way_out="Resume with the settings it was made with, or choose another folder.",
-        about="run",
-    )
+    def examined(self) -> HeldOutResult:
+        """On the windows that say when the phase ends."""
+        stage = self._stage
+        return stage.stopper.sit(stage.model, self._trainee.encoder(), stage.scorer, plain_too=False)

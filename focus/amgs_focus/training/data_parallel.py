@@ -18,6 +18,10 @@ class DataParallel:
         self.rank = rank
         self.count = count
 
+    def part(self, number: int, count: int) -> DataParallel:
+        """The place of pass `number` of this worker's `count`, among the passes of all workers: to draw by."""
+        return self if count == 1 else DataParallel(self.rank * count + number, self.count * count)
+
     def average(self, tensors: Sequence[torch.Tensor]) -> None:
         """Replaces each tensor by its mean over the workers, in one message."""
         if self.count == 1 or not tensors:

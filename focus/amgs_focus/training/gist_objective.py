@@ -63,7 +63,7 @@ def step_loss(
     corpus: TrainingCorpus,
     model: BaseModel,
     net: GistNet,
-    head: nn.Linear,
+    head: nn.Module,
     step: int,
     lower: GistEncoder | None = None,
     parallel: DataParallel = SINGLE,
@@ -164,7 +164,7 @@ def _dropped_nll(
 
 
 def _reconstruction(
-    model: BaseModel, head: nn.Linear, gists: torch.Tensor, windows: torch.Tensor
+    model: BaseModel, head: nn.Module, gists: torch.Tensor, windows: torch.Tensor
 ) -> torch.Tensor:
     """Cross-entropy of each block's bag of tokens among the batch's tokens, read from its gists' mean."""
     blocks = windows.reshape(-1, BLOCK)

@@ -44,6 +44,7 @@ class GistTraining:
     decay: float = 0.35
     weight_decay: float = 0.01
     clip: float = 1.0
+    accumulate: int = 1
     gap: float = 1.0
     truth: float = 0.5
     hinge: float = 0.5

@@ -19,13 +19,14 @@ from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.data_parallel import SINGLE, DataParallel
 from amgs_focus.training.gist_plan import GistTraining
-from amgs_focus.training.gistnet import StepReport, TrainingState, start, train
+from amgs_focus.training.gistnet import GistState, resumed, start, train
 from amgs_focus.training.model_card import gist_card
 from amgs_focus.training.records import TrainedPart, TrainedRun
 from amgs_focus.training.run_config import RunConfig
-from amgs_focus.training.run_record import RunRecord
+from amgs_focus.training.run_record import RunRecord, read_log
 from amgs_focus.training.run_session import RunSession
 from amgs_focus.training.staging import open_corpus
+from amgs_focus.training.trainer import StepReport
 from amgs_focus.training.workers import run_workers
 
 PartName = Literal["tokens", "gists"]
@@ -56,7 +57,7 @@ class GistJob:
         model: BaseModel,
         corpus: TrainingCorpus,
         report: Callable[[StepReport], None],
-        stopped: Callable[[], bool],
+        stopped: Callable[[], bool] = lambda: False,
         parallel: DataParallel = SINGLE,
     ) -> None:
         """The same with a model and a corpus that are open already."""
@@ -78,7 +79,7 @@ class GistJob:
             told,
             state=state,
             lower=_lower(self.config, self.folder, model) if self.part == "gists" else None,
-            save=(lambda kept: kept.save(path, settings)) if first else None,
+            save=(lambda kept: kept.save(path)) if first else None,
             stopped=lambda: last[0] >= self.until or stopped(),
             parallel=parallel,
         )
@@ -155,10 +156,9 @@ def _session(
         if config.workers > 1:
             run_workers(job, config.workers, run_session.report)
         else:
-            job.run(model, corpus, run_session.report_later, run_session.stopped)
+            job.run(model, corpus, run_session.report)
     finally:
         record = run_session.recorded(record, _step_of(job.folder, job.part, settings))
-    run_session.end()
     return record
 
 
@@ -169,10 +169,10 @@ def _begin(
     path: Path,
     model: BaseModel,
     parallel: DataParallel,
-) -> TrainingState:
+) -> GistState:
     """The state of before, or a new one."""
     if path.exists():
-        return TrainingState.load(path, settings, parallel)
+        return resumed(path, settings, parallel)
     trained = None
     if part == "tokens" and config.gistnet.start:
         trained = widened(starting_net(config, model), settings.shape)
@@ -225,11 +225,14 @@ def _lower(config: RunConfig, folder: Path, model: BaseModel) -> GistEncoder:
 
 
 def _net(config: RunConfig, folder: Path, part: PartName, model: BaseModel) -> GistNet:
+    """The net of a part with the weights that validated best."""
     settings = config.training(part, model.card.width)
     path = _state(folder, part)
     if not path.exists():  # a part of no steps: the pointer, or the net it was told to start from
         return _begin(config, settings, part, path, model, SINGLE).net.requires_grad_(False)
-    return TrainingState.load(path, settings).net.requires_grad_(False)
+    state = resumed(path, settings)
+    state.take_best()
+    return state.net.requires_grad_(False)
 
 
 def _state(folder: Path, part: PartName) -> Path:
@@ -238,7 +241,7 @@ def _state(folder: Path, part: PartName) -> Path:
 
 def _step_of(folder: Path, part: PartName, settings: GistTraining) -> int:
     path = _state(folder, part)
-    return TrainingState.load(path, settings).step if path.exists() else 0
+    return resumed(path, settings).step if path.exists() else 0
 
 
 def _standing(config: RunConfig, model: BaseModel, record: RunRecord) -> TrainedRun:
@@ -250,6 +253,19 @@ def _standing(config: RunConfig, model: BaseModel, record: RunRecord) -> Trained
     return TrainedRun(config.name, str(config.out), tuple(parts))
 
 
+def _judged(config: RunConfig, model: BaseModel, record: RunRecord) -> RunRecord:
+    """The record with the step whose weights each part keeps, and what these validated at."""
+    parts = []
+    for part in record.parts:
+        name: PartName = "tokens" if part.part == "tokens" else "gists"
+        state = resumed(_state(config.out, name), config.training(name, model.card.width))
+        lines = read_log(config.out / "log.jsonl", name)
+        found = next((line for line in lines if state.best and line["step"] == state.best_step), {})
+        part = replace(part, kept=state.best_step if state.best else state.step)
+        parts.append(replace(part, validation=found.get("validation", part.validation)))
+    return replace(record, parts=tuple(parts))
+
+
 def _exported(config: RunConfig, model: BaseModel, corpus: TrainingCorpus, record: RunRecord) -> TrainedRun:
     """Both nets as one checkpoint with its card, in the run's folder."""
     checkpoint = config.out / f"{config.name}.safetensors"
@@ -257,6 +273,8 @@ def _exported(config: RunConfig, model: BaseModel, corpus: TrainingCorpus, recor
     save_checkpoint(checkpoint, nets["tokens"], nets["gists"], model=model)
     version = load_checkpoint(checkpoint, model).version
     card = checkpoint.with_suffix(".md")
+    record = _judged(config, model, record)
+    record.save(config.out)
     sizes: dict[str, int] = {part: sum(p.numel() for p in net.parameters()) for part, net in nets.items()}
     card.write_text(gist_card(config, record, corpus, sizes, version), encoding="utf-8")
     standing = _standing(config, model, record)

@@ -1,14 +1,12 @@
 """Trains GistNet: a frozen model that reads gists must predict what follows as if it had read their blocks.
 
 One pass of the teacher over a window serves several students, each reading another prefix of it as gists.
-Every step draws its windows from (seed, step) alone, so a run can be stopped anywhere and resumed exactly.
 """
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -23,86 +21,18 @@ from amgs_focus.training.gist_evaluator import GistEvaluator
 from amgs_focus.training.gist_objective import step_loss
 from amgs_focus.training.gist_plan import GistTraining, learning_rate
 from amgs_focus.training.muon import Muon
+from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
+from amgs_focus.training.training_state import TrainingState
 
-STATE_FORMAT = "amgs-gistnet-training-1"
+HEAD = "head"  # reads a block's tokens off its gists, in training only
+BEST_BY = {1: "content_", 2: "-harm_"}  # what judges the net of a level
 
-
-@dataclass(frozen=True, slots=True)
-class StepReport:
-    """What one step did. `losses` by name, in nats where they are; `validation` is empty on most steps."""
-
-    step: int
-    steps: int
-    learning_rate: float
-    losses: dict[str, float]
-    validation: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class TrainingState:
-    """Everything that a run needs to go on."""
-
-    step: int
-    net: GistNet
-    head: nn.Linear
-    optimizers: tuple[torch.optim.Optimizer, ...]
-
-    def to(self, device: torch.device) -> None:
-        """Moves the nets, and what the optimisers remember of them, to the device that the model computes on."""
-        self.net.to(device)
-        self.head.to(device)
-        for optimizer in self.optimizers:
-            for kept in optimizer.state.values():
-                kept |= {n: v.to(device) for n, v in kept.items() if isinstance(v, torch.Tensor)}
-
-    def save(self, path: Path, settings: GistTraining) -> None:
-        """Writes the state beside `path` and renames it into place."""
-        partial = path.with_suffix(".partial")
-        torch.save(
-            {
-                "format": STATE_FORMAT,
-                "step": self.step,
-                "shape": asdict(settings.shape),
-                "seed": settings.seed,
-                "net": self.net.state_dict(),
-                "head": self.head.state_dict(),
-                "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
-            },
-            partial,
-        )
-        partial.replace(path)
-
-    @classmethod
-    def load(cls, path: Path, settings: GistTraining, parallel: DataParallel = SINGLE) -> TrainingState:
-        """Reads what `save` wrote; raises CheckpointError when it belongs to another shape or seed."""
-        try:
-            stored = torch.load(path, weights_only=True, map_location="cpu")
-        except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
-            raise CheckpointError(
-                f"The training state {path.name} cannot be read.", way_out="Start the run again."
-            ) from error
-        if stored.get("format") != STATE_FORMAT or stored["shape"] != asdict(settings.shape):
-            raise CheckpointError(
-                f"The training state {path.name} belongs to a net of another shape.",
-                way_out="Resume with the settings it was made with, or start a new run.",
-            )
-        if stored["seed"] != settings.seed:
-            raise CheckpointError(
-                f"The training state {path.name} was made with seed {stored['seed']}, not {settings.seed}.",
-                way_out="Resume with the seed it was made with.",
-            )
-        state = start(settings, parallel=parallel)
-        state.step = int(stored["step"])
-        state.net.load_state_dict(stored["net"])
-        state.head.load_state_dict(stored["head"])
-        for optimizer, kept in zip(state.optimizers, stored["optimizers"], strict=True):
-            optimizer.load_state_dict(kept)
-        return state
+GistState = TrainingState[GistNet]
 
 
 def start(
     settings: GistTraining, trained: GistNet | None = None, parallel: DataParallel = SINGLE
-) -> TrainingState:
+) -> GistState:
     """A fresh net that equals its pointer, seeded; or a copy of a `trained` one, to go on from a checkpoint.
 
     Raises CheckpointError when the trained net has another shape.
@@ -130,7 +60,15 @@ def start(
         fused=True,
     )
     muon = Muon(matrices, settings.learning_rate, settings.weight_decay, parallel=parallel)
-    return TrainingState(0, net, head, (muon, adam))
+    told = {"level": settings.level, "seed": settings.seed, "shape": asdict(settings.shape)}
+    return TrainingState(net, (muon, adam), told, beside={HEAD: head})
+
+
+def resumed(path: Path, settings: GistTraining, parallel: DataParallel = SINGLE) -> GistState:
+    """The state in a file. Raises CheckpointError when it is damaged or of another shape or seed."""
+    state = start(settings, parallel=parallel)
+    state.load(path)
+    return state
 
 
 def train(
@@ -139,12 +77,12 @@ def train(
     model: BaseModel,
     progress: Callable[[StepReport], None],
     *,
-    state: TrainingState | None = None,
+    state: GistState | None = None,
     lower: GistEncoder | None = None,
-    save: Callable[[TrainingState], None] | None = None,
+    save: Callable[[GistState], None] | None = None,
     stopped: Callable[[], bool] = lambda: False,
     parallel: DataParallel = SINGLE,
-) -> TrainingState:
+) -> GistState:
     """Runs the steps that are left and returns the state, with the net ready to be exported.
 
     Level 2 trains the net for gists on the frozen `lower` encoder. `progress` is called after every step,
@@ -157,48 +95,44 @@ def train(
         )
     state = state or start(settings, parallel=parallel)
     state.to(model.embed(torch.tensor(model.sinks())).device)
-    evaluator = GistEvaluator(settings, corpus, model, lower, parallel)
-    unsaved = False
-    while state.step < settings.steps and not parallel.any(stopped()):
-        rate = learning_rate(settings, state.step)
-        for optimizer in state.optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = rate
-        state.net.train()
-        losses = _step(settings, corpus, model, state, lower, parallel)
-        state.step += 1
-        last = state.step == settings.steps
-        unsaved = True
-        due = state.step % settings.validate_every == 0 or last
-        validation = evaluator.evaluate(state.net) if due else {}
-        progress(StepReport(state.step, settings.steps, rate, losses, validation))
-        if save is not None and state.step % settings.save_every == 0:
-            save(state)
-            unsaved = False
-    if save is not None and unsaved:
-        save(state)
+    plan = TrainerSettings(
+        steps=settings.steps,
+        clip=settings.clip,
+        validate_every=settings.validate_every,
+        save_every=settings.save_every,
+        accumulate=settings.accumulate,
+        best_by=BEST_BY[settings.level],
+    )
+    objective = _GistObjective(settings, corpus, model, state, lower, parallel)
+    Trainer(plan, state, objective, parallel).run(progress, save=save, stopped=stopped)
     state.net.eval()
     return state
 
 
-def _step(
-    settings: GistTraining,
-    corpus: TrainingCorpus,
-    model: BaseModel,
-    state: TrainingState,
-    lower: GistEncoder | None,
-    parallel: DataParallel,
-) -> dict[str, float]:
-    """One optimizer step; the losses by name."""
-    loss, parts = step_loss(settings, corpus, model, state.net, state.head, state.step, lower, parallel)
-    for optimizer in state.optimizers:
-        optimizer.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]
-    trained = [*state.net.parameters(), *state.head.parameters()]
-    parallel.average([parameter.grad for parameter in trained if parameter.grad is not None])
-    norm = nn.utils.clip_grad_norm_(state.net.parameters(), settings.clip)
-    for optimizer in state.optimizers:
-        optimizer.step()
-    told = {name: value.detach().float() for name, value in {**parts, "loss": loss}.items()}
-    parallel.average(list(told.values()))
-    return {name: float(value) for name, value in {**told, "gradient": norm}.items()}
+class _GistObjective:
+    """What the frozen model loses by reading gists."""
+
+    def __init__(
+        self,
+        settings: GistTraining,
+        corpus: TrainingCorpus,
+        model: BaseModel,
+        state: GistState,
+        lower: GistEncoder | None,
+        parallel: DataParallel,
+    ) -> None:
+        self._settings, self._corpus, self._model, self._lower = settings, corpus, model, lower
+        self._net, self._head = state.net, state.beside[HEAD]
+        self._evaluator = GistEvaluator(settings, corpus, model, lower, parallel)
+
+    def rate(self, step: int) -> float:
+        return learning_rate(self._settings, step)
+
+    def loss(self, step: int, part: DataParallel) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        self._net.train()
+        return step_loss(
+            self._settings, self._corpus, self._model, self._net, self._head, step, self._lower, part
+        )
+
+    def validation(self) -> dict[str, float]:
+        return self._evaluator.evaluate(self._net)

@@ -19,16 +19,8 @@ from amgs_focus.lens import checkpoint
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter, AdapterShape, attach, read_adapter
 from amgs_focus.protocols import PerfClock, ProgressCallback
-from amgs_focus.training.context_phase import (
-    ContextPhase,
-    GistTrainee,
-    LoraTrainee,
-    Trainee,
-    step_of,
-    train_phase,
-)
+from amgs_focus.training.context_phase import ContextPhase, GistTrainee, LoraTrainee, Trainee, train_phase
 from amgs_focus.training.gist_run import base_model, starting_gists
-from amgs_focus.training.gistnet import StepReport
 from amgs_focus.training.held_out import HeldOut
 from amgs_focus.training.lens_phase import train_lens_phase
 from amgs_focus.training.model_card import joint_card
@@ -37,6 +29,8 @@ from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
 from amgs_focus.training.run_session import RunSession
 from amgs_focus.training.staging import open_corpus
+from amgs_focus.training.trainer import StepReport
+from amgs_focus.training.training_state import saved_step
 
 PhaseName = Literal["b1", "b2", "b3"]
 LABELS = {"b1": "gists", "b2": "lens", "b3": "LoRA"}
@@ -189,7 +183,7 @@ class _JointRun:
         """B1 or B3; None when the steps of now did not suffice."""
         config, name = self._config, stage.name
         plan = config.lora if phase == "b3" else config.joint.gistnet
-        done = step_of(self._state(name))
+        done = saved_step(self._state(name))
         until = plan.steps if self._left is None else min(plan.steps, done + self._left)
         trainee = self._trainee(phase)
         run_session = RunSession(
@@ -205,20 +199,12 @@ class _JointRun:
 
         def report(said: StepReport) -> None:
             last[0] = said.step
-            run_session.report_later(said)
+            run_session.report(said)
 
         try:
-            found = train_phase(
-                stage,
-                plan,
-                trainee,
-                self._state(name),
-                report,
-                lambda: last[0] >= until or run_session.stopped(),
-            )
+            found = train_phase(stage, plan, trainee, self._state(name), report, lambda: last[0] >= until)
         finally:
             self._record = run_session.recorded(self._record, last[0])
-        run_session.end()
         if self._left is not None:
             self._left -= last[0] - done
         if found is not None and found.verdict == "better":

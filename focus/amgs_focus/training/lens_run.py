@@ -16,8 +16,9 @@ from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.lens_examples import LensExample, measured_example, warm_examples
 from amgs_focus.training.lens_labels import read
 from amgs_focus.training.lens_runs import LensRuns, LensText
-from amgs_focus.training.lensnet import LensReport, LensTraining, LensTrainingState, evaluate, train
+from amgs_focus.training.lensnet import LensTraining, evaluate, resumed, train
 from amgs_focus.training.records import TrainedPart, TrainedRun
+from amgs_focus.training.trainer import StepReport
 
 STATE, LOG = "lens.state", "log.jsonl"
 
@@ -61,7 +62,7 @@ def train_lensnet(
     """Trains the steps that are left and writes `NAME.safetensors` with its card, `NAME.md`.
 
     Raises ConfigurationError when the folder holds a run and `resume` is not set, TextError when there are no
-    labels, and whatever `progress` raises to cancel; the last saved step is then kept.
+    labels, and whatever `progress` raises to cancel; what was reached is then saved.
     """
     path = job.out / STATE
     if path.exists() and not resume:
@@ -74,10 +75,10 @@ def train_lensnet(
     job.out.mkdir(parents=True, exist_ok=True)
     began = clock.perf()
     found = _examples(job, settings, model, gist, progress)
-    state = LensTrainingState.load(path, settings) if path.exists() else None
-    last: dict[str, LensReport] = {}
+    state = resumed(path, settings) if path.exists() else None
+    last: dict[str, StepReport] = {}
 
-    def told(report: LensReport) -> None:
+    def told(report: StepReport) -> None:
         last["report"] = report
         with (job.out / LOG).open("a", encoding="utf-8") as file:
             said = {"step": report.step, **report.losses, **report.validation}
@@ -92,7 +93,7 @@ def train_lensnet(
         found.held_out,
         told,
         state=state,
-        save=lambda kept: kept.save(path, settings),
+        save=lambda kept: kept.save(path),
     )
     seconds = clock.perf() - began
     checkpoint = job.out / f"{job.name}.safetensors"

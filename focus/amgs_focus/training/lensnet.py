@@ -1,29 +1,31 @@
 """Trains LensNet: to say what detail is worth, to put entries in order, and to ask for no more than it gives.
 
-MegaContext, "Training objectives". A warm start on guesses read off the text, then measured labels. Every step draws
-its examples from (seed, step) alone, so a run can be stopped anywhere and resumed exactly.
+MegaContext, "Training objectives". A warm start on guesses read off the text, then measured labels.
 """
 
 from __future__ import annotations
 
 import math
-import pickle
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 from torch.nn import functional
 
-from amgs_focus.errors import CheckpointError, TextError
+from amgs_focus.errors import TextError
 from amgs_focus.evaluation.statistics import spearman
 from amgs_focus.lens.lensnet import LensNet, LensShape
+from amgs_focus.training.data_parallel import DataParallel
 from amgs_focus.training.lens_examples import LensExample
 from amgs_focus.training.lens_linear import solved
+from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
+from amgs_focus.training.training_state import TrainingState
 
 SLACK = 0.1  # of all positions that could be asked for or given back
-STATE_FORMAT = "amgs-lensnet-training-2"
+
+LensState = TrainingState[LensNet]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,68 +55,7 @@ class LensTraining:
     save_every: int = 100
 
 
-@dataclass(frozen=True, slots=True)
-class LensReport:
-    """What one step did; `validation` is empty on most steps."""
-
-    step: int
-    steps: int
-    losses: dict[str, float]
-    validation: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class LensTrainingState:
-    """Everything that a run needs to go on. best: the step whose weights examined best, those weights, and their
-    figure; until an examination the latest.
-    """
-
-    step: int
-    net: LensNet
-    optimizer: torch.optim.Optimizer
-    best_step: int = 0
-    best: dict[str, torch.Tensor] = field(default_factory=dict)
-    best_figure: float = -math.inf
-
-    def save(self, path: Path, settings: LensTraining) -> None:
-        """Writes the state beside `path` and renames it into place."""
-        partial = path.with_suffix(".partial")
-        told = {"format": STATE_FORMAT, "step": self.step, "settings": _told(settings)}
-        weights = {"net": self.net.state_dict(), "optimizer": self.optimizer.state_dict()}
-        best = {"best_step": self.best_step, "best": self.best, "best_figure": self.best_figure}
-        torch.save({**told, **weights, **best}, partial)
-        partial.replace(path)
-
-    @classmethod
-    def load(cls, path: Path, settings: LensTraining) -> LensTrainingState:
-        """Reads what `save` wrote; raises CheckpointError when it was made with other settings."""
-        try:
-            stored = torch.load(path, weights_only=True)
-        except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as error:
-            raise CheckpointError(
-                f"The training state {path.name} cannot be read.", way_out="Start the run again."
-            ) from error
-        if stored.get("format") != STATE_FORMAT or stored["settings"] != _told(settings):
-            raise CheckpointError(
-                f"The training state {path.name} belongs to a run with other settings.",
-                way_out="Resume with the settings it was made with, or start a new run.",
-            )
-        state = start(settings)
-        state.step = int(stored["step"])
-        state.net.load_state_dict(stored["net"])
-        state.optimizer.load_state_dict(stored["optimizer"])
-        state.best_step, state.best = int(stored["best_step"]), stored["best"]
-        state.best_figure = float(stored["best_figure"])
-        return state
-
-    def keep(self, figure: float) -> None:
-        """Remember the weights as they are, if none examined better."""
-        if figure > self.best_figure:
-            self.best_step, self.best_figure = self.step, figure
-            self.best = {name: value.detach().clone() for name, value in self.net.state_dict().items()}
-
-
-def start(settings: LensTraining) -> LensTrainingState:
+def start(settings: LensTraining) -> LensState:
     """A fresh net that finds nothing worth anything, seeded."""
     with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
@@ -127,7 +68,14 @@ def start(settings: LensTraining) -> LensTrainingState:
         {"params": others, "weight_decay": 0.0},
     ]
     optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate)
-    return LensTrainingState(0, net, optimizer)
+    return TrainingState(net, (optimizer,), asdict(settings))
+
+
+def resumed(path: Path, settings: LensTraining) -> LensState:
+    """The state in a file. Raises CheckpointError when it is damaged or was made with other settings."""
+    state = start(settings)
+    state.load(path)
+    return state
 
 
 def train(
@@ -135,11 +83,11 @@ def train(
     warm: Sequence[LensExample],
     measured: Sequence[LensExample],
     held_out: Sequence[LensExample],
-    progress: Callable[[LensReport], None],
+    progress: Callable[[StepReport], None],
     *,
-    state: LensTrainingState | None = None,
-    save: Callable[[LensTrainingState], None] | None = None,
-) -> LensTrainingState:
+    state: LensState | None = None,
+    save: Callable[[LensState], None] | None = None,
+) -> LensState:
     """Solves the features' weights, then runs the steps that are left: attention learns what they leave.
 
     The net ends with the weights that ranked the held-out snapshots best. Attention has to beat the solved features
@@ -154,22 +102,18 @@ def train(
             state.net.weights.copy_(solved(warm, measured))
         if held_out:
             solved_alone = evaluate(state.net, held_out)
-            state.keep(solved_alone["spearman_within"])
-            state.best_figure += solved_alone["error_within"]
-    while state.step < settings.steps:
-        for group in state.optimizer.param_groups:
-            group["lr"] = _rate(settings, state.step)
-        losses = _step(settings, warm, measured, state)
-        state.step += 1
-        due = state.step % settings.validate_every == 0 or state.step == settings.steps
-        validation = evaluate(state.net, held_out) if due and held_out else {}
-        if validation:
-            state.keep(validation["spearman_within"])
-        if save is not None and (state.step % settings.save_every == 0 or state.step == settings.steps):
-            save(state)
-        progress(LensReport(state.step, settings.steps, losses, validation))
-    if state.best:
-        state.net.load_state_dict(state.best)
+            state.keep(solved_alone["spearman_within"] + solved_alone["error_within"])
+    plan = TrainerSettings(
+        steps=settings.steps,
+        clip=settings.clip,
+        validate_every=settings.validate_every,
+        save_every=settings.save_every,
+        accumulate=settings.batch,
+        best_by="spearman_within",
+    )
+    objective = _LensObjective(settings, warm, measured, held_out, state.net)
+    Trainer(plan, state, objective).run(progress, save=save)
+    state.take_best()
     state.net.eval()
     return state
 
@@ -239,53 +183,48 @@ def lens_losses(
     return losses
 
 
-def _step(
-    settings: LensTraining,
-    warm: Sequence[LensExample],
-    measured: Sequence[LensExample],
-    state: LensTrainingState,
-) -> dict[str, float]:
-    """One optimizer step on a batch; the losses by name."""
-    generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + state.step)
-    chances = torch.rand(settings.batch, 2, generator=generator).tolist()
-    drawn = []
-    for guess, place in chances:
-        guessed = warm and (state.step < settings.warm_steps or guess < settings.rehearsal)
-        examples = warm if guessed else measured
-        drawn.append(examples[int(place * len(examples))])
-    state.net.train()
-    state.optimizer.zero_grad()
-    weights = {
-        "regression": 1.0,
-        "ranking": settings.ranking,
-        "budget": settings.budget,
-        "legality": settings.legality,
-    }
-    found = dict.fromkeys(weights, 0.0)
-    for example in drawn:
-        losses = lens_losses(settings, state.net, example, generator)
-        total = sum((weights[name] * loss for name, loss in losses.items()), torch.zeros(()))
-        (total / settings.batch).backward()  # type: ignore[no-untyped-call]
-        for name, loss in losses.items():
-            found[name] += float(loss.detach()) / settings.batch
-    torch.nn.utils.clip_grad_norm_(state.net.parameters(), settings.clip)
-    state.optimizer.step()
-    return found
+class _LensObjective:
+    """What a net says wrongly of examples."""
 
+    def __init__(
+        self,
+        settings: LensTraining,
+        warm: Sequence[LensExample],
+        measured: Sequence[LensExample],
+        held_out: Sequence[LensExample],
+        net: LensNet,
+    ) -> None:
+        self._settings, self._net = settings, net
+        self._warm, self._measured, self._held_out = warm, measured, held_out
 
-def _rate(settings: LensTraining, step: int) -> float:
-    """A short warm-up and a cosine to nothing, once for the warm start and once, at half the rate, after it."""
-    if step < settings.warm_steps:
-        begin, length, rate = 0, settings.warm_steps, settings.learning_rate
-    else:
-        begin, length = settings.warm_steps, settings.steps - settings.warm_steps
-        rate = settings.learning_rate * (0.5 if settings.warm_steps else 1.0)
-    done = (step - begin) / max(1, length)
-    return rate * min(1.0, (step - begin + 1) / 20) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done)))
+    def rate(self, step: int) -> float:
+        """A short warm-up and a cosine to nothing, once for the warm start and once, at half the rate, after it."""
+        settings = self._settings
+        if step < settings.warm_steps:
+            begin, length, rate = 0, settings.warm_steps, settings.learning_rate
+        else:
+            begin, length = settings.warm_steps, settings.steps - settings.warm_steps
+            rate = settings.learning_rate * (0.5 if settings.warm_steps else 1.0)
+        done = (step - begin) / max(1, length)
+        return rate * min(1.0, (step - begin + 1) / 20) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done)))
 
+    def loss(self, step: int, part: DataParallel) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Of one example of the batch."""
+        settings = self._settings
+        stream = settings.seed * part.count + part.rank
+        generator = torch.Generator().manual_seed(stream * 1_000_003 + step)
+        guess, place = torch.rand(2, generator=generator).tolist()
+        guessed = self._warm and (step < settings.warm_steps or guess < settings.rehearsal)
+        examples = self._warm if guessed else self._measured
+        self._net.train()
+        parts = lens_losses(settings, self._net, examples[int(place * len(examples))], generator)
+        weights = {
+            "regression": 1.0,
+            "ranking": settings.ranking,
+            "budget": settings.budget,
+            "legality": settings.legality,
+        }
+        return sum((weights[name] * loss for name, loss in parts.items()), torch.zeros(())), parts
 
-def _told(settings: LensTraining) -> dict[str, object]:
-    """The settings as plain values: what a state must agree with."""
-    told = asdict(settings)
-    told["shape"]["features"] = list(told["shape"]["features"])
-    return told
+    def validation(self) -> dict[str, float]:
+        return evaluate(self._net, self._held_out) if self._held_out else {}

@@ -34,6 +34,7 @@ def gist_card(
                     (said, *(_of(parts.get(one), what) for one in ("tokens", "gists")))
                     for said, what in (("steps", "step"), ("time", "seconds"))
                 ),
+                ("weights of step", *(_of(parts.get(one), "kept") for one in ("tokens", "gists"))),
                 ("workers", *(_workers(record, one) for one in ("tokens", "gists"))),
                 ("base in", config.model.precision, config.model.precision),
                 ("seed", str(config.seed), str(config.seed)),
@@ -50,7 +51,7 @@ def gist_card(
         if part is None or not part.validation:
             lines += [f"Nothing was measured for the net for {one}.", ""]
             continue
-        lines += [f"The net for {one} at its last validation, before step {part.step + 1}:", ""]
+        lines += [f"The net for {one} with the weights that it keeps, those of step {part.kept}:", ""]
         lines += [*table(("metric", "value"), [(n, f"{v:.3f}") for n, v in part.validation.items()]), ""]
     lines.append(
         "`recovered_TEXT_B_T_H` is the share of the gap between dropping B blocks and reading them that their gists "
@@ -127,6 +128,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 def _of(part: TrainedPart | None, what: str) -> str:
     if part is None:
         return "none"
+    if what == "kept":
+        return f"{part.kept:,}"
     return f"{part.step:,} of {part.steps:,}" if what == "step" else duration(part.seconds)
 
 

@@ -41,7 +41,8 @@ class Leg:
 class TrainedPart:
     """How far one part of a run is, and what it last measured.
 
-    losses: means over the last steps, nats where they are; validation: by metric name.
+    losses: means over the last steps, nats where they are; validation: by metric name. kept: the step whose weights
+    are exported, 0 until they are.
     """
 
     part: str
@@ -50,6 +51,7 @@ class TrainedPart:
     seconds: float
     losses: Mapping[str, float] = field(default_factory=dict, hash=False)
     validation: Mapping[str, float] = field(default_factory=dict, hash=False)
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)

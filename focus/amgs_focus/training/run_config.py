@@ -90,6 +90,7 @@ class OptimiserConfig(ConfigSection):
     )
     weight_decay: float = Field(default=0.01, ge=0)
     clip: float = Field(default=1.0, gt=0, description="Norm above which gradients are scaled down.")
+    accumulate: int = Field(default=1, ge=1, description="Passes whose mean gradient makes one step.")
 
 
 class LossConfig(ConfigSection):
@@ -169,7 +170,8 @@ class ContextPhaseConfig(ConfigSection):
     """One phase on working contexts: B1 (gists) or B3 (LoRA)."""
 
     steps: int = Field(default=200, ge=0)
-    sequences: int = Field(default=4, gt=0, description="Lifetimes a step.")
+    sequences: int = Field(default=4, gt=0, description="Lifetimes a pass.")
+    accumulate: int = Field(default=1, ge=1, description="Passes whose mean gradient makes one step.")
     learning_rate: float = Field(default=1e-4, gt=0)
     warmup: int = Field(default=10, ge=1)
     weight_decay: float = Field(default=0.0, ge=0)

@@ -1,7 +1,5 @@
 """One session of a run: what each step reports goes to the log, the record and the progress callback, with
 throughput and time left.
-
-Cancelling, an error that the callback raises, waits until the state of the run is on the disk.
 """
 
 from __future__ import annotations
@@ -12,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from amgs_focus.protocols import PerfClock, ProgressCallback
-from amgs_focus.training.gistnet import StepReport
 from amgs_focus.training.records import Leg, TrainedPart
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunLog, RunRecord, read_log
+from amgs_focus.training.trainer import StepReport, score
 
 
 class RunSession:
@@ -37,7 +35,6 @@ class RunSession:
         self._seen = TrainedPart(part, self.first, steps, 0.0)
         self._throughput = Throughput(clock, self.first, until, label)
         self._progress = progress
-        self._cancelled: BaseException | None = None
         self._log = RunLog(folder / "log.jsonl", config, part, self.first)
         known = [
             validation_score(line["validation"])
@@ -47,7 +44,7 @@ class RunSession:
         self._best = max(known, default=-math.inf)
 
     def report(self, said: StepReport) -> None:
-        """Takes a step's report; raises what the watcher raises.
+        """Takes a step's report; raises what the progress callback raises.
 
         A validation gets one figure more, `drift`: how far it fell behind the best one of the run so far.
         """
@@ -61,16 +58,6 @@ class RunSession:
         )
         if self._progress is not None:
             self._progress(*self._throughput.at(said.step, said.losses, validation))
-
-    def report_later(self, said: StepReport) -> None:
-        """The same, but what the watcher raises is kept: `stopped` then says so, and `end` raises it."""
-        try:
-            self.report(said)
-        except BaseException as error:  # noqa: BLE001 - it goes on once the state is saved
-            self._cancelled = error
-
-    def stopped(self) -> bool:
-        return self._cancelled is not None
 
     def recorded(self, record: RunRecord, step: int) -> RunRecord:
         """The record after this session ended at `step`, saved; closes the log."""
@@ -86,19 +73,14 @@ class RunSession:
         after.save(self._folder)
         return after
 
-    def end(self) -> None:
-        """Raises what the watcher raised, if it did."""
-        if self._cancelled is not None:
-            raise self._cancelled
+
+_SCORED = ("content_", "recovered_", "-loss_at_h", "-harm_")
 
 
 def validation_score(validation: Mapping[str, float]) -> float:
-    """One number that is higher when a validation is better: the mean share recovered, else less loss or harm."""
-    for prefix, sign in (("recovered", 1.0), ("loss_at_h", -1.0), ("harm", -1.0)):
-        found = [value for name, value in validation.items() if name.startswith(prefix)]
-        if found:
-            return sign * sum(found) / len(found)
-    return 0.0
+    """One number that is higher when a validation is better: content or the gap recovered, else less loss or harm."""
+    found = (score(validation, best_by) for best_by in _SCORED)
+    return next((one for one in found if one is not None), 0.0)
 
 
 _TOLD = ("kl", "nll", "loss")
@@ -132,7 +114,8 @@ class Throughput:
         if each > 0:
             said.append(f"{each:.1f} s a step, {duration(each * (self._last - step))} left")
         if validation:
-            shown = {n: v for n, v in validation.items() if n.startswith("recovered")} or validation
+            judged = {n: v for n, v in validation.items() if n.startswith(("content", "recovered"))}
+            shown = judged or validation
             self._validation = ", ".join(f"{name} {value:.3f}" for name, value in shown.items())
             if validation.get("drift", 0.0) > 0:
                 self._validation += f", {validation['drift']:.3f} behind its best"

@@ -1,0 +1,166 @@
+"""The loop of every training: passes and steps, the weights it keeps, its end, and the state it goes on from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from amgs_focus.errors import CheckpointError
+from amgs_focus.training.data_parallel import DataParallel
+from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
+from amgs_focus.training.training_state import TrainingState, saved_step
+
+
+class Line:
+    """A linear net against a fixed line, on points drawn anew for each pass."""
+
+    def __init__(self, net: nn.Linear, judged: list[float]) -> None:
+        self.net, self.judged = net, judged
+        self.passes: list[tuple[int, int, int]] = []
+
+    def rate(self, step: int) -> float:
+        return 0.1 / (1 + step)
+
+    def loss(self, step: int, part: DataParallel) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        self.passes.append((step, part.rank, part.count))
+        x = torch.randn(4, 3, generator=torch.Generator().manual_seed(100 * step + part.rank))
+        error = (self.net(x)[:, 0] - x.sum(dim=1)).square().mean()
+        return error, {"error": error}
+
+    def validation(self) -> dict[str, float]:
+        return {"share_a": self.judged.pop(0), "other": 9.0} if self.judged else {}
+
+
+def begun() -> TrainingState[nn.Linear]:
+    net = nn.Linear(3, 1)
+    nn.init.zeros_(net.weight)
+    nn.init.zeros_(net.bias)
+    return TrainingState(net, (torch.optim.AdamW(net.parameters()),), {"seed": 1, "shape": {"width": 3}})
+
+
+def plan(
+    steps: int = 6, accumulate: int = 1, best_by: str = "share_", patience: int = 0, save_every: int = 4
+) -> TrainerSettings:
+    return TrainerSettings(
+        steps=steps,
+        clip=100.0,
+        validate_every=1,
+        save_every=save_every,
+        accumulate=accumulate,
+        best_by=best_by,
+        patience=patience,
+    )
+
+
+def trainer(settings: TrainerSettings, *judged: float) -> tuple[Trainer[nn.Linear], Line]:
+    state = begun()
+    line = Line(state.net, list(judged))
+    return Trainer(settings, state, line), line
+
+
+def quiet(report: StepReport) -> None:
+    del report
+
+
+def test_a_step_is_the_mean_of_its_passes() -> None:
+    parted, line = trainer(plan(steps=1, accumulate=3))
+    parted.run(quiet)
+    assert line.passes == [(0, 0, 3), (0, 1, 3), (0, 2, 3)]
+    state = begun()
+    slow = Line(state.net, [])
+    loss = sum((slow.loss(0, DataParallel(rank, 3))[0] for rank in range(3)), torch.zeros(())) / 3
+    loss.backward()  # type: ignore[no-untyped-call]
+    for group in state.optimizers[0].param_groups:
+        group["lr"] = slow.rate(0)
+    state.optimizers[0].step()
+    torch.testing.assert_close(parted.state.net.weight, state.net.weight)
+
+
+def test_the_best_weights_are_kept_whatever_comes_after() -> None:
+    seen: list[torch.Tensor] = []
+    best, _ = trainer(plan(), 0.1, 0.5, 0.3, 0.5, 0.2, 0.4)
+    best.run(lambda report: seen.append(best.state.net.weight.detach().clone()))
+    state = best.state
+    assert (state.step, state.best_step, state.best_score) == (6, 2, 0.5)
+    assert not torch.equal(state.net.weight, seen[1])
+    state.take_best()
+    assert torch.equal(state.net.weight, seen[1])
+
+
+def test_a_metric_with_a_minus_is_better_when_it_is_less() -> None:
+    least, _ = trainer(plan(best_by="-share_"), 0.4, 0.1, 0.3, 0.2, 0.4, 0.5)
+    least.run(quiet)
+    assert (least.state.best_step, least.state.best_score) == (2, -0.1)
+
+
+def test_without_a_metric_to_judge_by_the_last_weights_stay() -> None:
+    for settings in (plan(best_by=""), plan(best_by="nothing_")):
+        last, _ = trainer(settings, *[0.5] * 6)
+        last.run(quiet)
+        weight = last.state.net.weight.detach().clone()
+        last.state.take_best()
+        assert torch.equal(last.state.net.weight, weight)
+
+
+def test_patience_ends_a_training_early_and_for_good(tmp_path: Path) -> None:
+    path = tmp_path / "line.state"
+    impatient, _ = trainer(plan(patience=2), 0.5, 0.4, 0.3, 0.9, 0.9)
+    assert impatient.run(quiet, save=lambda state: state.save(path))
+    assert impatient.state.step == saved_step(path) == 3
+    again, line = trainer(plan(patience=2), 0.9)
+    again.state.load(path)
+    assert again.over and again.run(quiet)
+    assert not line.passes
+
+
+def test_what_was_stopped_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    path = tmp_path / "line.state"
+    straight, _ = trainer(plan(accumulate=2), 0.3, 0.2, 0.6, 0.1, 0.2, 0.3)
+    assert straight.run(quiet)
+    begun_only, _ = trainer(plan(accumulate=2), 0.3, 0.2, 0.6)
+    assert not begun_only.run(
+        quiet, save=lambda state: state.save(path), stopped=lambda: begun_only.state.step == 3
+    )
+    ended, _ = trainer(plan(accumulate=2), 0.1, 0.2, 0.3)
+    ended.state.load(path)
+    assert ended.run(quiet)
+    assert torch.equal(ended.state.net.weight, straight.state.net.weight)
+    assert (
+        (ended.state.best_step, ended.state.waited)
+        == (straight.state.best_step, straight.state.waited)
+        == (3, 3)
+    )
+
+
+def test_a_report_that_raises_finds_its_step_saved(tmp_path: Path) -> None:
+    path = tmp_path / "line.state"
+
+    def cancel(report: StepReport) -> None:
+        if report.step == 3:
+            raise KeyboardInterrupt
+
+    cancelled, _ = trainer(plan())
+    with pytest.raises(KeyboardInterrupt):
+        cancelled.run(cancel, save=lambda state: state.save(path))
+    assert saved_step(path) == 3
+
+
+def test_a_state_that_does_not_fit_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "line.state"
+    state = begun()
+    state.save(path)
+    state.told = {"seed": 1, "shape": {"width": 4}}
+    with pytest.raises(CheckpointError, match=r"shape\.width 3, not 4"):
+        state.load(path)
+    state.told = {"seed": 1, "shape": {"width": 3}, "noise": 0.5}
+    with pytest.raises(CheckpointError, match=r"noise unset, not 0\.5"):
+        state.load(path)
+    torch.save({"format": "amgs-gistnet-training-1", "step": 3}, path)
+    with pytest.raises(CheckpointError, match="an earlier version"):
+        state.load(path)
+    path.write_bytes(b"torn")
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        saved_step(path)

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import TextError
-from amgs_focus.evaluation.budget import Streamed, best_chunks, focused
+from amgs_focus.evaluation.budget import Streamed, focused
 from amgs_focus.evaluation.flops import ModelCost, counted
 from amgs_focus.evaluation.gist import draw_windows, horizon_nll
 from amgs_focus.evaluation.needles import CHOICES, choose, facts, pass_keys, plant
 from amgs_focus.evaluation.places import lifetime_of
+from amgs_focus.evaluation.retrieval import ChunkRetrieval
 from amgs_focus.evaluation.stale import _spliced, reuse
 from amgs_focus.evaluation.statistics import resampled, spearman
 from amgs_focus.evaluation.tiled import TiledStore
@@ -125,15 +126,29 @@ def test_rank_correlation_shares_ties() -> None:
 
 
 def test_retrieval_shows_the_best_chunks_in_order_of_time_and_the_tail() -> None:
-    settings = FocusSettings(block_size=4, tail_blocks=1)
     tokens = [*range(40), 90, 91]
 
     def ranking(chunks: Sequence[Sequence[int]], query: Sequence[int]) -> list[float]:
         assert query == [7] and len(chunks) == 9
         return [float(chunk[0] in (8, 24)) for chunk in chunks]
 
-    shown = best_chunks(tokens, [7], 15, settings, ranking)
+    shown = ChunkRetrieval(ranking, chunk=4, stride=4).best(tokens, [7], 14, tail=6)
     assert shown == [8, 9, 10, 11, 24, 25, 26, 27, 36, 37, 38, 39, 90, 91]
+    filled = ChunkRetrieval(ranking, chunk=4, stride=4).best(tokens, [7], 16, tail=6)
+    assert filled == sorted([*shown, 32, 33]), "the next chunk fills what is left, cut"
+
+
+def test_overlapping_chunks_show_what_lies_across_an_edge_and_no_token_twice() -> None:
+    tokens = list(range(200))
+
+    def ranking(chunks: Sequence[Sequence[int]], query: Sequence[int]) -> list[float]:
+        assert sorted({token for chunk in chunks for token in chunk}) == list(range(190))
+        return [len({63, 64, 65, 66} & set(chunk)) + chunk[0] / 1000 for chunk in chunks]
+
+    shown = ChunkRetrieval(ranking, chunk=16, stride=8).places(tokens, [], 36, tail=10)
+    assert {63, 64, 65, 66} <= set(shown) and len(shown) == len(set(shown)) == 36
+    assert shown[-10:] == list(range(190, 200)) and shown == sorted(shown)
+    assert ChunkRetrieval(ranking).places(tokens[:5], [], 36, tail=10) == [0, 1, 2, 3, 4]
 
 
 def test_forced_reading_leaves_the_lifetime_as_it_was_and_stays_in_budget() -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from amgs.errors import InputError
+from amgs.text.embedding import HashingEmbedder
 from amgs_app import cli
 from amgs_app.bench_results import BenchResult
 from amgs_app.benches import (
@@ -166,18 +167,20 @@ def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, t
 
 def test_the_budget_bench_compares_systems_with_the_same_entries(text: Path, tmp_path: Path) -> None:
     rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-budget"))
-    found = focus_budget.run(rig, places=2, windows=[256], lifetime=1300, longest=600)
-    systems = ("focus", "window", "rag")
-    assert {f"{kind}_{system}_256" for kind in ("nll", "fact_acc") for system in systems} <= set(
-        found.metrics
+    found = focus_budget.run(
+        rig, HashingEmbedder(), places=2, windows=[256], lifetime=1300, future=64, longest=600
     )
+    systems = ("focus", "window", "rag", "dense")
+    asked = {f"{kind}_{system}_256" for kind in ("nll", "fact_acc") for system in systems}
+    assert asked | {"fact_acc_grid_256", "fact_gain_rag_low_256"} <= set(found.metrics)
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
     for row in rows:
         if row["key"].startswith("prose"):
             assert row["used_256"] <= 256 - 32 and 0 < row["dirty_256"] <= row["used_256"]
         else:
             assert len(row["focus_256"]) == len(row["sight_256"]) == focus_budget.FACTS
-    assert [table.title.split()[0] for table in found.tables] == ["NLL", "Planted", "10⁹"]
+            assert len(row["rag_shown_256"]) == len(row["grid_256"]) == focus_budget.FACTS
+    assert [table.title.split()[0] for table in found.tables] == ["NLL", "Planted", "Planted", "10⁹"]
 
 
 class CountingClock:

@@ -1,31 +1,33 @@
 """`bench focus-budget`: the whole system against sinks and a sliding window, on the same budget.
 
-Prose: NLL of the true next tokens, refocusing every cadence. Facts: planted, asked for, chosen among eight.
-Beside it plain retrieval (BM25) with the same entries, and on prose a window that costs as many operations a
-block as the focus does, as far as the model reads.
+Prose: NLL of the true next tokens, refocusing every cadence. Facts: planted, asked for, chosen among eight. Beside it
+plain retrieval with the same entries, by words (BM25) and by meaning: chunks that overlap by half fill what the tail
+leaves of the window. On facts also BM25 over the blocks' own grid, which cuts in two every second planted key; and on
+prose a window that costs as many operations a block as the focus does, as far as the model reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 
 import numpy as np
 import torch
 
+from amgs.text.embedding import Embedder
 from amgs_app.bench_results import BenchResult, BenchTable, Comparator
 from amgs_app.benches.focus_rig import FocusRig
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Row
-from amgs_app.benches.references import Bm25
+from amgs_app.benches.retrieval import retrievals
 from amgs_focus.evaluation.asking import answers_from, ask, room_for_text
-from amgs_focus.evaluation.budget import best_chunks, focused, retrieved, windowed
+from amgs_focus.evaluation.budget import focused, windowed
 from amgs_focus.evaluation.flops import counted, model_cost
 from amgs_focus.evaluation.needles import CHANCE, Planted, facts, plant
+from amgs_focus.evaluation.retrieval import ChunkRetrieval, retrieved, tail_of
 from amgs_focus.evaluation.statistics import Interval, resampled
 from amgs_focus.lens.scoring import LensView
-from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble
@@ -33,20 +35,24 @@ from amgs_focus.window.layout import assemble
 BENCH = Bench("focus-budget")
 WINDOWS = (256, 512, 1024)
 LIFETIME = 4096
-FUTURE = 64
+FUTURE = 512
 FACTS = 4
 LONGEST = 2048
 """The longest window that is read for equal operations; the exact one would not fit any text or model here."""
 SETTINGS = FocusSettings()
 SEED = 0
+PROSE = {"focus": "focus", "window": "sliding window", "rag": "BM25", "dense": "dense"}
+ASKED = {**PROSE, "grid": "BM25, grid of 32", "sight": "in sight"}
 
 
 def run(
     rig: FocusRig,
+    embedder: Embedder,
     *,
     places: int = 12,
     windows: Sequence[int] = WINDOWS,
     lifetime: int = LIFETIME,
+    future: int = FUTURE,
     longest: int = LONGEST,
     settings: FocusSettings = SETTINGS,
 ) -> BenchResult:
@@ -59,45 +65,53 @@ def run(
     told = {
         **rig.parts(),
         "lifetime": lifetime,
-        "future": FUTURE,
+        "future": future,
+        "embedder": embedder.name,
         "facts": FACTS,
         "longest": longest,
         **{name: value for name, value in settings.model_dump().items() if name != "window"},
         "seed": SEED,
     }
     ledger = rig.ledger(BENCH, told)
-    drawn = rig.corpus.excerpts(lifetime + FUTURE, places, SEED)
+    drawn = rig.corpus.excerpts(lifetime + future, places, SEED)
+    plain = retrievals(rig.model, embedder)
     prose: list[Row] = []
     asked: list[Row] = []
     for number, one in enumerate(drawn):
         rig.progress(number, len(drawn), "place")
         key = f"{one.document}/{one.at}/{'-'.join(map(str, windows))}"
-        measure = partial(_prose, rig, one.tokens, windows, longest, settings)
+        measure = partial(_prose, rig, one.tokens, future, plain, windows, longest, settings)
         prose.append(ledger.once(f"prose/{key}", measure))
-        measure = partial(_facts, rig, one.tokens[:lifetime], windows, settings, number)
+        measure = partial(_facts, rig, one.tokens[:lifetime], plain, windows, settings, number)
         asked.append(ledger.once(f"facts/{key}", measure))
     groups = [one.document for one in drawn]
     cost = _cost(rig, rig.corpus.documents[drawn[0].document], prose, windows, settings)
     metrics, goals = _metrics(prose, asked, windows, groups)
     shown = {**told, "places": len(drawn), "windows": list(windows), "rows": str(ledger.path)}
     shown["chance"] = 100 * CHANCE
-    tables = (_prose_table(prose, windows, groups), _facts_table(asked, windows, groups), cost)
+    tables = (
+        _prose_table(prose, windows, groups),
+        _facts_table(asked, windows, groups),
+        _shown_table(asked, windows, groups),
+        cost,
+    )
     return BENCH.result(shown, metrics, tables, goals=goals)
-
-
-def bm25(chunks: Sequence[str], query: str) -> Sequence[float]:
-    """Textbook BM25 of each chunk."""
-    return [float(score) for score in Bm25(chunks).scores(query)]
 
 
 # --- one place --------------------------------------------------------------------------------------------
 
 
 def _prose(
-    rig: FocusRig, tokens: Sequence[int], windows: Sequence[int], longest: int, settings: FocusSettings
+    rig: FocusRig,
+    tokens: Sequence[int],
+    length: int,
+    plain: Mapping[str, ChunkRetrieval],
+    windows: Sequence[int],
+    longest: int,
+    settings: FocusSettings,
 ) -> Row:
     model = rig.model
-    past, future = list(tokens[:-FUTURE]), list(tokens[-FUTURE:])
+    past, future = list(tokens[:-length]), list(tokens[-length:])
     row: Row = {"longest": float(np.mean(windowed(model, past, future, longest, settings.cadence)))}
     with closing(rig.lifetime(past, settings)) as tree:
         for window in windows:
@@ -108,15 +122,20 @@ def _prose(
                 f"dirty_{window}": float(np.mean(streamed.dirty[1:] or streamed.dirty)),
                 f"used_{window}": float(np.mean(streamed.used[1:] or streamed.used)),
                 f"window_{window}": float(np.mean(windowed(model, past, future, window, settings.cadence))),
-                f"rag_{window}": float(
-                    np.mean(retrieved(model, past, future, chosen, partial(_ranking, model)))
-                ),
             }
+            for name in PROSE.keys() & plain.keys():
+                found = retrieved(model, past, future, chosen, plain[name])
+                row[f"{name}_{window}"] = float(np.mean(found))
     return row
 
 
 def _facts(
-    rig: FocusRig, text: Sequence[int], windows: Sequence[int], settings: FocusSettings, number: int
+    rig: FocusRig,
+    text: Sequence[int],
+    plain: Mapping[str, ChunkRetrieval],
+    windows: Sequence[int],
+    settings: FocusSettings,
+    number: int,
 ) -> Row:
     tokens, planted = plant(
         rig.model, text, facts(FACTS, SEED + number), len(text), settings.block_size, SEED + number
@@ -125,32 +144,37 @@ def _facts(
     with closing(rig.lifetime(tokens, settings)) as tree:
         for window in windows:
             chosen = settings.model_copy(update={"window": window})
-            systems = [_answers(rig, tree, chosen, one, tokens) for one in planted]
+            systems = [_answers(rig, tree, plain, chosen, one, tokens) for one in planted]
             for system in systems[0]:
                 row[f"{system}_{window}"] = [found[system] for found in systems]
     return row
 
 
 def _answers(
-    rig: FocusRig, tree: LifetimeTree, settings: FocusSettings, planted: Planted, tokens: Sequence[int]
+    rig: FocusRig,
+    tree: LifetimeTree,
+    plain: Mapping[str, ChunkRetrieval],
+    settings: FocusSettings,
+    planted: Planted,
+    tokens: Sequence[int],
 ) -> dict[str, float]:
-    """Whether each system chooses the right answer, and whether the focus had the key in sight."""
+    """Whether each system chooses the right answer, and whether it shows every token of the key."""
     model, needle = rig.model, planted.needle
     focus = ask(tree, rig.scorer, settings, planted, rig.clock)
     room = room_for_text(model, settings.window, needle)
-    shown = best_chunks(tokens, model.encode(needle.question), room, settings, partial(_ranking, model))
     sight = tokens[max(0, planted.end - room // 2) :][:room]
-    return {
+    found = {
         "focus": float(focus.answered),
-        "expanded": float(focus.expanded),
+        "focus_shown": float(focus.expanded),
         "window": float(answers_from(model, tokens[-room:], needle)),
-        "rag": float(answers_from(model, shown, needle)),
         "sight": float(answers_from(model, sight, needle)),
     }
-
-
-def _ranking(model: BaseModel, chunks: Sequence[Sequence[int]], query: Sequence[int]) -> Sequence[float]:
-    return bm25([model.decode(chunk) for chunk in chunks], model.decode(query))
+    key = set(range(planted.key_start, planted.key_end))
+    for name, retrieval in plain.items():
+        places = retrieval.places(tokens, model.encode(needle.question), room, tail_of(len(tokens), settings))
+        found[name] = float(answers_from(model, [tokens[place] for place in places], needle))
+        found[f"{name}_shown"] = float(key <= set(places))
+    return found
 
 
 # --- what they cost ---------------------------------------------------------------------------------------
@@ -202,63 +226,79 @@ def _metrics(
     prose: Sequence[Row], asked: Sequence[Row], windows: Sequence[int], groups: Sequence[int]
 ) -> tuple[dict[str, float], dict[str, tuple[Comparator, float]]]:
     """What is asked for at each window. Goals: on prose not above the window beyond the interval, on facts
-    above it beyond the interval.
+    above it and above either retrieval beyond the interval.
     """
     metrics: dict[str, float] = {}
     goals: dict[str, tuple[Comparator, float]] = {}
     for window in windows:
-        for system in ("focus", "window", "rag"):
+        for system in PROSE:
             metrics[f"nll_{system}_{window}"] = _mean(prose, f"{system}_{window}", groups).mean
+        for system in ASKED:
             metrics[f"fact_acc_{system}_{window}"] = 100 * _mean(asked, f"{system}_{window}", groups).mean
-        metrics[f"nll_harm_low_{window}"] = _difference(
-            prose, f"focus_{window}", f"window_{window}", groups
-        ).low
-        gain = _difference(asked, f"focus_{window}", f"window_{window}", groups)
-        metrics[f"fact_gain_low_{window}"] = 100 * gain.low
+        harm = _difference(prose, f"focus_{window}", f"window_{window}", groups)
+        metrics[f"nll_harm_low_{window}"] = harm.low
         goals[f"nll_harm_low_{window}"] = ("<=", 0.0)
-        goals[f"fact_gain_low_{window}"] = (">=", 0.0)
+        for name, system in (("fact_gain", "window"), ("fact_gain_rag", "rag"), ("fact_gain_dense", "dense")):
+            gain = _difference(asked, f"focus_{window}", f"{system}_{window}", groups)
+            metrics[f"{name}_low_{window}"] = 100 * gain.low
+            goals[f"{name}_low_{window}"] = (">=", 0.0)
     metrics["nll_window_longest"] = _mean(prose, "longest", groups).mean
     return metrics, goals
 
 
 def _prose_table(prose: Sequence[Row], windows: Sequence[int], groups: Sequence[int]) -> BenchTable:
+    rivals = tuple(system for system in PROSE if system != "focus")
     rows = [
         (
             str(window),
-            *(_mean(prose, f"{system}_{window}", groups).said(3) for system in ("focus", "window", "rag")),
-            _difference(prose, f"focus_{window}", f"window_{window}", groups).said(3),
-            _difference(prose, f"focus_{window}", f"rag_{window}", groups).said(3),
+            *(_mean(prose, f"{system}_{window}", groups).said(3) for system in PROSE),
+            *(
+                _difference(prose, f"focus_{window}", f"{system}_{window}", groups).said(3)
+                for system in rivals
+            ),
             _difference(prose, f"focus_{window}", "longest", groups).said(3),
         )
         for window in windows
     ]
     columns = (
-        "window", "focus", "sliding window", "retrieval", "focus − window",
-        "focus − retrieval", "focus − longest window",
-    )  # fmt: skip
+        "window",
+        *PROSE.values(),
+        *(f"focus − {PROSE[system]}" for system in rivals),
+        "focus − longest window",
+    )
     return BenchTable("NLL of prose, nats a token, same entries", columns, tuple(rows))
 
 
 def _facts_table(asked: Sequence[Row], windows: Sequence[int], groups: Sequence[int]) -> BenchTable:
-    systems = ("focus", "expanded", "window", "rag", "sight")
     rows = [
         (
             str(window),
-            *(_mean(asked, f"{system}_{window}", groups).said(0, 100) for system in systems),
-            _difference(asked, f"focus_{window}", f"window_{window}", groups).said(0, 100),
+            *(_mean(asked, f"{system}_{window}", groups).said(0, 100) for system in ASKED),
+            *(
+                _difference(asked, f"focus_{window}", f"{system}_{window}", groups).said(0, 100)
+                for system in ("window", "rag", "dense")
+            ),
         )
         for window in windows
     ]
-    columns = (
-        "window",
-        "focus",
-        "of it expanded",
-        "sliding window",
-        "retrieval",
-        "in sight",
-        "focus − window",
-    )
+    columns = ("window", *ASKED.values(), "focus − sliding window", "focus − BM25", "focus − dense")
     return BenchTable("Planted facts chosen among eight, percent", columns, tuple(rows))
+
+
+def _shown_table(asked: Sequence[Row], windows: Sequence[int], groups: Sequence[int]) -> BenchTable:
+    named = {name: said for name, said in ASKED.items() if name not in ("window", "sight")}
+    rows = [
+        (
+            str(window),
+            *(_mean(asked, f"{name}_shown_{window}", groups).said(0, 100) for name in named),
+        )
+        for window in windows
+    ]
+    return BenchTable(
+        "Planted facts whose key stands whole in the window as tokens, percent",
+        ("window", *named.values()),
+        tuple(rows),
+    )
 
 
 def _mean(rows: Sequence[Row], name: str, groups: Sequence[int]) -> Interval:

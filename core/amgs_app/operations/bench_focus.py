@@ -11,6 +11,7 @@ from amgs_app.calls.operation import operation
 from amgs_app.operations.bench import AsJson, given
 
 if TYPE_CHECKING:
+    from amgs.text.embedding import Embedder
     from amgs.types import Progress
     from amgs_app.bench_results import BenchResult
     from amgs_app.benches.focus_rig import FocusRig
@@ -152,14 +153,14 @@ def bench_budget(
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Score prose and planted facts with the focus, a sliding window and BM25 retrieval, all with the same number of
-    entries; and prose with a window of the same cost.
+    """Score prose and planted facts with the focus, a sliding window and retrieval of overlapping chunks, by words and
+    by meaning, all with the same number of entries; and prose with a window of the same cost.
     """
     from amgs_app.benches.focus_budget import BENCH, WINDOWS, run
 
     del as_json
     rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
-    return run(rig, places=places, windows=windows or WINDOWS)
+    return run(rig, _embedder(engine), places=places, windows=windows or WINDOWS)
 
 
 @operation("bench focus-latency", summary="Measure what decoding a block costs with the focus.", long=True)
@@ -357,6 +358,13 @@ def _rig(
         out=data_folder(engine.settings.paths) / "bench" if out is None else out,
         quick=quick,
     )
+
+
+def _embedder(engine: Engine) -> Embedder:
+    """The application's, for retrieval by meaning."""
+    from amgs_app.models import text_models
+
+    return text_models(engine.model_spec, engine.settings.model, lambda: None)[0]
 
 
 def scorers_of(engine: Engine, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:

@@ -1,4 +1,4 @@
-"""The whole system against a sliding window and against plain retrieval, all with the same number of entries.
+"""The whole system against a sliding window with the same number of entries.
 
 The future is forced: each system reads the same true tokens, a cadence at a time, and lays its context out
 anew before each.
@@ -6,7 +6,7 @@ anew before each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,9 +24,6 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import lay_out
 from amgs_focus.window.working_context import SINKS, Codes, WorkingContext
-
-Ranking = Callable[[Sequence[Sequence[int]], Sequence[int]], Sequence[float]]
-"""Chunks of tokens and the tokens of a query -> a score for each chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,41 +99,8 @@ def windowed(
     found = []
     for start in range(0, len(future), cadence):
         before = [*past, *future[:start]]
-        found.append(_plain(model, before[-(window - SINKS - cadence) :], future[start : start + cadence]))
+        found.append(plain_nll(model, before[-(window - SINKS - cadence) :], future[start : start + cadence]))
     return tuple(found)
-
-
-def retrieved(
-    model: BaseModel,
-    past: Sequence[int],
-    future: Sequence[int],
-    settings: FocusSettings,
-    ranking: Ranking,
-    query: int = 64,
-) -> tuple[float, ...]:
-    """NLL of each part after the sinks, the chunks that rank best for the last tokens, and the same tail."""
-    found = []
-    for start in range(0, len(future), settings.cadence):
-        before = [*past, *future[:start]]
-        room = settings.window - SINKS - settings.cadence
-        shown = best_chunks(before, before[-query:], room, settings, ranking)
-        found.append(_plain(model, shown, future[start : start + settings.cadence]))
-    return tuple(found)
-
-
-def best_chunks(
-    tokens: Sequence[int], query: Sequence[int], room: int, settings: FocusSettings, ranking: Ranking
-) -> list[int]:
-    """At most `room` tokens: the tail as it is, before it the best whole blocks for the query in order of
-    time.
-    """
-    size = settings.block_size
-    tail = tokens[-(settings.tail_blocks * size + len(tokens) % size) :]
-    chunks = [tokens[at : at + size] for at in range(0, len(tokens) - len(tail), size)]
-    scores = ranking(chunks, query)
-    order = sorted(range(len(chunks)), key=lambda place: (-scores[place], -place))
-    taken = sorted(order[: max(0, room - len(tail)) // size])
-    return [*(token for place in taken for token in chunks[place]), *tail][-room:]
 
 
 def _nll(tree: LifetimeTree, context: WorkingContext, part: Sequence[int]) -> float:
@@ -147,7 +111,8 @@ def _nll(tree: LifetimeTree, context: WorkingContext, part: Sequence[int]) -> fl
         )
 
 
-def _plain(model: BaseModel, shown: Sequence[int], part: Sequence[int]) -> float:
+def plain_nll(model: BaseModel, shown: Sequence[int], part: Sequence[int]) -> float:
+    """NLL of a part of the future after the sinks and these tokens, in nats a token."""
     with torch.no_grad():
         rows = model.embed(torch.tensor([[*model.sinks(), *shown]], dtype=torch.int64))
         return float(horizon_nll(model, rows, torch.tensor([list(part)], dtype=torch.int64)).mean())

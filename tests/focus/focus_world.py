@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.records import NodeRef, Segment
+from amgs_focus.records import ModelCard, NodeRef, Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.events import TraceSink
@@ -24,6 +24,18 @@ torch.set_num_threads(1)  # the tensors are tiny: threads only wait for each oth
 
 MODEL = TinyModel()
 SMALL = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2, horizon=8, focus_share=0.5)
+
+
+class Renamed(TinyModel):
+    """The tiny model of a seed under another name than its own."""
+
+    def __init__(self, seed: int, name: str) -> None:
+        super().__init__(seed)
+        self._name = name
+
+    @property
+    def card(self) -> ModelCard:
+        return replace(super().card, name=self._name)
 
 
 class StillClock:

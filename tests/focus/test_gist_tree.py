@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -17,10 +18,11 @@ from amgs_focus.errors import CtxError, FocusError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import NodeRef, Segment, SpanSource, parent_of, span_id
+from amgs_focus.tree.check import check
 from amgs_focus.tree.ctx_file import CtxFile
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.provenance import spread_of
-from tests.focus.focus_world import MODEL, small_tree
+from tests.focus.focus_world import MODEL, Renamed, small_tree
 
 letters = st.text(st.characters(codec="utf-8", exclude_characters="<"), max_size=40)
 cuts = st.lists(st.integers(0, 30), max_size=8)
@@ -285,6 +287,35 @@ def test_a_lifetime_of_another_model_is_refused(tmp_path: Path) -> None:
         opened(tmp_path, model=TinyModel(8))
 
 
+def test_a_lifetime_is_found_again_under_another_name_of_its_model(tmp_path: Path) -> None:
+    length = fill(tmp_path).length
+    copy = opened(tmp_path, model=Renamed(7, "Somebody/a-much-longer-name-of-the-very-same-model"))
+    assert copy.length == length
+    copy.append([97] * 900)  # a further level is begun
+    copy.close()
+    again = opened(tmp_path)
+    assert again.length == length + 900
+    again.close()
+    assert not check(tmp_path).faults
+    with pytest.raises(
+        CtxError, match="written for 'tiny-7'; this is 'tiny-7', and its embeddings are others"
+    ):
+        opened(tmp_path, model=Renamed(8, "tiny-7"))
+
+
+def test_a_lifetime_that_holds_no_fingerprint_goes_by_the_name(tmp_path: Path) -> None:
+    length = fill(tmp_path).length
+    journal = tmp_path / "spans.jsonl"
+    head, rest = journal.read_text(encoding="utf-8").split("\n", 1)
+    told = {key: value for key, value in json.loads(head).items() if key not in ("embeddings", "vocabulary")}
+    journal.write_text(json.dumps(told) + "\n" + rest, encoding="utf-8")
+    again = opened(tmp_path, model=Renamed(7, "Owner/Tiny-7"))
+    assert again.length == length
+    again.close()
+    with pytest.raises(CtxError, match="only the name tells"):
+        opened(tmp_path, model=Renamed(7, "other"))
+
+
 def test_a_lifetime_has_one_writer_and_the_second_is_told_who_it_is(tmp_path: Path) -> None:
     fill(tmp_path)
     tree = opened(tmp_path)
@@ -292,7 +323,8 @@ def test_a_lifetime_has_one_writer_and_the_second_is_told_who_it_is(tmp_path: Pa
         "import sys; from pathlib import Path\n"
         "from amgs_focus.errors import CtxError\n"
         "from amgs_focus.tree.files import FolderStore\n"
-        "try: FolderStore(Path(sys.argv[1]), model='x', width=8, block_size=4, gist_version=0)\n"
+        "from amgs_focus.model.tiny import TinyModel\n"
+        "try: FolderStore(Path(sys.argv[1]), TinyModel(), slots=1, block_size=4, gist_version=0)\n"
         "except CtxError as error: print(error.exit_code, error)"
     )
     second = subprocess.run(

@@ -17,7 +17,7 @@ from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.trace.events import Ended, Ingested
 from amgs_focus.trace.trace import TraceWriter, read
-from tests.focus.focus_world import SMALL, notes, small_runtime
+from tests.focus.focus_world import MODEL, SMALL, Renamed, notes, small_runtime
 
 
 def record(path: Path) -> list[StepRecord]:
@@ -45,6 +45,13 @@ def record(path: Path) -> list[StepRecord]:
 def traced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[StepRecord]]:
     path = tmp_path_factory.mktemp("trace") / "run.jsonl"
     return path, record(path)
+
+
+def test_a_trace_is_replayed_under_another_name_of_its_model(traced: tuple[Path, list[StepRecord]]) -> None:
+    path, steps = traced
+    assert replay(read(path), small_runtime(model=Renamed(7, "Somebody/copy"))) == len(steps)
+    with pytest.raises(TraceError, match="fingerprint"):
+        replay(read(path), small_runtime(model=Renamed(8, MODEL.card.name)))
 
 
 def test_what_is_read_is_what_was_recorded(traced: tuple[Path, list[StepRecord]]) -> None:

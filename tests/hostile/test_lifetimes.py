@@ -13,6 +13,7 @@ import shutil
 import struct
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from amgs_app.output import as_text
 from amgs_app.printable import UNSAFE
 from amgs_focus.errors import CtxError
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.records import NodeRef, SpanAbout, Tag
+from amgs_focus.model.tiny import TinyModel
+from amgs_focus.records import ModelCard, NodeRef, SpanAbout, Tag
 from amgs_focus.tree.check import LifetimeCheck, check
 from amgs_focus.tree.ctx_file import FP16, HEADER_BYTES, CtxHeader
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -356,11 +358,19 @@ def test_a_model_name_with_control_characters_is_written_out(whole: Path, tmp_pa
     assert "\\x1b[31mtiny" in as_text(check(folder))
 
 
+class Large(TinyModel):
+    """A model whose embeddings are as wide as those of the largest."""
+
+    @property
+    def card(self) -> ModelCard:
+        return replace(super().card, width=8192)
+
+
 def test_rows_too_wide_for_the_header_are_refused_before_anything_is_made(tmp_path: Path) -> None:
     from amgs_focus.tree.files import FolderStore
 
     with pytest.raises(CtxError, match="65,535"):
         CtxHeader(1, 32, 8192 * 8, FP16, "large")
     with pytest.raises(CtxError, match="65,536"):
-        FolderStore(tmp_path / "new", model="large", width=8192 * 8, block_size=32, gist_version=1)
+        FolderStore(tmp_path / "new", Large(), slots=8, block_size=32, gist_version=1)
     assert not (tmp_path / "new").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
@@ -100,8 +101,13 @@ def test_tokens_that_the_model_does_not_have_are_named_with_the_file(tmp_path: P
     tree = LifetimeTree.open(tmp_path, TinyModel(), PointerEncoder())
     tree.append([120] * 64)
     tree.close()
+    with pytest.raises(CtxError, match=r"written for 'tiny-7'.*its embeddings are others"):
+        LifetimeTree.open(tmp_path, OtherVocabulary(), PointerEncoder())
+    whole = (tmp_path / "spans.jsonl").read_text(encoding="utf-8")
+    (tmp_path / "spans.jsonl").write_text(re.sub(r', "embeddings": {.*?}', "", whole), encoding="utf-8")
     with pytest.raises(CtxError, match=r"L0.ctx holds tokens outside the vocabulary"):
         LifetimeTree.open(tmp_path, OtherVocabulary(), PointerEncoder())
+    (tmp_path / "spans.jsonl").write_text(whole, encoding="utf-8")
     again = LifetimeTree.open(tmp_path, TinyModel(), PointerEncoder())
     assert again.length == 64
     again.close()

@@ -35,6 +35,9 @@ class EmbeddingFingerprint:
     width: int
     signs: str
 
+    def __post_init__(self) -> None:
+        base64.b64decode(self.signs, validate=True)  # raises ValueError
+
     @classmethod
     def of(cls, model: BaseModel) -> Self:
         """A model's own."""

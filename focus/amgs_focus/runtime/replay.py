@@ -59,8 +59,8 @@ def fingerprint(model: BaseModel) -> str:
 def replay(trace: Trace, runtime: FocusRuntime, progress: ProgressCallback | None = None) -> int:
     """Do again what the trace tells, on a fresh runtime, and compare; the number of steps that agreed.
 
-    Raises TraceError for another model, gist, scorer or settings, and for the first line whose outcome
-    differs.
+    A model may have another name than it had: its fingerprint tells. Raises TraceError for another model, gist,
+    scorer or settings, and for the first line whose outcome differs.
     """
     ours = rounded(plain(header_of(runtime)))
     theirs = rounded(plain(trace.header))
@@ -74,6 +74,8 @@ def replay(trace: Trace, runtime: FocusRuntime, progress: ProgressCallback | Non
         "settings",
         "lifetime",
     )
+    if ours["fingerprint"] == theirs["fingerprint"]:
+        ours["model"]["name"] = theirs["model"]["name"]
     for name in told:
         if ours[name] != theirs[name]:
             raise TraceError(

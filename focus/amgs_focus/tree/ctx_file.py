@@ -75,7 +75,7 @@ class CtxHeader:
 
     def pack(self) -> bytes:
         """The 64 bytes, checksum included. The name is cut to 31 bytes of UTF-8 and ends with a zero."""
-        name = self.model.encode("utf-8")[:31].decode("utf-8", errors="ignore").encode("utf-8")
+        name = clipped(self.model).encode("utf-8")
         fields = (MAGIC, VERSION, self.level, self.block_size, self.width, self.dtype, name, self.count)
         bare = _LAYOUT.pack(*fields, self.gist_version, 0)
         return _LAYOUT.pack(*fields, self.gist_version, zlib.crc32(bare))
@@ -353,6 +353,11 @@ def repair(path: Path, expected: CtxHeader | None = None) -> CtxHeader:
     except OSError as error:
         raise _unusable(path, error) from error
     return header
+
+
+def clipped(name: str) -> str:
+    """As much of a model's name as a header holds: 31 bytes of UTF-8."""
+    return name.encode("utf-8")[:31].decode("utf-8", errors="ignore")
 
 
 def is_there(path: Path) -> bool:

@@ -11,13 +11,15 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from amgs_focus.errors import CtxError
+from amgs_focus.model.embedding_fingerprint import EmbeddingFingerprint, is_same_model
 from amgs_focus.records import BLANK, SpanAbout, SpanSource
 from amgs_focus.tree.ctx_file import (
     FP16,
@@ -27,11 +29,15 @@ from amgs_focus.tree.ctx_file import (
     CtxFile,
     CtxHeader,
     Rows,
+    clipped,
     is_there,
     repair,
 )
-from amgs_focus.tree.journal import Journalled, SpanJournal
+from amgs_focus.tree.journal import Journalled, SpanJournal, first_line
 from amgs_focus.tree.usage import GistUsage
+
+if TYPE_CHECKING:
+    from amgs_focus.model.base_model import BaseModel
 
 LOCK = "lock"
 
@@ -175,24 +181,24 @@ class FolderStore:
     """A lifetime in a folder: L0.ctx, L1.ctx, … and the journal. One writer at a time.
 
     Raises CtxError when another process (or this one) has the folder open, when a file is damaged, or was
-    written for another model, width or block size. With `mend`, damaged files are first cut back to their last
-    whole block.
+    written for another model, width or block size. A model is known by its embeddings: under another name it finds
+    its lifetime again, and the files keep the name that they began with. With `mend`, damaged files are first cut
+    back to their last whole block.
     """
 
     def __init__(
         self,
         folder: Path,
+        base: BaseModel,
         *,
-        model: str,
-        width: int,
+        slots: int,
         block_size: int,
         gist_version: int,
-        vocabulary: int = 0,
         mend: bool = False,
     ) -> None:
         self._folder = folder
-        self._model = model
-        self._width = width
+        self._model = base.card.name
+        self._width = base.card.width * slots
         self._block_size = block_size
         self._gist_version = gist_version
         self._files: dict[int, CtxFile] = {}
@@ -205,10 +211,11 @@ class FolderStore:
                 f"{folder} cannot be created ({why}).", way_out="Choose another folder."
             ) from error
         self._lock = locked(folder)
-        self._journal = SpanJournal(folder, model, block_size, vocabulary)
         self.usage = GistUsage(folder)
         number = 0
         try:
+            self._model = self._name_in_files(base)
+            self._journal = SpanJournal(folder, self._model, block_size, EmbeddingFingerprint.of(base))
             for path in folder.glob("L*.use"):
                 is_there(path)
             if not is_there(self._path(0)) and self._journal.is_there():
@@ -265,6 +272,26 @@ class FolderStore:
             file.close()
         self.usage.close()
         self._lock.close()
+
+    def _name_in_files(self, base: BaseModel) -> str:
+        """The name that the files have for this model. Raises CtxError where they are another model's."""
+        head = first_line(self._folder)
+        name, told = (head.model, head.embeddings) if head is not None else ("", None)
+        if not name and is_there(self._path(0)):
+            with (
+                suppress(CtxError),
+                CtxFile.open(self._path(0)) as file,
+            ):  # opening it for good says what is wrong
+                name = file.header.model
+        if not name or (told is None and name == clipped(base.card.name)) or is_same_model(base, name, told):
+            return name or base.card.name
+        why = (
+            "its embeddings are others" if told is not None else "only the name tells, in a lifetime this old"
+        )
+        raise CtxError(
+            f"{self._folder} was written for {name!r}; this is {base.card.name!r}, and {why}.",
+            way_out="Open it with that model, or rebuild the lifetime.",
+        )
 
     def _open(self, number: int) -> CtxFile:
         if number in self._files:

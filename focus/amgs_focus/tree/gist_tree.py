@@ -67,13 +67,7 @@ class LifetimeTree:
         it.
         """
         store = FolderStore(
-            folder,
-            model=model.card.name,
-            width=model.card.width * gist.slots,
-            block_size=block_size,
-            gist_version=gist.version,
-            vocabulary=model.card.vocabulary,
-            mend=mend,
+            folder, model, slots=gist.slots, block_size=block_size, gist_version=gist.version, mend=mend
         )
         try:
             return cls(model, gist, block_size=block_size, store=store)

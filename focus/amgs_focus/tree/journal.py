@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union
@@ -19,6 +19,7 @@ from pydantic import Tag as PydanticTag
 
 from amgs_focus.codec import parsed, plain
 from amgs_focus.errors import CtxError
+from amgs_focus.model.embedding_fingerprint import EmbeddingFingerprint
 from amgs_focus.records import BLANK, SpanAbout, SpanSource, Tag
 from amgs_focus.tree.ctx_file import is_there, unwritten
 from amgs_focus.tree.span_metadata import Act, Nodes, SpanMetadata
@@ -33,11 +34,15 @@ TokenId = Annotated[int, Field(ge=0, le=(1 << 32) - 1)]
 
 @dataclass(frozen=True, slots=True)
 class FirstLine:
-    """The first line. vocabulary: of the model, 0 where an earlier version did not write it."""
+    """The first line. vocabulary and embeddings: of the model, 0 and None where an earlier version did not write
+    them.
+    """
 
     format: Literal["amgs-spans-1"]
     block_size: Annotated[int, Field(ge=1)]
+    model: str = ""
     vocabulary: int = 0
+    embeddings: EmbeddingFingerprint | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +130,16 @@ class Journalled:
 class SpanJournal:
     """The journal in a folder; `load` begins it where there is none.
 
-    block_size: 0 to read one whatever it was written for.
+    block_size: 0 to read one whatever it was written for. embeddings: of the model that it is begun for.
     """
 
-    def __init__(self, folder: Path, model: str, block_size: int, vocabulary: int = 0) -> None:
+    def __init__(
+        self, folder: Path, model: str, block_size: int, embeddings: EmbeddingFingerprint | None = None
+    ) -> None:
         self._path = folder / JOURNAL
         self._model = model
         self._block_size = block_size
-        self._vocabulary = vocabulary
+        self._embeddings = embeddings
         self._whole_bytes: int | None = (
             None  # of what was read; what lies behind it goes before the next line
         )
@@ -168,10 +175,7 @@ class SpanJournal:
             try:
                 self._take(told, journal_line(line), number)
             except (ValueError, TypeError) as error:
-                raise CtxError(
-                    f"Line {number} of {JOURNAL} cannot be read.",
-                    way_out="Restore the folder from a copy, or rebuild the lifetime.",
-                ) from error
+                raise _unread(number) from error
         return told
 
     def appended(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
@@ -221,12 +225,39 @@ class SpanJournal:
 
     def _begin(self, tokens: int) -> Journalled:
         head = {"format": JOURNAL_FORMAT, "model": self._model, "block_size": self._block_size}
-        self.write({**head, "vocabulary": self._vocabulary} if self._vocabulary else head)
+        if self._embeddings is not None:
+            head |= {"vocabulary": self._embeddings.vocabulary, "embeddings": asdict(self._embeddings)}
+        self.write(head)
         told = Journalled()
         add_span(told.spans, SpanSource(0, tokens, None))
         for span in told.spans:
             self.appended(span, [])
         return told
+
+
+def first_line(folder: Path) -> FirstLine | None:
+    """What the journal of a folder begins with; None where there is none yet. Raises CtxError for a damaged one."""
+    path = folder / JOURNAL
+    if not is_there(path):
+        return None
+    with path.open("rb") as handle:
+        raw = handle.readline()
+    if not raw.endswith(b"\n"):
+        return None
+    try:
+        line = journal_line(raw)
+    except (ValueError, TypeError) as error:
+        raise _unread(1) from error
+    if not isinstance(line, FirstLine):
+        raise _unread(1)
+    return line
+
+
+def _unread(number: int) -> CtxError:
+    return CtxError(
+        f"Line {number} of {JOURNAL} cannot be read.",
+        way_out="Restore the folder from a copy, or rebuild the lifetime.",
+    )
 
 
 def add_span(spans: list[SpanSource], span: SpanSource) -> None:

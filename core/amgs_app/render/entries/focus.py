@@ -11,6 +11,7 @@ from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import drawn_view, titles_of_view, with_view
 from amgs_app.render.entries.lifetime import kept_rows
 from amgs_app.render.sheet import ResultTable, facts, sheet
+from amgs_app.render.untrained import UNTRAINED, WARNING
 from amgs_focus.records import with_sign
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _ENTRIES_SHOWN = 40
 """Entries of the working context that its table shows; CSV and JSON hold them all."""
 NOTHING_ALIKE = "no block shares a word with the question"
-UNTRAINED = "no trained gists exist for this model"
 
 
 def _held(result: FocusView) -> str:
@@ -78,6 +78,7 @@ def focus_view(result: FocusView) -> ResultTable:
     notes = (
         f"“{result.text}”" if result.text else "",
         f"! {NOTHING_ALIKE}." if result.unanswered else "",
+        f"! {WARNING}" if result.untrained else "",
     )
     made = sheet(title, columns, rows, notes)
     return replace(made, digest=sheet("", columns, _judgements(result, rows)).rows[:_ENTRIES_SHOWN])
@@ -120,10 +121,7 @@ def opened(result: Opened) -> ResultTable:
         ("model", f"{view.model} {view.precision}"),
         ("gist / scorer", f"{view.gist} / {view.scorer}"),
     ]
-    warning = (
-        f"! {UNTRAINED}: spans are held by pointer gists, which lose nearly everything but their last token."
-    )
-    return facts("Opened", pairs, (warning,) if view.untrained else ())
+    return facts("Opened", pairs, (f"! {WARNING}",) if view.untrained else ())
 
 
 def _decoded(result: Stepped) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from amgs_app.render.catalogue import entry, table_of, title_of
 from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, facts, sheet, to_table
+from amgs_app.render.untrained import WARNING
 from amgs_app.row_filter import said
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def overview(result: Overview) -> ResultTable:
         ("model", result.model + (" (loaded)" if result.model_loaded else "")),
         ("seed", result.seed),
     ]
-    return facts("", pairs)
+    untrained = result.focus is not None and result.focus.untrained
+    return facts("", pairs, (f"! {WARNING}",) if untrained else ())
 
 
 def _silent(result: Shown) -> str:

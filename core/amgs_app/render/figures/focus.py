@@ -14,6 +14,7 @@ from amgs_app.render.figures.focus_map import GUTTER, column_note, draw_map, pla
 from amgs_app.render.figures.focus_tokens import draw_tokens, token_lines
 from amgs_app.render.figures.format import count, milliseconds, plural, share, signed
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, wrap
+from amgs_app.render.untrained import UNTRAINED, WARNING
 from amgs_focus.records import TokenSpan
 from amgs_focus.views import REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView
 
@@ -188,6 +189,7 @@ def _head(sheet: Figure, view: FocusView) -> None:
             HeaderPart(8, (("entries ", muted), (count(len(view.entries)), plain))),
             HeaderPart(10, ((f"{clean(view.model)} {view.precision}", muted),)),
             HeaderPart(11, ((f"gist {clean(view.gist)}, scores {clean(view.scorer)}", muted),)),
+            *([HeaderPart(1, ((UNTRAINED, ink(palette.warn)),))] if view.untrained else []),
             HeaderPart(1, live),
         ],
     )
@@ -237,8 +239,10 @@ def _decisions(region: Region, view: FocusView, names: Mapping[str, str]) -> Non
         key=lambda one: (not one.applied, one.reason in _BY_RULE, -abs(one.score), one.level, one.index),
     )
     top = 1
-    if view.unanswered:
-        for warning in wrap(NOTHING_ALIKE, max(8, region.width - 2), 2):
+    told = [(NOTHING_ALIKE, 2)] if view.unanswered else []
+    told += [(WARNING, 4)] if view.untrained else []
+    for words, lines in told:
+        for warning in wrap(words, max(8, region.width - 2), lines):
             region.put(1, top, warning, ink(palette.warn), width=region.width - 2)
             top += 1
     if not ranked:

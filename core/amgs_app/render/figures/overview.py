@@ -126,9 +126,8 @@ def _stations(
     window = _Station("window", "–", "not opened", quiet=True)
     decode = _Station("decode", "–", "no step yet", quiet=True)
     if focus is not None:
-        life = _Station(
-            "lifetime", f"{count(focus.lifetime)} tok", f"levels 0–{focus.levels}", clean(focus.model)
-        )
+        held = "no trained gists" if focus.untrained else f"levels 0–{focus.levels}"
+        life = _Station("lifetime", f"{count(focus.lifetime)} tok", held, clean(focus.model))
         entries = plural(len(focus.entries), "entry", "entries")
         window = _Station("window", f"{focus.used}/{focus.window}", entries, full=focus.budget_utilization)
         due = f"refocus in {focus.next_refocus_in}" if focus.next_refocus_in else "refocus due"

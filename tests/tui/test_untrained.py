@@ -1,0 +1,50 @@
+"""A model without trained gists says so wherever it is seen; a checkpoint in the own folder ends that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amgs_app.engine import Engine, Options
+from amgs_app.operations.standard import standard
+from amgs_app.operator import Operator
+from amgs_app.output import as_text
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.figures.focus import focus
+from amgs_app.render.untrained import UNTRAINED, WARNING
+from amgs_focus.gist.checkpoint import save_checkpoint
+from amgs_focus.gist.gistnet import GistNet, GistShape
+from amgs_focus.model.pretrained import load
+from tests.focus.model_world import write_model
+from tests.focus.training_world import LAMPS
+
+
+def run(operator: Operator, line: str) -> Any:
+    call = standard().parse(line)
+    assert call is not None
+    return operator.run(call)
+
+
+@pytest.mark.parametrize("trained", [False, True])
+def test_a_model_without_trained_gists_says_so_and_how_to_end_it(
+    trained: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    llama = write_model(tmp_path / "llama")
+    monkeypatch.setenv("AMGS_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("AMGS_MODEL__PRECISION", "fp32")
+    (tmp_path / "lamps.txt").write_text(LAMPS[:900], encoding="utf-8")
+    if trained:
+        (tmp_path / "data" / "checkpoints").mkdir(parents=True)
+        net = GistNet(GistShape(width=16, hidden=16, heads=2))
+        model = load(str(write_model(tmp_path / "copy")), precision="fp32")
+        save_checkpoint(tmp_path / "data" / "checkpoints" / "mine.safetensors", net, net, model=model)
+    with Operator(Engine(Options(store=":memory:", model=str(llama)))) as operator:
+        opened = run(operator, f"focus open {tmp_path / 'lamps.txt'}")
+        assert opened.view.gist == ("mine" if trained else "pointer")
+        picture = focus(opened.view, Canvas(200, 50)).plain
+        for said in (as_text(opened), as_text(run(operator, "status")), as_text(run(operator, "focus view"))):
+            assert (WARNING[:40] in " ".join(said.split())) is not trained
+        assert (UNTRAINED in picture) is not trained and ("checkpoints." in picture) is not trained
+    assert "focus train gistnet" in WARNING and "[paths] checkpoints" in WARNING

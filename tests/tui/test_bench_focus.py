@@ -130,8 +130,9 @@ def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(
     found = focus_policy.run(rig, places=3, lifetime=1300, settings=settings)
     assert {"regret", "regret_bm25", "spearman"} <= set(found.metrics)
     table = {row[0]: row for row in found.tables[0].rows}
-    named = {"tail-similarity", "random", "recency", "BM25 to the tail", "static", "oracle", "greedy oracle"}
-    assert named == set(table)
+    policies = {"tail-similarity", "random", "recency", "oldest first", "BM25 to the tail"}
+    by_rank = {f"{name}, filled by rank" for name in policies}
+    assert policies | by_rank | {"static", "oracle", "greedy oracle"} == set(table)
     assert str(table["oracle"][2]).startswith("0.00") and str(table["recency"][2]).startswith("1.00")
     assert str(table["greedy oracle"][4]).startswith("0.00")
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
@@ -139,6 +140,9 @@ def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(
         assert max(row["worth"].values()) == row["worth"]["oracle"]
         assert min(row["nll"].values()) == row["nll"]["greedy oracle"] < row["nll"]["recency"]
         assert len(row["gains"]) == len(row["predicted"]["random"]) > 20
+        assert len({row["opened"][name] for name in by_rank}) == 1, "each fills the same room"
+        oldest, latest = row["predicted"]["oldest first"], row["predicted"]["recency"]
+        assert np.argsort(oldest).tolist() == np.argsort(latest)[::-1].tolist()
 
 
 def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, tmp_path: Path) -> None:

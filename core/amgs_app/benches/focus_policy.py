@@ -2,6 +2,7 @@
 
 regret = (oracle − policy) / (oracle − recency) of what is open, in measured nats: 0 is the best choice there
 is, 1 no better than opening what is latest. Summed over all places before the division; intervals by place.
+"Filled by rank" opens the policy's best blocks one by one, whatever the scale and sign of its values.
 Of single ΔNLLs it is the regret of a sum (the oracle chooses by them); of the NLL after the context that was
 really built it is `regret_built` (the greedy oracle measures after each of its steps).
 """
@@ -20,12 +21,14 @@ from amgs_app.benches.ledger import Row
 from amgs_app.benches.references import Bm25
 from amgs_focus.evaluation.places import snapshot_of
 from amgs_focus.evaluation.policy import (
+    FILLED,
     GREEDY,
     ORACLE,
     RECENT_TOKENS,
     STATIC,
     Attentive,
     Policy,
+    by_age,
     by_attention,
     by_chance,
     by_recency,
@@ -40,12 +43,18 @@ from amgs_focus.window.layout import assemble
 from amgs_focus.window.scores import Values
 
 BENCH = Bench(
-    "focus-policy", {"regret": ("<=", 0.6), "spearman": (">=", 0.35), "regret_below_bm25": (">=", 0.0)}
+    "focus-policy",
+    {
+        "regret": ("<=", 0.6),
+        "regret_built": ("<=", 0.8),
+        "spearman": (">=", 0.35),
+        "regret_below_bm25": (">=", 0.0),
+    },
 )
-SETTINGS = FocusSettings(window=256, focus_share=0.25, horizon=64)
+SETTINGS = FocusSettings(window=256, focus_share=0.25, horizon=512)
 LIFETIME = 2048
 SEED = 0
-RECENCY, BM25 = "recency", "BM25 to the tail"
+RECENCY, AGE, BM25 = "recency", "oldest first", "BM25 to the tail"
 
 
 def run(
@@ -96,7 +105,7 @@ def by_bm25(view: LensView) -> Values:
 
 def _policies(model: BaseModel, scorers: Sequence[FocusScorer], number: int) -> dict[str, Policy]:
     policies: dict[str, Policy] = {scorer.name: by_scorer(scorer) for scorer in scorers}
-    policies |= {"random": by_chance(SEED + number), RECENCY: by_recency, BM25: by_bm25}
+    policies |= {"random": by_chance(SEED + number), RECENCY: by_recency, AGE: by_age, BM25: by_bm25}
     if isinstance(model, Attentive):
         policies["attention mass"] = by_attention
     return policies
@@ -128,13 +137,16 @@ def _metrics(rows: Sequence[Row], name: str, groups: Sequence[int]) -> dict[str,
         "spearman": _correlation(rows, name, groups).mean,
         "regret_below_bm25": bm25 - regret,
         "regret_built": _regret(rows, name, "nll", groups).mean,
+        "regret_filled_built": _regret(rows, f"{name}{FILLED}", "nll", groups).mean,
         "regret_bm25_built": _regret(rows, BM25, "nll", groups).mean,
         "spearman_bm25": _correlation(rows, BM25, groups).mean,
+        "spearman_oldest": _correlation(rows, AGE, groups).mean,
     }
 
 
 def _table(rows: Sequence[Row], groups: Sequence[int]) -> BenchTable:
-    names = [*rows[0]["predicted"], STATIC, ORACLE, GREEDY]
+    ranked_by = list(rows[0]["predicted"])
+    names = [*ranked_by, *(f"{name}{FILLED}" for name in ranked_by), STATIC, ORACLE, GREEDY]
     lines = []
     for name in names:
         ranked = name in rows[0]["predicted"]

@@ -82,21 +82,24 @@ def bench_policy(
     places: Annotated[
         int, Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
     ] = 16,
+    horizon: Annotated[
+        int, Option("--horizon", metavar="N", min=1, help="Tokens that are scored at each place.")
+    ] = 512,
     out: OutFolder = None,
     quick: Quick = False,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Measure the ΔNLL of every expansion, and which ones each policy would have chosen: the scorers, BM25 on the
-    tail, recency, attention mass, chance, a static layout and the oracle.
+    tail, recency, oldest first, attention mass, chance, a static layout and the oracle; by its values and by its ranks.
 
     An interrupted run continues from the rows in the folder.
     """
-    from amgs_app.benches.focus_policy import BENCH, run
+    from amgs_app.benches.focus_policy import BENCH, SETTINGS, run
 
     del as_json
     rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
-    return run(rig, places=places)
+    return run(rig, places=places, settings=SETTINGS.model_copy(update={"horizon": horizon}))
 
 
 @operation(

@@ -1,9 +1,10 @@
 """How good a policy's choice of detail is: its context against the best and the most recent, on measured ΔNLL.
 
-Every policy values every gist that could be open; the same exact solver then spends the same room on its
-values, so that what is compared is the values. The oracle's values are the measured ΔNLL themselves. As single
-ΔNLLs do not add up, a greedy oracle goes on from the best context that anyone built and measures after each step:
-no policy's context is better than its.
+Every policy values every gist that could be open; the same exact solver then spends the same room on its values, so
+that what is compared is the values. As the solver opens only what is worth more than 0 and adds values up, their scale
+and sign decide too; filled by rank, a policy's order alone does. The oracle's values are the measured ΔNLL themselves.
+As single ΔNLLs do not add up, a greedy oracle goes on from the best context that anyone built and measures after each
+step: no policy's context is better than its.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from amgs_focus.window.working_context import SINKS, WorkingContext
 ORACLE = "oracle"
 GREEDY = "greedy oracle"
 STATIC = "static"
+FILLED = ", filled by rank"
 RECENT_TOKENS = 64
 
 Policy = Callable[[LensView], Values]
@@ -74,6 +76,7 @@ def judge(
 ) -> Judged:
     """Measure every action of the snapshot, let each policy spend the window's room, and read what it built.
 
+    Each policy's context is built by its values and, under its name and `FILLED`, by their order alone.
     fixed: contexts that are what they are, without values (a static layout). steps, breadth: of the greedy
     oracle, as `climbed` takes them.
     """
@@ -83,6 +86,7 @@ def judge(
     view = LensView(context, tree, snapshot.question)
     values = {name: _by_node(policy(view), labels, context) for name, policy in policies.items()}
     built = {name: best(context, tree, wanted).context for name, wanted in values.items()}
+    built |= {f"{name}{FILLED}": filled(context, wanted) for name, wanted in values.items()}
     built |= {**fixed, ORACLE: best(context, tree, gains).context}
     reader = HorizonReader(snapshot)
     nll = {name: float(reader.losses(chosen).mean()) for name, chosen in built.items()}
@@ -95,6 +99,18 @@ def judge(
         nll=nll,
         opened={name: sum(entry.level == 0 for entry in chosen.entries()) for name, chosen in built.items()},
     )
+
+
+def filled(context: WorkingContext, values: Mapping[NodeRef, float]) -> WorkingContext:
+    """The blocks of the greatest values open, one after another while the window has room, and no other block."""
+    opened = [node for node in values if node.level == 1 and is_open(context, node)]
+    blocks = [*opened, *(node for node in values if node.level == 1 and context.position(node) is not None)]
+    found = with_open(context, opened, ())
+    for node in sorted(blocks, key=lambda node: -values[node]):
+        if (place := found.position(node)) is not None:
+            after, _ = found.expand(place)
+            found = after if after.used <= after.window else found
+    return found
 
 
 def climbed(
@@ -149,6 +165,11 @@ def by_scorer(scorer: FocusScorer) -> Policy:
 def by_recency(view: LensView) -> Values:
     """The nearer to the cursor, the more."""
     return 1 / (1 + np.array([view.context.distance(entry) for entry in view.context.entries()], np.float64))
+
+
+def by_age(view: LensView) -> Values:
+    """The further from the cursor, the more: the opposite of recency."""
+    return 1 - by_recency(view)
 
 
 def by_chance(seed: int) -> Policy:

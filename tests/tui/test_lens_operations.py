@@ -66,10 +66,13 @@ def test_the_twin_s_margins_are_equal_and_the_question_moves_the_lens_s(tmp_path
     assert found.metrics["causal_difference"] == 0
     assert found.goals["causal_difference"].met
     assert 0 <= found.metrics["flip_rate"] <= 1
-    assert [row[0] for row in found.tables[0].rows] == ["small", "tail-similarity", "causal twin"]
+    named = ["small", "tail-similarity", "causal twin", "causal twin, asked first"]
+    assert [row[0] for row in found.tables[0].rows] == named
     rows = [json.loads(line) for line in next(tmp_path.glob("*.jsonl")).read_text().splitlines()[1:]]
     assert len(rows) == 5
     assert all(row["small"][0] != row["small"][1] for row in rows)
+    first = [row["causal twin, asked first"] for row in rows]
+    assert all(one != other for one, other in first), "asked before the facts, the twin knows the question"
 
 
 def test_a_flip_is_counted_only_with_the_right_sign_under_each_question() -> None:

@@ -2,8 +2,9 @@
 
 MegaContext, "Why non-causal is essential". Two lifetimes that differ in their last question alone; in each, the margin
 is the score of the fact that the first question asks about less that of the other fact. A pair flips when the margin
-is above 0 under the first question and below 0 under the second. The causal twin cannot know the question: its margins
-must be equal to the last bit.
+is above 0 under the first question and below 0 under the second. The causal twin reads each entry as when the lifetime
+ended there: it cannot know the question, and its margins must be equal to the last bit. That it could decide is shown
+beside: with the question asked first, before both facts, it knows it.
 """
 
 from __future__ import annotations
@@ -29,11 +30,16 @@ from amgs_focus.window.working_context import WorkingContext
 
 BENCH = Bench(
     "focus-c1c2",
-    {"flip_rate": (">=", 0.9), "flip_rate_causal": ("<=", 0.0), "causal_difference": ("<=", 0.0)},
+    {
+        "flip_rate": (">=", 0.9),
+        "flip_rate_causal": ("<=", 0.0),
+        "causal_difference": ("<=", 0.0),
+        "flip_rate_causal_asked_first": (">=", 0.5),
+    },
 )
 PAIRS, SEED = 200, 0
 BLOCKS, TAIL = 30, 2  # of filler around the facts; whole blocks at the end that hold the question
-TWIN = "causal twin"
+TWIN, TWIN_FIRST = "causal twin", "causal twin, asked first"
 
 # what is said of {a}, with a {v} that the question does not name, and what is asked
 FORMS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...]], ...] = (
@@ -95,10 +101,12 @@ def run(rig: FocusRig, *, pairs: int = PAIRS) -> BenchResult:
     metrics = {"flip_rate": _flips(rows, own)}
     if TWIN in named:
         metrics["flip_rate_causal"] = _flips(rows, TWIN)
+        metrics["flip_rate_causal_asked_first"] = _flips(rows, TWIN_FIRST)
         metrics["causal_difference"] = max(abs(row[TWIN][0] - row[TWIN][1]) for row in rows)
     metrics |= {f"flip_rate_{name}": _flips(rows, name) for name in named if name not in (own, TWIN)}
     shown = {**told, "pairs": len(rows), "scorer": own, "rows": str(ledger.path)}
-    return BENCH.result(shown, metrics, (_table(rows, list(named)),))
+    names = [*named, TWIN_FIRST] if TWIN in named else list(named)
+    return BENCH.result(shown, metrics, (_table(rows, names),))
 
 
 def _pair(number: int, rig: FocusRig, scorers: Mapping[str, FocusScorer]) -> Row:
@@ -111,24 +119,48 @@ def _pair(number: int, rig: FocusRig, scorers: Mapping[str, FocusScorer]) -> Row
         turns = [model.encode(model.turn(asked.format(a=about))) for about in (first, second)]
         if len(turns[0]) == len(turns[1]):
             break
+    texts = [tuple(model.encode(asked.format(a=about))) for about in (first, second)]
     facts = [
         model.encode(f"\n\n{told.format(a=about, v=value)}\n\n")
         for about, value in zip((first, second), generator.sample(values, 2), strict=True)
     ]
-    tree = LifetimeTree(model, rig.encoder)
-    spans = _lifetime(generator, tree, facts, rig.corpus)
-    length = tree.length
+    questions = list(zip(texts, turns, strict=True))
+    margins = _margins(rig, scorers, number, facts, questions, first=False)
+    if TWIN in scorers:
+        twin = {TWIN_FIRST: scorers[TWIN]}
+        margins |= _margins(rig, twin, number, facts, questions, first=True)
+    return {"kind": kind, **margins}
+
+
+def _margins(
+    rig: FocusRig,
+    scorers: Mapping[str, FocusScorer],
+    number: int,
+    facts: Sequence[list[int]],
+    questions: Sequence[tuple[tuple[int, ...], list[int]]],
+    *,
+    first: bool,
+) -> dict[str, list[float]]:
+    """By scorer, how much higher the first fact scores than the second under each question, (its tokens, its turn).
+
+    first: the question opens the lifetime; else it ends it.
+    """
     margins: dict[str, list[float]] = {name: [] for name in scorers}
-    for about, turn in zip((first, second), turns, strict=True):
-        tree.append(turn, kind="question")
-        view = LensView(_layout(tree), tree, tuple(model.encode(asked.format(a=about))))
+    for question, turn in questions:
+        tree = LifetimeTree(rig.model, rig.encoder)
+        if first:
+            tree.append(turn, kind="question")
+        spans = _lifetime(random.Random(f"{SEED}:{number}:text"), tree, facts, rig.corpus)
+        if not first:
+            tree.append(turn, kind="question")
+        view = LensView(_layout(tree), tree, question)
         for name, scorer in scorers.items():
             scores = aggregate(view.context, scorer.score(view).values)
             margins[name].append(
                 _best(view.context, scores, spans[0]) - _best(view.context, scores, spans[1])
             )
-        tree.truncate(length)
-    return {"kind": kind, **margins}
+        tree.close()
+    return margins
 
 
 def _lifetime(

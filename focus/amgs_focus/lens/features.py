@@ -34,9 +34,6 @@ the same against the best entry's, and cosine of mean embeddings. The others are
 width (blocks, log); far and near grow with the distance to the cursor and fall with it, shared out by how much of the
 last tokens is prose and how much is code, where opposite blocks help."""
 
-AHEAD = frozenset(NAMES) - {"open"}
-"""What knows anything that stands behind the entry; the causal twin is told 0 instead."""
-
 LATEST = 512  # last tokens that tell prose from code
 PROSE = 0.25  # share of tokens without a letter up to which all is prose
 CODE = 0.45  # and from which on all is code
@@ -73,7 +70,7 @@ class LensFeatures:
             "question_best": words / best if best else np.zeros(len(entries)),
             "question_meaning": meaning,
         }
-        code = self._share_of_code()
+        code = self._share_of_code(context.lifetime)
         distance = np.array([context.distance(entry) for entry in entries], np.float64)
         for name, share in (("prose", 1 - code), ("code", code)):
             columns[f"far_{name}"] = told * share * np.minimum(1.0, distance / FAR)
@@ -88,10 +85,10 @@ class LensFeatures:
         query = self._index.query(tokens, [1.0] * len(tokens))
         return self._index.lexical(query, nodes), (1 + self._index.similarity(query, nodes)) / 2
 
-    def _share_of_code(self) -> float:
-        """How far the last tokens are code, by how many of them have no letter."""
+    def _share_of_code(self, until: int) -> float:
+        """How far the last tokens before one are code, by how many of them have no letter."""
         tree = self.tree
-        tokens = tree.tokens(max(0, tree.length - LATEST), tree.length).tolist()
+        tokens = tree.tokens(max(0, until - LATEST), until).tolist()
         for token in set(tokens) - self._symbols.keys():
             self._symbols[token] = not any(map(str.isalpha, tree.model.decode([token])))
         share = sum(self._symbols[token] for token in tokens) / max(1, len(tokens))

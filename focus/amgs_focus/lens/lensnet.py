@@ -2,7 +2,7 @@
 
 MegaContext, "LensNet". Dual cross-attention: the end of the lifetime (tail gists, the last tokens, the question) reads
 the entries, then every entry reads the end. It is not causal: the question at the end decides about what stood long
-before it. A causal twin exists as a control for tests only.
+before it. A causal twin, which reads each entry as when the lifetime ended there, exists as a control for tests only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from amgs_focus.lens.features import AHEAD, NAMES, LensFeatures
+from amgs_focus.lens.features import NAMES, LensFeatures
 from amgs_focus.lens.scoring import LensView, signed
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -112,18 +112,11 @@ class LensNet(nn.Module):
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
 
-    def forward(self, given: LensInput, *, causal: bool = False) -> torch.Tensor:
-        """-> (N, 1 + F): what attention adds to each entry's worth, then what each feature adds.
-
-        causal: without the end, which stands behind every entry that is scored, and without the features that
-        know what comes after an entry.
-        """
+    def forward(self, given: LensInput) -> torch.Tensor:
+        """-> (N, 1 + F): what attention adds to each entry's worth, then what each feature adds."""
         features, tail = given.features, given.end
-        if causal:
-            known = torch.tensor([name not in AHEAD for name in self.shape.features])
-            features, tail = torch.where(known, features, torch.zeros_like(features)), tail[:0]
         entries = self.read_rows(self.row_norm(given.rows)) + self.read_features(features)
-        end = self.read_end(self.row_norm(tail)) + self.kind(given.kinds[: len(tail)])
+        end = self.read_end(self.row_norm(tail)) + self.kind(given.kinds)
         for stack in self.stacks:
             entries, end = stack(entries, end)
         found = self.head(self.head_norm(entries))  # (N, 1)
@@ -164,13 +157,27 @@ class LensReader:
 
     def read(self, view: LensView) -> LensInput:
         """The input of a view with at least one entry."""
+        tree = view.tree
+        return self._read(view, self._tail.fetch(tree), tree.length)
+
+    def read_before(self, view: LensView, at: int) -> LensInput:
+        """The input of the entries up to `at`, as when the lifetime ended with that entry. A question that was asked
+        later is not there yet; how rare its words are is counted over the whole lifetime.
+        """
+        context, tree = view.context, view.tree
+        until = context.entries()[at].end
+        prefix = replace(context, items=context.entries()[: at + 1], lifetime=until, tail_blocks=0)
+        question = view.question if _asked_by(tree, until) else ()
+        return self._read(LensView(prefix, tree, question), _gists_before(tree, until), until)
+
+    def _read(self, view: LensView, gists: torch.Tensor, until: int) -> LensInput:
+        """gists: (k, d) of the end; until: the token with which the end ends."""
         context, tree = view.context, view.tree
         if self._features is None or self._features.tree is not tree:
             self._features = LensFeatures(tree)
         features = torch.from_numpy(self._features.of(view)).float()
         self.question_words = features[:, NAMES.index("question_words")].numpy().astype(np.float64)
-        gists = self._tail.fetch(tree)
-        recent = tree.tokens(max(0, tree.length - RECENT), tree.length).astype(np.int64)
+        recent = tree.tokens(max(0, until - RECENT), until).astype(np.int64)
         asked = np.asarray(view.question[-ASKED:], np.int64)
         with torch.no_grad():
             tokens = tree.model.embed(torch.from_numpy(np.concatenate([recent, asked])))
@@ -182,7 +189,8 @@ class LensReader:
 class LensNetScorer:
     """A trained net as a FocusScorer. version: CRC-32 of its weights, as GistNet's.
 
-    causal: nothing that stands behind an entry reaches its score, the control of the C1/C2 tests.
+    causal: each entry is scored from what stands before it and in it, the control of the C1/C2 tests. It knows a
+    question that was asked before the entry, and none that comes after.
     """
 
     floor = 0.7  # spread of worths that is not taken for more than it is, so that on prose nothing passes a threshold
@@ -242,17 +250,32 @@ class LensNetScorer:
         """(entries, 1 + F)."""
         if not view.context.entries():
             return np.zeros((0, 1 + len(self.net.shape.features)))
-        given = self._reader.read(view)
         with torch.no_grad():
             if not self._causal:
-                found: Values = self.net(given).double().numpy()
+                found: Values = self.net(self._reader.read(view)).double().numpy()
                 return found
-            # one by one: that an entry's score knows nothing of the others should hold to the last bit
-            alone = [
-                self.net(replace(given, rows=given.rows[[at]], features=given.features[[at]]), causal=True)
-                for at in range(len(given.rows))
-            ]
+            places = range(len(view.context.entries()))
+            alone = [self.net(self._reader.read_before(view, at))[-1:] for at in places]
         return torch.cat(alone).double().numpy()
+
+
+def _asked_by(tree: LifetimeTree, until: int) -> bool:
+    """Whether the latest question stands before a token."""
+    ends = [span.end for span in tree.spans() if span.kind == "question"]
+    return bool(ends) and ends[-1] <= until
+
+
+def _gists_before(tree: LifetimeTree, until: int, window: int = 5) -> torch.Tensor:
+    """(k, d): what `TailGistCache` gives of a lifetime that ends with a token."""
+    pieces = [torch.zeros(0, tree.model.card.width)]
+    size = tree.block_size
+    for level in range(tree.depth, 1, -1):
+        if count := min(tree.count(level), until // size**level):
+            pieces.append(tree.gists(level, count - 1, count).flatten(0, 1))
+            break
+    if last := min(tree.count(1), until // size):
+        pieces.append(tree.gists(1, max(0, last - window), last).flatten(0, 1))
+    return torch.cat(pieces)
 
 
 def _rows(context: WorkingContext, tree: LifetimeTree) -> torch.Tensor:

@@ -58,7 +58,7 @@ def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
         shapes["tokens"].width,
     )
     nets = {part: _filled(found, shape, part) for part, shape in shapes.items()}
-    return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=found.version)
+    return GistNetEncoder(nets["tokens"], nets["gists"], name=path.stem, version=found.version, model=model)
 
 
 def for_model(model: BaseModel, slots: int = 1, own: Path | None = None) -> GistEncoder:

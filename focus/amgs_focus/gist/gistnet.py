@@ -18,6 +18,7 @@ from torch import nn
 from torch.nn import functional
 
 from amgs_focus.errors import CheckpointError
+from amgs_focus.model.base_model import BaseModel, LayeredModel
 
 BLOCK = 32
 SLOTS = (1, 2, 4, 8)
@@ -86,7 +87,10 @@ class PointerEncoder:
 
 @dataclass(frozen=True, slots=True)
 class GistShape:
-    """Everything that fixes a net's weights: two nets of one shape can exchange them."""
+    """Everything that fixes a net's weights: two nets of one shape can exchange them.
+
+    layer: after how many layers of the frozen model its states are read beside the embeddings; 0 for none.
+    """
 
     width: int
     hidden: int = 512
@@ -94,6 +98,7 @@ class GistShape:
     slots: int = 1
     token_ratio: int = 2
     slot_ratio: int = 3
+    layer: int = 0
 
 
 class Attention(nn.Module):
@@ -197,6 +202,10 @@ class GistNet(nn.Module):
         self.shape = shape
         self.read_norm = nn.LayerNorm(shape.width)
         self.read = nn.Linear(shape.width, shape.hidden)
+        if shape.layer:
+            self.state_norm = nn.LayerNorm(shape.width)
+            self.read_state = nn.Linear(shape.width, shape.hidden, bias=False)
+            nn.init.zeros_(self.read_state.weight)
         self.first = TokenLayer(shape)
         self.compress = SlotLayer(shape)
         self.expand = ExpandLayer(shape)
@@ -207,14 +216,25 @@ class GistNet(nn.Module):
         nn.init.zeros_(self.write.weight)
         nn.init.zeros_(self.write.bias)
 
-    def forward(self, entries: torch.Tensor) -> torch.Tensor:
-        """(B, n, d) embeddings or gists -> (B, slots, d)."""
+    def forward(self, entries: torch.Tensor, states: torch.Tensor | None = None) -> torch.Tensor:
+        """(B, n, d) embeddings or gists, and the states (B, n, d) for a shape with a layer -> (B, slots, d)."""
         pointer = pointer_gist(entries, self.shape.slots)
-        tokens = self.first(self.read(self.read_norm(entries)))
+        tokens = self.read(self.read_norm(entries))
+        if states is not None:
+            tokens = tokens + self.read_state(self.state_norm(states))
+        tokens = self.first(tokens)
         slots = self.compress(self.read(self.read_norm(pointer)), tokens)
         tokens = self.second(self.expand(tokens, slots))
         slots = self.refine(slots, tokens)
         return pointer + self.write(self.write_norm(slots))  # type: ignore[no-any-return]
+
+
+@torch.no_grad()
+def block_states(model: LayeredModel, rows: torch.Tensor, layer: int) -> torch.Tensor:
+    """(B, n, d) rows -> (B, n, d): the model's states after `layer` layers, each block read alone after the sinks."""
+    sinks = model.embed(torch.tensor(model.sinks())).to(rows)
+    entries = torch.cat([sinks.expand(len(rows), -1, -1), rows], dim=1)
+    return model.states(entries, layer)[:, len(sinks) :]
 
 
 class GistNetEncoder:
@@ -222,17 +242,32 @@ class GistNetEncoder:
 
     slots: gists a block, where that is more than the one that the nets were trained for. The last `slots` − 1
     entries then stand as they are, behind the gist of those before them; of what lies below a higher level, only
-    the gists are entries.
+    the gists are entries. model: the frozen model, for a net that reads its states.
     """
 
     def __init__(
-        self, tokens: GistNet, gists: GistNet, *, name: str, version: int, slots: int | None = None
+        self,
+        tokens: GistNet,
+        gists: GistNet,
+        *,
+        name: str,
+        version: int,
+        slots: int | None = None,
+        model: BaseModel | None = None,
     ) -> None:
+        """Raises CheckpointError for a net that reads a model's states where none is given that shows them."""
+        if tokens.shape.layer and not isinstance(model, LayeredModel):
+            raise CheckpointError(
+                f"{name} reads the states of a model's layers, and "
+                f"{model.card.name if model else 'no model'} shows none.",
+                way_out="Use gists that read embeddings alone, or another model.",
+            )
         self.token_net = tokens.eval()
         self.gist_net = gists.eval()
         self.name = name
         self.slots = slots or tokens.shape.slots
         self._trained = version
+        self._model = model
 
     @property
     def trained_slots(self) -> int:
@@ -254,7 +289,12 @@ class GistNetEncoder:
                 way_out=f"Set model.slots to {self.trained_slots}, or use gists that were trained for one per block.",
             )
         return GistNetEncoder(
-            self.token_net, self.gist_net, name=self.name, version=self._trained, slots=slots
+            self.token_net,
+            self.gist_net,
+            name=self.name,
+            version=self._trained,
+            slots=slots,
+            model=self._model,
         )
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
@@ -272,13 +312,15 @@ class GistNetEncoder:
         kept, length = self.slots - self.trained_slots, entries.shape[1]
         cut = max(1, length - kept)
         places = torch.arange(length - kept, length).clamp(min=min(cut, length - 1))
-        return torch.cat([_apply(net, entries[:, :cut]), entries[:, places]], dim=1)
+        return torch.cat([self._apply(net, entries[:, :cut]), entries[:, places]], dim=1)
 
-
-def _apply(net: GistNet, entries: torch.Tensor) -> torch.Tensor:
-    weight = net.read.weight
-    with torch.no_grad():
-        return net(entries.to(weight)).to(entries)  # type: ignore[no-any-return]
+    @torch.no_grad()
+    def _apply(self, net: GistNet, entries: torch.Tensor) -> torch.Tensor:
+        weight = net.read.weight
+        states = None
+        if net.shape.layer and isinstance(self._model, LayeredModel):
+            states = block_states(self._model, entries, net.shape.layer).to(weight)
+        return net(entries.to(weight), states).to(entries)  # type: ignore[no-any-return]
 
 
 def _rotate(heads: torch.Tensor) -> torch.Tensor:

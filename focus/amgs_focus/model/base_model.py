@@ -83,6 +83,15 @@ class GatedModel(BaseModel, Protocol):
         ...
 
 
+@runtime_checkable
+class LayeredModel(BaseModel, Protocol):
+    """A base model whose states between the layers can be read, as contextual gists do."""
+
+    def states(self, embeddings: torch.Tensor, layers: int) -> torch.Tensor:
+        """(B, W, d) -> (B, W, d): the residual stream after so many layers, 1 to all, before the last norm."""
+        ...
+
+
 class KVCache(Protocol):
     """Keys and values of a prefix of the working context."""
 

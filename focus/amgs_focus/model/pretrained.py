@@ -63,6 +63,14 @@ class PrefixCache:
         return self._raw
 
 
+class _LayerReachedError(Exception):
+    """Ends a pass at a layer whose states are wanted."""
+
+    def __init__(self, states: torch.Tensor) -> None:
+        super().__init__()
+        self.states = states
+
+
 class PretrainedModel:
     """A frozen transformers model and its tokenizer as a BaseModel."""
 
@@ -151,6 +159,26 @@ class PretrainedModel:
         )
         hidden: torch.Tensor = output.last_hidden_state
         return hidden
+
+    def states(self, embeddings: torch.Tensor, layers: int) -> torch.Tensor:
+        """(B, W, d) -> (B, W, d) after so many layers; those above are not computed."""
+        stack = next(
+            module
+            for module in self._decoder.modules()
+            if isinstance(module, torch.nn.ModuleList) and len(module) == self._card.layers
+        )
+
+        def halt(_module: Any, _given: Any, made: Any) -> None:
+            raise _LayerReachedError(made[0] if isinstance(made, tuple) else made)
+
+        hook = stack[layers - 1].register_forward_hook(halt)
+        try:
+            self._decoder(inputs_embeds=embeddings.to(self._embedding.weight), use_cache=False)
+        except _LayerReachedError as reached:
+            return reached.states
+        finally:
+            hook.remove()
+        raise AssertionError("the layer was not reached")
 
     def attention(self, embeddings: torch.Tensor, last: int) -> torch.Tensor:
         """(1, W, d) -> (W,): attention of the last positions to each, averaged over layers and heads.

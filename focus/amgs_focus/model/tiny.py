@@ -129,11 +129,21 @@ class TinyModel:
     def forward_gated(self, embeddings: Tensor, cache: KVCache, bias: Tensor, positions: Tensor) -> Tensor:
         return self._read(embeddings, cache, bias.to(self._embedding.dtype), positions)
 
+    def states(self, embeddings: Tensor, layers: int) -> Tensor:
+        width = embeddings.shape[1]
+        bias = torch.full((width, width), -math.inf, dtype=self._embedding.dtype).triu(1)
+        return self._residual(embeddings, None, bias, torch.arange(width), layers)
+
     def _read(self, embeddings: Tensor, cache: KVCache | None, bias: Tensor, positions: Tensor) -> Tensor:
+        return _norm(self._residual(embeddings, cache, bias, positions, LAYERS))
+
+    def _residual(
+        self, embeddings: Tensor, cache: KVCache | None, bias: Tensor, positions: Tensor, layers: int
+    ) -> Tensor:
         held: list[tuple[Tensor, Tensor]] = [] if cache is None else cache.raw
         hidden = embeddings.to(self._embedding.dtype)
         grown: list[tuple[Tensor, Tensor]] = []
-        for number, layer in enumerate(self._layers):
+        for number, layer in enumerate(self._layers[:layers]):
             normed = _norm(hidden)
             queries = _rotate(_heads(normed @ layer["queries"]), positions)
             keys = _rotate(_heads(normed @ layer["keys"]), positions)
@@ -147,7 +157,7 @@ class TinyModel:
             hidden = hidden + torch.nn.functional.silu(_norm(hidden) @ layer["up"]) @ layer["down"]
         if cache is not None:
             held[:] = grown
-        return _norm(hidden)
+        return hidden
 
     def layers_of(self, cache: KVCache) -> list[tuple[Tensor, Tensor]]:
         """Keys and values of each layer, (1, heads, n, head width)."""

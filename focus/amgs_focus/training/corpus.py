@@ -27,6 +27,10 @@ class TrainingCorpus:
 
     def window(self, length: int, generator: torch.Generator) -> torch.Tensor:
         """(length,) ids from a random place of a text drawn by weight."""
+        return self.windows(1, length, generator)[0]
+
+    def windows(self, count: int, length: int, generator: torch.Generator) -> torch.Tensor:
+        """(count, length) ids from random places of one text drawn by weight."""
         weights = torch.tensor([part.weight for part in self.parts])
         part = self.parts[int(torch.multinomial(weights, 1, generator=generator))]
         room = len(part.train) - length
@@ -35,5 +39,5 @@ class TrainingCorpus:
                 f"{part.name} has {len(part.train)} tokens and a window needs {length}.",
                 way_out="Leave it out, or give a longer text.",
             )
-        start = int(torch.randint(room + 1, (1,), generator=generator))
-        return part.train[start : start + length]
+        starts = torch.randint(room + 1, (count,), generator=generator).tolist()
+        return torch.stack([part.train[start : start + length] for start in starts])

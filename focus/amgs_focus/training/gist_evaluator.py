@@ -39,12 +39,15 @@ class GistEvaluator:
         self._known: dict[tuple[str, int], dict[str, float]] = {}
 
     def evaluate(self, net: GistNet) -> dict[str, float]:
-        """Metric name -> share of the gap (level 1) or nats of harm (level 2)."""
+        """Metric name -> share of the gap, content share (level 1), or nats of harm (level 2)."""
         net.eval()
         settings = self._settings
-        lower = self._lower or GistNetEncoder(net, net, name="training", version=1)
+        lower = self._lower or GistNetEncoder(
+            net, net, name="training", version=1, model=self._model
+        )
         encoder = _Stacked(lower, net) if settings.level > 1 else lower
         conditions = self.CONDITIONS if settings.level == 1 else ((1, 0, 32), (1, 1, 64))
+        read = ("gist", "shuffled") if settings.level == 1 else ("gist",)
         found: dict[str, float] = {}
         for part in self._parts:
             for blocks, tail, horizon in conditions:
@@ -63,7 +66,7 @@ class GistEvaluator:
                     windows=max(4, settings.validation_windows // (1 + tail)),
                     seed=settings.seed,
                     level=settings.level,
-                    variants=("full", "drop", "gist") if fresh else ("gist",),
+                    variants=("full", "drop", *read) if fresh else read,
                 )
                 means = {name: sum(nll) / len(nll) for name, nll in report.nll.items()}
                 if fresh:
@@ -71,6 +74,9 @@ class GistEvaluator:
                 base = self._known[key]
                 gap = base["drop"] - base["full"]
                 label = f"{part.name}_{blocks}_{tail}_{horizon}"
+                if "shuffled" in means and means["shuffled"] > base["full"]:
+                    content = means["shuffled"] - means["gist"]
+                    found[f"content_{label}"] = content / (means["shuffled"] - base["full"])
                 found[f"harm_{label}"] = means["gist"] - base["drop"]
                 if gap > 0:
                     found[f"recovered_{label}"] = (base["drop"] - means["gist"]) / gap

@@ -1,36 +1,67 @@
-"""The loss of one step: students that read gists beside the teacher that read their blocks."""
+"""The loss of one step: students that read gists beside the teacher that read their blocks.
+
+What a gist says of its kind of text it says of every block of that text. So each student is also read with the gists of
+other blocks of the same text: the right ones are to explain what follows better than those (a softmax over both, after
+van den Oord et al., 2018), and tokens count by how much the block itself helps with them beyond another one (after Fang
+et al., 2024, "LongCE"). Some students find learned entries for the style of the text before the gists, and a gist is
+asked for its own block's tokens (Ge et al., 2024, "ICAE").
+"""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import nn
 
+from amgs_focus.errors import ModelMismatchError
 from amgs_focus.evaluation.gist import span_gists
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet
-from amgs_focus.model.base_model import BaseModel
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, block_states
+from amgs_focus.model.base_model import BaseModel, LayeredModel
 from amgs_focus.training.corpus import TrainingCorpus
+from amgs_focus.training.cues import Cues
 from amgs_focus.training.data_parallel import SINGLE, DataParallel
 from amgs_focus.training.divergence import Divergence
 from amgs_focus.training.gist_plan import GistTraining, Phase, phase_at
 
+MOST_WEIGHT = 4.0
+"""Nats beyond which a token that only its block explains counts no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """One reader of a window: `blocks` blocks as gists, `opened` of them raw, then `horizon` tokens."""
+    """One reader of a window: `blocks` blocks as gists, `opened` of them raw, then `horizon` tokens.
+
+    styled: whether the learned entries for style stand before the gists.
+    """
 
     sequence: int
     blocks: int
     horizon: int
     opened: int | None = None
+    styled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What the students of a step read of. S windows of one text.
+
+    full: (S, W, d) entries of the window, tokens (S, L) its ids; taught: the teacher's states over sinks and full.
+    entries: how many entries of `full` a block has.
+    """
+
+    tokens: torch.Tensor
+    full: torch.Tensor
+    taught: torch.Tensor
+    sinks: torch.Tensor
+    entries: int
 
 
 def draw(
     settings: GistTraining, corpus: TrainingCorpus, step: int, parallel: DataParallel = SINGLE
 ) -> tuple[torch.Tensor, list[list[Student]], Phase]:
-    """(S, blocks * span + horizon) ids, the students in groups of one horizon, and the phase.
+    """(S, blocks * span + horizon) ids of one text, the students in groups of one horizon, and the phase.
 
     Each of several parallel workers draws its own.
     """
@@ -39,10 +70,9 @@ def draw(
     generator = torch.Generator().manual_seed(stream * 1_000_003 + step)
     horizon = phase.long_horizon if phase.long else phase.short_horizon
     span = BLOCK**settings.level
-    windows = torch.stack(
-        [corpus.window(phase.blocks * span + horizon, generator) for _ in range(phase.sequences)]
-    )
+    windows = corpus.windows(phase.sequences, phase.blocks * span + horizon, generator)
     choices = phase.blocks - phase.least + 1
+    chance = partial(_chance, generator)
     groups: list[list[Student]] = []
     for count, length in ((phase.short, phase.short_horizon), (phase.long, phase.long_horizon)):
         group: list[Student] = []
@@ -50,9 +80,9 @@ def draw(
             order = torch.randperm(choices, generator=generator).tolist()
             for place in range(count):
                 blocks = phase.least + order[place % choices]
-                chance = float(torch.rand(1, generator=generator))
                 opened = int(torch.randint(blocks, (1,), generator=generator))
-                group.append(Student(sequence, blocks, length, opened if chance < phase.open_share else None))
+                raw = opened if chance(phase.open_share) else None
+                group.append(Student(sequence, blocks, length, raw, chance(settings.style_share)))
         if group:
             groups.append(group)
     return windows.long(), groups, phase
@@ -63,45 +93,49 @@ def step_loss(
     corpus: TrainingCorpus,
     model: BaseModel,
     net: GistNet,
-    head: nn.Module,
+    cues: Cues,
     step: int,
     lower: GistEncoder | None = None,
     parallel: DataParallel = SINGLE,
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """The loss of one step with its graph, and its parts by name. Level 2 reads the gists of `lower`."""
-    windows, groups, phase = draw(settings, corpus, step, parallel)
-    with torch.no_grad():
-        rows = model.embed(windows)
-        windows = windows.to(rows.device)
-        sinks = model.embed(torch.tensor(model.sinks()))
-        full = rows
-        if lower is not None and settings.level > 1:
-            cut = phase.blocks * BLOCK**settings.level
-            below = span_gists(lower, rows[:, :cut], windows[:, :cut])
-            full = torch.cat([below, rows[:, cut:]], dim=1)
-        opening = sinks.expand(len(windows), -1, -1)
-        taught = model.forward(torch.cat([opening, full[:, :-1]], dim=1))
-    entries = BLOCK * (settings.shape.slots if settings.level > 1 else 1)
-    blocks = full[:, : phase.blocks * entries].reshape(-1, entries, full.shape[-1])
-    gists = net(blocks.float()).view(phase.sequences, phase.blocks, settings.shape.slots, -1)
-    parts: dict[str, torch.Tensor] = {"kl": torch.zeros(()), "nll": torch.zeros(())}
-    positions = sum(len(group) * group[0].horizon for group in groups)
+    tokens, groups, phase = draw(settings, corpus, step, parallel)
+    window = _taught(settings, model, tokens, phase, lower)
+    width = window.full.shape[-1]
+    blocks = window.full[:, : phase.blocks * window.entries].reshape(-1, window.entries, width)
+    gists = net(blocks.float(), _states(model, net, blocks)).view(
+        phase.sequences, phase.blocks, settings.shape.slots, -1
+    )
+    shift = 1 + step % max(1, phase.sequences - 1)
+    others = gists.roll(shift, dims=0)
+    sums = {name: torch.zeros(()) for name in ("kl", "nll", "contrast")}
     worse: list[torch.Tensor] = []
+    count = sum(len(group) * group[0].horizon for group in groups)
+    students = sum(map(len, groups))
+    contrasted = settings.contrast > 0 and phase.sequences > 1 and step % settings.contrast_every == 0
     hinged = settings.hinge > 0 and step % settings.hinge_every == 0
     for group in groups:
-        kl, nll = _read_group(model, sinks, full, windows, gists.to(full), taught, group, entries)
-        parts["kl"] = parts["kl"] + kl.sum() / positions
-        parts["nll"] = parts["nll"] + nll.sum() / positions
+        kl, nll, known = _read_group(model, window, gists, group, cues)
+        weights = torch.ones_like(nll)
+        if contrasted:
+            _, other, _ = _read_group(model, window, others, group, cues)
+            weights = _weights(settings, other.detach() - known)
+            right = torch.stack([nll.sum(dim=1), other.sum(dim=1)])
+            sums["contrast"] = sums["contrast"] - (-right).log_softmax(dim=0)[0].sum() / students
+        sums["kl"] = sums["kl"] + (weights * kl).sum() / count
+        sums["nll"] = sums["nll"] + (weights * nll).sum() / count
         if hinged:
-            dropped = _dropped_nll(model, sinks, windows, group, settings.level)
+            dropped = _dropped_nll(model, window, group, settings.level, cues)
             worse.append(torch.relu(nll.mean(dim=1) - dropped.mean(dim=1)))
+    parts = {name: value for name, value in sums.items() if name != "contrast" or contrasted}
     loss = settings.gap * parts["kl"] + settings.truth * parts["nll"]
+    if contrasted:
+        loss = loss + settings.contrast * parts["contrast"]
     if hinged:
         parts["hinge"] = torch.cat(worse).mean()
         loss = loss + settings.hinge * parts["hinge"]
     if settings.reconstruction > 0 and settings.level == 1:
-        cut = phase.blocks * BLOCK
-        parts["reconstruction"] = _reconstruction(model, head, gists, windows[:, :cut])
+        parts["reconstruction"] = _recited(settings, model, window, gists, cues, step)
         loss = loss + settings.reconstruction * parts["reconstruction"]
     if settings.separation > 0 and phase.blocks > 1:
         near = nn.functional.cosine_similarity(gists[:, 1:], gists[:, :-1], dim=-1)
@@ -110,71 +144,116 @@ def step_loss(
     return loss, parts
 
 
+@torch.no_grad()
+def _taught(
+    settings: GistTraining, model: BaseModel, tokens: torch.Tensor, phase: Phase, lower: GistEncoder | None
+) -> Window:
+    rows = model.embed(tokens)
+    tokens = tokens.to(rows.device)
+    sinks = model.embed(torch.tensor(model.sinks()))
+    full, entries = rows, BLOCK
+    if lower is not None and settings.level > 1:
+        cut = phase.blocks * BLOCK**settings.level
+        below = span_gists(lower, rows[:, :cut], tokens[:, :cut])
+        full = torch.cat([below, rows[:, cut:]], dim=1)
+        entries = BLOCK * settings.shape.slots
+    taught = model.forward(torch.cat([sinks.expand(len(tokens), -1, -1), full[:, :-1]], dim=1))
+    return Window(tokens, full, taught, sinks, entries)
+
+
+def _states(model: BaseModel, net: GistNet, blocks: torch.Tensor) -> torch.Tensor | None:
+    """(B, n, d) for a net that reads the model's states."""
+    if not net.shape.layer:
+        return None
+    if not isinstance(model, LayeredModel):
+        raise ModelMismatchError(
+            f"{model.card.name} does not show the states of its layers.",
+            way_out="Set gistnet.tokens.layer to 0.",
+        )
+    return block_states(model, blocks, net.shape.layer).float()
+
+
 def _read_group(
-    model: BaseModel,
-    sinks: torch.Tensor,
-    full: torch.Tensor,
-    windows: torch.Tensor,
-    gists: torch.Tensor,
-    taught: torch.Tensor,
-    group: list[Student],
-    entries: int,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The students of one horizon in one padded pass -> (students, H) KL to the teacher, and NLL."""
-    horizon = group[0].horizon
-    width = full.shape[-1]
+    model: BaseModel, window: Window, gists: torch.Tensor, group: list[Student], cues: Cues
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The students of one horizon in one padded pass -> (students, H) KL to the teacher, NLL, and the teacher's NLL."""
+    full, entries, horizon = window.full, window.entries, group[0].horizon
+    width, slots = full.shape[-1], gists.shape[2]
+    lead = window.tokens.shape[1] - full.shape[1]
+    style = cues.style.to(full)
     prefixes, lessons, answers = [], [], []
-    lead = windows.shape[1] - full.shape[1]
     for student in group:
-        read = gists[student.sequence, : student.blocks].reshape(-1, width)
+        read = gists[student.sequence, : student.blocks].reshape(-1, width).to(full)
         if student.opened is not None:
-            slots = gists.shape[2]
             raw = full[student.sequence, student.opened * entries : (student.opened + 1) * entries]
             read = torch.cat([read[: student.opened * slots], raw, read[(student.opened + 1) * slots :]])
         end = student.blocks * entries
-        prefixes.append(torch.cat([sinks, read, full[student.sequence, end : end + horizon - 1]]))
-        begin = len(sinks) + end - 1
-        lessons.append(taught[student.sequence, begin : begin + horizon])
-        answers.append(windows[student.sequence, lead + end : lead + end + horizon])
-    padded = nn.utils.rnn.pad_sequence(prefixes, batch_first=True)
-    hidden = model.forward(padded)
+        styled = [style] if student.styled else []
+        prefixes.append(
+            torch.cat([window.sinks, *styled, read, full[student.sequence, end : end + horizon - 1]])
+        )
+        begin = len(window.sinks) + end - 1
+        lessons.append(window.taught[student.sequence, begin : begin + horizon])
+        answers.append(window.tokens[student.sequence, lead + end : lead + end + horizon])
+    hidden = model.forward(nn.utils.rnn.pad_sequence(prefixes, batch_first=True))
     heard = torch.stack(
         [row[len(prefix) - horizon : len(prefix)] for row, prefix in zip(hidden, prefixes, strict=True)]
     )
+    targets = torch.cat(answers)
     with torch.no_grad():
         teacher = model.logits(torch.cat(lessons))
-    targets = torch.cat(answers)
+        known = _nll(teacher, targets)
     student_logits = model.logits(heard.reshape(-1, width))
     kl, nll = Divergence.apply(student_logits, teacher, targets)  # type: ignore[no-untyped-call]
-    return kl.view(len(group), horizon), nll.view(len(group), horizon)
+    shape = (len(group), horizon)
+    return kl.view(shape), nll.view(shape), known.view(shape)
+
+
+def _weights(settings: GistTraining, gained: torch.Tensor) -> torch.Tensor:
+    """(students, H) weights of mean 1. gained: NLL after another block's gists − NLL after the block itself."""
+    weights = 1 + settings.content_weight * gained.clamp(0, MOST_WEIGHT)
+    return weights / weights.mean()
 
 
 @torch.no_grad()
 def _dropped_nll(
-    model: BaseModel, sinks: torch.Tensor, windows: torch.Tensor, group: list[Student], level: int
+    model: BaseModel, window: Window, group: list[Student], level: int, cues: Cues
 ) -> torch.Tensor:
     """The same students with nothing in place of their gists -> (students, H) NLL."""
     horizon, span = group[0].horizon, BLOCK**level
-    answers = torch.stack([windows[s.sequence, s.blocks * span : s.blocks * span + horizon] for s in group])
-    prefix = torch.cat([sinks.expand(len(group), -1, -1), model.embed(answers[:, :-1])], dim=1)
-    hidden = model.forward(prefix)[:, -horizon:]
-    logits = model.logits(hidden.reshape(-1, hidden.shape[-1]))
-    chosen = logits.gather(1, answers.reshape(-1, 1))[:, 0]
-    return (logits.logsumexp(dim=-1) - chosen).view(len(group), horizon)
+    tokens = window.tokens
+    answers = torch.stack([tokens[s.sequence, s.blocks * span : s.blocks * span + horizon] for s in group])
+    style = cues.style.to(window.full)
+    prefixes = [
+        torch.cat([window.sinks, *([style] if student.styled else []), model.embed(answer[:-1])])
+        for student, answer in zip(group, answers, strict=True)
+    ]
+    hidden = model.forward(nn.utils.rnn.pad_sequence(prefixes, batch_first=True))
+    heard = torch.stack(
+        [row[len(prefix) - horizon : len(prefix)] for row, prefix in zip(hidden, prefixes, strict=True)]
+    )
+    return _nll(model.logits(heard.flatten(0, 1)), answers.flatten()).view(len(group), horizon)
 
 
-def _reconstruction(
-    model: BaseModel, head: nn.Module, gists: torch.Tensor, windows: torch.Tensor
+def _recited(
+    settings: GistTraining, model: BaseModel, window: Window, gists: torch.Tensor, cues: Cues, step: int
 ) -> torch.Tensor:
-    """Cross-entropy of each block's bag of tokens among the batch's tokens, read from its gists' mean."""
-    blocks = windows.reshape(-1, BLOCK)
-    known, places = torch.unique(blocks, return_inverse=True)
-    with torch.no_grad():
-        candidates = model.embed(known).float()
-        target = torch.zeros(len(blocks), len(known), device=windows.device).scatter_add_(
-            1, places.view_as(blocks), torch.full(blocks.shape, 1 / BLOCK, device=windows.device)
-        )
-    read = head(gists.mean(dim=2).reshape(len(blocks), -1))
-    scores = read @ candidates.T / math.sqrt(candidates.shape[-1])
-    bag: torch.Tensor = -(target * scores.log_softmax(dim=-1)).sum(dim=-1)
-    return bag.mean()
+    """NLL in nats a token of blocks' own tokens after their gists, of a part of the step's blocks in turn."""
+    count = gists.shape[0] * gists.shape[1]
+    blocks = window.tokens[:, : gists.shape[1] * BLOCK].reshape(count, BLOCK)
+    chosen = (torch.arange(min(settings.recited, count)) * (count // min(settings.recited, count)) + step) % count
+    taken = blocks[chosen.to(blocks.device)]
+    own = gists.flatten(0, 1)[chosen.to(gists.device)].to(window.full)
+    opening = window.sinks.expand(len(chosen), -1, -1)
+    cue = cues.recite.to(window.full).expand(len(chosen), -1, -1)
+    hidden = model.forward(torch.cat([opening, own, cue, model.embed(taken[:, :-1])], dim=1))[:, -BLOCK:]
+    return _nll(model.logits(hidden.flatten(0, 1)), taken.flatten()).mean()
+
+
+def _nll(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """(N, V), (N,) -> (N,) nats."""
+    return logits.logsumexp(dim=-1) - logits.gather(1, targets[:, None])[:, 0]
+
+
+def _chance(generator: torch.Generator, share: float) -> bool:
+    return float(torch.rand(1, generator=generator)) < share

@@ -49,7 +49,12 @@ class GistTraining:
     truth: float = 0.5
     hinge: float = 0.5
     hinge_every: int = 8
-    reconstruction: float = 0.02
+    contrast: float = 0.03
+    contrast_every: int = 1
+    content_weight: float = 1.0
+    style_share: float = 0.5
+    reconstruction: float = 0.1
+    recited: int = 8
     separation: float = 0.05
     separation_margin: float = 0.5
     validate_every: int = 200

@@ -174,20 +174,23 @@ def _begin(
     if path.exists():
         return resumed(path, settings, parallel)
     trained = None
-    if part == "tokens" and config.gistnet.start:
-        trained = widened(starting_net(config, model), settings.shape)
+    if config.gistnet.start:
+        begun = starting_nets(config, model)
+        # The net for gists goes on where it has the shape that is asked for; else it begins anew.
+        trained = widened(begun.token_net, settings.shape) if part == "tokens" else begun.gist_net
+        trained = trained if trained.shape == settings.shape else None
     return start(settings, trained, parallel)
 
 
-def starting_net(config: RunConfig, model: BaseModel) -> GistNet:
-    """The net for tokens that `gistnet.start` names. Raises CheckpointError when there is none."""
+def starting_nets(config: RunConfig, model: BaseModel) -> GistNetEncoder:
+    """The nets that `gistnet.start` names. Raises CheckpointError when there is none."""
     told = config.gistnet.start
     encoder = for_model(model) if told == "shipped" else starting_gists(config, model)
     if not isinstance(encoder, GistNetEncoder):
         raise CheckpointError(
             f"No gists ship for {model.card.name}.", way_out="Leave out gistnet.start to begin from scratch."
         )
-    return encoder.token_net
+    return encoder
 
 
 def starting_gists(config: RunConfig, model: BaseModel) -> GistEncoder:
@@ -198,21 +201,25 @@ def starting_gists(config: RunConfig, model: BaseModel) -> GistEncoder:
 
 
 def widened(net: GistNet, shape: GistShape) -> GistNet:
-    """A net of another slot count that reads alike: every slot begins as a copy of the trained query.
+    """A net of another slot count that reads alike: every slot begins as a copy of the trained query, and the model's
+    states count nothing yet.
 
-    Raises CheckpointError when the shapes differ in more than the slots or the trained net has several.
+    Raises CheckpointError when the shapes differ in more than the slots and the layer, or the trained net has several
+    slots or reads states.
     """
     if net.shape == shape:
         return net
-    if replace(net.shape, slots=shape.slots) != shape or net.shape.slots != 1:
+    if replace(net.shape, slots=shape.slots, layer=shape.layer) != shape or net.shape.slots != 1 or net.shape.layer:
         raise CheckpointError(
             "The net to start from has another shape than the settings ask for.",
-            way_out="Use its own shape with any number of slots, or start from scratch.",
+            way_out="Use its own shape with any number of slots and any layer, or start from scratch.",
         )
     wider = GistNet(shape)
     weights = dict(net.state_dict())
     for name, value in wider.state_dict().items():
-        if weights[name].shape != value.shape:
+        if name not in weights:
+            weights[name] = value
+        elif weights[name].shape != value.shape:
             weights[name] = weights[name].expand_as(value)
     wider.load_state_dict(weights)
     return wider
@@ -221,7 +228,7 @@ def widened(net: GistNet, shape: GistShape) -> GistNet:
 def _lower(config: RunConfig, folder: Path, model: BaseModel) -> GistEncoder:
     """The trained net for tokens, below the net for gists."""
     net = _net(config, folder, "tokens", model)
-    return GistNetEncoder(net, net, name="tokens", version=1)
+    return GistNetEncoder(net, net, name="tokens", version=1, model=model)
 
 
 def _net(config: RunConfig, folder: Path, part: PartName, model: BaseModel) -> GistNet:

@@ -10,12 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import GistEncoder, GistNet
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
+from amgs_focus.training.cues import Cues
 from amgs_focus.training.data_parallel import SINGLE, DataParallel
 from amgs_focus.training.gist_evaluator import GistEvaluator
 from amgs_focus.training.gist_objective import step_loss
@@ -24,7 +24,7 @@ from amgs_focus.training.muon import Muon
 from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
 from amgs_focus.training.training_state import TrainingState
 
-HEAD = "head"  # reads a block's tokens off its gists, in training only
+CUES = "cues"  # entries that only students read
 BEST_BY = {1: "content_", 2: "-harm_"}  # what judges the net of a level
 
 GistState = TrainingState[GistNet]
@@ -40,8 +40,7 @@ def start(
     with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
         net = GistNet(settings.shape)
-        head = nn.Linear(settings.shape.width, settings.shape.width, bias=False)
-        nn.init.eye_(head.weight)
+        cues = Cues(settings.shape.width)
     if trained is not None:
         if trained.shape != settings.shape:
             raise CheckpointError(
@@ -53,7 +52,7 @@ def start(
     known = {id(p) for p in matrices}
     others = [p for p in net.parameters() if id(p) not in known]
     adam = torch.optim.AdamW(
-        [*others, *head.parameters()],
+        [*others, *cues.parameters()],
         lr=settings.learning_rate,
         betas=(0.9, 0.98),
         weight_decay=0.0,
@@ -61,7 +60,7 @@ def start(
     )
     muon = Muon(matrices, settings.learning_rate, settings.weight_decay, parallel=parallel)
     told = {"level": settings.level, "seed": settings.seed, "shape": asdict(settings.shape)}
-    return TrainingState(net, (muon, adam), told, beside={HEAD: head})
+    return TrainingState(net, (muon, adam), told, beside={CUES: cues})
 
 
 def resumed(path: Path, settings: GistTraining, parallel: DataParallel = SINGLE) -> GistState:
@@ -122,7 +121,7 @@ class _GistObjective:
         parallel: DataParallel,
     ) -> None:
         self._settings, self._corpus, self._model, self._lower = settings, corpus, model, lower
-        self._net, self._head = state.net, state.beside[HEAD]
+        self._net, self._cues = state.net, state.beside[CUES]
         self._evaluator = GistEvaluator(settings, corpus, model, lower, parallel)
 
     def rate(self, step: int) -> float:
@@ -131,7 +130,7 @@ class _GistObjective:
     def loss(self, step: int, part: DataParallel) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         self._net.train()
         return step_loss(
-            self._settings, self._corpus, self._model, self._net, self._head, step, self._lower, part
+            self._settings, self._corpus, self._model, self._net, self._cues, step, self._lower, part
         )
 
     def validation(self) -> dict[str, float]:

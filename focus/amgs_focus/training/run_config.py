@@ -98,7 +98,20 @@ class LossConfig(ConfigSection):
     truth: float = Field(default=0.5, ge=0, description="Weight of the NLL of what really follows.")
     hinge: float = Field(default=0.5, ge=0, description="Weight of doing worse than dropping the span.")
     hinge_every: int = Field(default=8, ge=1, description="Steps between two hinges, which cost a pass.")
-    reconstruction: float = Field(default=0.02, ge=0, description="Weight of naming the block's tokens.")
+    contrast: float = Field(
+        default=0.03, ge=0, description="Weight of explaining what follows better than another block's gists."
+    )
+    contrast_every: int = Field(default=1, ge=1, description="Steps between two contrasts, which cost a pass.")
+    content_weight: float = Field(
+        default=1.0, ge=0, description="How much more a token counts for each nat by which its own block helps."
+    )
+    style_share: float = Field(
+        default=0.5, ge=0, le=1, description="Share of the students that find learned entries for the style."
+    )
+    reconstruction: float = Field(
+        default=0.1, ge=0, description="Weight of a gist's own tokens, read from it by the frozen model."
+    )
+    recited: int = Field(default=8, ge=1, description="Blocks a step that are asked for their own tokens.")
     separation: float = Field(default=0.05, ge=0, description="Weight of pushing neighbouring gists apart.")
     separation_margin: float = Field(default=0.5, ge=-1, le=1)
 
@@ -124,6 +137,9 @@ class NetConfig(ConfigSection):
     heads: int = Field(default=8, gt=0)
     token_ratio: int = Field(default=2, gt=0)
     slot_ratio: int = Field(default=3, gt=0)
+    layer: int = Field(
+        default=0, ge=0, description="Layers of the frozen model after which its states are read too; 0: none."
+    )
     steps: int = Field(default=1000, ge=0)
     optimiser: OptimiserConfig = OptimiserConfig()
     loss: LossConfig = LossConfig()
@@ -267,7 +283,7 @@ class RunConfig(ConfigSection):
         shape = GistShape(
             width=width,
             slots=self.gistnet.slots,
-            **net.model_dump(include={"hidden", "heads", "token_ratio", "slot_ratio"}),
+            **net.model_dump(include={"hidden", "heads", "token_ratio", "slot_ratio", "layer"}),
         )
         return GistTraining(
             shape=shape,

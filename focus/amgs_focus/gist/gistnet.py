@@ -230,11 +230,22 @@ class GistNet(nn.Module):
 
 
 @torch.no_grad()
-def block_states(model: LayeredModel, rows: torch.Tensor, layer: int) -> torch.Tensor:
-    """(B, n, d) rows -> (B, n, d): the model's states after `layer` layers, each block read alone after the sinks."""
+def states_for(net: GistNet, model: BaseModel, rows: torch.Tensor) -> torch.Tensor | None:
+    """(B, n, d) rows -> (B, n, d): the states that the net reads, each block read alone after the sinks; None for a net
+    that reads none.
+
+    Raises CheckpointError for a model that shows no states.
+    """
+    if not net.shape.layer:
+        return None
+    if not isinstance(model, LayeredModel):
+        raise CheckpointError(
+            f"These gists read the states of a model's layers, and {model.card.name} shows none.",
+            way_out="Use gists that read embeddings alone (layer = 0), or another model.",
+        )
     sinks = model.embed(torch.tensor(model.sinks())).to(rows)
     entries = torch.cat([sinks.expand(len(rows), -1, -1), rows], dim=1)
-    return model.states(entries, layer)[:, len(sinks) :]
+    return model.states(entries, net.shape.layer)[:, len(sinks) :].to(net.read.weight)
 
 
 class GistNetEncoder:
@@ -255,13 +266,6 @@ class GistNetEncoder:
         slots: int | None = None,
         model: BaseModel | None = None,
     ) -> None:
-        """Raises CheckpointError for a net that reads a model's states where none is given that shows them."""
-        if tokens.shape.layer and not isinstance(model, LayeredModel):
-            raise CheckpointError(
-                f"{name} reads the states of a model's layers, and "
-                f"{model.card.name if model else 'no model'} shows none.",
-                way_out="Use gists that read embeddings alone, or another model.",
-            )
         self.token_net = tokens.eval()
         self.gist_net = gists.eval()
         self.name = name
@@ -317,9 +321,7 @@ class GistNetEncoder:
     @torch.no_grad()
     def _apply(self, net: GistNet, entries: torch.Tensor) -> torch.Tensor:
         weight = net.read.weight
-        states = None
-        if net.shape.layer and isinstance(self._model, LayeredModel):
-            states = block_states(self._model, entries, net.shape.layer).to(weight)
+        states = None if self._model is None else states_for(net, self._model, entries)
         return net(entries.to(weight), states).to(entries)  # type: ignore[no-any-return]
 
 

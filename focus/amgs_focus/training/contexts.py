@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, states_for
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.records import Refocus
@@ -67,7 +67,9 @@ def context_rows(case: TrainingContext, net: GistNet | None = None) -> torch.Ten
     places, blocks = _gist_places(case)
     if not places:
         return rows
-    gists = net(torch.stack(blocks).to(net.read.weight)).flatten(0, 1).to(rows)
+    gathered = torch.stack(blocks)
+    states = states_for(net, case.tree.model, gathered)
+    gists = net(gathered.to(net.read.weight), states).flatten(0, 1).to(rows)
     return rows.index_copy(0, torch.tensor(places, device=rows.device), gists)
 
 

@@ -15,10 +15,9 @@ from functools import partial
 import torch
 from torch import nn
 
-from amgs_focus.errors import ModelMismatchError
 from amgs_focus.evaluation.gist import span_gists
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, block_states
-from amgs_focus.model.base_model import BaseModel, LayeredModel
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, states_for
+from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.cues import Cues
 from amgs_focus.training.data_parallel import SINGLE, DataParallel
@@ -103,7 +102,7 @@ def step_loss(
     window = _taught(settings, model, tokens, phase, lower)
     width = window.full.shape[-1]
     blocks = window.full[:, : phase.blocks * window.entries].reshape(-1, window.entries, width)
-    gists = net(blocks.float(), _states(model, net, blocks)).view(
+    gists = net(blocks.float(), states_for(net, model, blocks)).view(
         phase.sequences, phase.blocks, settings.shape.slots, -1
     )
     shift = 1 + step % max(1, phase.sequences - 1)
@@ -128,7 +127,9 @@ def step_loss(
             dropped = _dropped_nll(model, window, group, settings.level, cues)
             worse.append(torch.relu(nll.mean(dim=1) - dropped.mean(dim=1)))
     parts = {name: value for name, value in sums.items() if name != "contrast" or contrasted}
-    loss = settings.gap * parts["kl"] + settings.truth * parts["nll"]
+    # Cues that no student of this step read get a gradient of nothing, as parallel workers average all of them.
+    unread = 0 * sum(cue.sum() for cue in cues.parameters())
+    loss = settings.gap * parts["kl"] + settings.truth * parts["nll"] + unread
     if contrasted:
         loss = loss + settings.contrast * parts["contrast"]
     if hinged:
@@ -159,18 +160,6 @@ def _taught(
         entries = BLOCK * settings.shape.slots
     taught = model.forward(torch.cat([sinks.expand(len(tokens), -1, -1), full[:, :-1]], dim=1))
     return Window(tokens, full, taught, sinks, entries)
-
-
-def _states(model: BaseModel, net: GistNet, blocks: torch.Tensor) -> torch.Tensor | None:
-    """(B, n, d) for a net that reads the model's states."""
-    if not net.shape.layer:
-        return None
-    if not isinstance(model, LayeredModel):
-        raise ModelMismatchError(
-            f"{model.card.name} does not show the states of its layers.",
-            way_out="Set gistnet.tokens.layer to 0.",
-        )
-    return block_states(model, blocks, net.shape.layer).float()
 
 
 def _read_group(

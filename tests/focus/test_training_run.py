@@ -23,7 +23,7 @@ from amgs_focus.training.gist_evaluator import GistEvaluator
 from amgs_focus.training.gist_objective import step_loss
 from amgs_focus.training.gist_plan import learning_rate
 from amgs_focus.training.gist_run import train_gistnet, widened
-from amgs_focus.training.gistnet import HEAD, GistState, resumed, start
+from amgs_focus.training.gistnet import GistState, cues_of, resumed, start
 from amgs_focus.training.records import TrainedRun
 from amgs_focus.training.run_config import RunConfig, parse_config, read_config
 from amgs_focus.training.run_record import RunRecord
@@ -315,7 +315,7 @@ def averaged_step(config: RunConfig) -> GistState:
     state = start(settings)
     for rank in range(2):
         loss, _ = step_loss(
-            settings, corpus, model, state.net, state.beside[HEAD], 0, parallel=DataParallel(rank, 2)
+            settings, corpus, model, state.net, cues_of(state), 0, parallel=DataParallel(rank, 2)
         )
         (loss / 2).backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(state.net.parameters(), settings.clip)

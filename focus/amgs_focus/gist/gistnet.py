@@ -271,7 +271,7 @@ class GistNetEncoder:
         self.name = name
         self.slots = slots or tokens.shape.slots
         self._trained = version
-        self._model = model
+        self.model = model
 
     @property
     def trained_slots(self) -> int:
@@ -298,7 +298,7 @@ class GistNetEncoder:
             name=self.name,
             version=self._trained,
             slots=slots,
-            model=self._model,
+            model=self.model,
         )
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
@@ -321,7 +321,7 @@ class GistNetEncoder:
     @torch.no_grad()
     def _apply(self, net: GistNet, entries: torch.Tensor) -> torch.Tensor:
         weight = net.read.weight
-        states = None if self._model is None else states_for(net, self._model, entries)
+        states = None if self.model is None else states_for(net, self.model, entries)
         return net(entries.to(weight), states).to(entries)  # type: ignore[no-any-return]
 
 

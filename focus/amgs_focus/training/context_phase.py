@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from amgs_focus.errors import CheckpointError
-from amgs_focus.gist.gistnet import GistEncoder, GistNetEncoder
+from amgs_focus.gist.gistnet import GistEncoder, GistNetEncoder, states_for
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter
 from amgs_focus.model.base_model import BaseModel
@@ -71,7 +71,7 @@ class GistTrainee:
                 f"Of {encoder.slots} gists a block the net of {encoder.name} makes {encoder.trained_slots}.",
                 way_out=f"Set gistnet.slots to {encoder.trained_slots}, or train a net for {encoder.slots} first.",
             )
-        self._upper = encoder.gist_net
+        self._upper, self._model = encoder.gist_net, encoder.model
         self.net = copy.deepcopy(encoder.token_net).requires_grad_(True)
         self._begun = copy.deepcopy(encoder.token_net).requires_grad_(False)
 
@@ -90,19 +90,21 @@ class GistTrainee:
 
     def drift(self, cases: list[TrainingContext]) -> torch.Tensor:
         """Mean squared distance of its gists from those of the net it began as."""
-        blocks = torch.cat([gist_blocks(case) for case in cases]).to(self.net.read.weight)
+        blocks = torch.cat([gist_blocks(case) for case in cases])
         if not len(blocks):
             return torch.zeros(())
+        states = states_for(self.net, cases[0].tree.model, blocks)
+        blocks = blocks.to(self.net.read.weight)
         with torch.no_grad():
-            before = self._begun(blocks)
-        return nn.functional.mse_loss(self.net(blocks), before)
+            before = self._begun(blocks, states)
+        return nn.functional.mse_loss(self.net(blocks, states), before)
 
     def teaching(self) -> AbstractContextManager[None]:
         return nullcontext()
 
     def encoder(self) -> GistEncoder:
         net = copy.deepcopy(self.net).requires_grad_(False)
-        return GistNetEncoder(net, self._upper, name="training", version=1)
+        return GistNetEncoder(net, self._upper, name="training", version=1, model=self._model)
 
 
 class LoraTrainee:

@@ -42,9 +42,7 @@ class GistEvaluator:
         """Metric name -> share of the gap, content share (level 1), or nats of harm (level 2)."""
         net.eval()
         settings = self._settings
-        lower = self._lower or GistNetEncoder(
-            net, net, name="training", version=1, model=self._model
-        )
+        lower = self._lower or GistNetEncoder(net, net, name="training", version=1, model=self._model)
         encoder = _Stacked(lower, net) if settings.level > 1 else lower
         conditions = self.CONDITIONS if settings.level == 1 else ((1, 0, 32), (1, 1, 64))
         read = ("gist", "shuffled") if settings.level == 1 else ("gist",)

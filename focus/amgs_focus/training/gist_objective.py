@@ -230,7 +230,9 @@ def _recited(
     """NLL in nats a token of blocks' own tokens after their gists, of a part of the step's blocks in turn."""
     count = gists.shape[0] * gists.shape[1]
     blocks = window.tokens[:, : gists.shape[1] * BLOCK].reshape(count, BLOCK)
-    chosen = (torch.arange(min(settings.recited, count)) * (count // min(settings.recited, count)) + step) % count
+    chosen = (
+        torch.arange(min(settings.recited, count)) * (count // min(settings.recited, count)) + step
+    ) % count
     taken = blocks[chosen.to(blocks.device)]
     own = gists.flatten(0, 1)[chosen.to(gists.device)].to(window.full)
     opening = window.sinks.expand(len(chosen), -1, -1)

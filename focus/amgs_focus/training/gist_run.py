@@ -209,7 +209,11 @@ def widened(net: GistNet, shape: GistShape) -> GistNet:
     """
     if net.shape == shape:
         return net
-    if replace(net.shape, slots=shape.slots, layer=shape.layer) != shape or net.shape.slots != 1 or net.shape.layer:
+    if (
+        replace(net.shape, slots=shape.slots, layer=shape.layer) != shape
+        or net.shape.slots != 1
+        or net.shape.layer
+    ):
         raise CheckpointError(
             "The net to start from has another shape than the settings ask for.",
             way_out="Use its own shape with any number of slots and any layer, or start from scratch.",

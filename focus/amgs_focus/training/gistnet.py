@@ -63,6 +63,13 @@ def start(
     return TrainingState(net, (muon, adam), told, beside={CUES: cues})
 
 
+def cues_of(state: GistState) -> Cues:
+    """What its students read besides gists."""
+    cues = state.beside[CUES]
+    assert isinstance(cues, Cues)
+    return cues
+
+
 def resumed(path: Path, settings: GistTraining, parallel: DataParallel = SINGLE) -> GistState:
     """The state in a file. Raises CheckpointError when it is damaged or of another shape or seed."""
     state = start(settings, parallel=parallel)
@@ -121,7 +128,7 @@ class _GistObjective:
         parallel: DataParallel,
     ) -> None:
         self._settings, self._corpus, self._model, self._lower = settings, corpus, model, lower
-        self._net, self._cues = state.net, state.beside[CUES]
+        self._net, self._cues = state.net, cues_of(state)
         self._evaluator = GistEvaluator(settings, corpus, model, lower, parallel)
 
     def rate(self, step: int) -> float:

@@ -55,7 +55,9 @@ def gist_card(
         lines += [*table(("metric", "value"), [(n, f"{v:.3f}") for n, v in part.validation.items()]), ""]
     lines.append(
         "`recovered_TEXT_B_T_H` is the share of the gap between dropping B blocks and reading them that their gists "
-        "give back, with T raw blocks after them, over the next H tokens; `harm_…` is gist − drop in nats a token."
+        "give back, with T raw blocks after them, over the next H tokens; `content_…` is the share that the gists of "
+        "other blocks of the text do not give: (shuffled − gist) / (shuffled − full); `harm_…` is gist − drop in nats "
+        "a token."
     )
     return "\n".join(lines) + "\n"
 

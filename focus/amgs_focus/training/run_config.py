@@ -101,9 +101,13 @@ class LossConfig(ConfigSection):
     contrast: float = Field(
         default=0.03, ge=0, description="Weight of explaining what follows better than another block's gists."
     )
-    contrast_every: int = Field(default=1, ge=1, description="Steps between two contrasts, which cost a pass.")
+    contrast_every: int = Field(
+        default=1, ge=1, description="Steps between two contrasts, which cost a pass."
+    )
     content_weight: float = Field(
-        default=1.0, ge=0, description="How much more a token counts for each nat by which its own block helps."
+        default=1.0,
+        ge=0,
+        description="How much more a token counts for each nat by which its own block helps.",
     )
     style_share: float = Field(
         default=0.5, ge=0, le=1, description="Share of the students that find learned entries for the style."
@@ -138,7 +142,9 @@ class NetConfig(ConfigSection):
     token_ratio: int = Field(default=2, gt=0)
     slot_ratio: int = Field(default=3, gt=0)
     layer: int = Field(
-        default=0, ge=0, description="Layers of the frozen model after which its states are read too; 0: none."
+        default=0,
+        ge=0,
+        description="Layers of the frozen model after which its states are read too; 0: none.",
     )
     steps: int = Field(default=1000, ge=0)
     optimiser: OptimiserConfig = OptimiserConfig()

@@ -1,0 +1,147 @@
+"""Gists that read the frozen model's states, and the objective that makes a gist say what its own block says."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import torch
+
+from amgs_focus.errors import CheckpointError
+from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
+from amgs_focus.gist.gistnet import BLOCK, GistNet, GistShape, states_for
+from amgs_focus.model.tiny import TinyModel
+from amgs_focus.training.corpus import TrainingCorpus
+from amgs_focus.training.cues import Cues
+from amgs_focus.training.gist_objective import draw, step_loss
+from amgs_focus.training.gist_plan import GistTraining, Phase
+from amgs_focus.training.gist_run import widened
+from tests.focus.training_world import corpus_part
+
+SHAPE = GistShape(width=64, hidden=32, heads=4)
+LAYERED = GistShape(width=64, hidden=32, heads=4, layer=1)
+PHASE = Phase(until=99, sequences=3, blocks=2, short=2, long=1, short_horizon=16, long_horizon=48)
+
+
+def filled(shape: GistShape, seed: int = 0) -> GistNet:
+    """A net whose delta is not zero."""
+    torch.manual_seed(seed)
+    net = GistNet(shape)
+    with torch.no_grad():
+        net.write.weight.normal_(0, 0.1)
+    return net.eval()
+
+
+def settings(**changes: Any) -> GistTraining:
+    alone = {"hinge": 0.0, "separation": 0.0, "reconstruction": 0.0, "style_share": 0.0}
+    return GistTraining(shape=SHAPE, phases=(PHASE,), **(alone | changes))
+
+
+def corpus() -> TrainingCorpus:
+    model = TinyModel()
+    texts = {
+        name: " ".join(f"{name} {i % 7} of house {i % 11} until {i % 5}." for i in range(300))
+        for name in ("lamps", "QUEUES")
+    }
+    return TrainingCorpus(tuple(corpus_part(model, name, 1.0, text, 0.0) for name, text in texts.items()))
+
+
+def loss_of(told: GistTraining, net: GistNet, cues: Cues, step: int = 0) -> dict[str, torch.Tensor]:
+    loss, parts = step_loss(told, corpus(), TinyModel(), net, cues, step)
+    return {**parts, "loss": loss}
+
+
+def test_states_after_all_layers_are_what_the_last_norm_reads() -> None:
+    model = TinyModel()
+    rows = model.embed(torch.randint(0, 256, (3, 9)))
+    last = model.states(rows, 2)
+    normed = last * torch.rsqrt(last.pow(2).mean(-1, keepdim=True) + 1e-6)
+    torch.testing.assert_close(normed, model.forward(rows))
+    assert not torch.allclose(model.states(rows, 1), last)
+
+
+def test_a_net_that_reads_states_begins_as_the_net_that_reads_none() -> None:
+    model, one = TinyModel(), filled(SHAPE)
+    wide = widened(one, LAYERED)
+    rows = model.embed(torch.randint(0, 256, (3, BLOCK))).float()
+    states = states_for(wide, model, rows)
+    assert states is not None and states.shape == rows.shape and states_for(one, model, rows) is None
+    torch.testing.assert_close(wide(rows, states), one(rows))
+
+
+def test_gists_of_states_depend_on_the_model_and_on_nothing_outside_their_block(tmp_path: Path) -> None:
+    model, net = TinyModel(), filled(LAYERED)
+    with torch.no_grad():
+        net.read_state.weight.normal_(0, 0.1)
+    save_checkpoint(tmp_path / "layered.safetensors", net, filled(SHAPE), model=model)
+    encoder = load_checkpoint(tmp_path / "layered.safetensors", model)
+    ids = torch.randint(0, 256, (4, BLOCK))
+    together = encoder.encode_tokens(model.embed(ids), ids)
+    alone = [encoder.encode_tokens(model.embed(one[None]), one[None]) for one in ids]
+    torch.testing.assert_close(together, torch.cat(alone), atol=1e-5, rtol=1e-4)
+    with torch.no_grad():
+        blind = net(model.embed(ids).float())
+    assert not torch.allclose(together.float(), blind, atol=1e-3)
+
+
+def test_gists_of_states_refuse_a_model_that_shows_none() -> None:
+    class Closed:
+        card = TinyModel().card
+
+    with pytest.raises(CheckpointError, match="shows none"):
+        states_for(filled(LAYERED), cast("Any", Closed()), torch.zeros(1, BLOCK, 64))
+
+
+def test_the_windows_of_a_step_are_of_one_text() -> None:
+    model, seen = TinyModel(), set()
+    for step in range(12):
+        windows, _, _ = draw(settings(), corpus(), step)
+        names = {"QUEUES" in model.decode(window.tolist()) for window in windows}
+        assert len(names) == 1
+        seen |= names
+    assert seen == {True, False}
+
+
+def test_the_contrast_is_at_chance_for_gists_that_say_the_same_and_below_it_for_the_right_ones() -> None:
+    class Same(GistNet):
+        def forward(self, entries: torch.Tensor, states: torch.Tensor | None = None) -> torch.Tensor:
+            return super().forward(entries, states).mean(dim=0, keepdim=True).expand(len(entries), -1, -1)
+
+    told, cues = settings(contrast=1.0), Cues(64)
+    same = Same(SHAPE).eval()
+    assert float(loss_of(told, same, cues)["contrast"].detach()) == pytest.approx(math.log(2), abs=1e-6)
+    pointers = sum(float(loss_of(told, GistNet(SHAPE), cues, step)["contrast"].detach()) for step in range(4))
+    assert pointers / 4 != pytest.approx(math.log(2), abs=1e-4)
+
+
+def test_the_contrast_teaches_a_net_to_tell_its_blocks_from_others() -> None:
+    told, cues = settings(contrast=1.0, gap=0.0, truth=0.0), Cues(64)
+    net = filled(SHAPE)
+    before = sum(float(loss_of(told, net, cues, step)["contrast"].detach()) for step in range(3))
+    optimiser = torch.optim.Adam(net.parameters(), lr=3e-3)
+    for _ in range(15):
+        for step in range(3):
+            optimiser.zero_grad()
+            loss_of(told, net, cues, step)["loss"].backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+    after = sum(float(loss_of(told, net, cues, step)["contrast"].detach()) for step in range(3))
+    assert after < before - 0.05
+
+
+def test_a_gist_is_asked_for_its_own_tokens() -> None:
+    told, net, cues = settings(reconstruction=1.0, gap=0.0, truth=0.0, contrast=0.0), filled(SHAPE), Cues(64)
+    found = loss_of(told, net, cues)
+    assert float(found["loss"].detach()) == pytest.approx(float(found["reconstruction"].detach()))
+    found["loss"].backward()  # type: ignore[no-untyped-call]
+    assert net.write.weight.grad is not None and net.write.weight.grad.abs().sum() > 0
+    assert cues.recite.grad is not None and cues.recite.grad.abs().sum() > 0
+    assert cues.style.grad is not None and not cues.style.grad.any()
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_entries_for_style_are_read_by_the_share_of_students_that_is_asked_for(share: float) -> None:
+    cues = Cues(64)
+    loss_of(settings(style_share=share, contrast=0.0), filled(SHAPE), cues)["loss"].backward()  # type: ignore[no-untyped-call]
+    assert cues.style.grad is not None and bool(cues.style.grad.any()) is (share == 1.0)

@@ -69,6 +69,19 @@ def test_an_interval_by_document_is_wider_where_documents_differ() -> None:
     assert 0.3 < alone.low < alone.high < 0.7
 
 
+def test_two_documents_that_agree_do_not_make_an_interval_of_no_width() -> None:
+    values = {"x": [0.0, 1.0, 2.0, 3.0] * 2}
+    both = resampled(values, lambda means: means["x"], seed=0, groups=[0] * 4 + [1] * 4)
+    alone = resampled(values, lambda means: means["x"], seed=0)
+    assert both.mean == alone.mean == 1.5
+    assert both.high - both.low == pytest.approx(alone.high - alone.low, abs=0.4)
+    shifted = {"x": [0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0]}
+    apart = resampled(shifted, lambda means: means["x"], seed=0, groups=[0] * 4 + [1] * 4)
+    assert apart.low < 2 and apart.high > 11
+    uneven = resampled({"x": [1.0, 1.0, 1.0, 5.0]}, lambda means: means["x"], seed=0, groups=[0, 0, 0, 1])
+    assert (uneven.low, uneven.mean, uneven.high) == (1.0, 2.0, 5.0)
+
+
 def test_one_document_is_resampled_by_window() -> None:
     rows = {"x": list(np.arange(30.0))}
     found = resampled(rows, lambda means: means["x"], seed=1, groups=[3] * 30)

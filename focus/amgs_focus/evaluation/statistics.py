@@ -1,4 +1,6 @@
-"""Bootstrap intervals, by drawing documents (or chunks of the only document) with replacement, and rank correlation."""
+"""Bootstrap intervals, by drawing documents and then windows of each (or windows of the only document) with
+replacement, and rank correlation.
+"""
 
 from __future__ import annotations
 
@@ -38,26 +40,40 @@ def resampled(
     seed: int,
     groups: Sequence[int] | None = None,
 ) -> Interval:
-    """A statistic of the columns' means, with the interval from drawing whole groups of rows.
+    """A statistic of the columns' means, with the interval from drawing groups of rows, and rows of each that is drawn.
 
     rows: by name (n,) values of the same n windows. groups: (n,) the document of each window; with fewer than
-    two documents every window is drawn by itself. The statistic takes means of any shape (...,).
+    two documents every window is drawn by itself. Without the second draw two documents that happen to agree would
+    give an interval of no width. The statistic takes means of any shape (...,).
     """
     names = list(rows)
     table = np.array([rows[name] for name in names], np.float64).T  # (n, k)
     _, of = np.unique(
         np.arange(len(table)) if groups is None or len(set(groups)) < 2 else groups, return_inverse=True
     )
-    sums = np.zeros((of.max() + 1, table.shape[1]))
-    np.add.at(sums, of, table)
     counts = np.bincount(of)
-    drawn = np.random.default_rng(seed).integers(0, len(sums), size=(RESAMPLES, len(sums)))
-    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)[:, None]  # (resamples, k)
+    means = _drawn(table[np.argsort(of, kind="stable")], counts, np.random.default_rng(seed))
     with np.errstate(divide="ignore", invalid="ignore"):
         samples = statistic({name: means[:, place] for place, name in enumerate(names)})
         whole = statistic({name: table[:, place].mean() for place, name in enumerate(names)})
     low, high = np.nanquantile(samples, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(whole), float(low), float(high))
+
+
+def _drawn(
+    table: NDArray[np.float64], counts: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """(n, k) rows in the order of their groups, (g,) rows a group -> (resamples, k) means."""
+    starts, longest = np.cumsum(counts) - counts, int(counts.max())
+    drawn = rng.integers(0, len(counts), size=(RESAMPLES, len(counts)))
+    if longest == 1:
+        return np.asarray(table[drawn].mean(axis=1))
+    sums = np.zeros((RESAMPLES, table.shape[1]))
+    for group in drawn.T:  # (resamples,)
+        held = counts[group, None]
+        places = starts[group, None] + (rng.random((RESAMPLES, longest)) * held).astype(np.int64)
+        sums += (table[places] * (np.arange(longest) < held)[..., None]).sum(axis=1)
+    return np.asarray(sums / counts[drawn].sum(axis=1)[:, None])
 
 
 def spearman(left: Sequence[float], right: Sequence[float]) -> float:

@@ -1,8 +1,9 @@
 """`bench focus-ablation`: what the parts of the control loop are worth, and whether it stays calm.
 
-One text read with the true tokens forced, refocusing every cadence, by variant: as it is, without the
-cooldown, with three passes, without any action, with noise on the scores, and with a causal lens where one is
-given. NLL beside swap rate, residency and reversals.
+Facts planted in a text are asked for one after another, with two more refocuses after each question, by variant: as it
+is, without the cooldown, with one pass after a question, with as many actions as all its passes have in that one,
+without any action, with noise on the scores, and with the causal twin of a lens. On plain prose the shipped lens opens
+nothing, so that nothing could be told there. Answers beside swap rate, residency and reversals.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.focus_rig import FocusRig
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Row
-from amgs_focus.evaluation.budget import focused
+from amgs_focus.evaluation.asking import in_sight
+from amgs_focus.evaluation.budget import Streamed
+from amgs_focus.evaluation.needles import CHANCE, facts, needle_nll, plant
 from amgs_focus.evaluation.statistics import Interval, resampled
+from amgs_focus.lens.lensnet import LensNetScorer
 from amgs_focus.lens.scoring import FocusScorer, LensView
+from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.scores import Scores
 
@@ -32,14 +37,17 @@ BENCH = Bench(
         "mean_residency": (">=", 3.0),
         "mean_residency_noisy": (">=", 3.0),
         "reversals": ("<=", 0.0),
+        "actions": (">=", 1.0),
     },
 )
 SETTINGS = FocusSettings(window=256)
 LIFETIME = 2048
-FUTURE = 256
+FACTS = 4
+AGAIN = 2  # refocuses after the one that follows a question
+AT_ONCE = SETTINGS.question_passes * SETTINGS.question_n_diff
 NOISE = 0.5
 SEED = 0
-PLAIN, NOISY, CAUSAL = "as it is", "noisy scores", "causal lens"
+PLAIN, NOISY, CAUSAL = "as it is", "noisy scores", "causal twin"
 
 
 @dataclass(frozen=True)
@@ -67,52 +75,73 @@ class NoisyLook:
 def run(
     rig: FocusRig,
     *,
-    causal: FocusScorer | None = None,
     places: int = 6,
     lifetime: int = LIFETIME,
-    future: int = FUTURE,
     settings: FocusSettings = SETTINGS,
 ) -> BenchResult:
-    """Read so many places of a text with every variant. A quick run reads two places.
+    """Ask for the facts of so many places of a text with every variant. A quick run takes two places.
 
     Raises TextError when the text is shorter than one lifetime.
     """
-    told = {**rig.parts(), "lifetime": lifetime, "future": future, **settings.model_dump(), "seed": SEED}
+    told = {**rig.parts(), "lifetime": lifetime, "facts": FACTS, **settings.model_dump(), "seed": SEED}
     ledger = rig.ledger(BENCH, told)
-    drawn = rig.corpus.excerpts(lifetime + future, 2 if rig.quick else places, SEED)
+    drawn = rig.corpus.excerpts(lifetime, 2 if rig.quick else places, SEED)
     variants: dict[str, tuple[FocusScorer | None, FocusSettings]] = {
         PLAIN: (rig.scorer, settings),
         "no cooldown": (rig.scorer, settings.model_copy(update={"cooldown": 0})),
-        "three passes": (rig.scorer, settings.model_copy(update={"refinement_passes": 3})),
-        "no action": (rig.scorer, settings.model_copy(update={"n_diff": 0})),
+        "one pass": (rig.scorer, settings.model_copy(update={"question_passes": 1})),
+        "all at once": (
+            rig.scorer,
+            settings.model_copy(update={"question_passes": 1, "question_n_diff": AT_ONCE}),
+        ),
+        "no action": (rig.scorer, settings.model_copy(update={"n_diff": 0, "question_n_diff": 0})),
         NOISY: (None, settings),
     }
-    if causal is not None:
-        variants[CAUSAL] = (causal, settings)
+    if isinstance(rig.scorer, LensNetScorer):
+        variants[CAUSAL] = (rig.scorer.twin(), settings)
     rows: dict[str, list[Row]] = {name: [] for name in variants}
     for number, one in enumerate(drawn):
         for name, (chosen, used) in variants.items():
             rig.progress(number, len(drawn), name)
             scorer = chosen or NoisyLook(rig.scorer, np.random.default_rng(SEED + number))
-            measure = partial(_read, rig, scorer, one.tokens, future, used)
+            measure = partial(_ask, rig, scorer, one.tokens, number, used)
             rows[name].append(ledger.once(f"{one.document}/{one.at}/{name}", measure))
-    shown = {**told, "places": len(drawn), "rows": str(ledger.path)}
+    shown = {**told, "places": len(drawn), "chance": 100 * CHANCE, "rows": str(ledger.path)}
     return BENCH.result(shown, _metrics(rows), (_table(rows, [one.document for one in drawn]),))
 
 
-def _read(
-    rig: FocusRig, scorer: FocusScorer, tokens: Sequence[int], future: int, settings: FocusSettings
+def _ask(
+    rig: FocusRig, scorer: FocusScorer, text: Sequence[int], number: int, settings: FocusSettings
 ) -> Row:
-    with closing(rig.lifetime(tokens[:-future], settings)) as tree:
-        streamed = focused(tree, scorer, settings, tokens[-future:], rig.clock)
+    """The facts of one place, asked in the order in which they stand."""
+    model = rig.model
+    tokens, planted = plant(
+        model, text, facts(FACTS, SEED + number), len(text), settings.block_size, SEED + number
+    )
+    found: list[Row] = []
+    records = []
+    with closing(rig.lifetime(tokens, settings)) as tree:
+        runtime = FocusRuntime(model, scorer=scorer, settings=settings, tree=tree, clock=rig.clock)
+        for one in planted:
+            runtime.question(one.needle.question)
+            records.append(runtime.refocus())
+            rows = runtime.context.embeddings(tree, 0, runtime.context.used)
+            losses = needle_nll(model, rows, one.needle)
+            found.append(
+                {
+                    "answered": float(np.argmin(losses) == one.needle.right),
+                    "expanded": float(in_sight(runtime.context, one)),
+                    "nll": losses[one.needle.right],
+                }
+            )
+            records += [runtime.refocus() for _ in range(AGAIN)]
+    actions = [(record.number, act.node, act.kind) for record in records for act in record.applied]
     return {
-        "nll": float(np.mean(streamed.nll)),
-        "each": list(streamed.nll),
-        # the first refocus lays out after all that text; stability is what comes after it
-        "swaps": float(np.mean(streamed.swaps[1:])),
-        "residency": streamed.residency[-1],
-        "actions": len(streamed.actions),
-        "reversals": streamed.reversals(settings.cooldown),
+        **{name: float(np.mean([one[name] for one in found])) for name in found[0]},
+        "swaps": float(np.mean([record.swap_rate for record in records])),
+        "residency": records[-1].mean_residency,
+        "actions": len(actions),
+        "reversals": Streamed((), (), (), actions=tuple(actions)).reversals(settings.cooldown),
     }
 
 
@@ -123,7 +152,10 @@ def _metrics(rows: Mapping[str, Sequence[Row]]) -> dict[str, float]:
         metrics[f"mean_residency{suffix}"] = float(np.mean([row["residency"] for row in rows[name]]))
         metrics[f"reversals{suffix}"] = float(sum(row["reversals"] for row in rows[name]))
     for name, found in rows.items():
-        metrics[f"nll_{name.replace(' ', '_')}"] = float(np.mean([row["nll"] for row in found]))
+        said = name.replace(" ", "_")
+        metrics[f"answered_{said}"] = 100 * float(np.mean([row["answered"] for row in found]))
+        metrics[f"nll_{said}"] = float(np.mean([row["nll"] for row in found]))
+    metrics["actions"] = float(sum(row["actions"] for row in rows[PLAIN]))
     return metrics
 
 
@@ -134,6 +166,8 @@ def _table(rows: Mapping[str, Sequence[Row]], groups: Sequence[int]) -> BenchTab
         lines.append(
             (
                 name,
+                f"{100 * np.mean([row['answered'] for row in found]):.0f}",
+                f"{100 * np.mean([row['expanded'] for row in found]):.0f}",
                 f"{np.mean([row['nll'] for row in found]):.3f}",
                 difference,
                 f"{np.mean([row['swaps'] for row in found]):.3f}",
@@ -141,8 +175,17 @@ def _table(rows: Mapping[str, Sequence[Row]], groups: Sequence[int]) -> BenchTab
                 f"{sum(row['reversals'] for row in found)} of {sum(row['actions'] for row in found)}",
             )
         )
-    columns = ("variant", "NLL", "against as it is", "swaps an entry", "residency", "reversals of actions")
-    return BenchTable("By variant, nats a token", columns, tuple(lines))
+    columns = (
+        "variant",
+        "answered, %",
+        "key expanded, %",
+        "NLL of the answer, nats",
+        "against as it is",
+        "swaps an entry",
+        "residency",
+        "reversals of actions",
+    )
+    return BenchTable(f"By variant; chance is {100 * CHANCE} %", columns, tuple(lines))
 
 
 def _difference(left: Sequence[Row], right: Sequence[Row], groups: Sequence[int]) -> Interval:

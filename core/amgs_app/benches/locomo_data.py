@@ -29,11 +29,14 @@ _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class LocomoQuestion:
-    """A question with the sources of the turns that answer it; never empty."""
+    """A question with the sources of the turns that answer it; never empty. answer: "" where the file has none, as for
+    adversarial questions.
+    """
 
     text: str
     category: int
     evidence: tuple[str, ...]
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,8 @@ def _questions(given: Sequence[Mapping[str, Any]], known: set[str]) -> list[Loco
         evidence = dict.fromkeys(source_of(int(session), int(turn)) for session, turn in named)
         there = tuple(source for source in evidence if source in known)
         if there:
-            asked.append(LocomoQuestion(str(one["question"]), int(one["category"]), there))
+            answer = str(one.get("answer", "")).strip()
+            asked.append(LocomoQuestion(str(one["question"]), int(one["category"]), there, answer))
     return asked
 
 

@@ -225,23 +225,21 @@ def bench_ablation(
     gist: GistFile = None,
     lens: LensFile = None,
     places: Annotated[
-        int, Option("--places", metavar="N", min=2, help="Places in the text that are read.")
+        int, Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
     ] = 6,
     out: OutFolder = None,
     quick: Quick = False,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Read prose with the cooldown off, with more passes, with no actions and with noise on the scores; with --lens
-    FILE also with that lens made causal. Shows NLL, swap rate, residency and reversals.
+    """Ask for planted facts with the cooldown off, with one pass, with no actions, with noise on the scores and with
+    the lens's causal twin. Shows answers, swap rate, residency and reversals.
     """
     from amgs_app.benches.focus_ablation import BENCH, run
-    from amgs_focus.lens.checkpoint import load_checkpoint
 
     del as_json
     rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
-    causal = load_checkpoint(lens, rig.model, causal=True) if lens else None
-    return run(rig, causal=causal, places=places)
+    return run(rig, places=places)
 
 
 @operation(
@@ -277,6 +275,38 @@ def bench_longbench(
     )
     rig = _rig(engine, progress, BENCH, gist=gist, lens=lens, out=out, quick=quick, read=False)
     return run(rig, folder, cases=cases)
+
+
+@operation(
+    "bench focus-locomo", summary="Choose answers about long conversations in LoCoMo's format.", long=True
+)
+def bench_focus_locomo(
+    engine: Engine,
+    *,
+    data: Annotated[Path | None, Option("--data", metavar="DIR", help="A folder of conversations.")] = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    questions: Annotated[
+        int, Option("--questions", metavar="N", min=2, help="Questions per conversation, drawn with a seed.")
+    ] = 40,
+    window: Annotated[int, Option("--window", metavar="N", min=1, help="W_max.")] = 512,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Choose each question's answer among eight, seven of them of other questions: with the focus, with the latest
+    tokens, with retrieval of overlapping chunks, with no context at all, and with the evidence itself.
+
+    An interrupted run continues from the rows in the folder.
+    """
+    from amgs_app.benches.focus_locomo import BENCH, SETTINGS, run
+
+    del as_json
+    folder = given(data, "No conversations given.", "Give their folder: `bench focus-locomo --data DIR`.")
+    rig = _rig(engine, progress, BENCH, gist=gist, lens=lens, out=out, quick=quick, read=False)
+    settings = SETTINGS.model_copy(update={"window": window})
+    return run(rig, _embedder(engine), folder, questions=questions, settings=settings)
 
 
 @operation("bench focus-c1c2", summary="Measure whether the question decides what gets detail.", long=True)

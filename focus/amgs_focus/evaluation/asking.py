@@ -32,15 +32,25 @@ def ask(
     tree: LifetimeTree, scorer: FocusScorer, settings: FocusSettings, planted: Planted, clock: PerfClock
 ) -> AnswerCheck:
     """Lay the lifetime out, ask, refocus as after any question, choose. The lifetime is then as it was."""
+    context, rows, applied = asked(tree, scorer, settings, planted.needle.question, clock)
+    right = choose(tree.model, rows, planted.needle) == planted.needle.right
+    return AnswerCheck(in_sight(context, planted), right, applied)
+
+
+def asked(
+    tree: LifetimeTree, scorer: FocusScorer, settings: FocusSettings, question: str, clock: PerfClock
+) -> tuple[WorkingContext, torch.Tensor, int]:
+    """(the working context after a question and its refocus, its embeddings (W, d), actions that were applied).
+
+    The lifetime is then as it was.
+    """
     length = tree.length
     runtime = FocusRuntime(tree.model, scorer=scorer, settings=settings, tree=tree, clock=clock)
     try:
-        runtime.question(planted.needle.question)
+        runtime.question(question)
         record = runtime.refocus()
         context = runtime.context
-        rows = context.embeddings(tree, 0, context.used)
-        right = choose(tree.model, rows, planted.needle) == planted.needle.right
-        return AnswerCheck(in_sight(context, planted), right, len(record.applied))
+        return context, context.embeddings(tree, 0, context.used), len(record.applied)
     finally:
         tree.truncate(length)
 

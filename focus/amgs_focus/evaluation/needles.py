@@ -129,13 +129,25 @@ def plant(
 
 def choose(model: BaseModel, prefix: torch.Tensor, needle: Needle) -> int:
     """(W, d) entries that end where an answer begins -> the option that the model finds likeliest."""
-    stem = model.encode(needle.stem.rstrip(" "))
+    losses = needle_nll(model, prefix, needle)
+    return min(range(len(losses)), key=losses.__getitem__)
+
+
+def needle_nll(model: BaseModel, prefix: torch.Tensor, needle: Needle) -> list[float]:
+    """(W, d) entries that end where an answer begins -> the summed NLL of each option behind the stem, in nats."""
     # the space belongs to the word that follows, as in running text
     answers = [model.encode(f" {option}") for option in needle.options]
+    return option_nll(model, prefix, model.encode(needle.stem.rstrip(" ")), answers)
+
+
+def option_nll(
+    model: BaseModel, prefix: torch.Tensor, stem: Sequence[int], answers: Sequence[Sequence[int]]
+) -> list[float]:
+    """(W, d) entries, the ids of a stem behind them and of each answer behind both -> summed NLLs in nats."""
     losses = []
     with torch.no_grad():
         cache = model.new_cache()
-        rows = torch.cat([prefix, model.embed(torch.tensor(stem, dtype=torch.int64)).to(prefix)])
+        rows = torch.cat([prefix, model.embed(torch.tensor([*stem], dtype=torch.int64)).to(prefix)])
         hidden = model.forward(rows[None], cache)[0, -1:]
         first = torch.log_softmax(model.logits(hidden).double(), dim=-1)[0]
         for answer in answers:
@@ -147,7 +159,7 @@ def choose(model: BaseModel, prefix: torch.Tensor, needle: Needle) -> int:
                 logs = torch.log_softmax(model.logits(hidden).double(), dim=-1)
                 loss -= float(logs.gather(1, ids[1:, None].to(logs.device)).sum())
             losses.append(loss)
-    return min(range(len(losses)), key=losses.__getitem__)
+    return losses
 
 
 def _rights(count: int, rng: random.Random) -> list[int]:

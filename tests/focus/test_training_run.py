@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors import safe_open
 
 from amgs_focus.errors import CheckpointError, ConfigurationError, TextError
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
@@ -184,6 +185,15 @@ def test_a_run_ends_in_a_checkpoint_and_a_card_of_its_own_figures(tmp_path: Path
     assert done.complete
     encoder = load_checkpoint(Path(done.checkpoint), TinyModel())
     assert encoder.token_net.write.weight.abs().sum() > 0
+    with safe_open(done.checkpoint, framework="pt") as file:
+        made = file.metadata()
+    as_told = json.loads(made["configuration"])
+    assert as_told["gistnet"]["tokens"]["steps"] == 6 and made["seed"] == str(config.seed)
+    assert str(tmp_path) not in made["configuration"] and "out" not in as_told
+    shards = json.loads(made["texts"])
+    assert shards == {part.name: part.digest for part in open_corpus(config.data, TinyModel()).parts}
+    card = Path(done.card).read_text(encoding="utf-8")
+    assert made["commit"] in card and all(digest in card for digest in shards.values())
     assert encoder.gist_net.write.weight.abs().sum() > 0
     record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     assert [(leg["part"], leg["start"], leg["stop"]) for leg in record["legs"]] == [

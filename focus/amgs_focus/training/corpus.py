@@ -11,12 +11,16 @@ from amgs_focus.errors import TextError
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One text of the corpus: how often windows come from it, what is trained on and what is kept apart."""
+    """One text of the corpus: how often windows come from it, what is trained on and what is kept apart.
+
+    digest: SHA-256 of its files, empty where they are not known.
+    """
 
     name: str
     weight: float
     train: torch.Tensor
     validation: torch.Tensor
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from amgs_focus.training.data_parallel import SINGLE, DataParallel
 from amgs_focus.training.gist_plan import GistTraining
 from amgs_focus.training.gistnet import GistState, resumed, start, train
 from amgs_focus.training.model_card import gist_card
+from amgs_focus.training.provenance import of_run
 from amgs_focus.training.records import TrainedPart, TrainedRun
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord, read_log
@@ -281,12 +282,13 @@ def _exported(config: RunConfig, model: BaseModel, corpus: TrainingCorpus, recor
     """Both nets as one checkpoint with its card, in the run's folder."""
     checkpoint = config.out / f"{config.name}.safetensors"
     nets = {part: _net(config, config.out, part, model) for part in PARTS}
-    save_checkpoint(checkpoint, nets["tokens"], nets["gists"], model=model)
+    made = of_run(config, corpus)
+    save_checkpoint(checkpoint, nets["tokens"], nets["gists"], model=model, made=made)
     version = load_checkpoint(checkpoint, model).version
     card = checkpoint.with_suffix(".md")
     record = _judged(config, model, record)
     record.save(config.out)
     sizes: dict[str, int] = {part: sum(p.numel() for p in net.parameters()) for part, net in nets.items()}
-    card.write_text(gist_card(config, record, corpus, sizes, version), encoding="utf-8")
+    card.write_text(gist_card(config, record, corpus, sizes, version, made), encoding="utf-8")
     standing = _standing(config, model, record)
     return replace(standing, checkpoint=str(checkpoint), card=str(card), complete=True)

@@ -24,6 +24,7 @@ from amgs_focus.training.gist_run import base_model, starting_gists
 from amgs_focus.training.held_out import HeldOut
 from amgs_focus.training.lens_phase import train_lens_phase
 from amgs_focus.training.model_card import joint_card
+from amgs_focus.training.provenance import of_run
 from amgs_focus.training.records import Effect, TrainedRun
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
@@ -247,13 +248,13 @@ class _JointRun:
 
     def _keep(self, name: str, phase: PhaseName, trainee: Trainee) -> None:
         """Writes what a phase learned as a checkpoint and goes on with it."""
-        path = self._checkpoint(name)
+        path, made = self._checkpoint(name), of_run(self._config, self._corpus)
         if isinstance(trainee, GistTrainee):
             gist = trainee.encoder()
             assert isinstance(gist, GistNetEncoder)
-            save_checkpoint(path, gist.token_net, gist.gist_net, model=self._model)
+            save_checkpoint(path, gist.token_net, gist.gist_net, model=self._model, made=made)
         else:
-            self._adapter().save(path)
+            self._adapter().save(path, made)
         self._take_up(name, phase)
 
     def _take_up(self, name: str, phase: PhaseName) -> None:

@@ -17,6 +17,7 @@ from amgs_focus.training.lens_examples import LensExample, measured_example, war
 from amgs_focus.training.lens_labels import read
 from amgs_focus.training.lens_runs import LensRuns, LensText
 from amgs_focus.training.lensnet import LensTraining, evaluate, resumed, train
+from amgs_focus.training.provenance import card_section, of_lens
 from amgs_focus.training.records import TrainedPart, TrainedRun
 from amgs_focus.training.trainer import StepReport
 
@@ -97,11 +98,13 @@ def train_lensnet(
     )
     seconds = clock.perf() - began
     checkpoint = job.out / f"{job.name}.safetensors"
+    made = of_lens(settings, job.texts)
     save_checkpoint(
         checkpoint,
         state.net,
         model=model,
         gist=f"{gist.name} {gist.version}",
+        made=made,
     )
     figures = {
         name: evaluate(state.net, examples)
@@ -112,7 +115,7 @@ def train_lensnet(
     card = job.out / f"{job.name}.md"
     kept = state.best_step if state.best else state.step
     said = _card(job, settings, model, gist, found, figures, seconds, version, kept)
-    card.write_text(said, encoding="utf-8")
+    card.write_text(said + "\n".join(card_section(made)) + "\n", encoding="utf-8")
     report = last.get("report")
     part = TrainedPart(
         "lens",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from amgs_focus.training.corpus import TrainingCorpus
+from amgs_focus.training.provenance import card_section, of_run
 from amgs_focus.training.records import TrainedPart
 from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
@@ -12,9 +13,14 @@ from amgs_focus.training.run_session import duration
 
 
 def gist_card(
-    config: RunConfig, record: RunRecord, corpus: TrainingCorpus, sizes: Mapping[str, int], version: int
+    config: RunConfig,
+    record: RunRecord,
+    corpus: TrainingCorpus,
+    sizes: Mapping[str, int],
+    version: int,
+    made: Mapping[str, str],
 ) -> str:
-    """The card of a pair of nets. sizes: parameters by part; version: CRC-32 of the weights."""
+    """The card of a pair of nets. sizes: parameters by part; version: CRC-32 of the weights; made: their provenance."""
     card = record.model
     parts = {part.part: part for part in record.parts}
     lines = [
@@ -59,6 +65,7 @@ def gist_card(
         "other blocks of the text do not give: (shuffled − gist) / (shuffled − full); `harm_…` is gist − drop in nats "
         "a token."
     )
+    lines += card_section(made)
     return "\n".join(lines) + "\n"
 
 
@@ -103,6 +110,7 @@ def joint_card(config: RunConfig, record: RunRecord, corpus: TrainingCorpus, kep
         "taken back. Beyond raw tokens: how much more the working context changed than as many raw tokens did.",
         "",
         *_data(corpus),
+        *card_section(of_run(config, corpus)),
     ]
     return "\n".join(lines) + "\n"
 

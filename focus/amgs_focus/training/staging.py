@@ -74,8 +74,10 @@ def open_corpus(
     stage(data, model, progress)
     parts = []
     for text in data.texts:
-        train, validation = (read_shard(_file(data.staged, text.name, split))[1] for split in SPLITS)
-        parts.append(Part(text.name, text.weight, train, validation))
+        (told, train), (_, validation) = (
+            read_shard(_file(data.staged, text.name, split)) for split in SPLITS
+        )
+        parts.append(Part(text.name, text.weight, train, validation, told.digest))
     return TrainingCorpus(tuple(parts))
 
 

@@ -246,7 +246,8 @@ class PretrainedModel:
         else:
             ids = [int(t) for t in start]
         filler = newline or ids[-1:] or [0]
-        return [*ids, *filler * SINKS][:SINKS]
+        # what is missing stands after the document's beginning, so that the user's words follow the turn's opening
+        return [*ids[:1], *filler * (SINKS - len(ids)), *ids[1:]][:SINKS]
 
     def _choose_stops(self) -> frozenset[int]:
         stops: set[int] = set()

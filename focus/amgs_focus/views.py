@@ -142,7 +142,7 @@ class FocusView:
     the last 24 refocuses, oldest first. decisions: of the last refocus. text: what was decoded since the
     question. question_share: share of the question's words, by how rare they are, in the block that holds most of
     them; None while there is no question or none was looked for. position: steps shown; head: steps known on this
-    branch (equal when live).
+    branch (equal when live). unheld: pinned spans that stand coarser than they were pinned, for want of room.
     """
 
     model: str
@@ -178,6 +178,7 @@ class FocusView:
     measurements: tuple[Measurement, ...] = ()
     sources: tuple[SpanSource, ...] = ()
     question_share: float | None = None
+    unheld: tuple[NodeRef, ...] = ()
 
     @property
     def unanswered(self) -> bool:

@@ -23,7 +23,7 @@ from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.layout import lay_out
+from amgs_focus.window.layout import coarsest, lay_out, open_down_to
 from amgs_focus.window.scores import Scores
 from amgs_focus.window.working_context import SINKS
 from tests.focus.focus_world import (
@@ -432,6 +432,42 @@ def test_a_pin_outlives_a_new_layout() -> None:
     assert runtime.context.position(tokens) is not None
     entry = runtime.snapshot().entries[runtime.context.position(tokens) or 0]
     assert entry.pinned and entry.level == 0
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 3), st.lists(st.integers(1, 160), min_size=1, max_size=4))
+def test_a_pin_stands_through_whatever_text_comes_or_is_said_to_have_no_room(
+    place: int, lengths: list[int]
+) -> None:
+    runtime = asked()
+    gists = [entry.node for entry in runtime.context.entries() if entry.level == 1]
+    node = gists[place % len(gists)]
+    runtime.override(node, "expand")
+    runtime.refocus()
+    tokens = NodeRef(0, node.index)
+    runtime.override(tokens, "pin")
+    for length in lengths:
+        runtime.ingest([Segment("x" * length)])
+        runtime.refocus()
+        stands = runtime.context.position(tokens) is not None
+        room = open_down_to(
+            tokens, coarsest(runtime.tree, SMALL.window, SMALL.tail_blocks), runtime.tree
+        ).free
+        assert stands or room < SMALL.cadence
+        assert runtime.snapshot().unheld == (() if stands else (tokens,))
+
+
+def test_pins_that_the_window_is_too_full_for_are_named() -> None:
+    runtime = asked()
+    runtime.ingest([Segment("y" * 1200)])
+    pins = [NodeRef(0, number) for number in (3, 80, 160, 240)]
+    for node in pins:
+        runtime.override(node, "pin")
+    runtime.ingest([Segment("z" * 60)])
+    runtime.refocus()
+    unheld = runtime.snapshot().unheld
+    assert unheld and set(unheld) < set(pins)
+    assert all(runtime.context.position(node) is not None for node in pins if node not in unheld)
 
 
 def test_what_was_forbidden_stays_closed_in_a_new_layout() -> None:

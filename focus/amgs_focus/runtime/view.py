@@ -85,6 +85,17 @@ def snapshot(
         measurements=tuple(measurements.values()),
         sources=tree.spans(),
         question_share=state.question_share,
+        unheld=_unheld(state, tree),
+    )
+
+
+def _unheld(state: FocusState, tree: LifetimeTree) -> tuple[NodeRef, ...]:
+    """The spans that were pinned and stand coarser than that."""
+    pinned = [node for node, word in state.allocator.overrides.items() if word == "pin" and tree.exists(node)]
+    places = {node: state.context.covering(tree.span(node)[0]) for node in pinned}
+    entries = state.context.entries()
+    return tuple(
+        sorted(node for node, at in places.items() if at is not None and entries[at].level > node.level)
     )
 
 

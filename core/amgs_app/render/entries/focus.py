@@ -11,7 +11,7 @@ from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import drawn_view, titles_of_view, with_view
 from amgs_app.render.entries.lifetime import kept_rows
 from amgs_app.render.sheet import ResultTable, facts, sheet
-from amgs_app.render.untrained import UNTRAINED, WARNING
+from amgs_app.render.warnings import UNTRAINED, WARNING, unheld
 from amgs_focus.records import with_sign
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def focus_view(result: FocusView) -> ResultTable:
         f"“{result.text}”" if result.text else "",
         f"! {NOTHING_ALIKE}." if result.unanswered else "",
         f"! {WARNING}" if result.untrained else "",
+        f"! {unheld(result)}" if result.unheld else "",
     )
     made = sheet(title, columns, rows, notes)
     return replace(made, digest=sheet("", columns, _judgements(result, rows)).rows[:_ENTRIES_SHOWN])

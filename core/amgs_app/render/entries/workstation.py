@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from amgs_app.render.catalogue import entry, table_of, title_of
 from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, facts, sheet, to_table
-from amgs_app.render.untrained import WARNING
+from amgs_app.render.warnings import WARNING
 from amgs_app.row_filter import said
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from amgs_app.render.figures.focus_map import GUTTER, column_note, draw_map, pla
 from amgs_app.render.figures.focus_tokens import draw_tokens, token_lines
 from amgs_app.render.figures.format import count, milliseconds, plural, share, signed
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, wrap
-from amgs_app.render.untrained import UNTRAINED, WARNING
+from amgs_app.render.warnings import UNTRAINED, WARNING, unheld
 from amgs_focus.records import TokenSpan
 from amgs_focus.views import REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView
 
@@ -241,6 +241,7 @@ def _decisions(region: Region, view: FocusView, names: Mapping[str, str]) -> Non
     top = 1
     told = [(NOTHING_ALIKE, 2)] if view.unanswered else []
     told += [(WARNING, 4)] if view.untrained else []
+    told += [(unheld(view), 3)] if view.unheld else []
     for words, lines in told:
         for warning in wrap(words, max(8, region.width - 2), lines):
             region.put(1, top, warning, ink(palette.warn), width=region.width - 2)

@@ -22,6 +22,7 @@ from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.statistics import resampled
 from amgs_focus.lens.lensnet import LensNetScorer
+from amgs_focus.lens.linear import LinearLens
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
@@ -89,7 +90,7 @@ def run(rig: FocusRig, *, pairs: int = PAIRS) -> BenchResult:
     """
     pairs = max(4, pairs // 10) if rig.quick else pairs
     named = {scorer.name: scorer for scorer in rig.scorers}
-    if isinstance(rig.scorer, LensNetScorer):
+    if isinstance(rig.scorer, LensNetScorer | LinearLens):
         named[TWIN] = rig.scorer.twin()
     told = {**rig.parts_with(named.values()), "blocks": BLOCKS, "seed": SEED}
     ledger = rig.ledger(BENCH, told)

@@ -67,7 +67,7 @@ def for_model(model: BaseModel, slots: int = 1, own: Path | None = None) -> Gist
 
     own: a folder of checkpoints, which come before those that ship.
     """
-    for path, metadata in checkpoint_file.find(model, FORMAT, own):
+    for path, metadata in checkpoint_file.find(model, (FORMAT,), own):
         if json.loads(metadata["tokens"])["slots"] in (1, slots):
             return load_checkpoint(path, model).with_slots(slots)
     return PointerEncoder(slots)

@@ -8,17 +8,17 @@ before it. A causal twin, which reads each entry as when the lifetime ended ther
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
 from amgs_focus.lens.features import NAMES, LensFeatures
-from amgs_focus.lens.scoring import LensView, signed
+from amgs_focus.lens.scoring import LensView
+from amgs_focus.lens.worth import SpreadFloors, as_of, by_entry, scores_of
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.scores import Scores, Values
@@ -161,14 +161,10 @@ class LensReader:
         return self._read(view, self._tail.fetch(tree), tree.length)
 
     def read_before(self, view: LensView, at: int) -> LensInput:
-        """The input of the entries up to `at`, as when the lifetime ended with that entry. A question that was asked
-        later is not there yet; how rare its words are is counted over the whole lifetime.
-        """
-        context, tree = view.context, view.tree
-        until = context.entries()[at].end
-        prefix = replace(context, items=context.entries()[: at + 1], lifetime=until, tail_blocks=0)
-        question = view.question if _asked_by(tree, until) else ()
-        return self._read(LensView(prefix, tree, question), _gists_before(tree, until), until)
+        """The input of the entries up to `at`, as when the lifetime ended with that entry."""
+        prefix = as_of(view, at)
+        until = prefix.context.lifetime
+        return self._read(prefix, _gists_before(view.tree, until), until)
 
     def _read(self, view: LensView, gists: torch.Tensor, until: int) -> LensInput:
         """gists: (k, d) of the end; until: the token with which the end ends."""
@@ -193,17 +189,16 @@ class LensNetScorer:
     question that was asked before the entry, and none that comes after.
     """
 
-    floor = 0.7  # spread of worths that is not taken for more than it is, so that on prose nothing passes a threshold
-    asked_floor = 0.05  # the same with a question, which wants something whatever the scale of its words
-
     def __init__(
         self,
         net: LensNet,
         *,
         name: str,
         version: int,
+        floors: SpreadFloors | None = None,
         causal: bool = False,
     ) -> None:
+        self.floors = floors or SpreadFloors()
         self.net = net.eval().requires_grad_(False)
         self.name = name
         self.version = version
@@ -212,39 +207,24 @@ class LensNetScorer:
 
     def twin(self) -> LensNetScorer:
         """The causal control with the same weights."""
-        return LensNetScorer(self.net, name=f"{self.name} causal", version=self.version, causal=True)
+        return LensNetScorer(
+            self.net, name=f"{self.name} causal", version=self.version, floors=self.floors, causal=True
+        )
 
     def worth(self, view: LensView) -> Mapping[NodeRef, float]:
         """What each entry's detail is predicted to be worth, in the units of the training's targets.
 
         For a gist: that it is opened; for a block of tokens: that it stays open. Comparable over snapshots.
         """
-        summands = self._summands(view)
-        return dict(
-            zip((entry.node for entry in view.context.entries()), summands.sum(axis=1).tolist(), strict=True)
-        )
+        return by_entry(view, self._named(view))
 
     def score(self, view: LensView) -> Scores:
-        """Worths less the middle one's, squashed to (-1, 1): zero-sum, so that detail is moved and not asked for
-        without end. The tail is no matter of focus and gets 0.
-        """
-        context = view.context
-        entries = context.entries()
-        settled = np.array([entry.end <= context.tail_start for entry in entries], bool)
-        summands = self._summands(view)
-        named = {name: summands[:, at] for at, name in enumerate(("attention", *self.net.shape.features))}
-        parts = signed(named, settled, self.asked_floor if view.question else self.floor)
-        costs = [entry.cost for entry in entries]
-        spread = {name: np.repeat(np.where(settled, part, 0.0), costs) for name, part in parts.items()}
-        total: Values = np.sum(list(spread.values()), axis=0) if entries else np.zeros(0)
-        return Scores(np.clip(total, -1.0, 1.0), spread, self._share_asked(view, settled))
+        """Signed scores, one part for attention and one for each feature."""
+        return scores_of(view, self._named(view), self.floors, self._reader.question_words)
 
-    def _share_asked(self, view: LensView, settled: NDArray[np.bool_]) -> float | None:
-        """How much of the question the best block before the tail holds."""
-        words = self._reader.question_words
-        if not view.question or words is None or len(words) != len(settled):
-            return None
-        return float(words[settled].max(initial=0.0))
+    def _named(self, view: LensView) -> dict[str, Values]:
+        summands = self._summands(view)
+        return {name: summands[:, at] for at, name in enumerate(("attention", *self.net.shape.features))}
 
     def _summands(self, view: LensView) -> Values:
         """(entries, 1 + F)."""
@@ -257,12 +237,6 @@ class LensNetScorer:
             places = range(len(view.context.entries()))
             alone = [self.net(self._reader.read_before(view, at))[-1:] for at in places]
         return torch.cat(alone).double().numpy()
-
-
-def _asked_by(tree: LifetimeTree, until: int) -> bool:
-    """Whether the latest question stands before a token."""
-    ends = [span.end for span in tree.spans() if span.kind == "question"]
-    return bool(ends) and ends[-1] <= until
 
 
 def _gists_before(tree: LifetimeTree, until: int, window: int = 5) -> torch.Tensor:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from amgs_focus.errors import ConfigurationError, TextError
 from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.checkpoint import load_checkpoint, save_checkpoint
-from amgs_focus.lens.lensnet import LensReader
+from amgs_focus.lens.checkpoint import load_checkpoint, save_checkpoint, save_linear
+from amgs_focus.lens.lensnet import LensNet, LensReader
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.lens_examples import LensExample, measured_example, warm_examples
@@ -60,7 +60,8 @@ def train_lensnet(
     progress: ProgressCallback | None = None,
     resume: bool = False,
 ) -> TrainedRun:
-    """Trains the steps that are left and writes `NAME.safetensors` with its card, `NAME.md`.
+    """Trains the steps that are left and writes `NAME.safetensors` with its card, `NAME.md`: a linear lens where
+    attention did not beat the solved features by their standard error.
 
     Raises ConfigurationError when the folder holds a run and `resume` is not set, TextError when there are no
     labels, and whatever `progress` raises to cancel; what was reached is then saved.
@@ -98,14 +99,12 @@ def train_lensnet(
     )
     seconds = clock.perf() - began
     checkpoint = job.out / f"{job.name}.safetensors"
-    made = of_lens(settings, job.texts)
-    save_checkpoint(
-        checkpoint,
-        state.net,
-        model=model,
-        gist=f"{gist.name} {gist.version}",
-        made=made,
-    )
+    kept = state.best_step if state.best else state.step
+    made, made_with = of_lens(settings, job.texts), f"{gist.name} {gist.version}"
+    if kept:
+        save_checkpoint(checkpoint, state.net, model=model, gist=made_with, made=made)
+    else:  # attention adds nothing: the solved weights alone
+        save_linear(checkpoint, weights_of(state.net), model=model, gist=made_with, made=made)
     figures = {
         name: evaluate(state.net, examples)
         for name, examples in (("held out", found.held_out), ("of these, asked", found.asked))
@@ -113,8 +112,7 @@ def train_lensnet(
     }
     version = load_checkpoint(checkpoint, model).version
     card = job.out / f"{job.name}.md"
-    kept = state.best_step if state.best else state.step
-    said = _card(job, settings, model, gist, found, figures, seconds, version, kept)
+    said = _card(job, settings, model, gist, found, figures, seconds, version, kept, weights_of(state.net))
     card.write_text(said + "\n".join(card_section(made)) + "\n", encoding="utf-8")
     report = last.get("report")
     part = TrainedPart(
@@ -126,6 +124,11 @@ def train_lensnet(
         figures.get("held out", {}),
     )
     return TrainedRun(job.name, str(job.out), (part,), str(checkpoint), str(card), complete=True)
+
+
+def weights_of(net: LensNet) -> dict[str, float]:
+    """The features' own weights by name."""
+    return dict(zip(net.shape.features, net.weights.tolist(), strict=True))
 
 
 def _examples(
@@ -170,17 +173,22 @@ def _card(
     seconds: float,
     version: int,
     kept: int,
+    weights: Mapping[str, float],
 ) -> str:
     """The model card, from what the run knows of itself."""
     shape = settings.shape
     names = sorted({text.name for text in job.texts})
     shown: Sequence[str] = names if len(names) <= 12 else [*names[:12], f"and {len(names) - 12} more"]
+    kind = f"A linear lens for {model.card.name}: a weight for each of {len(shape.features)} features."
+    if kept:
+        kind = (
+            f"LensNet for {model.card.name} (embedding width {shape.width}): {shape.stacks} stacks of dual "
+            f"cross-attention, width {shape.hidden}, {len(shape.features)} features."
+        )
     lines = [
         f"# {job.name}",
         "",
-        f"LensNet for {model.card.name} (embedding width {shape.width}): {shape.stacks} stacks of dual "
-        f"cross-attention, width {shape.hidden}, {len(shape.features)} features. Its version, the CRC-32 of the "
-        f"weights, is {version}.",
+        f"{kind} Its version, the CRC-32 of the weights, is {version}.",
         "",
         "| | |",
         "| --- | --- |",
@@ -192,7 +200,7 @@ def _card(
         f"| measured | {len(found.measured)} snapshots, {settings.steps - settings.warm_steps} steps of "
         f"{settings.batch}; {found.labels} labels in all, the held-out ones included |",
         f"| weights kept | those of step {kept} of {settings.steps}"
-        f"{', the solved features alone: attention adds nothing' if not kept else ''} |",
+        f"{', the solved features alone: attention added nothing' if not kept else ''} |",
         f"| time | {seconds / 60:.1f} minutes |",
         "",
         "| held-out snapshots | number | Spearman, all labels | Spearman within a snapshot | worth in the best "
@@ -205,4 +213,6 @@ def _card(
             f"| {name} | {counts[name]} | {said['spearman']:.2f} | {said['spearman_within']:.2f} | "
             f"{100 * said['caught']:.0f} % | {said['spearman_joint']:.2f} |"
         )
+    lines += ["", "| feature | weight |", "| --- | ---: |"]
+    lines += [f"| `{name}` | {weight:.2f} |" for name, weight in weights.items()]
     return "\n".join(lines) + "\n"

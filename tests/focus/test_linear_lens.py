@@ -1,0 +1,120 @@
+"""The linear lens decides as the net that it stands for, is a few kilobytes on the disk, and has a causal twin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from amgs_focus.errors import CheckpointError
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.checkpoint import load_checkpoint, save_linear
+from amgs_focus.lens.features import NAMES
+from amgs_focus.lens.lensnet import LensNet, LensNetScorer
+from amgs_focus.lens.linear import LinearLens
+from amgs_focus.lens.scoring import LensView
+from amgs_focus.lens.worth import SpreadFloors
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.layout import assemble
+from tests.focus.focus_world import MODEL
+from tests.focus.lens_samples import SHAPE
+
+WEIGHTS = {name: 0.3 * (-1) ** at * (1 + at % 4) for at, name in enumerate(NAMES)}
+
+
+def views() -> list[LensView]:
+    """A window of mixed detail, without a question and with one."""
+    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+    tree.append(MODEL.encode("the red lamp was lit and the blue kite was not. " * 12))
+    context = assemble(tree, 120, 2, focus_share=0.3)
+    return [LensView(context, tree), LensView(context, tree, tuple(MODEL.encode("the lamp")))]
+
+
+def lens(floors: SpreadFloors | None = None) -> LinearLens:
+    return LinearLens(WEIGHTS, floors or SpreadFloors(), name="line", version=3)
+
+
+def test_it_scores_bit_for_bit_as_a_net_whose_attention_adds_nothing() -> None:
+    net = LensNet(SHAPE)
+    with torch.no_grad():
+        net.weights.copy_(torch.tensor(list(WEIGHTS.values())))
+    beside = LensNetScorer(net, name="net", version=1)
+    for view in views():
+        ours, theirs = lens().score(view), beside.score(view)
+        assert np.array_equal(ours.values, theirs.values)
+        assert np.abs(ours.values).max() > 0.1
+        assert ours.question_share == theirs.question_share
+        assert set(ours.parts) == set(NAMES)
+        assert lens().worth(view) == beside.worth(view)
+
+
+def test_a_file_gives_back_the_same_lens_and_its_floors(tmp_path: Path) -> None:
+    path = tmp_path / "line.safetensors"
+    versions = []
+    for floors in (SpreadFloors(), SpreadFloors(plain=0.01)):
+        save_linear(path, WEIGHTS, model=MODEL, gist="pointer 0", floors=floors)
+        loaded = load_checkpoint(path, MODEL)
+        assert isinstance(loaded, LinearLens)
+        assert (loaded.name, loaded.weights, loaded.floors) == ("line", WEIGHTS, floors)
+        versions.append(loaded.version)
+        for view in views():
+            assert np.array_equal(loaded.score(view).values, lens(floors).score(view).values)
+    assert versions[0] != versions[1]
+    assert path.stat().st_size < 4096
+
+
+def test_lower_floors_let_small_worths_ask_for_more() -> None:
+    (unasked, _) = views()
+    small = {name: 0.05 * weight for name, weight in WEIGHTS.items()}
+    quiet, loud = (
+        LinearLens(small, SpreadFloors(plain=floor), name="line", version=3).score(unasked).values
+        for floor in (0.7, 0.01)
+    )
+    assert np.abs(quiet).max() < 0.2 < np.abs(loud).max()
+
+
+def test_features_that_a_lens_does_not_name_weigh_nothing_and_unknown_ones_are_refused(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "line.safetensors"
+    save_linear(path, {"question_words": 1.0}, model=MODEL, gist="pointer 0")
+    loaded = load_checkpoint(path, MODEL)
+    _, asked = views()
+    parts = loaded.score(asked).parts
+    assert parts["question_words"].any()
+    assert not any(part.any() for name, part in parts.items() if name != "question_words")
+    save_linear(path, {"moon_phase": 1.0}, model=MODEL, gist="pointer 0")
+    with pytest.raises(CheckpointError, match="other features"):
+        load_checkpoint(path, MODEL)
+
+
+def test_a_file_with_a_weight_too_few_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "line.safetensors"
+    save_linear(path, WEIGHTS, model=MODEL, gist="pointer 0")
+    stored = load_file(path)
+    stored["weights"] = stored["weights"][:-1].clone()
+    save_file(stored, path, metadata={"format": "amgs-linear-lens-1", "features": '["level"]', **told(path)})
+    with pytest.raises(CheckpointError, match="not a lens checkpoint"):
+        load_checkpoint(path, MODEL)
+
+
+def told(path: Path) -> dict[str, str]:
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as file:
+        return {n: v for n, v in (file.metadata() or {}).items() if n in ("model", "embeddings", "gist")}
+
+
+def test_the_causal_twin_does_not_know_a_question_that_comes_later_nor_the_end() -> None:
+    unasked, asked = views()
+    twin = lens().twin()
+    assert twin.name == "line causal"
+    assert twin.worth(asked) == twin.worth(unasked)
+    assert lens().worth(asked) != lens().worth(unasked)
+    net = LensNet(SHAPE)
+    with torch.no_grad():
+        net.weights.copy_(torch.tensor(list(WEIGHTS.values())))
+    assert twin.worth(asked) == LensNetScorer(net, name="net", version=1, causal=True).worth(asked)

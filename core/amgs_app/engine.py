@@ -24,11 +24,15 @@ from amgs_app.places import check_place
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
+    from amgs.text.embedding import Embedder
+    from amgs.text.entities import EntityRecogniser
+    from amgs.text.tokens import CountTokens
     from amgs.types import Block, Progress
     from amgs_app.results import LastRun
     from amgs_app.settings import WorkstationSettings
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.model.base_model import BaseModel
+    from amgs_focus.protocols import TextEncoder
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.events import Trace
@@ -85,6 +89,7 @@ class Engine:
         self._view: FocusView | None = None
         self._settings: WorkstationSettings | None = None
         self._memory: Memory | None = None
+        self._texts: tuple[Embedder, EntityRecogniser, CountTokens] | None = None
         self._model: BaseModel | None = None
         self._focus: FocusRuntime | None = None
         self._trace: TraceWriter | None = None
@@ -240,7 +245,8 @@ class Engine:
             if question:
                 runtime.question(question, progress)
 
-        return self._begin_focus(self.settings.focus, self.seed, fill, gist, tree, folder)
+        encoder = self._text_encoder()
+        return self._begin_focus(self.settings.focus, self.seed, fill, gist, tree, folder, encoder)
 
     def last_run(self) -> LastRun:
         """What a session before this one left in the trace; nothing while a context is open, which has the trace."""
@@ -279,13 +285,14 @@ class Engine:
             return path, self.open_focus((), "", progress, folder=Path(told.header.kept)).state.step
         settings = FocusSettings.model_validate(dict(told.header.settings))
         gist = gist_encoder(self.load_model(progress), self.settings.model, self.checkpoints)
+        encoder = self._text_encoder() if told.header.text_encoder else None
         steps = 0
 
         def fill(runtime: FocusRuntime) -> None:
             nonlocal steps
             steps = replay(told, runtime, progress)
 
-        self._begin_focus(settings, settings.seed, fill, gist, None, None)
+        self._begin_focus(settings, settings.seed, fill, gist, None, None, encoder)
         return path, steps
 
     def _left(self) -> Trace | None:
@@ -310,6 +317,7 @@ class Engine:
         gist: GistEncoder,
         tree: LifetimeTree | None,
         folder: Path | None,
+        encoder: TextEncoder | None,
     ) -> FocusRuntime:
         """A new focus engine in the place of the one before, once `fill` has put its lifetime into it."""
         from amgs_app.models import focus_runtime
@@ -328,6 +336,7 @@ class Engine:
                 gist=gist,
                 tree=tree,
                 kept=folder,
+                encoder=encoder,
                 checkpoints=self.checkpoints,
             )
             fill(runtime)
@@ -449,13 +458,10 @@ class Engine:
 
     def _open_memory(self) -> Memory:
         from amgs.memory import Memory
-        from amgs_app.models import text_models
 
         if self.creates:
             self._make_data_folder()
-        embedder, recogniser, count_tokens = text_models(
-            self.model_spec, self.settings.model, lambda: self._model
-        )
+        embedder, recogniser, count_tokens = self._text_models()
         memory = Memory.open(
             self.store_path,
             clock=self.clock,
@@ -470,6 +476,20 @@ class Engine:
         if self._holds_corpus(memory):
             self.enter_corpus()
         return memory
+
+    def _text_models(self) -> tuple[Embedder, EntityRecogniser, CountTokens]:
+        """What reads texts, the same for memory and focus: a model is loaded once."""
+        from amgs_app.models import text_models
+
+        if self._texts is None:
+            self._texts = text_models(self.model_spec, self.settings.model, lambda: self._model)
+        return self._texts
+
+    def _text_encoder(self) -> TextEncoder | None:
+        """By what the focus searches for the meaning of a question; None where nothing is installed for it."""
+        from amgs_app.models import text_encoder
+
+        return text_encoder(self._text_models()[0])
 
     def _make_data_folder(self) -> None:
         """Make the folder of the stores that no option names; any other one is the operator's to make."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amgs_app.settings import ModelSettings
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.model.base_model import BaseModel
+    from amgs_focus.protocols import TextEncoder
     from amgs_focus.records import Segment
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.settings import FocusSettings
@@ -49,6 +50,13 @@ def text_models(
     from amgs.text.tokenizer import TokenCounter
 
     return MiniLM(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
+
+
+def text_encoder(embedder: Embedder) -> TextEncoder | None:
+    """The embedder as the focus engine takes it; None for one that is not installed."""
+    from amgs.text.minilm import NAME, available
+
+    return None if embedder.name == NAME and not available() else embedder
 
 
 def require_model(spec: str) -> None:
@@ -122,27 +130,30 @@ def focus_runtime(
     tree: LifetimeTree | None = None,
     kept: Path | None = None,
     checkpoints: Path | None = None,
+    encoder: TextEncoder | None = None,
 ) -> tuple[FocusRuntime, TraceWriter]:
     """An empty focus engine over the model, with the gists and the scorer that ship for it.
 
     gist: other gists. tree: a lifetime to go on with, which has its own gists; kept: its folder. trace: the file its
     events are written to as they happen, None to keep them in memory; the caller closes the writer. checkpoints: the
-    folder of the user's own. Raises TraceError.
+    folder of the user's own. encoder: by which questions are searched by meaning. Raises TraceError.
     """
     from amgs_focus.gist.checkpoint import for_model
     from amgs_focus.lens import checkpoint
     from amgs_focus.lens.cross_links import BridgedScorer
+    from amgs_focus.lens.question_search import QuestionSearch
     from amgs_focus.runtime.replay import header_of
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.trace.trace import TraceWriter
 
     chosen = settings.model_copy(update={"seed": seed})
     scorer = BridgedScorer(checkpoint.for_model(model, chosen.lens, checkpoints))
-    silent = FocusRuntime(
-        model, gist or for_model(model, own=checkpoints), scorer, chosen, clock=clock, tree=tree
-    )
+    gist = gist or for_model(model, own=checkpoints)
+    search = None if encoder is None else QuestionSearch(encoder)
+    silent = FocusRuntime(model, gist, scorer, chosen, clock=clock, tree=tree, search=search)
     writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat(), kept=str(kept or "")))
-    told = FocusRuntime(model, silent.tree.gist, scorer, chosen, writer, clock=clock, tree=silent.tree)
+    tree = silent.tree
+    told = FocusRuntime(model, tree.gist, scorer, chosen, writer, clock=clock, tree=tree, search=search)
     return told, writer
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from amgs_focus.gist.gistnet import GistEncoder as GistEncoder
     from amgs_focus.gist.gistnet import PointerEncoder as PointerEncoder
     from amgs_focus.lens.baseline import TailSimilarity as TailSimilarity
+    from amgs_focus.lens.question_search import QuestionSearch as QuestionSearch
     from amgs_focus.lens.scoring import FocusScorer as FocusScorer
     from amgs_focus.lens.scoring import LensView as LensView
     from amgs_focus.model.base_model import BaseModel as BaseModel
@@ -31,10 +32,13 @@ if TYPE_CHECKING:
     from amgs_focus.model.tiny import TinyModel as TinyModel
     from amgs_focus.protocols import PerfClock as PerfClock
     from amgs_focus.protocols import ProgressCallback as ProgressCallback
+    from amgs_focus.protocols import TextEncoder as TextEncoder
     from amgs_focus.records import Action as Action
     from amgs_focus.records import Band as Band
     from amgs_focus.records import BranchView as BranchView
     from amgs_focus.records import Decision as Decision
+    from amgs_focus.records import Findings as Findings
+    from amgs_focus.records import FoundBlock as FoundBlock
     from amgs_focus.records import Keyframe as Keyframe
     from amgs_focus.records import Measurement as Measurement
     from amgs_focus.records import ModelCard as ModelCard
@@ -87,15 +91,18 @@ _HOMES = {
     ),
     "amgs_focus.gist.gistnet": ("GistEncoder", "PointerEncoder"),
     "amgs_focus.lens.baseline": ("TailSimilarity",),
+    "amgs_focus.lens.question_search": ("QuestionSearch",),
     "amgs_focus.lens.scoring": ("FocusScorer", "LensView"),
     "amgs_focus.model.base_model": ("BaseModel", "KVCache"),
     "amgs_focus.model.tiny": ("TinyModel",),
-    "amgs_focus.protocols": ("PerfClock", "ProgressCallback"),
+    "amgs_focus.protocols": ("PerfClock", "ProgressCallback", "TextEncoder"),
     "amgs_focus.records": (
         "Action",
         "Band",
         "BranchView",
         "Decision",
+        "Findings",
+        "FoundBlock",
         "Keyframe",
         "Measurement",
         "ModelCard",

@@ -1,8 +1,13 @@
-"""What a caller hands to the engine: a clock, and what is told how far a long action is."""
+"""What a caller hands to the engine: a clock, what is told how far a long action is, and an encoder of texts."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class PerfClock(Protocol):
@@ -15,3 +20,19 @@ class ProgressCallback(Protocol):
     """Told how far a long action is. Raising from it cancels the action, which then leaves nothing behind."""
 
     def __call__(self, done: int, total: int, doing: str) -> None: ...
+
+
+class TextEncoder(Protocol):
+    """Texts as vectors of length 1; the product of two says how much the texts mean alike."""
+
+    @property
+    def name(self) -> str:
+        """Vectors of encoders with different names are never compared."""
+        ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(n, dimension), each row of length 1."""
+        ...

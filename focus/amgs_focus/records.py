@@ -89,6 +89,28 @@ class SpanSource:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundBlock:
+    """A block that resembles the question. score: what ranks it; words: share of the question's words, by how rare
+    they are; meaning: cosine of the question and the sentence that stands in the block.
+    """
+
+    block: int
+    score: float
+    words: float
+    meaning: float
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a search of the whole lifetime found for a question. blocks: best first. likelihood: that one of them tells
+    what is asked; None where the text encoder is not calibrated.
+    """
+
+    blocks: tuple[FoundBlock, ...] = ()
+    likelihood: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TokenSpan:
     """Lifetime tokens from `start` on, each with its text: joined they read as the span does. sources tile the span."""
 

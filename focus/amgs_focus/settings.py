@@ -87,7 +87,7 @@ class FocusSettings(BaseModel):
         default=1, ge=1, le=8, description="Score-and-allocate passes in a refocus."
     )
     question_passes: int = Field(
-        default=6, ge=1, le=8, description="The same for the first refocus after a question."
+        default=16, ge=1, le=64, description="The same for the first refocus after a question."
     )
     question_n_diff: int = Field(
         default=2,

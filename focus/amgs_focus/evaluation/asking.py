@@ -57,7 +57,12 @@ def asked(
 
 def in_sight(context: WorkingContext, planted: Planted) -> bool:
     """Whether every token of the key is an entry's own."""
-    places = [context.covering(token) for token in range(planted.key_start, planted.key_end)]
+    return stands_whole(context, planted.key_start, planted.key_end)
+
+
+def stands_whole(context: WorkingContext, start: int, end: int) -> bool:
+    """Whether every one of tokens [start, end) is an entry's own."""
+    places = {context.covering(token) for token in range(start, end)}
     return all(place is not None and context.entries()[place].level == 0 for place in places)
 
 

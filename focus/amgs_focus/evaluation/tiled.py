@@ -106,6 +106,19 @@ class TiledStore:
     def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
         """Nothing is purged while it is measured."""
 
+    @property
+    def vectors(self) -> RowStore | None:
+        """None: questions are searched by their words."""
+        return None
+
+    def begin_vectors(self, encoder: str, dimension: int) -> RowStore:
+        """Rows that nothing keeps."""
+        del encoder
+        return MemoryRows(dimension, np.float16)
+
+    def blank_vectors(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Nothing is purged while it is measured."""
+
     def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
         """Nothing outlives the measuring."""
 

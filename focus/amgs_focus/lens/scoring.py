@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs_focus.records import Findings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.scores import Scores, Values
 from amgs_focus.window.working_context import WorkingContext
@@ -19,11 +20,14 @@ from amgs_focus.window.working_context import WorkingContext
 
 @dataclass(frozen=True, slots=True)
 class LensView:
-    """What a scorer may look at. question: token ids of the question alone, () when there is none."""
+    """What a scorer may look at. question: token ids of the question alone, () when there is none; findings: what a
+    search of the lifetime found for it, None where none was made.
+    """
 
     context: WorkingContext
     tree: LifetimeTree
     question: tuple[int, ...] = ()
+    findings: Findings | None = None
 
 
 class FocusScorer(Protocol):

@@ -44,6 +44,7 @@ def header_of(runtime: FocusRuntime, *, created: str = "", kept: str = "") -> Tr
         lifetime=runtime.tree.length,
         created=created,
         kept=kept,
+        text_encoder="" if runtime.search is None else runtime.search.encoder.name,
     )
 
 
@@ -71,6 +72,7 @@ def replay(trace: Trace, runtime: FocusRuntime, progress: ProgressCallback | Non
         "gist_version",
         "scorer",
         "scorer_version",
+        "text_encoder",
         "settings",
         "lifetime",
     )

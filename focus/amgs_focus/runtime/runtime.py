@@ -16,6 +16,8 @@ from amgs_focus.errors import FocusError, WindowBudgetError
 from amgs_focus.gist.checkpoint import for_model
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.question_scorer import QuestionScorer
+from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
@@ -64,14 +66,19 @@ class FocusRuntime:
         clock: PerfClock,
         tree: LifetimeTree | None = None,
         generator: torch.Generator | None = None,
+        search: QuestionSearch | None = None,
     ) -> None:
         """An empty lifetime, or the given tree's with the encoder that it has.
 
         The gist defaults to the encoder shipped for the model, or else to the pointer gist; the scorer to the
-        similarity baseline. Raises BudgetError when the window cannot hold what the tree holds already.
+        similarity baseline. search: looks up what a question is about. Raises BudgetError when the window cannot hold
+        what the tree holds already.
         """
         self._model = model
         self._scorer = scorer or TailSimilarity()
+        self._search = search
+        if search is not None:
+            self._scorer = QuestionScorer(self._scorer)
         settings = settings or FocusSettings()
         self._trace = trace
         self._clock = clock
@@ -113,6 +120,10 @@ class FocusRuntime:
     @property
     def scorer(self) -> FocusScorer:
         return self._scorer
+
+    @property
+    def search(self) -> QuestionSearch | None:
+        return self._search
 
     @property
     def reader(self) -> PrefixReader:
@@ -378,7 +389,7 @@ class FocusRuntime:
 
         After an answer the model's turn is ended first, so that no text stands in it.
         """
-        before, state = self._tree.length, self._state
+        before, state, findings = self._tree.length, self._state, None
         try:
             if state.answering:
                 ended = bool(state.answer) and state.answer[-1] in self._model.stops
@@ -387,6 +398,9 @@ class FocusRuntime:
                 if progress is not None and not question:
                     progress(number, len(segments), "reading in")
                 self._tree.append_segment(segment, progress)
+            if self._search is not None:
+                self._search.sync(self._tree, progress)
+                findings = self._search.find(self._tree, question, before) if question else None
             context = self._grown()
         except BaseException:
             self._tree.truncate(before)
@@ -400,6 +414,7 @@ class FocusRuntime:
             residency=residency,
             question=question,
             question_share=None,
+            findings=findings,
             question_tokens=tuple(self._model.encode(question)),
             answer=(),
             answering=bool(question),

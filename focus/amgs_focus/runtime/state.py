@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from amgs_focus.records import Band, Keyframe, NodeRef, Refocus
+from amgs_focus.records import Band, Findings, Keyframe, NodeRef, Refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.node_set import NOTHING, NodeSet
 from amgs_focus.window.candidates import AllocatorState
@@ -27,7 +27,8 @@ class FocusState:
     since: tokens decoded after the last refocus. fresh: text came in since. residency: the refocus in which
     each entry took its present level. scores, parts: of each entry at the last refocus. answer: tokens
     decoded since the last text. answering: the model's turn is open. random: state of the generator, where
-    tokens are drawn. sealed: gists whose detail was forgotten. question_share: as FocusView has it.
+    tokens are drawn. sealed: gists whose detail was forgotten. question_share: as FocusView has it. findings: of the
+    question, where the lifetime was searched.
     """
 
     context: WorkingContext
@@ -50,6 +51,7 @@ class FocusState:
     random: torch.Tensor | None = None
     sealed: NodeSet = NOTHING
     question_share: float | None = None
+    findings: Findings | None = None
 
     def digest(self, tokens: str) -> str:
         """16 hex digits of all that decides what comes next, given the hash of the lifetime's tokens."""
@@ -62,7 +64,8 @@ class FocusState:
         flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus, allocator.thresholds)
         settings = self.settings.model_dump_json()
         sealed = f"|{self.sealed.runs}" if self.sealed.runs else ""
-        whole = f"{flags}|{settings}|{marks}|{entries}|{tokens}{sealed}"
+        found = f"|{[one.block for one in self.findings.blocks]}" if self.findings is not None else ""
+        whole = f"{flags}|{settings}|{marks}|{entries}|{tokens}{sealed}{found}"
         return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
     def without(self, sealed: NodeSet) -> FocusState:

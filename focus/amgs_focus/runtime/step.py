@@ -49,7 +49,7 @@ def refocus(
         passes = settings.question_passes
         settings = settings.model_copy(update={"n_diff": settings.question_n_diff})
     for done in range(1, passes + 1):
-        found = scorer.score(LensView(context, tree, state.question_tokens))
+        found = scorer.score(LensView(context, tree, state.question_tokens, state.findings))
         _require_scores(found, context, scorer)
         parts |= _parts(found, context)
         share = found.question_share

@@ -27,7 +27,8 @@ FORMAT = "amgs-focus-trace-2"
 class TraceHeader:
     """What a replay needs to begin alike. fingerprint: of the model's embedding rows; gist_version,
     scorer_version: of the encoder's and the lens's weights; lifetime: tokens that were there before; created:
-    ISO 8601 or empty; kept: the folder of a lifetime that is kept, "" where the trace holds all of it.
+    ISO 8601 or empty; kept: the folder of a lifetime that is kept, "" where the trace holds all of it;
+    text_encoder: by which questions are searched, "" where they are searched by words alone.
     """
 
     model: ModelCard
@@ -41,6 +42,7 @@ class TraceHeader:
     format: str = FORMAT
     scorer_version: int = 0
     kept: str = ""
+    text_encoder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

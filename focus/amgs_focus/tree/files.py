@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel
 
 LOCK = "lock"
+VECTORS = "vectors.ctx"
 
 
 class RowStore(Protocol):
@@ -121,6 +123,19 @@ class LifetimeStore(Protocol):
         """Make rows of a level zeros, for good."""
         ...
 
+    @property
+    def vectors(self) -> RowStore | None:
+        """(blocks, d) float16, a text encoder's vector of each block; None where none were made."""
+        ...
+
+    def begin_vectors(self, encoder: str, dimension: int) -> RowStore:
+        """The vectors of this encoder, empty where those that are there are another's."""
+        ...
+
+    def blank_vectors(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Make the vectors of some blocks zeros, for good."""
+        ...
+
     def gist_version(self, level: int) -> int:
         """Version of the encoder that made this level's gists."""
         ...
@@ -140,6 +155,8 @@ class MemoryStore:
         self._default = gist_version
         self._versions: dict[int, int] = {}
         self._levels: dict[int, MemoryRows] = {}
+        self._encoder = ("", 0)
+        self.vectors: MemoryRows | None = None
         self.usage = GistUsage()
 
     def level(self, number: int) -> RowStore:
@@ -163,9 +180,16 @@ class MemoryStore:
         """Nothing to do: the tree itself is the record."""
 
     def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
-        rows = self.level(level)
-        for start, stop in ranges:
-            rows.overwrite(start, np.zeros_like(rows.rows(start, stop)))
+        _zeroed(self.level(level), ranges)
+
+    def begin_vectors(self, encoder: str, dimension: int) -> RowStore:
+        if self.vectors is None or self._encoder != (encoder, dimension):
+            self._encoder, self.vectors = (encoder, dimension), MemoryRows(dimension, np.float16)
+        return self.vectors
+
+    def blank_vectors(self, ranges: Sequence[tuple[int, int]]) -> None:
+        if self.vectors is not None:
+            _zeroed(self.vectors, ranges)
 
     def gist_version(self, level: int) -> int:
         return self._versions.get(level, self._default)
@@ -175,6 +199,11 @@ class MemoryStore:
 
     def close(self) -> None:
         self._levels.clear()
+
+
+def _zeroed(rows: RowStore, ranges: Sequence[tuple[int, int]]) -> None:
+    for start, stop in ranges:
+        rows.overwrite(start, np.zeros_like(rows.rows(start, stop)))
 
 
 class FolderStore:
@@ -212,6 +241,7 @@ class FolderStore:
             ) from error
         self._lock = locked(folder)
         self.usage = GistUsage(folder)
+        self._vectors: CtxFile | None = None
         number = 0
         try:
             self._model = self._name_in_files(base)
@@ -234,6 +264,7 @@ class FolderStore:
                 number += 1
             for left in folder.glob(f"*.ctx{FRESH}"):
                 left.unlink()  # the process was killed before it took the old one's place
+            self._vectors = self._left_vectors()
         except CtxError:
             self.close()
             raise
@@ -267,7 +298,29 @@ class FolderStore:
     def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
         self._open(level).blank(ranges)
 
+    @property
+    def vectors(self) -> RowStore | None:
+        return self._vectors
+
+    def begin_vectors(self, encoder: str, dimension: int) -> RowStore:
+        expected = CtxHeader(1, self._block_size, dimension, FP16, encoder, zlib.crc32(encoder.encode()))
+        held = self._vectors
+        if held is not None:
+            told = held.header
+            if told.same_layout(expected) and told.gist_version == expected.gist_version:
+                return held
+            held.close()
+            held.path.unlink()
+        self._vectors = CtxFile.create(self._folder / VECTORS, expected)
+        return self._vectors
+
+    def blank_vectors(self, ranges: Sequence[tuple[int, int]]) -> None:
+        if self._vectors is not None:
+            self._vectors.blank(ranges)
+
     def close(self) -> None:
+        if self._vectors is not None:
+            self._vectors.close()
         for file in self._files.values():
             file.close()
         self.usage.close()
@@ -292,6 +345,17 @@ class FolderStore:
             f"{self._folder} was written for {name!r}; this is {base.card.name!r}, and {why}.",
             way_out="Open it with that model, or rebuild the lifetime.",
         )
+
+    def _left_vectors(self) -> CtxFile | None:
+        """The vectors that an earlier session made; damaged ones go, as they can be made anew."""
+        path = self._folder / VECTORS
+        if not is_there(path):
+            return None
+        try:
+            return CtxFile.open(path, writable=True)
+        except CtxError:
+            path.unlink()
+            return None
 
     def _open(self, number: int) -> CtxFile:
         if number in self._files:

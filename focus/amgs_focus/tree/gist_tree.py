@@ -22,6 +22,7 @@ from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import BLANK, NodeRef, Segment, SpanAbout, SpanKind, SpanSource
+from amgs_focus.tree.block_vectors import BlockVectors
 from amgs_focus.tree.ctx_file import Rows
 from amgs_focus.tree.files import FolderStore, LifetimeStore, MemoryStore
 from amgs_focus.tree.journal import add_span, clip
@@ -54,7 +55,8 @@ class LifetimeTree:
         self._truncations: list[int] = []
         self._generation = 0
         self._hash = TokenHash()
-        self.catalogue = Catalogue(self._store, block_size)
+        self.vectors = BlockVectors(self._store)
+        self.catalogue = Catalogue(self._store, block_size, self.vectors)
         self._spans, self._open = self._recover()
         self._starts = [span.start for span in self._spans]
         self._hash.cut(len(self._store.level(0)), self._store.level(0))
@@ -340,6 +342,7 @@ class LifetimeTree:
         """Drop everything after `length` tokens from the rows, the spans and the hash."""
         whole = length - length % self._block_size
         self._open = [int(token) for token in self.tokens(whole, length)]
+        self.vectors.cut(length // self._block_size)
         for level in sorted(self._store.levels(), reverse=True):
             keep = whole if level == 0 else length // self._block_size**level
             self._store.level(level).truncate(keep)
@@ -385,6 +388,7 @@ class LifetimeTree:
             self._store.record_cut(length, [])
         for level in counts:
             self._store.level(level).truncate(length // self._block_size**level if level else whole)
+        self.vectors.cut(whole // self._block_size)
         self.catalogue.begin(span_metadata)
         self._open = open_tokens
         self.roll_up()

@@ -13,6 +13,7 @@ from dataclasses import replace
 from amgs_focus.codec import plain
 from amgs_focus.errors import FocusError
 from amgs_focus.records import BLANK, NodeRef, SpanAbout, Tag
+from amgs_focus.tree.block_vectors import BlockVectors
 from amgs_focus.tree.files import LifetimeStore
 from amgs_focus.tree.node_set import NodeSet
 from amgs_focus.tree.span_metadata import Act, SpanMetadata
@@ -24,8 +25,9 @@ Range = tuple[int, int]
 class Catalogue:
     """Kept in a lifetime's store. Node (n, i) covers block_size^n tokens."""
 
-    def __init__(self, store: LifetimeStore, block_size: int) -> None:
+    def __init__(self, store: LifetimeStore, block_size: int, vectors: BlockVectors) -> None:
         self._store = store
+        self._vectors = vectors
         self._block_size = block_size
         self.span_metadata = SpanMetadata()
 
@@ -126,6 +128,8 @@ class Catalogue:
             )
             if ranges:
                 self._store.blank(level, ranges)
+        size = self._block_size
+        self._vectors.blank([(low // size, high // size) for low, high in self.gone(0)])
         self._store.note({"blanked": True})
         self.span_metadata = replace(self.span_metadata, blanked=True)
 

@@ -111,17 +111,20 @@ class SpanIndex:
         Pairs are looked for in the blocks that hold most words. What is said does not end with a block: the
         blocks beside those have nearly what stands in the half block on each side of their common edge.
         """
+        blocks, found = self.search(query)
+        ranges = np.array([self._block_range(node) for node in nodes], np.int64).reshape(-1, 2)
+        cuts = np.searchsorted(blocks, ranges)
+        return np.array([found[low:high].max(initial=0.0) for low, high in cuts], np.float64)
+
+    def search(self, query: Query) -> tuple[Numbers, Vectors]:
+        """(m,) blocks that hold something of the query, in order, some of them twice; (m,) the share they hold."""
         if not query.total:
-            return np.zeros(len(nodes))
+            return np.zeros(0, np.int64), np.zeros(0)
         blocks, found = self._postings.search(query.words)
         looked, held = self._closely(query, blocks, found)
         blocks, found = np.concatenate([blocks, looked]), np.concatenate([found, held])
         order = np.argsort(blocks, kind="stable")
-        blocks, found = blocks[order], found[order]
-        ranges = np.array([self._block_range(node) for node in nodes], np.int64).reshape(-1, 2)
-        cuts = np.searchsorted(blocks, ranges)
-        best = [found[low:high].max(initial=0.0) for low, high in cuts]
-        return np.array(best) / query.total
+        return blocks[order], found[order] / query.total
 
     def _closely(self, query: Query, blocks: Numbers, found: Vectors) -> tuple[Numbers, Vectors]:
         """(m,) blocks that hold most and those beside them, (m,) what the query finds in them word by word."""

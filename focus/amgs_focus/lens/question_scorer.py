@@ -1,0 +1,51 @@
+"""What a question was found to be about, in the scores: the blocks found are wanted, best first, whatever stands above
+them; all else gives way.
+
+A scorer around another. Without findings its scores are the other's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from amgs_focus.lens.scoring import FocusScorer, LensView
+from amgs_focus.window.scores import Scores, aggregate
+
+FIRST = 0.95
+"""The score of what holds the block that resembles the question most."""
+LAST = 0.55
+"""Of what holds only the last one: above everything that was not found by more than both thresholds."""
+
+
+class QuestionScorer:
+    """Adds a part `question`; goes by the name and version of the scorer inside, as findings belong to the state."""
+
+    def __init__(self, inner: FocusScorer) -> None:
+        self.inner = inner
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def version(self) -> int:
+        return self.inner.version
+
+    def score(self, view: LensView) -> Scores:
+        found = self.inner.score(view)
+        blocks = () if view.findings is None else view.findings.blocks
+        entries = view.context.entries()
+        if not blocks or not entries:
+            return found
+        values = aggregate(view.context, found.values)
+        wanted = np.minimum(values, 0.0)
+        size, step = view.tree.block_size, (FIRST - LAST) / len(blocks)
+        for rank in range(len(blocks) - 1, -1, -1):  # the best last, so that its score stands
+            place = view.context.covering(blocks[rank].block * size)
+            if place is not None and entries[place].end <= view.context.tail_start:
+                wanted[place] = FIRST - step * rank
+        spread = np.repeat(wanted - values, [entry.cost for entry in entries])
+        total = np.clip(found.values + spread, -1.0, 1.0)
+        return replace(found, values=total, parts={**found.parts, "question": total - found.values})

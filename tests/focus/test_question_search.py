@@ -1,0 +1,198 @@
+"""A question in other words: the vectors of blocks, the search over them, and what is opened for what was found."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from amgs_focus.errors import TraceError
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.question_search import QuestionSearch, sentences
+from amgs_focus.records import NodeRef, Segment
+from amgs_focus.runtime.replay import header_of, replay
+from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.settings import FocusSettings
+from amgs_focus.trace.trace import TraceWriter, read
+from amgs_focus.tree.files import VECTORS
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.tree.node_set import NodeSet
+from amgs_focus.tree.retention import act_of
+from tests.focus.focus_world import MODEL, StillClock
+
+SETTINGS = FocusSettings(block_size=16, window=160, cadence=8)
+FACT = "The hound sleeps in the crimson hut."
+QUESTION = "dog bed colour?"
+ALIKE = (("hound", "dog"), ("sleeps", "bed"), ("crimson", "colour"))
+
+
+class Meanings:
+    """Words of one meaning share an axis, all others have one of 61 by their letters. texts: how many it has read."""
+
+    dimension = 64
+
+    def __init__(self, name: str = "meanings") -> None:
+        self.name = name
+        self.texts = 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.texts += len(texts)
+        made = np.full((len(texts), self.dimension), 1e-3, np.float32)
+        for row, text in enumerate(texts):
+            for word in re.findall(r"[a-z]+", text.lower()):
+                known = [axis for axis, group in enumerate(ALIKE) if word in group]
+                made[row, known[0] if known else 3 + zlib.crc32(word.encode()) % 61] += 1
+        unit: NDArray[np.float32] = made / np.linalg.norm(made, axis=1, keepdims=True)
+        return unit
+
+
+def filler(words: int, seed: int) -> str:
+    """Sentences of made-up words that share nothing with the fact or its question."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    made = ["".join(chr(int(c)) for c in rng.integers(97, 123, 5)) for _ in range(words)]
+    return "".join(f" {word}{'.' if at % 5 == 4 else ''}" for at, word in enumerate(made))
+
+
+def world(search: QuestionSearch | None, trace: TraceWriter | None = None) -> FocusRuntime:
+    return FocusRuntime(
+        MODEL, PointerEncoder(), TailSimilarity(), SETTINGS, trace, clock=StillClock(), search=search
+    )
+
+
+def told(search: QuestionSearch | None, trace: TraceWriter | None = None) -> FocusRuntime:
+    """A lifetime of some hundred blocks with one fact early in it."""
+    runtime = world(search, trace)
+    runtime.ingest([Segment(f"{filler(60, 1)} {FACT} {filler(300, 2)}")])
+    return runtime
+
+
+def span(tree: LifetimeTree) -> tuple[int, int]:
+    """Tokens of the fact: the tiny model's are bytes."""
+    start = tree.text(0, tree.length).index(FACT)
+    return start, start + len(FACT)
+
+
+def in_sight(runtime: FocusRuntime) -> bool:
+    start, end = span(runtime.tree)
+    entries = runtime.context.entries()
+    places = {runtime.context.covering(token) for token in range(start, end)}
+    return all(place is not None and entries[place].level == 0 for place in places)
+
+
+def test_a_question_in_other_words_opens_the_whole_statement_and_words_alone_do_not() -> None:
+    for search, expected in ((QuestionSearch(Meanings()), True), (None, False)):
+        runtime = told(search)
+        assert not in_sight(runtime)
+        runtime.question(QUESTION)
+        runtime.refocus()
+        assert in_sight(runtime) is expected
+        runtime.context.check()
+
+
+def test_a_found_block_is_wanted_through_every_gist_above_it() -> None:
+    runtime = told(QuestionSearch(Meanings()))
+    start, _ = span(runtime.tree)
+    runtime.question(QUESTION)
+    assert runtime.state.findings is not None
+    assert runtime.state.findings.blocks[0].block in range(start // 16, start // 16 + 4)
+    steps = [one.node for one in runtime.refocus().applied if one.kind == "expand"]
+    assert NodeRef(2, start // 256) in steps and NodeRef(1, start // 16) in steps
+
+
+def test_blocks_are_encoded_once_and_again_only_for_another_encoder() -> None:
+    encoder = Meanings()
+    search = QuestionSearch(encoder)
+    runtime = told(search)
+    once = encoder.texts
+    assert once == runtime.tree.count(0) == len(runtime.tree.vectors)
+    search.sync(runtime.tree)
+    assert encoder.texts == once
+    other = Meanings("another")
+    QuestionSearch(other).sync(runtime.tree)
+    assert other.texts == runtime.tree.count(0)
+
+
+def test_vectors_lie_beside_the_lifetime_and_are_made_anew_where_they_are_missing(tmp_path: Path) -> None:
+    def opened() -> LifetimeTree:
+        return LifetimeTree.open(tmp_path / "life", MODEL, PointerEncoder(), block_size=16)
+
+    tree = opened()
+    tree.append(MODEL.encode(filler(80, 3)))
+    QuestionSearch(Meanings()).sync(tree)
+    asked = Meanings().embed([filler(4, 3)])[0]
+    before = tree.vectors.cosines(asked, tree.count(0))
+    tree.close()
+
+    tree = opened()
+    encoder = Meanings()
+    QuestionSearch(encoder).sync(tree)
+    assert encoder.texts == 0
+    assert np.array_equal(tree.vectors.cosines(asked, tree.count(0)), before)
+    tree.truncate(100)  # a session that searches nothing still keeps rows and tokens together
+    tree.append(MODEL.encode(filler(80, 4)))
+    QuestionSearch(encoder).sync(tree)
+    assert encoder.texts == tree.count(0) - 100 // 16
+    tree.close()
+
+    for spoil in (Path.unlink, lambda path: path.write_bytes(b"MCCT nonsense")):
+        spoil(tmp_path / "life" / VECTORS)
+        tree = opened()
+        encoder = Meanings()
+        QuestionSearch(encoder).sync(tree)
+        assert encoder.texts == tree.count(0)
+        tree.close()
+
+
+def test_what_was_forgotten_is_not_found_and_what_was_purged_has_no_vector() -> None:
+    runtime = told(QuestionSearch(Meanings()))
+    tree = runtime.tree
+    start, end = span(tree)
+    blocks = range(start // 16, -(-end // 16))
+    runtime.act(act_of(tree, "forget", NodeSet.of(NodeRef(1, block) for block in blocks)))
+    runtime.question(QUESTION)
+    assert runtime.state.findings is not None
+    assert not {one.block for one in runtime.state.findings.blocks} & set(blocks)
+    runtime.act(act_of(tree, "purge", NodeSet.of(NodeRef(1, block) for block in blocks)))
+    asked = Meanings().embed([QUESTION])[0]
+    assert not tree.vectors.cosines(asked, blocks[-1] + 1)[list(blocks)].any()
+    QuestionSearch(Meanings("another")).sync(tree)
+    assert not tree.vectors.cosines(asked, blocks[-1] + 1)[list(blocks)].any()
+
+
+def test_stepping_back_over_a_question_takes_back_what_it_found_and_a_replay_finds_the_same(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.jsonl"
+    writer = TraceWriter(path, header_of(world(QuestionSearch(Meanings()))))
+    runtime = told(QuestionSearch(Meanings()), writer)
+    runtime.decode(2)
+    before = runtime.state_hash()
+    runtime.decode(1)
+    runtime.question(QUESTION)
+    runtime.decode(2)
+    after, found = runtime.state_hash(), runtime.state.findings
+    runtime.back(3)
+    assert runtime.state_hash() == before and runtime.state.findings is None
+    runtime.decode(1)
+    runtime.question(QUESTION)
+    runtime.decode(2)
+    assert (runtime.state_hash(), runtime.state.findings) == (after, found)
+    writer.close()
+    assert replay(read(path), world(QuestionSearch(Meanings()))) == 8
+    for other in (None, QuestionSearch(Meanings("another"))):
+        with pytest.raises(TraceError, match="text_encoder"):
+            replay(read(path), world(other))
+
+
+def test_sentences_are_cut_at_their_ends_and_cover_the_block() -> None:
+    text = "One two three. Four five six! Seven eight nine? Ten eleven twelve thirteen."
+    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=16)
+    tree.append(MODEL.encode(text))
+    found = [tree.text(low, high) for low, high in sentences(tree, 1, tree.length)]
+    assert found == ["Four five six!", "Seven eight nine?"]

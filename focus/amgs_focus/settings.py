@@ -12,6 +12,7 @@ CHANGEABLE = (
     "answer_tokens",
     "cadence",
     "cooldown",
+    "full_read_every",
     "horizon",
     "n_diff",
     "order",
@@ -53,6 +54,13 @@ class FocusSettings(BaseModel):
         lt=1,
         description="Share of the window that is freed at once when it is full: "
         "with more, the model recomputes less but sees fewer of the latest tokens.",
+    )
+    full_read_every: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="Of so many reads after a refocus that changed something, one computes the whole window "
+        "and the others only what is new; 1 computes everything each time.",
     )
     tail_blocks: int = Field(
         default=2, ge=0, description="Whole blocks at the end that are always held as tokens."

@@ -143,6 +143,8 @@ class FocusView:
     question. question_share: share of the question's words, by how rare they are, in the block that holds most of
     them; None while there is no question or none was looked for. position: steps shown; head: steps known on this
     branch (equal when live). unheld: pinned spans that stand coarser than they were pinned, for want of room.
+    full_read_every: the setting; rotates: whether the model's keys can be turned to other positions, without which
+    everything is read in full.
     """
 
     model: str
@@ -179,6 +181,8 @@ class FocusView:
     sources: tuple[SpanSource, ...] = ()
     question_share: float | None = None
     unheld: tuple[NodeRef, ...] = ()
+    full_read_every: int = 1
+    rotates: bool = True
 
     @property
     def unanswered(self) -> bool:

@@ -13,22 +13,21 @@ from hypothesis import strategies as st
 from amgs_focus.errors import TextError
 from amgs_focus.evaluation.budget import Streamed, focused
 from amgs_focus.evaluation.flops import ModelCost, counted
-from amgs_focus.evaluation.gist import draw_windows, horizon_nll
+from amgs_focus.evaluation.gist import draw_windows
 from amgs_focus.evaluation.needles import CHOICES, choose, facts, pass_keys, plant
 from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.evaluation.retrieval import ChunkRetrieval
-from amgs_focus.evaluation.stale import _spliced, reuse
+from amgs_focus.evaluation.stale import stale_answer, stale_reads
 from amgs_focus.evaluation.statistics import resampled, spearman
 from amgs_focus.evaluation.tiled import TiledStore
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.model.base_model import turns_keys
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import Action, NodeRef
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility.labels import LabelSnapshot
-from amgs_focus.window.layout import coarsest
-from amgs_focus.window.working_context import WorkingContext
+from tests.focus.focus_world import MODEL, SMALL, Told, small_tree
 
 torch.set_num_threads(1)
 
@@ -205,18 +204,9 @@ def test_a_tiled_lifetime_repeats_the_real_one_and_grows_and_shrinks_like_any() 
     assert store.reads.rows - read == 5
 
 
-def snapshot_and_before() -> tuple[LabelSnapshot, WorkingContext]:
-    model = TinyModel()
-    settings = FocusSettings(block_size=4, window=120)
-    text = model.encode("the keeper of the light wrote it all down again and then he slept. " * 3)
-    tree = lifetime_of(model, PointerEncoder(), text, settings)
-    before = coarsest(tree, 120, 2)
-    after, _ = before.expand(1)
-    return LabelSnapshot(after, tree, tuple(model.encode("and woke."))), before
-
-
 def test_a_turned_key_is_the_key_of_the_place_it_was_turned_to() -> None:
     model = TinyModel()
+    assert model.rotates and turns_keys(model)
     rows = model.embed(torch.tensor([[97, 98, 99, 100]]))
     cache = model.new_cache()
     model.forward(rows, cache)
@@ -224,34 +214,45 @@ def test_a_turned_key_is_the_key_of_the_place_it_was_turned_to() -> None:
     moved = model.new_cache()
     model.forward(torch.cat([model.embed(torch.tensor([[120, 121, 122]])), rows], dim=1), moved)
     # in the first layer a key depends on its row and its place alone
-    torch.testing.assert_close(model.turned(keys, 3), model.layers_of(moved)[0][0][:, :, 3:])
+    turned = model.turned(keys, torch.full((4,), 3))
+    torch.testing.assert_close(turned, model.layers_of(moved)[0][0][:, :, 3:])
 
 
-def test_stale_reuse_saves_what_stands_behind_the_change_and_costs_nothing_where_nothing_is_stale() -> None:
-    snapshot, before = snapshot_and_before()
-    found = reuse(snapshot, before)
-    assert found is not None
-    assert 0 < found.reused < found.dirty == snapshot.context.used - 5
-    assert found.stale != found.exact
-    future = torch.tensor([snapshot.future])
-    rows = snapshot.context.embeddings(snapshot.tree, 0, snapshot.context.used)
-    plain = float(horizon_nll(snapshot.tree.model, rows[None], future).mean())
-    assert found.exact == pytest.approx(plain)
-    assert reuse(snapshot, snapshot.context) is None
+def test_a_model_that_turns_its_keys_otherwise_is_found_out() -> None:
+    class Backwards(TinyModel):
+        def turned(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
+            return super().turned(keys, -by)
+
+    class Failing(TinyModel):
+        def turned(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
+            raise AttributeError("no rotary_emb")
+
+    assert not turns_keys(Backwards())
+    assert not turns_keys(Failing())
 
 
-def test_splicing_what_is_not_stale_is_exact() -> None:
-    """The slow twin: keys kept from a pass over the very same context give the same NLL."""
-    snapshot, _ = snapshot_and_before()
-    model, context = TinyModel(), snapshot.context
-    rows = context.embeddings(snapshot.tree, 0, context.used)
-    whole, part = model.new_cache(), model.new_cache()
-    model.forward(rows[None], whole)
-    model.forward(rows[None, :8], part)
-    joined = model.cache_of(_spliced(model, part, whole, 8, 6))
-    for (keys, values), (held, kept) in zip(model.layers_of(joined), model.layers_of(whole), strict=True):
-        torch.testing.assert_close(keys, held[:, :, :14])
-        torch.testing.assert_close(values, kept[:, :, :14])
+def test_stale_reads_compute_less_and_differ_only_where_something_was_kept() -> None:
+    tree = small_tree(400)
+    chosen = SMALL.model_copy(update={"window": 64})
+    future = [int(token) for token in small_tree(80, seed=5).tokens(0, 80)]
+    full, some, most = stale_reads(tree, Told({}), chosen, future, (1, 3, 64), StillClock())
+    assert tree.length == 400
+    assert len(full.nll) == len(future) // chosen.cadence - 1
+    assert set(full.since) == {0} and set(some.since) == {0, 1, 2} and max(most.since) > 2
+    assert sum(full.computed) > sum(some.computed) > sum(most.computed)
+    for ours, theirs, since in zip(some.nll, full.nll, some.since, strict=True):
+        assert (ours == pytest.approx(theirs, abs=1e-9)) == (since == 0)
+
+
+def test_a_fact_is_asked_for_with_both_reads() -> None:
+    words = "a lamp stands on the old pier, and the keeper of it reads at night. " * 12
+    tokens, planted = plant(MODEL, MODEL.encode(words), facts(1, 0), 700, 4, 0)
+    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+    tree.append(tokens)
+    chosen = SMALL.model_copy(update={"window": 300})
+    found = stale_answer(tree, TailSimilarity(), chosen, planted[0], StillClock())
+    assert tree.length == len(tokens)
+    assert found.computed[0] > found.computed[1] > 0
 
 
 def test_a_reversal_is_the_opposite_of_the_same_node_soon_after() -> None:

@@ -8,10 +8,14 @@ import torch
 from amgs_focus.errors import ModelMissingError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.model.pretrained import load
+from amgs_focus.model.pretrained import PretrainedModel, load
 from amgs_focus.records import Segment
+from amgs_focus.runtime.prefix import PrefixReader
+from amgs_focus.runtime.read_history import ReadHistory
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.layout import coarsest
 from tests.focus.focus_world import StillClock
 
 FACT = "The spare key to the radio cupboard hangs behind the framed map of Greenland. "
@@ -43,7 +47,8 @@ def test_the_block_that_answers_the_question_is_opened() -> None:
     assert records[0].refocus is not None
     opened = [one for one in records[0].refocus.applied if one.kind == "expand"]
     assert any(one.level == 1 and one.start < place.end and place.start < one.end for one in opened)
-    reading = runtime.reader.read(runtime.context, runtime.tree)
+    reads = runtime.state.reads.after(runtime.context, runtime.tree.generation, 1)
+    reading = runtime.reader.read(reads, runtime.tree)
     rows = runtime.context.embeddings(runtime.tree, 0, runtime.context.used)
     with torch.no_grad():
         whole = model.logits(model.forward(rows[None])[0, -1:])[0]
@@ -54,3 +59,28 @@ def test_the_block_that_answers_the_question_is_opened() -> None:
     runtime.back(6)
     assert (runtime.tree.tokens(0, len(first)) == first).all()
     assert [record.token for record in runtime.decode(6)] == tokens
+
+
+@pytest.mark.real
+def test_kept_keys_are_turned_to_where_they_stand_now() -> None:
+    """In the first layer keys and values depend on their row and their place alone, so there nothing is stale."""
+    try:
+        model = load("smollm2", precision="fp32")
+    except ModelMissingError as error:
+        pytest.skip(str(error))
+    assert model.rotates
+    tree = LifetimeTree(model, PointerEncoder())
+    *tokens, last = model.encode("".join(FILLER[number % 4] for number in range(12)))
+    tree.append(tokens)
+    context = coarsest(tree, 192, 1)
+    before = ReadHistory((context,))
+    tree.append([last])
+    changed, _ = context.extended(tree.length).expand(len(context.entries()) // 2 - 1)
+    reader, plain = PrefixReader(model, StillClock()), PrefixReader(model, StillClock())
+    reader.read(before, tree)
+    assert reader.read(before.after(changed, 0, 8), tree).dirty == tree.block_size + 1
+    plain.read(ReadHistory((changed,)), tree)
+    assert isinstance(model, PretrainedModel)
+    kept, anew = (model.layers_of(one._cache)[0] for one in (reader, plain))
+    for found, expected in zip(kept, anew, strict=True):
+        assert torch.allclose(found, expected, atol=1e-3)

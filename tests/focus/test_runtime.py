@@ -20,6 +20,7 @@ from amgs_focus.model.base_model import KVCache
 from amgs_focus.model.tiny import END, TinyModel
 from amgs_focus.records import NodeRef, Segment, StepRecord
 from amgs_focus.runtime.prefix import PrefixReader
+from amgs_focus.runtime.read_history import ReadHistory
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -36,6 +37,7 @@ from tests.focus.focus_world import (
     small_runtime,
     small_tree,
 )
+from tests.focus.read_world import next_reads, read_now, recomputed
 
 TEXTS = ["", "a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "λ"]
 
@@ -49,12 +51,6 @@ def asked(question: str = "which lamp was lit?", count: int = 6) -> FocusRuntime
     runtime.ingest(notes(count))
     runtime.question(question)
     return runtime
-
-
-def recomputed(runtime: FocusRuntime) -> torch.Tensor:
-    """Logits after the present context with nothing kept: the slow twin of the cache."""
-    rows = runtime.context.embeddings(runtime.tree, 0, runtime.context.used)
-    return MODEL.logits(MODEL.forward(rows[None])[0, -1:])[0]
 
 
 @settings(max_examples=15)
@@ -77,26 +73,23 @@ def test_reading_from_the_cache_equals_reading_everything(count: int, doings: li
             runtime.ingest([Segment("a note more. ")])
         runtime.context.check()
         assert runtime.context.lifetime == runtime.tree.length
-        expected_dirty = runtime.reader.dirty(runtime.context)
-        reading = runtime.reader.read(runtime.context, runtime.tree)
-        assert torch.allclose(reading.logits, recomputed(runtime), atol=1e-5)
-        assert reading.dirty == max(1, expected_dirty) or reading.dirty == expected_dirty == 0
+        assert torch.allclose(read_now(runtime).logits, recomputed(runtime), atol=1e-5)
 
 
-def test_only_what_lies_behind_the_first_change_is_computed() -> None:
-    runtime = asked()
+def test_a_full_read_computes_what_lies_behind_the_first_change_and_no_more() -> None:
+    runtime = small_runtime(settings=SMALL.model_copy(update={"full_read_every": 1}))
+    runtime.ingest(notes())
+    runtime.question("which lamp was lit?")
     first = runtime.step()
     assert first.dirty == first.used - 1
     assert [record.dirty for record in runtime.decode(SMALL.cadence - 1)] == [1, 1, 1]
-    runtime.override(NodeRef(1, runtime.context.entries()[2].index), None)
     place = next(at for at, entry in enumerate(runtime.context.entries()) if entry.level == 1)
-    node = runtime.context.entries()[place].node
-    runtime.override(node, "expand")
+    runtime.override(runtime.context.entries()[place].node, "expand")
     before = SINKS + sum(entry.cost for entry in runtime.context.entries()[:place])
     record = runtime.step()
     assert record.refocus is not None
-    if node in {one.node for one in record.refocus.applied}:
-        assert record.dirty >= record.used - 1 - before
+    assert record.refocus.applied[0].start <= runtime.context.entries()[place].end
+    assert record.dirty == record.refocus.dirty >= record.used - 1 - before
 
 
 def test_other_tokens_at_the_same_places_are_read_anew() -> None:
@@ -105,8 +98,8 @@ def test_other_tokens_at_the_same_places_are_read_anew() -> None:
     runtime.decode(8)
     runtime.back(6)
     runtime.question("what else?")
-    assert 0 < runtime.reader.dirty(runtime.context) < runtime.context.used
-    reading = runtime.reader.read(runtime.context, runtime.tree)
+    reading = read_now(runtime)
+    assert 0 < reading.dirty < runtime.context.used
     assert torch.allclose(reading.logits, recomputed(runtime), atol=1e-5)
 
 
@@ -396,7 +389,7 @@ def test_predictions_come_from_what_was_measured_and_a_still_clock_gives_zero() 
     runtime = FocusRuntime(MODEL, PointerEncoder(), TailSimilarity(), SMALL, clock=TickingClock())
     runtime.ingest(notes())
     runtime.decode(6)
-    prices = runtime.reader.prices(runtime.context)
+    prices = runtime.reader.prices(runtime.state.reads, runtime.context, runtime.tree, 1)
     assert prices.milliseconds(50) >= prices.milliseconds(1) > 0
     assert prices.milliseconds(0) == 0
     still = asked()
@@ -408,12 +401,15 @@ def test_a_cold_first_pass_and_a_single_slow_one_do_not_move_the_estimate() -> N
     runtime = asked()
     clock = StillClock()
     reader = PrefixReader(MODEL, clock)
-    context = runtime.context
+
+    def predicted(positions: int) -> float:
+        return reader.prices(ReadHistory(), runtime.context, runtime.tree, 1).milliseconds(positions)
+
     reader._learn(100, 41_000.0)  # the first pass pages the model in
-    assert reader.prices(context).milliseconds(32) == 0
+    assert predicted(32) == 0
     for elapsed in (100.0, 110.0, 9_000.0, 105.0, 95.0):
         reader._learn(51, elapsed)
-    assert reader.prices(context).milliseconds(51) == pytest.approx(2.1 * 50)
+    assert predicted(51) == pytest.approx(2.1 * 50)
 
 
 def test_a_pin_outlives_a_new_layout() -> None:
@@ -502,9 +498,9 @@ def test_gists_made_anew_are_read_anew(tmp_path: Path) -> None:
     runtime = FocusRuntime(MODEL, settings=SMALL, tree=tree, clock=StillClock())
     runtime.question("which lamp was lit?")
     runtime.step()
-    old = runtime.reader.read(runtime.context, tree).logits
+    old = read_now(runtime).logits
     tree.rebuild()
-    reading = runtime.reader.read(runtime.context, tree)
+    reading = read_now(runtime)
     assert not torch.allclose(reading.logits, old, atol=1e-5)
     assert torch.allclose(reading.logits, recomputed(runtime), atol=1e-5)
     runtime.close()
@@ -525,10 +521,11 @@ def test_a_model_that_fails_half_way_leaves_an_empty_cache() -> None:
     runtime = asked()
     model.trips = True
     with pytest.raises(RuntimeError):
-        reader.read(runtime.context, runtime.tree)
+        reader.read(next_reads(runtime), runtime.tree)
     model.trips = False
     assert reader.cached == 0
-    assert torch.allclose(reader.read(runtime.context, runtime.tree).logits, recomputed(runtime), atol=1e-5)
+    again = reader.read(next_reads(runtime), runtime.tree)
+    assert torch.allclose(again.logits, recomputed(runtime), atol=1e-5)
 
 
 def said(runtime: FocusRuntime, since: int) -> str:

@@ -23,6 +23,7 @@ from amgs_app.benches import (
     focus_longbench,
     focus_passkey,
     focus_policy,
+    focus_reads,
     focus_scale,
 )
 from amgs_app.benches.focus_texts import TokenCorpus, read_texts
@@ -199,21 +200,36 @@ class CountingClock:
         return self.looks / 1000
 
 
-def test_the_latency_bench_splits_a_block_into_its_parts(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_latency_bench_splits_a_block_into_its_parts(text: Path, tmp_path: Path) -> None:
     prose = read_texts(TinyModel(), text, "focus-latency")
     rig = replace(focus_rig(tmp_path, prose), clock=CountingClock())
-    monkeypatch.setattr(focus_latency, "KEPT_LIFETIME", 1300)
-    found = focus_latency.run(rig, rounds=1, cadences=(32, 64), lifetime=1300, window=384)
-    assert {"control_share", "prefill_share", "block_ms_focus", "block_ms_frozen"} <= set(found.metrics)
-    assert all(value > 0 for name, value in found.metrics.items() if name != "stale_kv_nats")
-    assert found.tables[1].rows and found.metrics["stale_kv_saved_share"] < 100
+    settings = FocusSettings(full_read_every=2)
+    found = focus_latency.run(rig, rounds=2, cadences=(32, 64), lifetime=1300, window=384, settings=settings)
+    asked = {"control_share", "prefill_share", "block_ms_focus", "block_ratio", "block_ms_frozen"}
+    assert {*asked, "prefill_share_32_in_full"} <= set(found.metrics)
+    assert all(value > 0 for value in found.metrics.values())
+    assert found.metrics["prefill_share_32"] == found.metrics["prefill_share"]
     row = found.tables[0].rows[0]
     parts = [float(cell) for cell in row[1:7]]
     assert sum(parts) == pytest.approx(float(row[7])) and all(part >= 0 for part in parts)
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
-    assert {row["key"]: row["refocuses"] for row in rows} == {"32/0": 4, "64/0": 2}
+    refocuses = {row["key"]: row["refocuses"] for row in rows if row["key"].endswith("/0")}
+    assert refocuses == {"32/0": 8, "64/0": 4, "32, in full/0": 4}
+    anew = {row["key"]: row["dirty"] for row in rows}
+    assert anew["32/0"] < anew["32, in full/0"]
+
+
+def test_the_bench_of_stale_reads_compares_the_same_refocuses(text: Path, tmp_path: Path) -> None:
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-reads"))
+    settings = FocusSettings(window=384)
+    found = focus_reads.run(rig, places=2, every=(1, 3), lifetime=1300, parts=8, settings=settings)
+    assert found.metrics["computed_share_3"] < 100
+    assert abs(found.metrics["stale_nats_3"]) < 1
+    prose, ages, asked = found.tables
+    assert [row[0] for row in prose.rows] == ["1", "3"] and prose.rows[0][2] == ""
+    by_age = {str(row[0]): row[-1] for row in ages.rows}
+    assert set(by_age) <= {"0", "1", "2"} and by_age["0"] == "+0.0000"
+    assert [row[0] for row in asked.rows][-1] == "difference"
 
 
 def test_a_refocus_reads_no_more_of_a_lifetime_a_hundred_times_as_long(text: Path, tmp_path: Path) -> None:

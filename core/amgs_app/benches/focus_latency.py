@@ -1,6 +1,8 @@
 """`bench focus-latency`: what a block of 32 decoded tokens costs with the focus, part by part, and without it.
 
-Run it where nothing else runs: every figure is wall time, the median of rounds.
+Run it where nothing else runs: every figure is time on the rig's clock, the median of rounds. In each round the frozen
+model, each cadence, and a full read each time take turns, and `of the frozen` is the median of each round's own ratio,
+so that a machine that was slower for a while was slower for all of them.
 """
 
 from __future__ import annotations
@@ -15,21 +17,16 @@ from amgs_app.benches.focus_rig import FocusRig
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.latency import PARTS, focus_time, frozen_time
-from amgs_focus.evaluation.stale import Reuse, reuse
-from amgs_focus.evaluation.statistics import resampled
-from amgs_focus.runtime.prefix import PrefixReader
-from amgs_focus.runtime.state import FocusState
-from amgs_focus.runtime.step import refocus
 from amgs_focus.settings import FocusSettings
-from amgs_focus.utility.labels import LabelSnapshot
-from amgs_focus.window.layout import lay_out
 
-BENCH = Bench("focus-latency", {"control_share": ("<=", 3.0)})
+BENCH = Bench(
+    "focus-latency",
+    {"control_share": ("<=", 3.0), "prefill_share": ("<=", 10.0), "block_ratio": ("<=", 1.10)},
+)
 WINDOW = 512
 CADENCES = (32, 128, 256)
 LIFETIME = 4096
-KEPT_PLACES = 12
-KEPT_LIFETIME = 2048
+FULL = "in full"
 SEED = 0
 
 
@@ -58,105 +55,60 @@ def run(
     ledger = rig.ledger(BENCH, {**told, "process": os.getpid()})
     tokens = rig.text[:lifetime]
     text = rig.model.decode(tokens)
-    by_cadence: dict[int, list[Row]] = {cadence: [] for cadence in cadences}
+    settings_of = {str(cadence): chosen.model_copy(update={"cadence": cadence}) for cadence in cadences}
+    first = settings_of[str(cadences[0])]
+    if chosen.full_read_every > 1:
+        settings_of[f"{first.cadence}, {FULL}"] = first.model_copy(update={"full_read_every": 1})
+    measured: dict[str, list[Row]] = {name: [] for name in settings_of}
     frozen = []
+    filled = (tokens * (1 + window // len(tokens)))[:window]
     for number in range(rounds):
         rig.progress(number, rounds, "round")
-        filled = (tokens * (1 + window // len(tokens)))[:window]
-        frozen.append(frozen_time(rig.model, filled, window, rig.clock))
-        for cadence in cadences:
-            at = chosen.model_copy(update={"cadence": cadence})
-            # two refocuses at least, so that the longest cadence is not measured on a lucky one
-            blocks = max(4, 2 * cadence // 32)
-            measure = partial(_round, rig, at, text, blocks)
-            by_cadence[cadence].append(ledger.once(f"{cadence}/{number}", measure))
-    alone = statistics.median(frozen)
-    kept = _kept(rig, chosen, 2 if rig.quick else KEPT_PLACES)
-    metrics = _metrics(by_cadence, alone) | _kept_metrics(kept)
+        alone = frozen_time(rig.model, filled, window, rig.clock)
+        frozen.append(alone)
+        for name, at in settings_of.items():
+            # so many refocuses that the ones in full come as often as they will
+            blocks = max(4 * at.full_read_every, 2 * at.cadence // 32)
+            measure = partial(_round, rig, at, text, blocks, alone)
+            measured[name].append(ledger.once(f"{name}/{number}", measure))
     shown = {**told, "rounds": rounds, "cadences": list(cadences), "load": _load(), "rows": str(ledger.path)}
-    return BENCH.result(shown, metrics, (_table(by_cadence, alone), _kept_table(kept)))
+    metrics = _metrics(measured, statistics.median(frozen))
+    return BENCH.result(shown, metrics, (_table(measured, statistics.median(frozen)),))
 
 
-def _round(rig: FocusRig, settings: FocusSettings, text: str, blocks: int) -> Row:
+def _round(rig: FocusRig, settings: FocusSettings, text: str, blocks: int, alone: float) -> Row:
     spent = focus_time(rig.model, rig.encoder, rig.scorer, settings, text, blocks, rig.clock)
-    return {**spent.parts, "dirty": spent.dirty, "refocuses": spent.refocuses}
-
-
-def _kept(rig: FocusRig, settings: FocusSettings, places: int) -> list[Reuse]:
-    """One refocus in each of so many places, when a cadence of tokens has come: read anew, and with what stands
-    behind its last edit kept stale.
-    """
-    horizon = cadence = settings.cadence
-    found = []
-    for one in rig.corpus.excerpts(KEPT_LIFETIME + horizon, places, SEED):
-        past, future = one.tokens[:-horizon], one.tokens[-horizon:]
-        tree = rig.lifetime(past[:-cadence], settings)
-        laid_out = lay_out(tree, settings)
-        tree.append(past[-cadence:])
-        before = laid_out.extended(tree.length)
-        state = FocusState(before, settings)
-        reader = PrefixReader(rig.model, rig.clock)
-        after, _ = refocus(state, tree, rig.scorer, settings, reader, rig.clock)
-        made = reuse(LabelSnapshot(after.context, tree, future), before)
-        if made is not None:
-            found.append(made)
-    return found
-
-
-def _kept_metrics(kept: Sequence[Reuse]) -> dict[str, float]:
-    if not kept:
-        return {}
-    return {
-        "stale_kv_nats": statistics.fmean(one.stale - one.exact for one in kept),
-        "stale_kv_saved_share": 100 * sum(one.reused for one in kept) / sum(one.dirty for one in kept),
-    }
-
-
-def _kept_table(kept: Sequence[Reuse]) -> BenchTable:
-    columns = ("places", "computed anew", "NLL", "kept stale", "NLL with them", "difference")
-    if not kept:
-        return BenchTable("Keeping what a refocus made stale: no refocus left anything to keep", columns, ())
-    paid = resampled(
-        {"stale": [one.stale for one in kept], "exact": [one.exact for one in kept]},
-        lambda means: means["stale"] - means["exact"],
-        seed=SEED,
-    )
-    row = (
-        str(len(kept)),
-        f"{statistics.fmean(one.dirty for one in kept):.0f}",
-        f"{statistics.fmean(one.exact for one in kept):.3f}",
-        f"{statistics.fmean(one.reused for one in kept):.0f}",
-        f"{statistics.fmean(one.stale for one in kept):.3f}",
-        paid.said(3),
-    )
-    return BenchTable("Keeping what one refocus made stale, nats a token of what follows", columns, (row,))
+    return {**spent.parts, "dirty": spent.dirty, "refocuses": spent.refocuses, "ratio": spent.block / alone}
 
 
 def _median(rows: Sequence[Row], name: str) -> float:
     return float(statistics.median(row[name] for row in rows))
 
 
-def _metrics(by_cadence: Mapping[int, Sequence[Row]], alone: float) -> dict[str, float]:
+def _metrics(measured: Mapping[str, Sequence[Row]], alone: float) -> dict[str, float]:
     metrics: dict[str, float] = {}
-    for place, (cadence, rows) in enumerate(by_cadence.items()):
-        block = sum(_median(rows, name) for name in PARTS)
-        control = sum(_median(rows, name) for name in ("lens", "gist", "allocate"))
+    for place, (name, rows) in enumerate(measured.items()):
+        block = sum(_median(rows, part) for part in PARTS)
+        control = sum(_median(rows, part) for part in ("lens", "gist", "allocate"))
         found = {
             "control_share": 100 * control / _median(rows, "decode"),
             "prefill_share": 100 * _median(rows, "prefill") / block,
             "block_ms_focus": block,
+            "block_ratio": _median(rows, "ratio"),
         }
         metrics |= found if place == 0 else {}
-        metrics |= {f"{name}_{cadence}": value for name, value in found.items()}
+        metrics |= {
+            f"{metric}_{name.replace(', ', '_').replace(' ', '_')}": value for metric, value in found.items()
+        }
     return metrics | {"block_ms_frozen": alone}
 
 
-def _table(by_cadence: Mapping[int, Sequence[Row]], alone: float) -> BenchTable:
+def _table(measured: Mapping[str, Sequence[Row]], alone: float) -> BenchTable:
     lines: list[tuple[str | float, ...]] = []
-    for cadence, rows in by_cadence.items():
-        parts = [_median(rows, name) for name in PARTS]
+    for name, rows in measured.items():
+        parts = [_median(rows, part) for part in PARTS]
         lines.append(
-            (str(cadence), *parts, sum(parts), f"{_median(rows, 'dirty'):.0f}", f"{sum(parts) / alone:.2f}")
+            (name, *parts, sum(parts), f"{_median(rows, 'dirty'):.0f}", f"{_median(rows, 'ratio'):.2f}")
         )
     lines.append(("frozen alone", *("" for _ in PARTS[:-1]), alone, alone, "", "1.00"))
     columns = ("cadence", *PARTS, "block", "computed anew", "of the frozen")

@@ -190,6 +190,30 @@ def bench_latency(
     return run(rig, rounds=rounds, window=window)
 
 
+@operation("bench focus-reads", summary="Measure what keeping stale keys and values costs.", long=True)
+def bench_reads(
+    engine: Engine,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    places: Annotated[int, Option("--places", metavar="N", min=2, help="Places of the text.")] = 12,
+    window: Annotated[int, Option("--window", metavar="N", min=1, help="W_max.")] = 512,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Read the same refocuses with a full read every 1, 2, 4, 8 and 16 changes, and compare the NLL of what follows,
+    the positions computed, and planted facts that are asked for.
+    """
+    from amgs_app.benches.focus_reads import BENCH, SETTINGS, run
+
+    del as_json
+    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    return run(rig, places=places, settings=SETTINGS.model_copy(update={"window": window}))
+
+
 @operation(
     "bench focus-scale", summary="Measure a refocus over lifetimes of up to 100 million tokens.", long=True
 )

@@ -147,18 +147,16 @@ def focus_time(
         else:
             singles.append(spent)
     gists, scoring = 1000 * gist.seconds, 1000 * lens.seconds
-    ingest = 1000 * _append_seconds(endless, encoder, settings, blocks, clock)
     single = statistics.median(singles) if singles else 0.0
-    decode = single * len(steps)
     parts = {
-        "ingest": ingest,
+        "ingest": 1000 * _append_seconds(endless, encoder, settings, blocks, clock),
         "gist": gists,
         "lens": scoring,
         "allocate": refocusing - scoring,
-        "decode": decode,
+        # a step that computes many positions decodes one of them
+        "prefill": max(0.0, anew - single * len(dirty)),
     }
-    # a step that computes many positions decodes one of them; what is left of the whole is prefill
-    parts["prefill"] = max(0.0, whole - sum(parts.values()))
+    parts["decode"] = max(0.0, whole - sum(parts.values()))
     return Spent(
         {name: parts[name] / blocks for name in PARTS},
         float(statistics.fmean(dirty)) if dirty else 0.0,

@@ -1,111 +1,120 @@
-"""What it would cost to keep keys and values that an edit made stale, instead of computing them anew.
+"""What it costs to keep keys and values though something before them changed: the NLL of what follows, and facts.
 
-After an edit everything behind it sees another context. Reusing what stands behind the last change, turned to
-its new positions, saves its computation; the NLL of what follows says what that is worth.
+The same refocuses, the same tokens: only how their contexts are read differs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-import torch
-
-from amgs_focus.errors import FocusError
-from amgs_focus.model.base_model import KVCache
-from amgs_focus.utility.labels import LabelSnapshot
-from amgs_focus.window.working_context import Codes, WorkingContext
-
-Layers = list[tuple[torch.Tensor, torch.Tensor]]
-"""Per layer keys and values, (1, heads, n, e) each."""
-
-
-@runtime_checkable
-class Shifting(Protocol):
-    """A base model whose kept keys can be turned to other positions."""
-
-    def layers_of(self, cache: KVCache) -> Layers:
-        """What a cache holds."""
-        ...
-
-    def cache_of(self, layers: Layers) -> KVCache:
-        """A cache that holds it."""
-        ...
-
-    def turned(self, keys: torch.Tensor, by: int) -> torch.Tensor:
-        """(1, heads, n, e) keys as if each had stood `by` positions further on."""
-        ...
+from amgs_focus.evaluation.needles import Planted
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.protocols import PerfClock
+from amgs_focus.runtime.prefix import PrefixReader
+from amgs_focus.runtime.read_history import NOTHING_READ, ReadHistory
+from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.runtime.state import FocusState
+from amgs_focus.runtime.step import refocus
+from amgs_focus.settings import FocusSettings
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.layout import lay_out
 
 
 @dataclass(frozen=True, slots=True)
-class Reuse:
-    """NLLs of the horizon in nats a token. reused: positions kept stale; dirty: positions from the first change
-    on, which are otherwise computed anew.
+class StaleReads:
+    """Of each part of the future: nll in nats a token, positions computed before it, and reads since the last one in
+    full, 0 for one in full.
     """
 
-    exact: float
-    stale: float
-    reused: int
-    dirty: int
+    nll: tuple[float, ...]
+    computed: tuple[int, ...]
+    since: tuple[int, ...]
 
 
-def reuse(snapshot: LabelSnapshot, before: WorkingContext) -> Reuse | None:
-    """The snapshot's future after its context with everything computed, and with what stood behind the last
-    change kept from `before`, a context of the same lifetime. None where nothing changed, or all of it.
+def stale_reads(
+    tree: LifetimeTree,
+    scorer: FocusScorer,
+    settings: FocusSettings,
+    future: Sequence[int],
+    full_read_every: Sequence[int],
+    clock: PerfClock,
+) -> tuple[StaleReads, ...]:
+    """Refocus before every cadence of the future and read it with each of the settings; the lifetime is then cut back.
 
-    Raises FocusError for a model whose keys cannot be turned.
+    The first part is left out: every setting reads it in full.
     """
-    context, tree = snapshot.context, snapshot.tree
-    model = tree.model
-    if not isinstance(model, Shifting):
-        raise FocusError(f"The cached keys of {model.card.name} cannot be rotated to other positions.")
-    old, new = before.codes(), context.codes()
-    first, suffix = _common(old, new), _common(old[::-1], new[::-1])
-    if first == len(new):
-        return None
-    suffix = min(suffix, len(old) - first, len(new) - first)
-    kept = suffix - 1  # the last position is computed in any case: it says what comes next
-    if kept <= 0:
-        return None
-    future = torch.tensor(snapshot.future, dtype=torch.int64)
-    with torch.no_grad():
-        rows = context.embeddings(tree, 0, context.used)
-        follow = model.embed(future[:-1]).to(rows)
-        exact = model.new_cache()
-        model.forward(rows[None, : len(new) - suffix], exact)
-        past = model.new_cache()
-        model.forward(before.embeddings(tree, 0, before.used)[None], past)
-        spliced = model.cache_of(_spliced(model, exact, past, len(old) - suffix, kept))
-        ends = torch.cat([rows[-1:], follow])
-        stale = _nll(model.logits(model.forward(ends[None], spliced)[0]), future)
-        whole = model.forward(torch.cat([rows, follow])[None])[0, -len(future) :]
-        return Reuse(_nll(model.logits(whole), future), stale, kept, len(new) - first)
+    length, model = tree.length, tree.model
+    state = FocusState(lay_out(tree, settings), settings)
+    idle = PrefixReader(model, clock)
+    readers = [PrefixReader(model, clock) for _ in full_read_every]
+    histories = [NOTHING_READ for _ in full_read_every]
+    found: list[list[tuple[float, int, int]]] = [[] for _ in full_read_every]
+    try:
+        for start in range(0, len(future), settings.cadence):
+            part = list(future[start : start + settings.cadence])
+            state, _ = refocus(state, tree, scorer, settings, idle, clock)
+            for number, (reader, every) in enumerate(zip(readers, full_read_every, strict=True)):
+                now = histories[number].after(state.context, tree.generation, reader.every(every))
+                computed = reader.read(now, tree).dirty
+                nll = float(reader.losses(now, tree, part).mean())
+                found[number].append((nll, computed, len(now.contexts) - 1))
+                histories[number] = now
+            tree.append(part)
+            # the last token is read with what the next refocus changes, as in decoding
+            read = state.context.extended(tree.length - 1)
+            for number, every in enumerate(full_read_every):
+                if len(part) > 1:
+                    now = histories[number].after(read, tree.generation, every)
+                    readers[number].read(now, tree)
+                    histories[number] = now
+            state = replace(state, context=state.context.extended(tree.length))
+    finally:
+        tree.truncate(length)
+    return tuple(StaleReads(*zip(*parts[1:], strict=True)) for parts in found)
 
 
-def _spliced(model: Shifting, exact: KVCache, past: KVCache, start: int, count: int) -> Layers:
-    """The exact beginning, then `count` positions from `start` on of the past, turned to where they stand now."""
-    moved = exact.length - start
-    joined = []
-    for (keys, values), (old_keys, old_values) in zip(
-        model.layers_of(exact), model.layers_of(past), strict=True
-    ):
-        kept = model.turned(old_keys[:, :, start : start + count], moved)
-        joined.append(
-            (
-                torch.cat([keys, kept], dim=2),
-                torch.cat([values, old_values[:, :, start : start + count]], dim=2),
-            )
-        )
-    return joined
+@dataclass(frozen=True, slots=True)
+class StaleAnswer:
+    """Whether the right option was chosen where the question's context was read in full, and by reusing what stood
+    before it; computed: positions of the one and of the other.
+    """
+
+    full: bool
+    stale: bool
+    computed: tuple[int, int]
 
 
-def _nll(logits: torch.Tensor, future: torch.Tensor) -> float:
-    return float(torch.nn.functional.cross_entropy(logits.double(), future.to(logits.device)))
+def stale_answer(
+    tree: LifetimeTree, scorer: FocusScorer, settings: FocusSettings, planted: Planted, clock: PerfClock
+) -> StaleAnswer:
+    """Read a lifetime's layout, ask, refocus, and choose with both reads. The lifetime is then as it was."""
+    length = tree.length
+    runtime = FocusRuntime(tree.model, scorer=scorer, settings=settings, tree=tree, clock=clock)
+    try:
+        before = ReadHistory((runtime.context,), tree.generation)
+        runtime.question(planted.needle.question)
+        runtime.refocus()
+        chosen, computed = [], []
+        for every in (1, 2):
+            reader = PrefixReader(tree.model, clock)
+            reader.read(before, tree)
+            now = before.after(runtime.context, tree.generation, reader.every(every))
+            computed.append(reader.read(now, tree).dirty)
+            chosen.append(_chosen(tree.model, reader, now, tree, planted) == planted.needle.right)
+        return StaleAnswer(chosen[0], chosen[1], (computed[0], computed[1]))
+    finally:
+        tree.truncate(length)
 
 
-def _common(left: Codes, right: Codes) -> int:
-    """Positions from the front that are equal."""
-    length = min(len(left), len(right))
-    differ = np.flatnonzero(left[:length] != right[:length])
-    return int(differ[0]) if len(differ) else length
+def _chosen(
+    model: BaseModel, reader: PrefixReader, history: ReadHistory, tree: LifetimeTree, planted: Planted
+) -> int:
+    """The option that the model finds likeliest after the stem of the answer."""
+    stem = model.encode(planted.needle.stem.rstrip(" "))
+    losses = []
+    for option in planted.needle.options:
+        answer = model.encode(f" {option}")
+        losses.append(float(reader.losses(history, tree, [*stem, *answer])[len(stem) :].sum()))
+    return min(range(len(losses)), key=losses.__getitem__)

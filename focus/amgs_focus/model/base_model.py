@@ -14,6 +14,9 @@ import torch
 
 from amgs_focus.records import ModelCard
 
+Layers = list[tuple[torch.Tensor, torch.Tensor]]
+"""Per layer keys and values, (1, heads, n, e) each."""
+
 
 class BaseModel(Protocol):
     """A frozen causal language model with its tokenizer. W: entries, d: embedding width, V: vocabulary."""
@@ -39,6 +42,11 @@ class BaseModel(Protocol):
 
     def reopen(self, *, ended: bool) -> str:
         """The text that ends the model's turn after an answer. ended: the answer closed with a stop."""
+        ...
+
+    @property
+    def rotates(self) -> bool:
+        """Whether it is a `RotaryModel` whose cached keys can be turned to other positions; checked on the model."""
         ...
 
     @property
@@ -90,6 +98,49 @@ class LayeredModel(BaseModel, Protocol):
     def states(self, embeddings: torch.Tensor, layers: int) -> torch.Tensor:
         """(B, W, d) -> (B, W, d): the residual stream after so many layers, 1 to all, before the last norm."""
         ...
+
+
+class RotaryModel(GatedModel, Protocol):
+    """A gated model with rotary positions: a cached key can be turned to another position."""
+
+    def layers_of(self, cache: KVCache) -> Layers:
+        """What a cache holds."""
+        ...
+
+    def cache_of(self, layers: Layers) -> KVCache:
+        """A cache that holds it."""
+        ...
+
+    def turned(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
+        """(1, heads, n, e) keys as if each had stood so many positions further on; by: (n,) int64."""
+        ...
+
+
+def turns_keys(model: RotaryModel, by: int = 37) -> bool:
+    """Whether `turned` gives the keys that the model itself computes `by` positions further on, in every layer.
+
+    One token alone sees only itself, so under rotary positions nothing but its keys depends on where it stands.
+    """
+    row = model.embed(torch.tensor([model.sinks()[-1:]]))
+    here, there = model.new_cache(), model.new_cache()
+    try:
+        with torch.no_grad():
+            for cache, position in ((here, 0), (there, by)):
+                model.forward_gated(row, cache, torch.zeros(1, 1), torch.tensor([position]))
+            pairs = zip(model.layers_of(here), model.layers_of(there), strict=True)
+            return all(
+                _near(model.turned(keys, torch.tensor([by])), moved) and _near(values, same)
+                for (keys, values), (moved, same) in pairs
+            )
+    except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, NotImplementedError):
+        return False
+
+
+def _near(found: torch.Tensor, expected: torch.Tensor) -> bool:
+    """Equal but for the rounding of the working precision."""
+    spread = float(expected.float().abs().max())
+    tolerance = spread * (0.02 if found.dtype in (torch.bfloat16, torch.float16) else 1e-4)
+    return found.shape == expected.shape and float((found - expected).float().abs().max()) <= tolerance
 
 
 class KVCache(Protocol):

@@ -15,7 +15,7 @@ import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from safetensors import SafetensorError
 
 from amgs_focus.errors import ModelMismatchError, ModelMissingError
 from amgs_focus.model import unpacked
-from amgs_focus.model.base_model import BaseModel, KVCache
+from amgs_focus.model.base_model import BaseModel, KVCache, turns_keys
 from amgs_focus.model.chat import ChatTemplate, chat_template
 from amgs_focus.records import ModelCard
 
@@ -138,6 +138,12 @@ class PretrainedModel:
             )
         return between
 
+    @cached_property
+    def rotates(self) -> bool:
+        # an explicit mask replaces that of a sliding window
+        config = self._model.config.get_text_config()
+        return not getattr(config, "sliding_window", None) and turns_keys(self)
+
     @property
     def stops(self) -> frozenset[int]:
         return self._stops
@@ -205,12 +211,16 @@ class PretrainedModel:
             cache.raw.update(keys, values, number)
         return cache
 
-    def turned(self, keys: torch.Tensor, by: int) -> torch.Tensor:
-        """(1, heads, n, e) rotary keys as if each had stood `by` positions further on."""
-        angles = by * self._decoder.rotary_emb.inv_freq.to(keys).float()
-        cos, sin = (torch.cat([turn, turn]).to(keys) for turn in (angles.cos(), angles.sin()))
-        left, right = keys.chunk(2, dim=-1)
-        return keys * cos + torch.cat([-right, left], dim=-1) * sin
+    def turned(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
+        """(1, heads, n, e) rotary keys as if each had stood so many positions further on; by: (n,)."""
+        frequencies = self._decoder.rotary_emb.inv_freq.to(keys.device, torch.float32)
+        angles = by.to(frequencies)[:, None] * frequencies  # (n, r / 2)
+        cos, sin = (torch.cat([turn, turn], dim=-1) for turn in (angles.cos(), angles.sin()))
+        width = cos.shape[-1]  # r: where only part of a head is rotary, it is the first part
+        part = keys[..., :width].float()
+        left, right = part.chunk(2, dim=-1)
+        moved = (part * cos + torch.cat([-right, left], dim=-1) * sin).to(keys)
+        return moved if width == keys.shape[-1] else torch.cat([moved, keys[..., width:]], dim=-1)
 
     def forward_gated(
         self, embeddings: torch.Tensor, cache: KVCache, bias: torch.Tensor, positions: torch.Tensor

@@ -111,6 +111,10 @@ class TinyModel:
         return ("" if ended else "<|end|>") + "\n<|user|>\n"
 
     @property
+    def rotates(self) -> bool:
+        return True
+
+    @property
     def stops(self) -> frozenset[int]:
         return frozenset({END})
 
@@ -169,9 +173,9 @@ class TinyModel:
         cache.layers = list(layers)
         return cache
 
-    def turned(self, keys: Tensor, by: int) -> Tensor:
-        """Keys as if each had stood `by` positions further on."""
-        return _rotate(keys, torch.full((keys.shape[2],), by))
+    def turned(self, keys: Tensor, by: Tensor) -> Tensor:
+        """Keys as if each had stood so many positions further on."""
+        return _rotate(keys, by)
 
     def logits(self, hidden: Tensor) -> Tensor:
         return (hidden @ self._head + self._bias).float()

@@ -1,25 +1,32 @@
-"""Reads a working context with the base model, keeping the keys and values of everything before the first
-change.
+"""Reads a working context with the base model, keeping the keys and values that still hold, or that the history of
+reads says to keep.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
+from typing import cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from amgs_focus.errors import FocusError
-from amgs_focus.model.base_model import BaseModel
+from amgs_focus.model.base_model import BaseModel, RotaryModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
+from amgs_focus.runtime.read_history import ReadHistory, common
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.working_context import SINKS, Codes, WorkingContext
 
 CHUNK = 128  # positions computed at a time: the unit of progress and of cancelling
 REMEMBERED = 9  # passes whose time per position is remembered; their median is the estimate
+
+Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +39,17 @@ class PrefixReading:
 
 
 class PrefixReader:
-    """The base model with the cache of the context it last read."""
+    """The base model with the cache of what it last read."""
 
     def __init__(self, model: BaseModel, clock: PerfClock) -> None:
         self._model = model
         self._clock = clock
         self._cache = model.new_cache()
-        self._codes: Codes = np.empty(0, np.int64)
+        self._codes: Codes = np.empty(
+            0, np.int64
+        )  # what the cache holds, read after `_before` as its history says
+        self._before: tuple[WorkingContext, ...] = ()
+        self._exact = 0  # leading positions that are as a full read has them
         self._generation = 0
         self._logits: torch.Tensor | None = None
         self._cold = True  # the first pass pages the weights in and says nothing about the next
@@ -50,19 +61,29 @@ class PrefixReader:
         """Positions whose keys and values are held."""
         return len(self._codes)
 
-    def dirty(self, context: WorkingContext) -> int:
-        """Positions that reading the context would compute; 0 when it was the last thing read."""
-        codes = context.codes()
-        keep = self._common(codes)
-        return 0 if keep == len(codes) == len(self._codes) else len(codes) - min(keep, len(codes) - 1)
+    def every(self, wanted: int) -> int:
+        """Reads after a change of which one is in full, given the setting: 1 for a model whose keys cannot be turned
+        to other positions.
+        """
+        return wanted if wanted > 1 and self._model.rotates else 1
 
-    def prices(self, context: WorkingContext) -> ReadingCosts:
-        """What reading the context would cost, from what is cached and what was measured before."""
-        clean = context.used - self.dirty(context)
-        return ReadingCosts(clean, median(self._singles or (0.0,)), median(self._further or (0.0,)))
+    def prices(
+        self, history: ReadHistory, context: WorkingContext, tree: LifetimeTree, every: int
+    ) -> ReadingCosts:
+        """What reading a context after a history would cost, from what was measured before."""
+        return ReadingCosts(
+            history.clean(context, tree.generation),
+            median(self._singles or (0.0,)),
+            median(self._further or (0.0,)),
+            pending=history.pending(context, tree.generation, every),
+            reuse=history.reuses(context, tree.generation, every),
+        )
 
     def forget(self, tree: LifetimeTree, length: int) -> None:
         """Drop what depends on lifetime tokens from `length` on; call it before the lifetime is cut."""
+        if any(context.lifetime > length for context in self._before):
+            self._crop(self._exact)
+            self._before = ()
         spans = self._codes.copy()
         gists = spans >= 1 << 48
         levels = spans[gists] // tree.slots >> 48
@@ -75,21 +96,20 @@ class PrefixReader:
             self._logits = None
 
     def read(
-        self, context: WorkingContext, tree: LifetimeTree, progress: ProgressCallback | None = None
+        self, history: ReadHistory, tree: LifetimeTree, progress: ProgressCallback | None = None
     ) -> PrefixReading:
-        """Logits for the token after the context. Raises FocusError when the model gives values that are no
-        number.
+        """Logits for the token after the last context of a history. What the cache lacks of the contexts before it is
+        read again.
+
+        Raises FocusError when the model gives values that are no number.
         """
         began = self._clock.perf()
         if tree.generation != self._generation:
-            self._crop(SINKS if self.cached >= SINKS else 0)
-            self._generation = tree.generation
-        codes = context.codes()
-        dirty = self.dirty(context)
-        if dirty or self._logits is None:
-            dirty = dirty or 1
-            self._crop(len(codes) - dirty)
-            self._compute(codes, context, tree, progress)
+            self._crop(min(self._exact, SINKS))
+            self._before, self._generation = (), tree.generation
+        computed = 0
+        for number in range(self._resumed(history), len(history.contexts)):
+            computed += self._advance(history.contexts, number, tree, progress)
         elapsed = (self._clock.perf() - began) * 1000
         if self._logits is None or not bool(torch.isfinite(self._logits).all()):
             self._reset()
@@ -97,45 +117,143 @@ class PrefixReader:
                 f"{self._model.card.name} returned logits that are not numbers.",
                 way_out="Use another precision, or the pointer gist, or step back.",
             )
-        return PrefixReading(self._logits, dirty, elapsed)
+        return PrefixReading(self._logits, computed, elapsed)
+
+    def losses(self, history: ReadHistory, tree: LifetimeTree, future: Sequence[int]) -> torch.Tensor:
+        """(H,) float64: NLL in nats of each of the tokens, were they to follow. Raises as `read` does."""
+        logits = [self.read(history, tree).logits[None]]
+        ids = torch.tensor(list(future), dtype=torch.int64)
+        with torch.no_grad():
+            if len(ids) > 1:
+                hidden = self._model.forward(self._model.embed(ids[None, :-1]), self._cache)
+                self._cache.crop(len(self._codes))
+                logits.append(self._model.logits(hidden[0]).cpu())
+        return torch.nn.functional.cross_entropy(torch.cat(logits).double(), ids, reduction="none")
+
+    def _resumed(self, history: ReadHistory) -> int:
+        """The number of the context to go on with: the one that the cache was filled for last, else the first, with
+        what the cache has of it exactly.
+        """
+        contexts, number = history.contexts, len(self._before)
+        if number < len(contexts) and self._before == contexts[:number]:
+            codes = contexts[number].codes()
+            rest = codes[common(codes, self._codes) :]
+            # positions that were kept from the context before cannot be had again one by one
+            if not number or not np.isin(rest, contexts[number - 1].codes()).any():
+                return number
+        self._crop(self._exact)
+        self._before = ()
+        return 0
+
+    def _advance(
+        self,
+        contexts: Sequence[WorkingContext],
+        number: int,
+        tree: LifetimeTree,
+        progress: ProgressCallback | None,
+    ) -> int:
+        """Read one context of a history, those before it being read; the positions that were computed."""
+        context = contexts[number]
+        codes = context.codes()
+        if number == len(self._before):
+            keep = common(codes, self._codes)
+            if keep == len(codes) == len(self._codes) and self._logits is not None:
+                return 0
+            self._crop(min(keep, len(codes) - 1))
+            fresh = np.arange(len(self._codes), len(codes))
+        else:
+            fresh = self._reuse(codes)
+            self._before = tuple(contexts[:number])
+        self._compute(fresh, codes, context, tree, progress)
+        return len(fresh)
+
+    def _reuse(self, codes: Codes) -> Positions:
+        """Keep in the cache what stands in the new context too, turned to its new place; the positions that are to be
+        computed.
+        """
+        model = cast(RotaryModel, self._model)
+        self._exact = min(self._exact, common(codes, self._codes))
+        _, there, here = np.intersect1d(codes[:-1], self._codes, assume_unique=True, return_indices=True)
+        there, here = np.sort(there), np.sort(here)  # both are in order of time
+        held = torch.from_numpy(here)
+        by = torch.from_numpy(there) - held
+        self._cache = model.cache_of(
+            [
+                (model.turned(keys[:, :, held], by), values[:, :, held])
+                for keys, values in model.layers_of(self._cache)
+            ]
+        )
+        self._codes = codes[there]
+        self._logits = None
+        return np.setdiff1d(np.arange(len(codes)), there)
 
     def _compute(
-        self, codes: Codes, context: WorkingContext, tree: LifetimeTree, progress: ProgressCallback | None
+        self,
+        fresh: Positions,
+        codes: Codes,
+        context: WorkingContext,
+        tree: LifetimeTree,
+        progress: ProgressCallback | None,
     ) -> None:
-        """Run the model over the positions that the cache lacks, a chunk at a time."""
-        first, total = len(self._codes), len(codes)
+        """Run the model over the positions that the cache lacks, a chunk at a time; then it holds the whole context
+        in order.
+        """
+        held = np.flatnonzero(np.isin(codes, self._codes))
+        exact = self._exact == len(held)
+        between = bool(len(held)) and int(fresh[0]) < int(held[-1])
         with torch.no_grad():
-            for start in range(first, total, CHUNK):
-                if progress is not None and total - first > CHUNK:
-                    progress(start - first, total - first, "reading")
-                stop = min(total, start + CHUNK)
+            for start in range(0, len(fresh), CHUNK):
+                if progress is not None and len(fresh) > CHUNK and not between:
+                    progress(start, len(fresh), "reading")
+                chunk = fresh[start : start + CHUNK]
                 began = self._clock.perf()
-                rows = context.embeddings(tree, start, stop)  # (n, d)
+                rows = _rows(context, tree, chunk)  # (n, d)
+                held = np.concatenate([held, chunk])
                 try:
-                    hidden = self._model.forward(rows[None], self._cache)  # (1, n, d)
+                    if between:
+                        hidden = self._between(rows, chunk, held)  # (1, n, d)
+                    else:
+                        hidden = self._model.forward(rows[None], self._cache)
                 except BaseException:
                     self._reset()
                     raise
-                self._codes = codes[:stop]
-                self._learn(stop - start, (self._clock.perf() - began) * 1000)
+                if not between:
+                    self._codes = codes[: len(held)]
+                    self._exact = len(held) if exact else self._exact
+                self._learn(len(chunk), (self._clock.perf() - began) * 1000)
             self._logits = self._model.logits(hidden[0, -1:])[0].cpu()
+        if between:
+            self._order(held)
+            self._codes = codes
 
-    def _common(self, codes: Codes) -> int:
-        """Positions from the front that are as they were."""
-        length = min(len(codes), len(self._codes))
-        differ = np.flatnonzero(codes[:length] != self._codes[:length])
-        return int(differ[0]) if len(differ) else length
+    def _between(self, rows: torch.Tensor, positions: Positions, held: Positions) -> torch.Tensor:
+        """(n, d) at positions among those held -> hidden states (1, n, d): each sees what stands before it."""
+        model = cast(RotaryModel, self._model)
+        hidden_from = torch.from_numpy(held[None, :] > positions[:, None])  # (n, held + n)
+        bias = torch.zeros(hidden_from.shape, dtype=rows.dtype).masked_fill(hidden_from, -torch.inf)
+        return model.forward_gated(rows[None], self._cache, bias.to(rows.device), torch.from_numpy(positions))
+
+    def _order(self, held: Positions) -> None:
+        """Bring the cache, which holds these positions, into their order."""
+        model = cast(RotaryModel, self._model)
+        order = torch.from_numpy(np.argsort(held))
+        self._cache = model.cache_of(
+            [(keys[:, :, order], values[:, :, order]) for keys, values in model.layers_of(self._cache)]
+        )
 
     def _crop(self, length: int) -> None:
         if length < len(self._codes):
             self._cache.crop(length)
             self._codes = self._codes[:length]
+            self._exact = min(self._exact, length)
             self._logits = None
 
     def _reset(self) -> None:
         """Begin with an empty cache: an interrupted pass may have filled some layers only."""
         self._cache = self._model.new_cache()
         self._codes = np.empty(0, np.int64)
+        self._before = ()
+        self._exact = 0
         self._logits = None
 
     def _learn(self, positions: int, elapsed: float) -> None:
@@ -146,3 +264,10 @@ class PrefixReader:
             self._singles.append(elapsed)
         else:
             self._further.append(max(0.0, elapsed - median(self._singles or (0.0,))) / (positions - 1))
+
+
+def _rows(context: WorkingContext, tree: LifetimeTree, positions: Positions) -> torch.Tensor:
+    """(n, d): the rows of these positions, ascending."""
+    cuts = [0, *(np.flatnonzero(np.diff(positions) > 1) + 1), len(positions)]
+    runs = [positions[low:high] for low, high in pairwise(cuts)]
+    return torch.cat([context.embeddings(tree, int(run[0]), int(run[-1]) + 1) for run in runs])

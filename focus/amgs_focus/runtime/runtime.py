@@ -329,7 +329,9 @@ class FocusRuntime:
 
         Raises FocusError when it is not in the working context.
         """
-        place, prices = self.place(entry), self._reader.prices(self._state.context)
+        state, place = self._state, self.place(entry)
+        every = self._reader.every(state.settings.full_read_every)
+        prices = self._reader.prices(state.reads, state.context, self._tree, every)
         return view.explain(self._state, self._tree, self._measured, prices, place)
 
     def tokens(self, start: int, end: int) -> TokenSpan:
@@ -419,6 +421,7 @@ class FocusRuntime:
             answer=(),
             answering=bool(question),
             finished=False,
+            reads=state.reads.ended(),
         )
         self._take(Move(after))
 

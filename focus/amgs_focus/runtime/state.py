@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from amgs_focus.records import Band, Findings, Keyframe, NodeRef, Refocus
+from amgs_focus.runtime.read_history import NOTHING_READ, ReadHistory
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.node_set import NOTHING, NodeSet
 from amgs_focus.window.candidates import AllocatorState
@@ -28,7 +29,7 @@ class FocusState:
     each entry took its present level. scores, parts: of each entry at the last refocus. answer: tokens
     decoded since the last text. answering: the model's turn is open. random: state of the generator, where
     tokens are drawn. sealed: gists whose detail was forgotten. question_share: as FocusView has it. findings: of the
-    question, where the lifetime was searched.
+    question, where the lifetime was searched. reads: what the keys and values of the context come from.
     """
 
     context: WorkingContext
@@ -52,20 +53,24 @@ class FocusState:
     sealed: NodeSet = NOTHING
     question_share: float | None = None
     findings: Findings | None = None
+    reads: ReadHistory = NOTHING_READ
 
     def digest(self, tokens: str) -> str:
         """16 hex digits of all that decides what comes next, given the hash of the lifetime's tokens."""
         allocator = self.allocator
-        entries = ",".join(f"{entry.level}.{entry.index}.{entry.cost}" for entry in self.context.entries())
+        entries = self.context.signature
         marks = [
             sorted((str(node), value) for node, value in marked.items())
             for marked in (allocator.opened, allocator.closed, allocator.flips, allocator.overrides)
         ]
         flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus, allocator.thresholds)
-        settings = self.settings.model_dump_json()
+        # where everything is read in full the history decides nothing, and hashes are as they were before it
+        reused = self.settings.full_read_every > 1
+        settings = self.settings.model_dump_json(exclude=None if reused else {"full_read_every"})
         sealed = f"|{self.sealed.runs}" if self.sealed.runs else ""
         found = f"|{[one.block for one in self.findings.blocks]}" if self.findings is not None else ""
-        whole = f"{flags}|{settings}|{marks}|{entries}|{tokens}{sealed}{found}"
+        read = f"|{self.reads.digest}" if reused else ""
+        whole = f"{flags}|{settings}|{marks}|{entries}|{tokens}{sealed}{found}{read}"
         return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
     def without(self, sealed: NodeSet) -> FocusState:
@@ -74,7 +79,7 @@ class FocusState:
         context.check()
         number = self.allocator.refocus
         residency = {entry.node: self.residency.get(entry.node, number) for entry in context.entries()}
-        return replace(self, context=context, residency=residency, sealed=sealed)
+        return replace(self, context=context, residency=residency, sealed=sealed, reads=NOTHING_READ)
 
     def keyframe(self, tokens: str) -> Keyframe:
         """The state as a trace keeps it from time to time, given the hash of the lifetime's tokens."""

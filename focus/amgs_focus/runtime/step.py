@@ -39,7 +39,9 @@ def refocus(
     began = clock.perf()
     number = state.allocator.refocus + 1
     allocator = replace(state.allocator, refocus=number, headroom=settings.cadence)
-    context, prices, edits, done = state.context, reader.prices(state.context), 0, 0
+    every = reader.every(settings.full_read_every)
+    context, edits, done = state.context, 0, 0
+    prices = reader.prices(state.reads, context, tree, every)
     decisions: dict[tuple[NodeRef, Action], Decision] = {}
     scores: Mapping[NodeRef, float] = {}
     parts: dict[NodeRef, Parts] = {}
@@ -73,7 +75,7 @@ def refocus(
             swap_rate=swap_rate,
         ),
     )
-    dirty = reader.dirty(context)
+    dirty = state.reads.pending(context, tree.generation, every)
     record = Refocus(
         number=number,
         step=state.step,
@@ -146,7 +148,9 @@ def decode_token(
     """
     model, settings = tree.model, state.settings
     context = state.context if state.context.free >= 1 else _room_for_one(state, tree)
-    reading = reader.read(context, tree, progress)
+    every = reader.every(settings.full_read_every)
+    reads = state.reads.after(context, tree.generation, every)
+    reading = reader.read(reads, tree, progress)
     token, nll = choose(reading.logits, settings.temperature, generator)
     context = context.extended(tree.length + 1)
     context.check()
@@ -156,6 +160,7 @@ def decode_token(
     after = replace(
         state,
         context=context,
+        reads=reads,
         step=state.step + 1,
         since=state.since + 1,
         answer=answer,

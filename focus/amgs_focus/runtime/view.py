@@ -86,6 +86,8 @@ def snapshot(
         sources=tree.spans(),
         question_share=state.question_share,
         unheld=_unheld(state, tree),
+        full_read_every=settings.full_read_every,
+        rotates=settings.full_read_every == 1 or model.rotates,
     )
 
 

@@ -237,7 +237,8 @@ def _header(body: bytes) -> TraceHeader:
         header: TraceHeader = parsed(_HeaderLine, body).data
     except ValueError as error:
         raise faulty(1, "it is not a header") from error
-    return header
+    # before this setting was one, everything was read in full
+    return dataclasses.replace(header, settings={"full_read_every": 1, **header.settings})
 
 
 def _record(body: bytes, number: int) -> Record:

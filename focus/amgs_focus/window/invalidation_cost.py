@@ -1,12 +1,13 @@
 """Invalidation cost: what an action makes the base model compute again, known before the action is taken.
 
-Keys and values hold up to the first position that changed; everything from there on is computed anew. An
-action behind a change that is there already costs only the positions it adds.
+In a full read keys and values hold up to the first position that changed, and everything from there on is computed
+anew: an action behind a change that is there already costs only the positions it adds. A read that reuses keys and
+values computes only what is new.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amgs_focus.records import InvalidationCost
 from amgs_focus.window.working_context import Edit, WorkingContext
@@ -14,13 +15,16 @@ from amgs_focus.window.working_context import Edit, WorkingContext
 
 @dataclass(frozen=True, slots=True)
 class ReadingCosts:
-    """What reading costs now. clean: leading positions whose keys and values hold. single_ms: a pass over one
-    position; each_ms: every further position of it; both 0 while nothing was measured.
+    """What reading costs now. clean: leading positions whose keys and values hold in a full read. single_ms: a pass
+    over one position; each_ms: every further position of it; both 0 while nothing was measured. pending: positions
+    to compute as the context is. reuse: the next read computes only what is new.
     """
 
     clean: int
     single_ms: float = 0.0
     each_ms: float = 0.0
+    pending: int = 0
+    reuse: bool = False
 
     def milliseconds(self, positions: int) -> float:
         """What computing so many positions in one pass will take."""
@@ -30,8 +34,12 @@ class ReadingCosts:
         """What would be computed after a change of `cost` positions at entry number `first`, with all that
         is dirty already.
         """
-        at = min(self.clean, context.offsets[first])
-        positions = max(0, context.used + cost - at)
+        at = context.offsets[first]
+        if self.reuse:
+            positions = self.pending + context.slots + max(0, cost)  # the children, or the gist over them
+        else:
+            at = min(self.clean, at)
+            positions = max(0, context.used + cost - at)
         return InvalidationCost(at, positions, self.milliseconds(positions))
 
     def added(self, context: WorkingContext, front: InvalidationCost) -> int:
@@ -40,8 +48,11 @@ class ReadingCosts:
         Predicted milliseconds grow by the same amount for each of them, so that scores a position and scores
         a millisecond give one order, and a replay does not depend on how fast a machine was.
         """
-        return max(1, front.positions - max(0, context.used - self.clean))
+        already = self.pending if self.reuse else max(0, context.used - self.clean)
+        return max(1, front.positions - already)
 
     def after(self, context: WorkingContext, edit: Edit) -> ReadingCosts:
         """The prices once an edit of this context was carried out."""
-        return ReadingCosts(min(self.clean, context.offsets[edit.position]), self.single_ms, self.each_ms)
+        new = sum(entry.cost for entry in edit.inserted)
+        clean = min(self.clean, context.offsets[edit.position])
+        return replace(self, clean=clean, pending=self.pending + new)

@@ -161,14 +161,12 @@ class WorkingContext:
 
     def codes(self) -> Codes:
         """(W,) what stands at each position: equal codes over one lifetime mean equal embeddings."""
-        pieces = [np.arange(-SINKS, 0, dtype=np.int64)]
-        for entry in self.items:
-            if entry.level == 0:
-                pieces.append(np.arange(entry.start, entry.end, dtype=np.int64))
-            else:
-                first = span_id(entry.node) * self.slots
-                pieces.append(np.arange(first, first + self.slots, dtype=np.int64))
-        return np.concatenate(pieces)
+        return self._codes
+
+    @cached_property
+    def signature(self) -> str:
+        """The entries as a text, for hashing."""
+        return ",".join(f"{entry.level}.{entry.index}.{entry.cost}" for entry in self.items)
 
     def expand(self, position: int) -> tuple[WorkingContext, Edit]:
         """Put a gist's children in its place. The result may exceed the window; `check` says so."""
@@ -272,6 +270,19 @@ class WorkingContext:
                 pieces.append(_rows(run, tree)[low:high].to(sinks))
             place += width
         return torch.cat(pieces)
+
+    @cached_property
+    def _codes(self) -> Codes:
+        pieces = [np.arange(-SINKS, 0, dtype=np.int64)]
+        for entry in self.items:
+            if entry.level == 0:
+                pieces.append(np.arange(entry.start, entry.end, dtype=np.int64))
+            else:
+                first = span_id(entry.node) * self.slots
+                pieces.append(np.arange(first, first + self.slots, dtype=np.int64))
+        codes = np.concatenate(pieces)
+        codes.flags.writeable = False
+        return codes
 
     @cached_property
     def _places(self) -> dict[NodeRef, int]:

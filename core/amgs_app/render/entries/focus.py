@@ -109,6 +109,15 @@ def _opened(result: Opened) -> str:
     return f"{line} · {UNTRAINED}" if view.untrained else line
 
 
+def _read(view: FocusView) -> str:
+    """How the model reads the window after a refocus changed it."""
+    if view.full_read_every == 1:
+        return "computed anew behind each change"
+    if not view.rotates:
+        return "computed anew behind each change: this model's keys cannot be turned to other positions"
+    return f"kept behind a change, computed anew every {view.full_read_every} changes"
+
+
 @entry(figure=with_view, sentence=_opened)
 def opened(result: Opened) -> ResultTable:
     view = result.view
@@ -121,6 +130,7 @@ def opened(result: Opened) -> ResultTable:
         ("levels", view.levels),
         ("model", f"{view.model} {view.precision}"),
         ("gist / scorer", f"{view.gist} / {view.scorer}"),
+        ("keys and values", _read(view)),
     ]
     return facts("Opened", pairs, (f"! {WARNING}",) if view.untrained else ())
 

@@ -56,7 +56,7 @@ class FocusSettings(BaseModel):
         "with more, the model recomputes less but sees fewer of the latest tokens.",
     )
     full_read_every: int = Field(
-        default=1,
+        default=4,
         ge=1,
         le=64,
         description="Of so many reads after a refocus that changed something, one computes the whole window "

@@ -17,6 +17,7 @@ from amgs_app.bench_results import BenchResult
 from amgs_app.benches import (
     focus_ablation,
     focus_budget,
+    focus_ceiling,
     focus_gist,
     focus_latency,
     focus_locomo,
@@ -31,7 +32,8 @@ from amgs_app.benches.ledger import Ledger
 from amgs_app.benches.locomo_data import read_folder
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.evaluation.ceiling import CeilingPlan, continuations, optimised_gists
+from amgs_focus.gist.gistnet import BLOCK, PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.tiny import TinyModel
@@ -123,6 +125,39 @@ def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path
     passes = model.passes
     assert focus_gist.run(rig, windows=4).metrics.keys() == asked | (found.metrics.keys())
     assert model.passes == passes
+
+
+def test_the_ceiling_bench_moves_gists_toward_their_own_block_and_measures_nothing_twice(
+    text: Path, tmp_path: Path
+) -> None:
+    model = Counted()
+    rig = focus_rig(tmp_path, read_texts(model, text, "focus-ceiling"), model=model)
+    plan = CeilingPlan(samples=2, read=1, steps=12, rate=0.3)
+    found = focus_ceiling.run(rig, blocks=8, plan=plan)
+    (table,) = found.tables
+    assert [row[1] for row in table.rows] == ["4", "2"]
+    means = dict(zip(table.columns, table.rows[0], strict=True))
+    assert means["gist"] != means["optimised"] != means["optimised, shuffled"]
+    passes = model.passes
+    focus_ceiling.run(rig, blocks=8, plan=plan)
+    assert model.passes == passes
+
+
+def test_gists_that_learned_a_continuation_explain_it_better_than_the_pointers_they_began_as() -> None:
+    model, plan = TinyModel(), CeilingPlan(samples=1, read=1, steps=40, rate=0.5)
+    ids = torch.randint(0, 256, (2, BLOCK), generator=torch.Generator().manual_seed(1))
+    best = optimised_gists(model, PointerEncoder(), ids, span=BLOCK, horizon=8, plan=plan)
+    sinks = model.embed(torch.tensor(model.sinks())).expand(2, -1, -1)
+    full = torch.cat([sinks, model.embed(ids)], dim=1)
+    said, taught = continuations(model, full, 8, 1, torch.Generator().manual_seed(plan.seed))
+    lesson = model.logits(taught[:, 0].flatten(0, 1)).log_softmax(-1)
+
+    def apart(gists: torch.Tensor) -> float:
+        entries = torch.cat([sinks, gists.to(sinks), model.embed(said[:, 0, :-1])], dim=1)
+        heard = model.logits(model.forward(entries)[:, -8:].flatten(0, 1)).log_softmax(-1)
+        return float((lesson.exp() * (lesson - heard)).sum(-1).mean())
+
+    assert apart(best) < 0.9 * apart(model.embed(ids)[:, -1:])
 
 
 def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(

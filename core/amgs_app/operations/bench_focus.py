@@ -72,6 +72,34 @@ def bench_gist(
     return run(rig, windows=windows)
 
 
+@operation("bench focus-ceiling", summary="Measure what a gist could carry at best.", long=True)
+def bench_focus_ceiling(
+    engine: Engine,
+    *,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    code: Annotated[
+        bool, Option("--code/--no-code", help="Also measure held-out packages of the standard library.")
+    ] = True,
+    blocks: Annotated[
+        int, Option("--blocks", metavar="N", min=8, help="Blocks a condition whose gists are optimised.")
+    ] = 24,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Move the gists of single blocks by gradient until they serve their block, and score what follows.
+
+    An interrupted run continues from the rows in the folder.
+    """
+    from amgs_app.benches.focus_ceiling import BENCH, run
+
+    del as_json
+    rig = _rig(engine, progress, BENCH, text=text, code=code, gist=gist, out=out, quick=quick, scored=False)
+    return run(rig, blocks=blocks)
+
+
 @operation("bench focus-policy", summary="Measure which policy chooses the most useful detail.", long=True)
 def bench_policy(
     engine: Engine,

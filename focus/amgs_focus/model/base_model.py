@@ -65,8 +65,8 @@ class BaseModel(Protocol):
     def forward(self, embeddings: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
         """(B, W, d) -> final hidden states (B, W, d) after the last norm.
 
-        With a cache (B = 1) the entries continue it at the next dense positions, and it grows by W. Gradients
-        flow to the embeddings when the caller has enabled them; the weights never change.
+        With a cache the entries continue it at the next dense positions, every row of B its own, and it grows by W.
+        Gradients flow to the embeddings when the caller has enabled them; the weights never change.
         """
         ...
 

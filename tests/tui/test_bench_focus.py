@@ -271,11 +271,16 @@ def test_a_refocus_reads_no_more_of_a_lifetime_a_hundred_times_as_long(text: Pat
     rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-scale"))
     sizes = {"10k": 10_240, "1M": 1_048_576}
     found = focus_scale.run(rig, sizes=sizes, real=4096, rounds=4)
-    asked = {"refocus_p50_ms_10k", "refocus_p50_ms_1M", "scale_ratio", "gist_tokens_per_s"}
-    assert asked <= set(found.metrics)
+    named = {"refocus_p50_ms_10k", "refocus_p50_ms_1M", "scale_ratio", "gist_tokens_per_s"}
+    assert named <= set(found.metrics)
     assert found.metrics["reads_ratio"] < 2
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
-    assert all(row["rows"] < 40_000 and row["visited"] < 40_000 for row in rows)
+    for row in rows:
+        for asked in (focus_scale.ASKED, focus_scale.UNASKED):
+            assert row[asked]["rows"] < 40_000 and row[asked]["visited"] < 40_000
+            assert len(row[asked]["each"]) == 4
+    assert {"scale_ratio", "scale_ratio_unasked"} <= set(found.metrics)
+    assert {str(line[0]).rsplit(", ", 1)[1] for line in found.tables[0].rows} == {"asked", "unasked"}
     assert "synthetic" in found.settings["lifetimes"]
 
 

@@ -1,8 +1,9 @@
 """`bench focus-scale`: whether a refocus costs the same over ten thousand tokens as over a hundred million.
 
 The lifetimes are synthetic: a real one of the given text, its tokens and its gists repeated to the length. A
-refocus is timed as assemble + score + allocate, after a new block came in; what it reads is counted. Sizes that
-were measured before are not measured again: name another folder where the machine is another, or quieter.
+refocus is timed as assemble + score + allocate, after a new block came in; what it reads is counted. Each size is
+timed with a question asked, another stretch of the text each time, and without, in turns. Sizes that were measured
+before are not measured again: name another folder where the machine is another, or quieter.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from amgs_app.bench_results import BenchResult, BenchTable
@@ -25,6 +27,7 @@ from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.tiled import TiledStore
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.settings import FocusSettings
+from amgs_focus.tree.ctx_file import Rows
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.allocator import allocate
 from amgs_focus.window.candidates import AllocatorState
@@ -36,6 +39,9 @@ REAL = 262_144
 BENCH = Bench("focus-scale", {"scale_ratio": ("<=", 1.10)})
 SETTINGS = FocusSettings()
 PARTS = ("assemble", "score", "allocate")
+ASKED, UNASKED = "asked", "unasked"
+QUESTION = 16
+"""Tokens of a question: a stretch of the text that is repeated."""
 SEED = 0
 
 
@@ -47,7 +53,7 @@ def run(
     rounds: int = 40,
     settings: FocusSettings = SETTINGS,
 ) -> BenchResult:
-    """Time `rounds` refocuses at each size with each scorer; the first scorer gives the metrics.
+    """Time `rounds` refocuses at each size with each scorer; the first scorer, asked, gives the metrics.
 
     A quick run goes without the greatest size and takes a quarter of the rounds.
     """
@@ -68,18 +74,23 @@ def run(
     ledger = rig.ledger(BENCH, told)
     tokens = rig.text[:real]
     speed = _gist_speed(rig, tokens, settings)
-    rows: dict[str, dict[str, Row]] = {scorer.name: {} for scorer in rig.scorers}
+    rows: dict[str, dict[str, Row]] = {
+        f"{scorer.name}, {asked}": {} for scorer in rig.scorers for asked in (ASKED, UNASKED)
+    }
     with closing(kept_lifetime(rig, f"scale-{real}", tokens, settings.block_size)) as tree:
         for place, (name, size) in enumerate(sizes.items()):
             for scorer in rig.scorers:
                 rig.progress(place, len(sizes), f"{name}, {scorer.name}")
                 measure = partial(_refocuses, rig, tree, scorer, size, rounds, settings)
-                rows[scorer.name][name] = ledger.once(f"{scorer.name}/{name}", measure)
+                found = ledger.once(f"{scorer.name}/{name}", measure)
+                for asked in (ASKED, UNASKED):
+                    rows[f"{scorer.name}, {asked}"][name] = found[asked]
     names = list(sizes)
-    first = rows[rig.scorer.name]
+    first, silent = (rows[f"{rig.scorer.name}, {asked}"] for asked in (ASKED, UNASKED))
     metrics = {f"refocus_p50_ms_{name}": first[name]["p50"] for name in names}
     metrics["scale_ratio"] = first[names[-1]]["p50"] / first[names[0]]["p50"]
     metrics["scale_ratio_cpu"] = first[names[-1]]["processor"] / first[names[0]]["processor"]
+    metrics["scale_ratio_unasked"] = silent[names[-1]]["p50"] / silent[names[0]]["p50"]
     metrics["gist_tokens_per_s"] = speed
     metrics["reads_ratio"] = first[names[-1]]["rows"] / first[names[0]]["rows"]
     metrics["memory_growth_mib"] = first[names[-1]]["memory"] - first[names[0]]["memory"]
@@ -105,50 +116,65 @@ def _gist_speed(rig: FocusRig, tokens: tuple[int, ...], settings: FocusSettings,
 def _refocuses(
     rig: FocusRig, real: LifetimeTree, scorer: FocusScorer, size: int, rounds: int, settings: FocusSettings
 ) -> Row:
-    """Milliseconds of the parts of refocuses at one size, and what one reads."""
-    clock = rig.clock
+    """Refocuses at one size with a question and without, in turns: of each the milliseconds of the parts and what one
+    reads.
+    """
     store = TiledStore(real, size - size % settings.block_size)
-    began = clock.perf()
+    began = rig.clock.perf()
     tree = LifetimeTree(real.model, real.gist, block_size=settings.block_size, store=store)
-    state = AllocatorState(headroom=settings.cadence)
-    spent: dict[str, list[float]] = {part: [] for part in PARTS}
-    processor: list[float] = []
-    reads: list[int] = []
-    visits: list[int] = []
-    opened = 0.0
-    for number in range(rounds + 1):
-        block = real.tokens(number * settings.block_size, (number + 1) * settings.block_size)
-        tree.append([int(token) for token in block])
-        rows_before, visited = store.reads.rows, _visited(scorer)
-        worked = time.process_time()
-        marks = [clock.perf()]
-        context = lay_out(tree, settings)
-        marks.append(clock.perf())
-        scores = scorer.score(LensView(context, tree))
-        marks.append(clock.perf())
-        allocate(context, scores, tree, settings, state)
-        marks.append(clock.perf())
-        worked = time.process_time() - worked
-        if number == 0:
-            opened = clock.perf() - began  # what is derived from the whole lifetime is made once
-            continue
-        for part, low, high in zip(PARTS, marks, marks[1:], strict=False):
-            spent[part].append(1000 * (high - low))
-        processor.append(1000 * worked)
-        reads.append(store.reads.rows - rows_before)
-        visits.append(_visited(scorer) - visited)
+    places = np.random.Generator(np.random.PCG64(SEED)).integers(0, real.length - QUESTION, size=rounds)
+    blocks = iter(real.tokens(0, (2 * rounds + 1) * settings.block_size).reshape(-1, settings.block_size))
+    measure = partial(_refocus, rig, tree, store, scorer, settings, blocks)
+    measure(())  # what is derived from the whole lifetime is made once
+    opened = rig.clock.perf() - began
+    each: dict[str, list[Row]] = {ASKED: [], UNASKED: []}
+    for at in places.tolist():
+        question = tuple(int(token) for token in real.tokens(at, at + QUESTION))
+        each[ASKED].append(measure(question))
+        each[UNASKED].append(measure(()))
+    entries, memory = len(lay_out(tree, settings).entries()), _resident()
     tree.close()
-    totals = [sum(parts) for parts in zip(*spent.values(), strict=True)]
     return {
-        "p50": statistics.median(totals),
-        "processor": statistics.median(processor),
-        **{part: statistics.median(values) for part, values in spent.items()},
-        "rows": statistics.median(reads),
-        "visited": statistics.median(visits),
-        "entries": len(context.entries()),
-        "memory": _resident(),
-        "opened": opened,
-        "each": totals,
+        asked: {
+            **{name: statistics.median(row[name] for row in found) for name in found[0]},
+            "entries": entries,
+            "memory": memory,
+            "opened": opened,
+            "each": [row["p50"] for row in found],
+        }
+        for asked, found in each.items()
+    }
+
+
+def _refocus(
+    rig: FocusRig,
+    tree: LifetimeTree,
+    store: TiledStore,
+    scorer: FocusScorer,
+    settings: FocusSettings,
+    blocks: Iterator[Rows],
+    question: tuple[int, ...],
+) -> Row:
+    """One refocus after the next block came in."""
+    clock = rig.clock
+    tree.append([int(token) for token in next(blocks)])
+    rows_before, visited = store.reads.rows, _visited(scorer)
+    worked = time.process_time()
+    marks = [clock.perf()]
+    context = lay_out(tree, settings)
+    marks.append(clock.perf())
+    scores = scorer.score(LensView(context, tree, question))
+    marks.append(clock.perf())
+    allocate(context, scores, tree, settings, AllocatorState(headroom=settings.cadence))
+    marks.append(clock.perf())
+    worked = time.process_time() - worked
+    spent = {part: 1000 * (high - low) for part, low, high in zip(PARTS, marks, marks[1:], strict=False)}
+    return {
+        **spent,
+        "p50": sum(spent.values()),
+        "processor": 1000 * worked,
+        "rows": store.reads.rows - rows_before,
+        "visited": _visited(scorer) - visited,
     }
 
 

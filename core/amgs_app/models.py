@@ -147,7 +147,7 @@ def focus_runtime(
     from amgs_focus.trace.trace import TraceWriter
 
     chosen = settings.model_copy(update={"seed": seed})
-    scorer = BridgedScorer(checkpoint.for_model(model, chosen.lens, checkpoints))
+    scorer = BridgedScorer(checkpoint.for_model(model, chosen.lens, checkpoints), chosen.bridge_share)
     gist = gist or for_model(model, own=checkpoints)
     search = None if encoder is None else QuestionSearch(encoder)
     silent = FocusRuntime(model, gist, scorer, chosen, clock=clock, tree=tree, search=search)

@@ -29,6 +29,9 @@ CHANGEABLE = (
 )
 """What an operator may change while a lifetime is open."""
 
+BEFORE = {"full_read_every": 1, "bridge_share": 0.5}
+"""What was always so before these settings were any: traces without them, and hashes, are read by it."""
+
 
 class FocusSettings(BaseModel):
     """A frozen group of settings that refuses unknown names. Tokens are those of the base model."""
@@ -75,6 +78,12 @@ class FocusSettings(BaseModel):
         min_length=1,
         description="What scores the entries: lensnet (the one shipped for the model), "
         "tail-similarity, or a checkpoint's path.",
+    )
+    bridge_share: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="How much of a wanted span's score crosses a bridge to what it belongs to, in a corpus.",
     )
     policy: Literal["greedy", "exact"] = Field(
         default="greedy",

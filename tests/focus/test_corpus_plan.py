@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.cross_links import SHARE, BridgedScorer
+from amgs_focus.lens.cross_links import BridgedScorer
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.records import NodeRef
+from amgs_focus.runtime.replay import header_of
+from amgs_focus.trace.trace import TraceWriter, read
 from amgs_focus.tree.corpus import Document, plan_corpus
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
 from amgs_focus.window.scores import aggregate
 from amgs_focus.window.working_context import WorkingContext
-from tests.focus.focus_world import MODEL, Told
+from tests.focus.focus_world import MODEL, Told, notes, small_runtime
 
 GUARD = "import time\n\n@once\ndef stall_guard(motor):\n    motor.stop()\n\n\nclass Watch:\n    pass\n"
 FILES = (
@@ -154,21 +158,24 @@ def test_what_is_wanted_lifts_what_it_has_a_bridge_to_and_nothing_else() -> None
     design, guard = gists["docs/design.md#Design"], gists["src/guard.py#stall_guard"]
     inner = Told({design: 0.6}, default=-0.1)
     view = LensView(context, tree)
-    plain, bridged = inner.score(view), BridgedScorer(inner).score(view)
+    plain, bridged = inner.score(view), BridgedScorer(inner, 0.25).score(view)
     gained = aggregate(context, bridged.values) - aggregate(context, plain.values)
     place = context.position(guard)
-    assert place is not None and gained[place] == pytest.approx(SHARE * 0.6)
+    assert place is not None and gained[place] == pytest.approx(0.25 * 0.6)
     assert np.flatnonzero(gained).tolist() == [place]
     assert sum(part for part in bridged.parts.values()) == pytest.approx(bridged.values)
-    assert (BridgedScorer(inner).name, BridgedScorer(inner).version) == (inner.name, inner.version)
+    assert (BridgedScorer(inner, 0.25).name, BridgedScorer(inner, 0.25).version) == (
+        inner.name,
+        inner.version,
+    )
 
 
 def test_scores_stay_in_range_and_what_is_not_wanted_lifts_nothing() -> None:
     tree, context, gists = read_in()
     design, guard = gists["docs/design.md#Design"], gists["src/guard.py#stall_guard"]
-    high = BridgedScorer(Told({design: 1.0, guard: 0.9})).score(LensView(context, tree))
+    high = BridgedScorer(Told({design: 1.0, guard: 0.9}), 0.5).score(LensView(context, tree))
     assert high.values.max() == 1.0
-    low = BridgedScorer(Told(default=-0.5)).score(LensView(context, tree))
+    low = BridgedScorer(Told(default=-0.5), 0.5).score(LensView(context, tree))
     assert not low.parts["bridge"].any()
 
 
@@ -179,7 +186,7 @@ def test_a_bridge_to_an_older_version_carries_nothing() -> None:
         [98] * 32, about=tree.catalogue.about(guard.index * 32).__class__(path="src/guard.py", version="new")
     )
     context = coarsest(tree, 512, 2)
-    scorer = BridgedScorer(Told({gists["docs/design.md#Design"]: 0.6}))
+    scorer = BridgedScorer(Told({gists["docs/design.md#Design"]: 0.6}), 0.5)
     assert not scorer.score(LensView(context, tree)).parts["bridge"].any()
 
 
@@ -187,4 +194,16 @@ def test_without_bridges_the_scores_are_the_other_scorers() -> None:
     tree = LifetimeTree(MODEL, PointerEncoder(), block_size=32)
     tree.append([97] * 200)
     view = LensView(coarsest(tree, 512, 2), tree)
-    assert set(BridgedScorer(Told(default=0.3)).score(view).parts) == {"told"}
+    assert set(BridgedScorer(Told(default=0.3), 0.5).score(view).parts) == {"told"}
+
+
+def test_the_share_that_crosses_a_bridge_is_part_of_the_state_and_older_traces_had_a_half() -> None:
+    runtime = small_runtime()
+    runtime.ingest(notes(4))
+    other = runtime.settings.model_copy(update={"bridge_share": 0.25})
+    state = runtime.state
+    assert state.digest("") != dataclasses.replace(state, settings=other).digest("")
+    header = header_of(runtime)
+    bare = {name: value for name, value in header.settings.items() if name != "bridge_share"}
+    writer = TraceWriter(None, dataclasses.replace(header, settings=bare))
+    assert read(writer.raw(), allow_incomplete=True).header.settings["bridge_share"] == 0.5

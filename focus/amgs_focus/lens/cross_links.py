@@ -16,8 +16,6 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.scores import Scores, aggregate
 from amgs_focus.window.working_context import Entry
 
-SHARE = 0.5
-"""How much of a score crosses a bridge."""
 COARSEST = 2
 """Gists above this level stand for too much to be one end of a bridge."""
 
@@ -26,11 +24,13 @@ class BridgedScorer:
     """Gives a gist a share of the best score among the entries that its spans have bridges to.
 
     It adds a part `bridge` and goes by the name and version of the scorer inside: what it does besides depends on the
-    lifetime alone.
+    lifetime and the setting `bridge_share` alone.
     """
 
-    def __init__(self, inner: FocusScorer) -> None:
+    def __init__(self, inner: FocusScorer, share: float) -> None:
+        """share: how much of a score crosses a bridge."""
         self.inner = inner
+        self._share = share
         self._known = -1
         self._linked = False
         self._current: Mapping[str, str] = {}
@@ -59,7 +59,7 @@ class BridgedScorer:
         added = np.zeros(len(entries))
         for at, (entry, (keys, _)) in enumerate(zip(entries, ends, strict=True)):
             if entry.level:
-                reach = SHARE * max((wanted.get(key, 0.0) for key in keys), default=0.0)
+                reach = self._share * max((wanted.get(key, 0.0) for key in keys), default=0.0)
                 added[at] = min(max(0.0, reach), 1.0 - values[at])
         spread = np.repeat(added, [entry.cost for entry in entries])
         parts = {**found.parts, "bridge": spread}

@@ -12,7 +12,7 @@ import torch
 
 from amgs_focus.records import Band, Findings, Keyframe, NodeRef, Refocus
 from amgs_focus.runtime.read_history import NOTHING_READ, ReadHistory
-from amgs_focus.settings import FocusSettings
+from amgs_focus.settings import BEFORE, FocusSettings
 from amgs_focus.tree.node_set import NOTHING, NodeSet
 from amgs_focus.window.candidates import AllocatorState
 from amgs_focus.window.working_context import WorkingContext
@@ -64,9 +64,10 @@ class FocusState:
             for marked in (allocator.opened, allocator.closed, allocator.flips, allocator.overrides)
         ]
         flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus, allocator.thresholds)
-        # where everything is read in full the history decides nothing, and hashes are as they were before it
+        # where everything is read in full the history decides nothing; hashes are as they were before these settings
         reused = self.settings.full_read_every > 1
-        settings = self.settings.model_dump_json(exclude=None if reused else {"full_read_every"})
+        before = {name for name, value in BEFORE.items() if getattr(self.settings, name) == value}
+        settings = self.settings.model_dump_json(exclude=before)
         sealed = f"|{self.sealed.runs}" if self.sealed.runs else ""
         found = f"|{[one.block for one in self.findings.blocks]}" if self.findings is not None else ""
         read = f"|{self.reads.digest}" if reused else ""

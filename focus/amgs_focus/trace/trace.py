@@ -30,6 +30,7 @@ from amgs_focus.records import (
     Segment,
     StepRecord,
 )
+from amgs_focus.settings import BEFORE
 from amgs_focus.trace.events import (
     FORMAT,
     KINDS,
@@ -237,8 +238,7 @@ def _header(body: bytes) -> TraceHeader:
         header: TraceHeader = parsed(_HeaderLine, body).data
     except ValueError as error:
         raise faulty(1, "it is not a header") from error
-    # before this setting was one, everything was read in full
-    return dataclasses.replace(header, settings={"full_read_every": 1, **header.settings})
+    return dataclasses.replace(header, settings={**BEFORE, **header.settings})
 
 
 def _record(body: bytes, number: int) -> Record:

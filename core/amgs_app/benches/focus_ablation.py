@@ -24,6 +24,7 @@ from amgs_focus.evaluation.budget import Streamed
 from amgs_focus.evaluation.needles import CHANCE, facts, needle_nll, plant
 from amgs_focus.evaluation.statistics import Interval, resampled
 from amgs_focus.lens.lensnet import LensNetScorer
+from amgs_focus.lens.linear import LinearLens
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
@@ -97,7 +98,7 @@ def run(
         "no action": (rig.scorer, settings.model_copy(update={"n_diff": 0, "question_n_diff": 0})),
         NOISY: (None, settings),
     }
-    if isinstance(rig.scorer, LensNetScorer):
+    if isinstance(rig.scorer, LensNetScorer | LinearLens):
         variants[CAUSAL] = (rig.scorer.twin(), settings)
     rows: dict[str, list[Row]] = {name: [] for name in variants}
     for number, one in enumerate(drawn):

@@ -245,7 +245,7 @@ class Engine:
             if question:
                 runtime.question(question, progress)
 
-        encoder = self._text_encoder()
+        encoder = self.text_encoder()
         return self._begin_focus(self.settings.focus, self.seed, fill, gist, tree, folder, encoder)
 
     def last_run(self) -> LastRun:
@@ -285,7 +285,7 @@ class Engine:
             return path, self.open_focus((), "", progress, folder=Path(told.header.kept)).state.step
         settings = FocusSettings.model_validate(dict(told.header.settings))
         gist = gist_encoder(self.load_model(progress), self.settings.model, self.checkpoints)
-        encoder = self._text_encoder() if told.header.text_encoder else None
+        encoder = self.text_encoder() if told.header.text_encoder else None
         steps = 0
 
         def fill(runtime: FocusRuntime) -> None:
@@ -485,7 +485,7 @@ class Engine:
             self._texts = text_models(self.model_spec, self.settings.model, lambda: self._model)
         return self._texts
 
-    def _text_encoder(self) -> TextEncoder | None:
+    def text_encoder(self) -> TextEncoder | None:
         """By what the focus searches for the meaning of a question; None where nothing is installed for it."""
         from amgs_app.models import text_encoder
 

@@ -16,6 +16,7 @@ from amgs_focus.records import (
     Band,
     BranchView,
     Decision,
+    FoundBlock,
     Legality,
     Measurement,
     NodeProvenance,
@@ -26,6 +27,9 @@ from amgs_focus.records import (
 
 LEAST_SHARE = 0.15
 """Below this share of a question's words a block does not resemble it: so much is found in any text."""
+
+LEAST_LIKELY = 0.5
+"""Below this likelihood that some block tells what is asked, none resembles the question."""
 
 REASON_LETTERS: Mapping[Reason, str] = MappingProxyType(
     {
@@ -60,6 +64,13 @@ REASON_SENTENCES: Mapping[Reason, str] = MappingProxyType(
     }
 )
 """How each reason ends the sentence "not done: …", where a decision says nothing more exact."""
+
+
+def nothing_alike(share: float | None, likelihood: float | None) -> bool:
+    """Whether no block resembles the question, by the likelihood where there is one, else by the share of its words."""
+    if likelihood is not None:
+        return likelihood < LEAST_LIKELY
+    return share is not None and share < LEAST_SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +117,8 @@ class EntryExplanation:
     """Everything behind one entry: what it is, where it came from, what was decided and what would change
     that.
 
-    keeping: where it came from, how it was used, whether it was forgotten.
+    keeping: where it came from, how it was used, whether it was forgotten. found: the block in it that resembles the
+    question most, of those that a search found; found_rank: its rank among them, from 1. unanswered: as FocusView's.
 
     would: one sentence, what would make the opposite or the refused action apply. expand_cost and
     collapse_cost: change in tokens, None where illegal. expand_ms: predicted time to recompute after
@@ -130,6 +142,9 @@ class EntryExplanation:
     would: str
     measurement: Measurement | None = None
     keeping: NodeProvenance | None = None
+    found: FoundBlock | None = None
+    found_rank: int = 0
+    unanswered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +156,9 @@ class FocusView:
     (0: the next step refocuses). dirty and predicted_ms: of the last refocus. history: bands after each of
     the last 24 refocuses, oldest first. decisions: of the last refocus. text: what was decoded since the
     question. question_share: share of the question's words, by how rare they are, in the block that holds most of
-    them; None while there is no question or none was looked for. position: steps shown; head: steps known on this
+    them; None while there is no question or none was looked for.
+    question_likelihood: that some block tells what is asked; None without a question, or where nothing calibrated
+    searched for its meaning. position: steps shown; head: steps known on this
     branch (equal when live). unheld: pinned spans that stand coarser than they were pinned, for want of room.
     full_read_every: the setting; rotates: whether the model's keys can be turned to other positions, without which
     everything is read in full.
@@ -183,11 +200,14 @@ class FocusView:
     unheld: tuple[NodeRef, ...] = ()
     full_read_every: int = 1
     rotates: bool = True
+    question_likelihood: float | None = None
 
     @property
     def unanswered(self) -> bool:
-        """Whether nothing before the tail resembles the question by its words."""
-        return self.question_share is not None and self.question_share < LEAST_SHARE
+        """Whether nothing resembles the question: in the whole lifetime, where it was searched by meaning too and that
+        is calibrated; else before the tail, by words.
+        """
+        return nothing_alike(self.question_share, self.question_likelihood)
 
     @property
     def untrained(self) -> bool:

@@ -24,6 +24,7 @@ from amgs_app.benches import (
     focus_longbench,
     focus_passkey,
     focus_policy,
+    focus_questions,
     focus_reads,
     focus_scale,
 )
@@ -33,6 +34,7 @@ from amgs_app.benches.locomo_data import read_folder
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_focus.evaluation.ceiling import CeilingPlan, continuations, optimised_gists
+from amgs_focus.evaluation.planted_facts import FactQuestion
 from amgs_focus.gist.gistnet import BLOCK, PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.scoring import FocusScorer, LensView
@@ -395,3 +397,31 @@ def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tm
     assert "--text" in capsys.readouterr().err
     assert cli.run(["--model", "tiny", "bench", "focus-gist", "--text", str(tmp_path / "no.txt")]) != 0
     assert "no.txt" in capsys.readouterr().err
+
+
+def test_questions_are_asked_in_own_and_in_other_words_beside_their_controls(
+    text: Path, tmp_path: Path
+) -> None:
+    facts = [
+        FactQuestion("Zoë hid the zither by the quay.", "Where did Zoë hide the zither?", "zither quay zone"),
+        FactQuestion("Quinn vexed the xylophone jury.", "Whom did Quinn vex?", "xylophone jury quiz"),
+    ]
+    prose = read_texts(TinyModel(), text, "focus-questions")
+    rig = focus_rig(tmp_path, prose)
+    settings = FocusSettings(window=384)
+    sizes = {"7k": 4096, "256k": 10**6}
+    found = focus_questions.run(rig, facts, HashingEmbedder(), sizes=sizes, settings=settings)
+    assert found.settings["left_out"] == ["256k"]
+    assert found.metrics["opened_own_words_7k"] == 1.0 >= found.metrics["opened_own_words_chance_7k"]
+    assert found.goals["opened_own_words_7k"].met and "opened_own_words_256k" not in found.metrics
+    again = focus_questions.run(rig, facts, HashingEmbedder(), sizes=sizes, settings=settings)
+    assert again.metrics == found.metrics
+
+
+def test_a_file_of_facts_says_which_line_is_short(tmp_path: Path) -> None:
+    file = tmp_path / "facts.tsv"
+    file.write_text("A is B.\tWhat is A?\tWhich one is it?\n\nC is D.\tWhat is C?\n", encoding="utf-8")
+    with pytest.raises(InputError, match="fact 2 has 2 of 3 columns"):
+        focus_questions.read_facts(file)
+    held_out = Path(__file__).parents[1] / "focus" / "facts" / "held-out.tsv"
+    assert len(focus_questions.read_facts(held_out)) == 40

@@ -389,6 +389,50 @@ def bench_c1c2(
     return run(rig, pairs=pairs)
 
 
+@operation(
+    "bench focus-questions", summary="Measure whether the span that a question is about is opened.", long=True
+)
+def bench_questions(
+    engine: Engine,
+    *,
+    facts: Annotated[
+        Path | None,
+        Option(
+            "--facts",
+            metavar="FILE",
+            help="Lines of statement, question in its words, question in other words, tabs between.",
+        ),
+    ] = None,
+    text: TextFiles = None,
+    gist: GistFile = None,
+    lens: LensFile = None,
+    sizes: Annotated[
+        list[str] | None,
+        Option("--size", metavar="NAME", help="Only 7k or 256k; may be repeated."),
+    ] = None,
+    out: OutFolder = None,
+    quick: Quick = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Plant statements in a text, ask for each in its own words and in other words, and see whether it is opened
+    whole; beside it words alone, meaning alone, chance, and questions that have nothing to do with the text.
+
+    Lifetimes are built once and kept in the folder; a size that the texts cannot fill is skipped.
+    """
+    from amgs.errors import UsageError
+    from amgs_app.benches.focus_questions import BENCH, SIZES, read_facts, run
+
+    del as_json
+    if unknown := [name for name in sizes or () if name not in SIZES]:
+        raise UsageError(f"Unknown size: {unknown[0]}.", way_out=f"Sizes are {', '.join(SIZES)}.")
+    file = given(facts, "No facts given.", "Name a file: `bench focus-questions --facts FILE --text FILE`.")
+    planted = read_facts(file)
+    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    chosen = {name: SIZES[name] for name in sizes or SIZES}
+    return run(rig, planted, _embedder(engine), sizes=chosen)
+
+
 @operation("bench focus-stability", summary="Measure how stable the working context is.", long=True)
 def bench_stability(
     engine: Engine,

@@ -98,7 +98,13 @@ def replay(engine: Engine, path: TracePath, *, progress: Progress | None = None)
     model = engine.load_model(progress)
     gist = gist_encoder(model, engine.settings.model, engine.checkpoints)
     runtime, _ = focus_runtime(
-        model, settings, settings.seed, engine.clock, gist=gist, checkpoints=engine.checkpoints
+        model,
+        settings,
+        settings.seed,
+        engine.clock,
+        gist=gist,
+        checkpoints=engine.checkpoints,
+        encoder=engine.text_encoder() if told.header.text_encoder else None,
     )
     steps = again(told, runtime, progress)
     return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)

@@ -27,7 +27,7 @@ class FactQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PlantedFact:
-    """A fact and tokens [start, end) of its statement."""
+    """A fact and tokens [start, end) of its statement, without the spaces around it."""
 
     fact: FactQuestion
     start: int
@@ -61,7 +61,8 @@ def plant_facts(
             raise ValueError(f"{len(facts)} statements do not fit {length} tokens")
         start = number * part + rng.randrange(part - len(ids))
         tokens[start : start + len(ids)] = ids
-        placed.append(PlantedFact(fact, start, start + len(ids)))
+        said = [at for at, token in enumerate(ids, start) if model.decode([token]).strip()]
+        placed.append(PlantedFact(fact, said[0], said[-1] + 1))
     return tokens, tuple(placed)
 
 

@@ -7,7 +7,10 @@ together, so that what lies across an edge is seen whole.
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -19,14 +22,39 @@ from amgs_focus.records import Findings, FoundBlock
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
 
-LOOKED_AT = 48  # blocks that are read sentence by sentence
+LOOKED_AT = 40  # blocks best by meaning that are read sentence by sentence
+BY_WORDS = 16  # and best by both kinds of evidence
 FOUND = 16  # blocks that a question finds at most
-WORDS = 4.0  # standard deviations of the cosine that all of the question's words in one block are worth
+WORDS = 2.0  # standard deviations of the cosine that all of the question's words in one block are worth
 LONGEST = 48  # tokens of a sentence
 SHORTEST = 5
 _ENDS = re.compile(r"[.!?][\"'”’)\]]*\s*$|\n\s*\n")
 
 Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCalibration:
+    """A logistic regression of "some block tells what is asked" for one text encoder.
+
+    meaning: weight of the greatest cosine among the found blocks; blocks: of the binary logarithm of the blocks
+    searched, as the best of many is better by chance.
+    """
+
+    base: float
+    meaning: float
+    blocks: float
+
+    def likelihood(self, found: Sequence[FoundBlock], blocks: int) -> float:
+        """In [0, 1]; 0 where nothing was found."""
+        if not found:
+            return 0.0
+        best = max(one.meaning for one in found)
+        odds = self.base + self.meaning * best + self.blocks * math.log2(max(1, blocks))
+        return 1 / (1 + math.exp(-odds))
+
+
+CALIBRATED: Mapping[str, QuestionCalibration] = {"all-MiniLM-L6-v2": QuestionCalibration(-6.2, 28.7, -0.37)}
 
 
 class QuestionSearch:
@@ -35,6 +63,7 @@ class QuestionSearch:
     def __init__(self, encoder: TextEncoder, *, words: float = WORDS, meaning: float = 1.0) -> None:
         """words, meaning: weights of the two kinds of evidence."""
         self.encoder = encoder
+        self.most = FOUND
         self._weight, self._meaning = words, meaning
         self._index: SpanIndex | None = None
 
@@ -54,9 +83,8 @@ class QuestionSearch:
         if not open_.any():
             return Findings()
         centre, spread = float(cosines[open_].mean()), max(float(cosines[open_].std()), 1e-6)
-        scores = np.where(open_, self._score(cosines, centre, spread, words), -np.inf)
-        best = np.lexsort((-np.arange(blocks), -scores))[:LOOKED_AT]
-        best = np.sort(best[np.isfinite(scores[best])])
+        scores = self._score(cosines, centre, spread, words)
+        best = np.union1d(_best(self._meaning * cosines, open_, LOOKED_AT), _best(scores, open_, BY_WORDS))
         spans = sorted({span for block in best.tolist() for span in sentences(tree, block, end)})
         texts = [tree.model.decode(tree.tokens(low, high).tolist()) for low, high in spans]
         found: dict[int, FoundBlock] = {}
@@ -68,7 +96,9 @@ class QuestionSearch:
                 if at not in found or found[at].score < score:
                     found[at] = FoundBlock(at, score, share, cosine)
         ranked = sorted(found.values(), key=lambda one: (-one.score, -one.block))
-        return Findings(tuple(ranked[:FOUND]))
+        chosen = tuple(ranked[: self.most])
+        calibrated = CALIBRATED.get(self.encoder.name)
+        return Findings(chosen, calibrated.likelihood(chosen, int(open_.sum())) if calibrated else None)
 
     def _score(self, cosine: Values | float, centre: float, spread: float, words: Values | float) -> Any:
         return self._meaning * (cosine - centre) / spread + self._weight * words
@@ -110,6 +140,13 @@ def sentences(tree: LifetimeTree, block: int, end: int) -> list[tuple[int, int]]
 def _blocks_of(low: int, high: int, size: int) -> range:
     """The blocks that hold some of tokens [low, high)."""
     return range(low // size, -(-high // size))
+
+
+def _best(scores: Values, allowed: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
+    """The blocks with the greatest scores; of equals the latest."""
+    at = np.flatnonzero(allowed)
+    chosen: NDArray[np.int64] = at[np.lexsort((-at, -scores[at]))[:most]]
+    return chosen
 
 
 def _open(tree: LifetimeTree, blocks: int) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ from amgs_focus.runtime.state import FocusState, mean_residency
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.provenance import node_provenance
-from amgs_focus.views import REASON_SENTENCES, EntryExplanation, EntryView, FocusView
+from amgs_focus.views import REASON_SENTENCES, EntryExplanation, EntryView, FocusView, nothing_alike
 from amgs_focus.window.candidates import FORGOTTEN, cooldown_left, expand_cost, reserve
 from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.working_context import SINKS, Entry, WorkingContext
@@ -85,6 +85,7 @@ def snapshot(
         measurements=tuple(measurements.values()),
         sources=tree.spans(),
         question_share=state.question_share,
+        question_likelihood=state.findings.likelihood if state.findings is not None else None,
         unheld=_unheld(state, tree),
         full_read_every=settings.full_read_every,
         rotates=settings.full_read_every == 1 or model.rotates,
@@ -111,6 +112,14 @@ def explain(
     decision = _decision_of(entry, decisions, settings.block_size)
     shown = _entry_view(state, tree, measurements, place, decisions)
     opening = expand_cost(entry, state.context) if shown.expandable else None
+    findings = state.findings.blocks if state.findings is not None else ()
+    likelihood = state.findings.likelihood if state.findings is not None else None
+    inside = (
+        (at, one)
+        for at, one in enumerate(findings, start=1)
+        if entry.start <= one.block * tree.block_size < entry.end
+    )
+    rank, found = next(inside, (0, None))
     return EntryExplanation(
         entry=shown,
         text=tree.text(entry.start, entry.end),
@@ -129,6 +138,9 @@ def explain(
         would=_would(shown, decision, state, settings),
         measurement=measurements.get(entry.node),
         keeping=node_provenance(tree, entry.node),
+        found=found,
+        found_rank=rank,
+        unanswered=nothing_alike(state.question_share, likelihood),
     )
 
 

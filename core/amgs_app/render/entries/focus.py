@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 
 _ENTRIES_SHOWN = 40
 """Entries of the working context that its table shows; CSV and JSON hold them all."""
-NOTHING_ALIKE = "no block shares a word with the question"
+NOTHING_ALIKE = "no block resembles the question"
+NO_WORD_ALIKE = "no block shares a word with the question"
+
+
+def _nothing_alike(view: FocusView) -> str:
+    """What is said of a question that nothing resembles."""
+    return NO_WORD_ALIKE if view.question_likelihood is None else NOTHING_ALIKE
 
 
 def _held(result: FocusView) -> str:
@@ -77,7 +83,7 @@ def focus_view(result: FocusView) -> ResultTable:
     columns = "#:n lod start:n end:n cost:n score:score last reason source:id"
     notes = (
         f"“{result.text}”" if result.text else "",
-        f"! {NOTHING_ALIKE}." if result.unanswered else "",
+        f"! {_nothing_alike(result)}." if result.unanswered else "",
         f"! {WARNING}" if result.untrained else "",
         f"! {unheld(result)}" if result.unheld else "",
     )
@@ -142,7 +148,7 @@ def _decoded(result: Stepped) -> str:
     count = len(result.records)
     parts = ["1 token" if count == 1 else f"{count} tokens"] if count else []
     parts += [_refocused(made[-1])] if made else []
-    parts += [NOTHING_ALIKE] if made and result.view.unanswered else []
+    parts += [_nothing_alike(result.view)] if made and result.view.unanswered else []
     parts += ["the answer is finished"] if result.view.finished else []
     return " · ".join(parts)
 
@@ -175,7 +181,7 @@ def stepped(result: Stepped) -> ResultTable:
         proposed = f"{len(decided.applied)} of {len(decided.decisions)} proposals applied"
         notes.insert(0, f"Refocus {decided.number}: {proposed}, swap {decided.swap_rate:.2f}")
     if view.unanswered:
-        notes.insert(0, f"! {NOTHING_ALIKE}.")
+        notes.insert(0, f"! {_nothing_alike(view)}.")
     return sheet(title, "step:n token nll:score used:n dirty:n time:ms refocus*", rows, notes)
 
 
@@ -203,6 +209,7 @@ def entry_explanation(result: EntryExplanation) -> ResultTable:
             f"{result.score:+.3f}" + (" (handed down, not scored by itself yet)" if entry.inherited else ""),
         ),
         *((f"  {name}", f"{value:+.3f}") for name, value in result.parts),
+        *_resemblance(result),
         (
             "decision",
             result.reason_text
@@ -215,7 +222,16 @@ def entry_explanation(result: EntryExplanation) -> ResultTable:
         ("would", result.would),
         *(kept_rows(result.keeping) if result.keeping is not None else ()),
     ]
-    return facts("Why", pairs)
+    return facts("Why", pairs, (f"! {NOTHING_ALIKE}.",) if result.unanswered else ())
+
+
+def _resemblance(result: EntryExplanation) -> list[tuple[str, str]]:
+    """How far the best block in the entry resembles the question, where the search found one."""
+    one = result.found
+    if one is None:
+        return []
+    told = f"L0#{one.block}, rank {result.found_rank}: meaning {one.meaning:+.2f}, words {one.words:.0%}"
+    return [("resembles the question", told)]
 
 
 def _steered(result: Steered) -> str:

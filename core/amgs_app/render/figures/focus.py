@@ -20,9 +20,9 @@ from amgs_focus.views import REASON_LETTERS, REASON_SENTENCES, EntryExplanation,
 
 __all__ = ["decoded", "entry_at", "focus", "lod_map", "offset_for", "why"]
 
-NOTHING_ALIKE = (
-    "No block shares a word with the question: the spans expanded for it were not chosen by what it asks."
-)
+_NOT_CHOSEN = "the spans expanded for it were not chosen by what it asks."
+NOTHING_ALIKE = f"No block resembles the question: {_NOT_CHOSEN}"
+NO_WORD_ALIKE = f"No block shares a word with the question: {_NOT_CHOSEN}"
 _BY_RULE = ("illegal_level", "protected_tail")
 """Refusals that no score could have changed: listed last."""
 _EMPTY = (
@@ -239,7 +239,8 @@ def _decisions(region: Region, view: FocusView, names: Mapping[str, str]) -> Non
         key=lambda one: (not one.applied, one.reason in _BY_RULE, -abs(one.score), one.level, one.index),
     )
     top = 1
-    told = [(NOTHING_ALIKE, 2)] if view.unanswered else []
+    nothing = NO_WORD_ALIKE if view.question_likelihood is None else NOTHING_ALIKE
+    told = [(nothing, 2)] if view.unanswered else []
     told += [(WARNING, 4)] if view.untrained else []
     told += [(unheld(view), 3)] if view.unheld else []
     for words, lines in told:

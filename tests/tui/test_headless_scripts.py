@@ -174,7 +174,8 @@ def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path:
 
 def test_the_steps_of_a_run_can_be_replayed_from_its_trace(amgs: Amgs, tmp_path: Path) -> None:
     from amgs.clock import FixedClock, parse_instant
-    from amgs_app.models import focus_runtime, load_base_model
+    from amgs.text.embedding import HashingEmbedder
+    from amgs_app.models import focus_runtime, load_base_model, text_encoder
     from amgs_focus.runtime.replay import replay
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.trace import read
@@ -184,7 +185,8 @@ def test_the_steps_of_a_run_can_be_replayed_from_its_trace(amgs: Amgs, tmp_path:
     assert amgs("run", script) == 0, amgs.err
     trace = read(amgs.store.with_name("world.duckdb.trace"))
     clock = FixedClock(parse_instant("2026-03-01T09:00:00Z"))
-    runtime, _ = focus_runtime(load_base_model("tiny", "auto"), FocusSettings(), 7, clock)
+    encoder = text_encoder(HashingEmbedder())
+    runtime, _ = focus_runtime(load_base_model("tiny", "auto"), FocusSettings(), 7, clock, encoder=encoder)
     assert replay(trace, runtime) == len(trace.steps) == 43
     assert runtime.snapshot().step == 38
 

@@ -82,7 +82,13 @@ def bench_focus_ceiling(
         bool, Option("--code/--no-code", help="Also measure held-out packages of the standard library.")
     ] = True,
     blocks: Annotated[
-        int, Option("--blocks", metavar="N", min=8, help="Blocks a condition whose gists are optimised.")
+        int,
+        Option(
+            "--blocks",
+            metavar="N",
+            min=2,
+            help="Blocks a condition to optimise gists for; at least 2 windows.",
+        ),
     ] = 24,
     out: OutFolder = None,
     quick: Quick = False,

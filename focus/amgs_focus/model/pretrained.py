@@ -24,7 +24,7 @@ from safetensors import SafetensorError
 
 from amgs_focus.errors import ModelMismatchError, ModelMissingError
 from amgs_focus.model import unpacked
-from amgs_focus.model.base_model import BaseModel, KVCache, turns_keys
+from amgs_focus.model.base_model import ODDITIES, BaseModel, KVCache, turns_keys
 from amgs_focus.model.chat import ChatTemplate, chat_template
 from amgs_focus.records import ModelCard
 
@@ -410,7 +410,7 @@ def _require_followed(spec: str, model: Any, loaded: PretrainedModel) -> None:
         ahead = loaded.forward(torch.cat([rows[:, :-1], -rows[:, -1:]], dim=1))
         cache = loaded.new_cache()
         parts = torch.cat([loaded.forward(rows[:, :2], cache), loaded.forward(rows[:, 2:], cache)], dim=1)
-    except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, NotImplementedError) as error:
+    except ODDITIES as error:
         raise ModelMismatchError(
             f"{spec} failed with embeddings as input ({error}).",
             way_out="Choose a model whose forward pass accepts inputs_embeds.",

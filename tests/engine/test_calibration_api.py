@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from amgs.calibration import edges as learning
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.memory import Memory
@@ -44,22 +45,58 @@ def test_a_calibration_is_planned_applied_and_undone(tmp_path: Path, method: str
         before = memory.blocks(BlockFilter()), memory.edges()
         plan = memory.calibration.plan(method)  # type: ignore[arg-type]
         assert (memory.blocks(BlockFilter()), memory.edges()) == before
-        assert plan.blocks and plan.edges
+        assert plan.blocks and not plan.edges
         done = memory.calibration.apply(plan)
         for change in plan.blocks:
             assert memory.block(change.block_id).confidence == change.after
         assert memory.verify().ok
         memory.undo(done.operation.id)
         assert (memory.blocks(BlockFilter()), memory.edges()) == before
-        assert memory.calibration.plan(method).edges == plan.edges  # type: ignore[arg-type]
 
 
-def test_an_edge_loses_confidence_after_a_miss_and_a_verdict_counts_once(tmp_path: Path) -> None:
-    with judged(tmp_path, never=True) as memory:
+def confidences(memory: Memory) -> dict[tuple[str, str, str], float]:
+    return {e.key: e.confidence for e in memory.edges()}
+
+
+def test_a_single_miss_lowers_the_edges_that_led_there_and_a_hit_raises_them(tmp_path: Path) -> None:
+    with judged(tmp_path, rounds=0) as memory:
+        for useful in (False, True):
+            before = confidences(memory)
+            frame = memory.assemble("TASK", query="dome valve QX-7741-B stalls")
+            one = next(c.block.id for c in frame.selected if "graph" in c.layers)
+            assert confidences(memory) == before
+            memory.feedback(one, useful=useful)
+            after = confidences(memory)
+            moved = {key for key, confidence in after.items() if confidence != before[key]}
+            assert moved and all(one in key[:2] for key in moved)
+            for key in moved:
+                assert after[key] == pytest.approx((before[key] * 4 + useful) / 5, abs=1e-4)
+        entry = memory.operations(1)[0]
+        assert entry.edges == len(moved) and "corrected" in entry.summary
+        memory.undo(entry.id)
+        assert confidences(memory) == before
+        memory.feedback(one, useful=False)
+        memory.undo(memory.operations(1)[0].id)
+        memory.redo(entry.id)
+        assert confidences(memory) == after
+        # However often a verdict was undone and redone, the edges have learned from it once.
+        assert memory._storage.edge_forecasts.open_verdicts() == ()
+        assert memory.verify().ok
+
+
+def test_verdicts_that_an_earlier_version_left_are_learned_by_a_calibration_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(learning, "changes", lambda *_: ())
+        memory = judged(tmp_path, never=True)
+    with memory:
         plan = memory.calibration.plan()
         assert plan.edges and all(c.hits == 0 and c.after < c.edge.confidence for c in plan.edges)
-        memory.calibration.apply(plan)
+        done = memory.calibration.apply(plan)
         assert memory.calibration.plan().edges == ()
+        memory.undo(done.operation.id)
+        assert memory.calibration.plan().edges == plan.edges
 
 
 def test_a_stale_plan_changes_nothing(tmp_path: Path) -> None:

@@ -53,13 +53,17 @@ class Calibration:
         assembly_id: str | None = None,
         prediction_id: str | None = None,
     ) -> Outcome:
-        """The operator's verdict on the latest open forecast of a block, on that of one assembly, or on one by id."""
+        """The operator's verdict on the latest open forecast of a block, on that of one assembly, or on one by id.
+
+        The edges by which the block was reached learn from it: a miss lowers their confidence, a hit raises it.
+        """
         return forecasts.decide(
             self._context.storage,
             self._context.whole_id(block_id),
             useful=useful,
             assembly_id=assembly_id,
             now=self._context.clock.now(),
+            prior_strength=self._context.settings.calibration.prior_strength,
             prediction_id=prediction_id,
         )
 
@@ -80,6 +84,7 @@ class Calibration:
             event_type=event_type,
             source=source,
             now=self._context.clock.now(),
+            prior_strength=self._context.settings.calibration.prior_strength,
         )
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:

@@ -8,11 +8,13 @@ from datetime import datetime
 
 import numpy as np
 
+from amgs.calibration import edges as learning
 from amgs.calibration.brier import brier_score
 from amgs.calibration.recalibrate import read_curve
 from amgs.errors import UsageError
 from amgs.log import journal
 from amgs.log.reinforcement import reinforce
+from amgs.storage.journal import JournalRow
 from amgs.storage.protocol import Storage
 from amgs.types import Candidate, EdgeKey, Frame, Outcome
 
@@ -73,18 +75,20 @@ def decide(
     useful: bool,
     assembly_id: str | None,
     now: datetime,
+    prior_strength: float,
     prediction_id: str | None = None,
 ) -> Outcome:
-    """Give the latest open forecast of a block, or the one named, its outcome, journalled.
+    """Give the latest open forecast of a block, or the one named, its outcome, journalled; the edges that led to the
+    block learn from it at once.
 
-    Raises UsageError when none is open.
+    prior_strength: how many verdicts an edge's present confidence counts as. Raises UsageError when none is open.
     """
     with storage.transaction():
         outcome = _decided(storage, block_id, useful, now, assembly_id, prediction_id)
         block = storage.blocks.get([block_id])[block_id]
         verdict = "useful" if useful else "useless"
         told = f"“{block.title}” {verdict}, forecast {outcome.predicted:.2f}"
-        journal.write(storage, KIND, now, told, [journal.verdict_row(outcome)])
+        _write(storage, now, told, [], (outcome,), prior_strength)
         return outcome
 
 
@@ -96,6 +100,7 @@ def settle(
     event_type: str,
     source: str,
     now: datetime,
+    prior_strength: float,
 ) -> tuple[Outcome, ...]:
     """Several verdicts and reinforcements of blocks as one operation. verdicts: whether each block was useful.
 
@@ -108,8 +113,25 @@ def settle(
         outcomes = tuple(_decided(storage, block_id, useful, now) for block_id, useful in verdicts.items())
         if rows or outcomes:
             told = f"{len(outcomes)} verdicts, {len(rows)} blocks reinforced, by {source}"
-            journal.write(storage, KIND, now, told, [*rows, *map(journal.verdict_row, outcomes)])
+            _write(storage, now, told, rows, outcomes, prior_strength)
         return outcomes
+
+
+def _write(
+    storage: Storage,
+    now: datetime,
+    told: str,
+    rows: Sequence[JournalRow],
+    outcomes: Sequence[Outcome],
+    prior_strength: float,
+) -> None:
+    """Write the operation of these outcomes, with what the edges learned from them."""
+    planned = learning.changes(storage, prior_strength, [o.prediction_id for o in outcomes])
+    of_edges, learned = learning.put(storage, planned)
+    told += f", {len(learned)} edge{'' if len(learned) == 1 else 's'} corrected" if learned else ""
+    entry = journal.write(storage, KIND, now, told, [*rows, *map(journal.verdict_row, outcomes), *of_edges])
+    if learned:
+        storage.edge_forecasts.count_in(entry.id, learned)
 
 
 def _decided(

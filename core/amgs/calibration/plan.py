@@ -8,14 +8,14 @@ from datetime import datetime
 
 import numpy as np
 
+from amgs.calibration import edges as learning
 from amgs.calibration.recalibrate import Method, brier, fit, held_out_brier
 from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
 from amgs.errors import UsageError
 from amgs.log import journal
 from amgs.settings import CalibrationSettings
-from amgs.storage.edge_forecasts import EdgeVerdicts
 from amgs.storage.protocol import Storage
-from amgs.types import Block, BlockFilter, Edge, JournalEntry
+from amgs.types import Block, BlockFilter, JournalEntry
 
 KIND = "calibrate"
 _REST = ""
@@ -30,7 +30,7 @@ def plan(
     blocks: Sequence[Block],
     verdicts: Sequence[Verdict],
     scores: Sequence[tuple[float, float]],
-    walked: Sequence[tuple[Edge, EdgeVerdicts]],
+    edges: tuple[EdgeChange, ...],
     *,
     method: Method,
     settings: CalibrationSettings,
@@ -41,7 +41,8 @@ def plan(
 
     A category with enough verdicts has its own curve, the others share one; a curve that does not lower the Brier
     score on outcomes it was not fitted on is not used.
-    scores: (composite score, outcome) of every verdict. Raises UsageError for too few verdicts.
+    scores: (composite score, outcome) of every verdict. edges: what is left for edges to learn. Raises UsageError for
+    too few verdicts.
     """
     if len(verdicts) < settings.fewest_outcomes:
         raise UsageError(
@@ -54,7 +55,6 @@ def plan(
     known = [(by_id[i], actual) for i, actual in verdicts if i in by_id]
     fits = _fits(known, method, settings.fewest_outcomes)
     changes = [c for c in (_change(b, fits) for b in blocks) if c is not None]
-    edges = tuple(_edge(edge, seen, settings.prior_strength) for edge, seen in walked)
     return CalibrationPlan(
         method,
         len(verdicts),
@@ -104,23 +104,15 @@ def _change(block: Block, fits: Mapping[str, Fit]) -> ConfidenceChange | None:
     return ConfidenceChange(block.id, block.title, block.category, block.confidence, after)
 
 
-def _edge(edge: Edge, seen: EdgeVerdicts, strength: float) -> EdgeChange:
-    """The present confidence counts as `strength` verdicts: a miss lowers it, a hit raises it."""
-    after = (edge.confidence * strength + seen.hits) / (strength + seen.count)
-    return EdgeChange(edge, round(after, 4), seen.hits, seen.count)
-
-
 def make(storage: Storage, method: Method, settings: CalibrationSettings, now: datetime) -> CalibrationPlan:
     """The plan for a store as it stands."""
     decided = storage.forecasts.decided()
     verdicts = [(o.block_id, o.actual) for o in reversed(decided) if o.actual is not None]
-    walked = storage.edge_forecasts.open_verdicts()
-    edges = storage.edges.get([w.key for w in walked])
     return plan(
         storage.blocks.select(BlockFilter(), order="arrival"),
         verdicts,
         storage.forecasts.scored(),
-        [(edges[w.key], w) for w in walked if w.key in edges],
+        learning.changes(storage, settings.prior_strength),
         method=method,
         settings=settings,
         now=now,
@@ -148,16 +140,14 @@ def apply(storage: Storage, proposal: CalibrationPlan, now: datetime) -> Journal
                 way_out="Plan the calibration again.",
             )
         after = [replace(before[i], confidence=c.after) for i, c in wanted.items()]
-        lowered = [replace(found[k], confidence=c.after) for k, c in edges.items()]
         storage.blocks.update(after)
-        storage.edges.put(lowered)
-        rows = [journal.block_row(before[b.id], b) for b in after]
-        rows += [journal.edge_row(found[e.key], e) for e in lowered]
+        of_edges, learned = learning.put(storage, proposal.edges)
+        rows = [journal.block_row(before[b.id], b) for b in after] + of_edges
         summary = (
-            f"{proposal.method} on {proposal.outcomes} outcomes: {len(after)} blocks, {len(lowered)} edges"
+            f"{proposal.method} on {proposal.outcomes} outcomes: {len(after)} blocks, {len(learned)} edges"
         )
         operation = journal.write(storage, KIND, now, summary, rows)
         if proposal.forecast.used:
             storage.forecasts.put_curve(operation.id, proposal.forecast.curve.to_json())
-        storage.edge_forecasts.count_in(operation.id, list(edges))
+        storage.edge_forecasts.count_in(operation.id, learned)
         return operation

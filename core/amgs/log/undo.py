@@ -286,6 +286,9 @@ def _put_forward(storage: Storage, number: int) -> None:
             verdict = json.loads(row.after or "{}")
             at = parse_instant(verdict["decided_at"])
             storage.forecasts.decide(row.key, verdict["actual"], verdict["brier"], at)
+    if any(storage.journal.pages(number, "forecast")):
+        for rows in storage.journal.pages(number, "edge"):
+            storage.edge_forecasts.count_in(number, [_edge_key(row.key) for row in rows])
     for rows in storage.journal.pages(number, "clock"):
         for row in rows:
             event = json.loads(row.after or "{}")

@@ -25,8 +25,11 @@ class EdgeForecastStorage(Protocol):
         """Log (prediction id, key of an edge walked to its block)."""
         ...
 
-    def open_verdicts(self) -> tuple[EdgeVerdicts, ...]:
-        """Per edge: the sum of the outcomes and how many. What a standing operation counted is left out."""
+    def open_verdicts(self, predictions: Sequence[str] | None = None) -> tuple[EdgeVerdicts, ...]:
+        """Per edge: the sum of the outcomes and how many. What a standing operation counted is left out.
+
+        predictions: only edges by which the blocks of these forecasts were reached; None for all.
+        """
         ...
 
     def count_in(self, operation: int, keys: Sequence[EdgeKey]) -> None:

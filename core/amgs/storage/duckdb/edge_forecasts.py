@@ -26,11 +26,20 @@ class DuckDBEdgeForecasts(EdgeForecastStorage):
             structural=False,
         )
 
-    def open_verdicts(self) -> tuple[EdgeVerdicts, ...]:
+    def open_verdicts(self, predictions: Sequence[str] | None = None) -> tuple[EdgeVerdicts, ...]:
+        only = (
+            ""
+            if predictions is None
+            else "SEMI JOIN (SELECT source_id, target_id, relation_type FROM edge_forecasts WHERE prediction_id IN "
+            "(SELECT unnest(?::VARCHAR[]))) AS p ON p.source_id = e.source_id AND p.target_id = e.target_id AND "
+            "p.relation_type = e.relation_type "
+        )
         found = self._connection.rows(
             "SELECT e.source_id, e.target_id, e.relation_type, sum(c.actual), count(*) FROM edge_forecasts e "
-            "JOIN calibration_log c USING (prediction_id) LEFT JOIN operations o ON o.id = e.counted "
-            "WHERE c.actual IS NOT NULL AND coalesce(o.undone, true) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+            f"{only}JOIN calibration_log c ON c.prediction_id = e.prediction_id "
+            "LEFT JOIN operations o ON o.id = e.counted "
+            "WHERE c.actual IS NOT NULL AND coalesce(o.undone, true) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+            [] if predictions is None else [list(predictions)],
         )
         return tuple(EdgeVerdicts((str(s), str(t), str(r)), float(h), int(n)) for s, t, r, h, n in found)
 

@@ -1,0 +1,40 @@
+"""What a verdict on a block says of the edges that led to it: a single miss lowers their confidence (AMGS §7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from amgs.calibration.results import EdgeChange
+from amgs.log import journal
+from amgs.storage.edge_forecasts import EdgeVerdicts
+from amgs.storage.journal import JournalRow
+from amgs.storage.protocol import Storage
+from amgs.types import Edge, EdgeKey
+
+
+def change(edge: Edge, seen: EdgeVerdicts, strength: float) -> EdgeChange:
+    """The edge's new confidence. The present one counts as `strength` verdicts: a miss lowers it, a hit raises it."""
+    after = (edge.confidence * strength + seen.hits) / (strength + seen.count)
+    return EdgeChange(edge, round(after, 4), seen.hits, seen.count)
+
+
+def changes(
+    storage: Storage, strength: float, predictions: Sequence[str] | None = None
+) -> tuple[EdgeChange, ...]:
+    """What the verdicts that no edge has learned from yet would change.
+
+    predictions: only of the edges that led to these forecasts' blocks; None for all.
+    """
+    walked = storage.edge_forecasts.open_verdicts(predictions)
+    edges = storage.edges.get([one.key for one in walked])
+    return tuple(change(edges[one.key], one, strength) for one in walked if one.key in edges)
+
+
+def put(storage: Storage, planned: Iterable[EdgeChange]) -> tuple[list[JournalRow], list[EdgeKey]]:
+    """Write the new confidences; gives the rows of the journal and the edges that learned. Within a transaction."""
+    wanted = {one.edge.key: one.after for one in planned}
+    found = storage.edges.get(wanted)
+    after = [replace(found[key], confidence=value) for key, value in wanted.items()]
+    storage.edges.put(after)
+    return [journal.edge_row(found[edge.key], edge) for edge in after], list(wanted)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from amgs.clock import FixedClock, parse_instant
 from amgs.errors import InputError
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.text.embedding import Embedder
 from amgs.types import Progress
 from amgs_app.benches.locomo_data import ADVERSARIAL, Conversation
+
+STILL = datetime(2026, 1, 1, tzinfo=UTC)
+"""The instant of a store whose texts have no dates."""
 
 
 class BenchClock(FixedClock):
@@ -38,13 +42,20 @@ class SourcedQuestion:
     answerable: bool
 
 
-@contextmanager
 def conversation_store(
     conversation: Conversation, embedder: Embedder, progress: Progress | None = None
-) -> Iterator[Memory]:
+) -> AbstractContextManager[Memory]:
     """A memory of one conversation, consolidated, at the instant the protocol wants."""
-    with Memory.open(":memory:", clock=BenchClock(conversation.now), embedder=embedder) as memory:
-        memory.ingest_many(conversation.drafts)
+    return drafts_store(conversation.drafts, conversation.now, embedder, progress)
+
+
+@contextmanager
+def drafts_store(
+    drafts: Iterable[RawBlock], now: datetime, embedder: Embedder, progress: Progress | None = None
+) -> Iterator[Memory]:
+    """A memory of some drafts, consolidated; a draft without a date is of the instant `now`."""
+    with Memory.open(":memory:", clock=BenchClock(now), embedder=embedder) as memory:
+        memory.ingest_many(drafts)
         memory.apply_consolidation(memory.plan_consolidation(progress=progress))
         yield memory
 

@@ -38,6 +38,74 @@ def bench_locomo(
     return run(_rig(engine, progress), folder)
 
 
+@operation("bench documents", summary="Measure retrieval of sections by their headings.", long=True)
+def bench_documents(
+    engine: Engine,
+    *,
+    data: Annotated[
+        Path | None, Option("--data", metavar="DIR", help="A folder of projects, each a folder of Markdown.")
+    ] = None,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Run protocol documents-H: one store a project; every heading of level 2 or 3 over at least 40 words is asked as
+    "HEADING in PROJECT", with its line taken out. Right are the blocks of its section.
+
+    Reports MRR@10, hit@1 and recall@10 beside each layer alone, rank fusion and chance, and by how much the search is
+    over the better layer, for the project where that is least. Does not touch the session's own store.
+    """
+    from amgs_app.benches.documents import run
+
+    del as_json
+    folder = given(data, "No documents given.", "Give a folder of projects: `bench documents --data DIR`.")
+    return run(_rig(engine, progress), folder)
+
+
+@operation("bench multihop", summary="Measure paragraphs that a question needs together.", long=True)
+def bench_multihop(
+    engine: Engine,
+    *,
+    data: Annotated[
+        Path | None, Option("--data", metavar="DIR", help="A folder with hotpotqa.json, musique.json.")
+    ] = None,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Pool the paragraphs of all questions of a data set in one store and ask each question as it stands. Reports
+    recall@10 of the supporting paragraphs beside each layer alone, rank fusion and chance.
+    """
+    from amgs_app.benches.multihop import run
+
+    del as_json
+    folder = given(data, "No questions given.", "Give their folder: `bench multihop --data DIR`.")
+    return run(_rig(engine, progress), folder)
+
+
+@operation("bench facts", summary="Measure finding short facts among long documents.", long=True)
+def bench_facts(
+    engine: Engine,
+    *,
+    facts: Annotated[
+        Path | None,
+        Option("--facts", metavar="FILE", help="Statement, question, question in other words; by tabs."),
+    ] = None,
+    among: Annotated[
+        Path | None, Option("--among", metavar="DIR", help="The documents they are put among.")
+    ] = None,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Put the statement of each line among the documents and ask both questions. Reports how often the statement is
+    the first hit, beside each layer alone, rank fusion and chance.
+    """
+    from amgs_app.benches.facts import run
+
+    del as_json
+    way_out = "Give both: `bench facts --facts FILE --among DIR`."
+    file, folder = given(facts, "No facts given.", way_out), given(among, "No documents given.", way_out)
+    return run(_rig(engine, progress), file, folder)
+
+
 @operation("bench search", summary="Measure search time in stores of any size.", long=True)
 def bench_search(
     engine: Engine,

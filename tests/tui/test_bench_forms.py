@@ -1,0 +1,120 @@
+"""`bench documents`, `bench multihop` and `bench facts` on texts made up here: what is asked, what is right, and what
+the controls say beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from amgs.errors import InputError
+from amgs_app import cli
+from amgs_app.benches import documents, facts, multihop
+from amgs_app.benches.document_data import read_projects
+from amgs_app.benches.ranked import METHODS
+from tests.tui.bench_rigs import memory_rig
+
+LONG = (
+    "The {0} is kept dry, and whoever turns the {0} writes down the hour, the place and the weather of that day. "
+    * 3
+)
+
+MANUAL = f"""---
+date: 2026-03-01
+---
+# Handbook
+
+Words before the first section.
+
+## Winding the lantern
+
+{LONG.format("lantern")}
+
+```
+## no heading, but code
+```
+
+## Too short
+
+Nothing much.
+
+### Mending `sails`
+
+{LONG.format("sail")}
+"""
+
+
+@pytest.fixture
+def projects(tmp_path: Path) -> Path:
+    for name, text in (("harbour", MANUAL), ("empty", "# Only a title\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "guide.md").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_heading_over_enough_words_is_asked_for_and_stands_in_no_block(projects: Path) -> None:
+    (project,) = read_projects(projects)
+    assert [q.text for q in project.questions] == [
+        "Winding the lantern in harbour",
+        "Mending sails in harbour",
+    ]
+    contents = {str(draft.meta["source"]): draft.content for draft in project.drafts}
+    for question in project.questions:
+        assert all("##" not in contents[s].replace("## no heading", "") for s in question.sources)
+    held = "\n".join(contents.values())
+    assert "Winding the" not in held and "## Too short" in held and "## no heading, but code" in held
+    assert {draft.meta["title"] for draft in project.drafts} == {"Handbook"}
+    assert [draft.meta.get("follows") for draft in project.drafts[:2]] == [None, "guide.md#1"]
+
+
+def test_sections_are_found_by_their_headings_and_chance_is_no_better(projects: Path) -> None:
+    found = documents.run(memory_rig(), projects)
+    assert found.metrics["mrr_hybrid"] == 1.0 and found.metrics["hit1"] == 1.0
+    assert found.metrics["hybrid_over_best"] >= 1.0
+    assert [row[0] for row in found.tables[1].rows] == list(METHODS)
+
+
+def test_supporting_paragraphs_are_those_the_files_name(tmp_path: Path) -> None:
+    hotpot = [
+        {
+            "question": "Where was the builder of the Copper Mill born?",
+            "supporting_facts": [["Copper Mill", 0], ["Ida Voss", 1]],
+            "context": [
+                ["Copper Mill", ["The Copper Mill was built by Ida Voss."]],
+                ["Ida Voss", ["Ida Voss built a mill.", " She was born in Torn."]],
+                ["Lime Kiln", ["A kiln burns lime."]],
+            ],
+        }
+    ]
+    (tmp_path / "hotpotqa.json").write_text(json.dumps(hotpot), encoding="utf-8")
+    (pool,) = multihop.read_sets(tmp_path)
+    assert pool.questions[0].sources == ("paragraph-1", "paragraph-2")
+    assert multihop.run(memory_rig(), tmp_path).metrics == {"recall10_hotpotqa": 100.0}
+    (tmp_path / "musique.json").write_text('[{"question": "no paragraphs"}]', encoding="utf-8")
+    with pytest.raises(InputError, match="musique"):
+        multihop.read_sets(tmp_path)
+
+
+def test_a_fact_is_found_among_documents_and_bad_lines_are_named(tmp_path: Path) -> None:
+    among = tmp_path / "among"
+    among.mkdir()
+    (among / "manual.md").write_text(MANUAL, encoding="utf-8")
+    file = tmp_path / "facts.tsv"
+    file.write_text(
+        "The gate opens with 8830.\twhat opens the gate\twhich digits open it\n", encoding="utf-8"
+    )
+    found = facts.run(memory_rig(), file, among)
+    assert found.metrics == {"hit1_own_words": 1.0, "hit1_other_words": 1.0}
+    file.write_text("one cell only\n", encoding="utf-8")
+    with pytest.raises(InputError, match="Line 1"):
+        facts.read_facts(file)
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"), [("documents", "--data"), ("multihop", "--data"), ("facts", "--among")]
+)
+def test_missing_data_is_said(words: str, missing: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--model", "tiny", "bench", words]) != 0
+    assert missing in capsys.readouterr().err

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from amgs_focus.errors import TraceError
+from amgs_focus.evaluation.asking import asked, stands_whole
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.question_search import QuestionSearch, sentences
@@ -93,6 +94,13 @@ def test_a_question_in_other_words_opens_the_whole_statement_and_words_alone_do_
         runtime.refocus()
         assert in_sight(runtime) is expected
         runtime.context.check()
+
+
+def test_what_a_bench_asks_is_looked_up_as_in_a_session() -> None:
+    tree = told(None).tree
+    for search, expected in ((QuestionSearch(Meanings()), True), (None, False)):
+        context, _, _ = asked(tree, TailSimilarity(), SETTINGS, QUESTION, StillClock(), search)
+        assert stands_whole(context, *span(tree)) is expected
 
 
 def test_a_found_block_is_wanted_through_every_gist_above_it() -> None:

@@ -64,6 +64,7 @@ def run(
         places, windows = max(2, places // 4), tuple(windows)[:2]
     told = {
         **rig.parts(),
+        **rig.searching(),
         "lifetime": lifetime,
         "future": future,
         "embedder": embedder.name,
@@ -160,7 +161,7 @@ def _answers(
 ) -> dict[str, float]:
     """Whether each system chooses the right answer, and whether it shows every token of the key."""
     model, needle = rig.model, planted.needle
-    focus = ask(tree, rig.scorer, settings, planted, rig.clock)
+    focus = ask(tree, rig.scorer, settings, planted, rig.clock, rig.search)
     room = room_for_text(model, settings.window, needle)
     sight = tokens[max(0, planted.end - room // 2) :][:room]
     found = {

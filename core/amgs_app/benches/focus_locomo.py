@@ -92,6 +92,7 @@ def run(
     conversations = read_folder(data)
     told = {
         **rig.parts(),
+        **rig.searching(),
         **settings.model_dump(),
         "conversations": {one.name: _mark(one) for one in conversations},
         "embedder": embedder.name,
@@ -212,7 +213,7 @@ def _ask(
     }
     for name, retrieval in plain.items():
         places[name] = retrieval.places(tokens, asked_of, room, tail_of(len(tokens), settings))
-    context, rows, _ = asked(tree, rig.scorer, settings, one.text, rig.clock)
+    context, rows, _ = asked(tree, rig.scorer, settings, one.text, rig.clock, rig.search)
     nll = {"focus": option_nll(model, rows, [], options)}
     opened = {
         place for entry in context.entries() if entry.level == 0 for place in range(entry.start, entry.end)

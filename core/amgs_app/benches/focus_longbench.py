@@ -93,7 +93,7 @@ def run(rig: FocusRig, folder: Path, *, cases: int = 20, settings: FocusSettings
             way_out="Get the files from LongBench or InfiniteBench and name their folder with --data.",
         )
     cases = max(1, cases // 10) if rig.quick else cases
-    told = {**rig.parts(), **settings.model_dump(), "answer": ANSWER, "seed": SEED}
+    told = {**rig.parts(), **rig.searching(), **settings.model_dump(), "answer": ANSWER, "seed": SEED}
     ledger = rig.ledger(BENCH, told)
     metrics: dict[str, float] = {}
     lines = []
@@ -129,7 +129,9 @@ def _ask(rig: FocusRig, case: Case, settings: FocusSettings) -> Row:
             torch.tensor([*model.sinks(), *tokens[-max(1, room) :], *asked], dtype=torch.int64)
         )
     with closing(rig.lifetime(tokens, settings)) as tree:
-        runtime = FocusRuntime(model, scorer=rig.scorer, settings=settings, tree=tree, clock=rig.clock)
+        runtime = FocusRuntime(
+            model, scorer=rig.scorer, settings=settings, tree=tree, clock=rig.clock, search=rig.search
+        )
         runtime.question(case.question)
         runtime.refocus()
         context = runtime.context

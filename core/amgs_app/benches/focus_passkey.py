@@ -52,7 +52,7 @@ def run(
     """
     if rig.quick:
         sizes, keys = dict(list(sizes.items())[:2]), max(2, keys // 3)
-    told = {**rig.parts(), "keys": keys, **settings.model_dump(), "seed": SEED}
+    told = {**rig.parts(), **rig.searching(), "keys": keys, **settings.model_dump(), "seed": SEED}
     ledger = rig.ledger(BENCH, told)
     ceiling = _ceiling(rig, keys, settings, ledger)
     fitting = {name: size for name, size in sizes.items() if len(rig.text) >= size}
@@ -111,7 +111,7 @@ def _lifetime(
 def _ask(rig: FocusRig, tree: LifetimeTree, settings: FocusSettings, planted: Planted, number: int) -> Row:
     began = rig.clock.perf()
     depth = planted.start / tree.length
-    asked = ask(tree, rig.scorer, settings, planted, rig.clock)
+    asked = ask(tree, rig.scorer, settings, planted, rig.clock, rig.search)
     return {
         "depth": depth,
         "across": number % 2 == 1,

@@ -14,6 +14,7 @@ from amgs_app.benches.ledger import Ledger
 from amgs_app.benches.rig import Rig, Stopwatch
 from amgs_focus.evaluation.places import lifetime_of
 from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock
@@ -24,7 +25,8 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 @dataclass(frozen=True, kw_only=True)
 class FocusRig(Rig):
     """scorers: the one that is measured first. corpora: () for a bench that reads files of its own. out: the folder of
-    the measured rows. quick: a short run on a fraction of the places.
+    the measured rows. search: what questions are looked up with, None where the scorer alone reads them. quick: a short
+    run on a fraction of the places.
     """
 
     model: BaseModel
@@ -32,6 +34,7 @@ class FocusRig(Rig):
     scorers: Sequence[FocusScorer]
     corpora: Sequence[TokenCorpus]
     out: Path
+    search: QuestionSearch | None = None
     quick: bool = False
     clock: PerfClock = field(default_factory=Stopwatch)
 
@@ -62,6 +65,10 @@ class FocusRig(Rig):
         """The models, the measured scorer and the text, by what tells them from others."""
         scorer = {"scorer": self.scorer.name, "scorer_version": self.scorer.version}
         return {**self.models(), **scorer, **self._text()}
+
+    def searching(self) -> dict[str, str]:
+        """What questions are looked up with, by what tells it from others; nothing where they are not."""
+        return {} if self.search is None else {"text_encoder": self.search.encoder.name}
 
     def parts_with(self, scorers: Iterable[FocusScorer]) -> dict[str, Any]:
         """The models, several scorers and the text, by what tells them from others."""

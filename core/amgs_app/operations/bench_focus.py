@@ -480,9 +480,11 @@ def _rig(
     from amgs_app.benches.focus_rig import FocusRig
     from amgs_app.benches.focus_texts import held_out_code, read_texts
     from amgs_app.folders import data_folder
+    from amgs_focus.lens.question_search import QuestionSearch
 
     model = engine.load_model(progress)
     corpora = [read_texts(model, text, bench.name)] if read else []
+    encoder = engine.text_encoder()
     return FocusRig(
         progress=progress,
         seed=engine.seed,
@@ -491,6 +493,7 @@ def _rig(
         encoder=encoder_of(engine, model, gist),
         scorers=scorers_of(engine, model, lens) if scored else (),
         out=data_folder(engine.settings.paths) / "bench" if out is None else out,
+        search=None if encoder is None else QuestionSearch(encoder),
         quick=quick,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from amgs_focus.evaluation.needles import Needle, Planted, choose
+from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock
@@ -29,23 +30,36 @@ class AnswerCheck:
 
 
 def ask(
-    tree: LifetimeTree, scorer: FocusScorer, settings: FocusSettings, planted: Planted, clock: PerfClock
+    tree: LifetimeTree,
+    scorer: FocusScorer,
+    settings: FocusSettings,
+    planted: Planted,
+    clock: PerfClock,
+    search: QuestionSearch | None,
 ) -> AnswerCheck:
     """Lay the lifetime out, ask, refocus as after any question, choose. The lifetime is then as it was."""
-    context, rows, applied = asked(tree, scorer, settings, planted.needle.question, clock)
+    context, rows, applied = asked(tree, scorer, settings, planted.needle.question, clock, search)
     right = choose(tree.model, rows, planted.needle) == planted.needle.right
     return AnswerCheck(in_sight(context, planted), right, applied)
 
 
 def asked(
-    tree: LifetimeTree, scorer: FocusScorer, settings: FocusSettings, question: str, clock: PerfClock
+    tree: LifetimeTree,
+    scorer: FocusScorer,
+    settings: FocusSettings,
+    question: str,
+    clock: PerfClock,
+    search: QuestionSearch | None,
 ) -> tuple[WorkingContext, torch.Tensor, int]:
     """(the working context after a question and its refocus, its embeddings (W, d), actions that were applied).
 
-    The lifetime is then as it was.
+    search: of the lifetime, as a session makes it; None leaves the question to the scorer. The lifetime is then as it
+    was.
     """
     length = tree.length
-    runtime = FocusRuntime(tree.model, scorer=scorer, settings=settings, tree=tree, clock=clock)
+    runtime = FocusRuntime(
+        tree.model, scorer=scorer, settings=settings, tree=tree, clock=clock, search=search
+    )
     try:
         runtime.question(question)
         record = runtime.refocus()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -229,3 +230,31 @@ def test_a_file_name_that_is_not_utf8_gets_a_true_sentence(tmp_path: Path) -> No
         (refused,) = memory.ingest_folder(tmp_path).refused
     assert refused.reason == "its file name is not UTF-8; rename the file"
     assert refused.source == "caf\\udce9.md"
+
+
+def test_a_store_from_before_sources_were_kept_learns_them_from_its_blocks(tmp_path: Path) -> None:
+    for name in ("Alpha", "Beta"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "README.md").write_text(
+            f"# {name}\n\n{LONG}{name}\n\n## {name} end\n\n{LONG}{name}"
+        )
+    with open_memory() as memory:
+        memory.ingest_folder(tmp_path / "Alpha")
+        memory.ingest_folder(tmp_path / "Beta")
+        memory.ingest_text("A thought.", meta={"source": "diary"})
+        store = memory._storage
+        named, held = store.sources.names(), store.sources.held()
+        roots = {str(tmp_path / "Alpha"): "", str(tmp_path / "Beta"): "Beta/"}
+        with store.transaction():
+            store.tables.clear("sources")
+            store.tables.clear("source_blocks")
+            store.meta.keep("source folders", json.dumps(roots))
+            store.sources.adopt()
+        assert (store.sources.names(), store.sources.held()) == (named, held)
+        assert [(one.source, one.position) for one in held] == [
+            ("Beta/README.md", 1),
+            ("Beta/README.md", 2),
+            ("README.md", 1),
+            ("README.md", 2),
+            ("diary", 1),
+        ]

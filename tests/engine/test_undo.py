@@ -25,14 +25,14 @@ OLD_RENT = "# Rent of the boat house\n\nThe rent of the boat house is 120 crowns
 NEW_RENT = "# Rent of the boat house\n\nFrom 1 May the rent of the boat house is 135 crowns a month, not 120."
 
 NOT_CONTENT = {"operations", "operation_rows", "change_counter", "meta", "scores_cache", "frame_cache"}
-NOT_CONTENT |= {"undone_blocks", "undone_edges"}
-"""The journal itself, what it keeps for a redo, counters, and caches."""
+NOT_CONTENT |= {"undone_blocks", "undone_edges", "sources"}
+"""The journal itself, what it keeps for a redo, counters, caches, and the names of sources."""
 POSITIONS = {"number", "revision"}
 """Where a row stands for the indexes: one that leaves and comes back gets a new place."""
 
 
 STANDS_WITH = {"reviews": ("found_by", "operation_id"), "edge_forecasts": ("", "counted")}
-STANDS_WITH |= {"forecast_curves": ("operation_id", "")}
+STANDS_WITH |= {"forecast_curves": ("operation_id", ""), "source_blocks": ("added_by", "ended_by")}
 """(column of the operation with which a row stands, column of the one with which its verdict stands)."""
 
 
@@ -53,7 +53,7 @@ def content(memory: Memory) -> dict[str, list[str]]:
                 if rows and named[rows] in gone:
                     continue
                 if verdict and named[verdict] in gone:
-                    named |= {verdict: None, **({"verdict": None} if "verdict" in named else {})}
+                    named |= {verdict: None, **dict.fromkeys({"verdict", "until"} & named.keys())}
                 told.append(repr(named))
         found[table] = sorted(told)
     return found

@@ -86,6 +86,8 @@ class Exchange:
                 counter = max(found.counter, storage.change_counter)
                 for table in found.tables:
                     total += self._fill(table, found, progress)
+                if "source_blocks" not in found.tables:
+                    storage.sources.adopt()
                 storage.tables.set_counter(counter)
                 _check_whole(path, storage, progress)
         except (StoreError, UsageError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -11,8 +11,10 @@ from typing import Any
 from amgs.api.context import MemoryContext
 from amgs.clock import as_utc
 from amgs.errors import InputError
+from amgs.identity import file_of
 from amgs.ingest import raw_blocks, source_names
 from amgs.ingest.raw_blocks import RawBlock
+from amgs.ingest.source_names import NamedReading
 from amgs.types import IngestReport, Progress
 
 
@@ -32,7 +34,7 @@ class Intake:
         reading = raw_blocks.read_note(
             text, source, now, self._context.settings.ingest, dated=dated, extra=meta
         )
-        report = self._ingest(reading, source)
+        report = self._ingest(NamedReading(reading, ()), source, source_of=lambda _: source)
         if report.refused:
             raise InputError(
                 f"The text was not ingested: {report.refused[0].reason}.",
@@ -48,13 +50,14 @@ class Intake:
                 f"{path} was not ingested: {reading.refused[0].reason}.",
                 way_out="Fix the file or choose another. Nothing was changed.",
             )
-        return self._ingest(source_names.of_file(self._context.storage, path, reading), path.name)
+        named = source_names.of_file(self._context.storage, path, reading)
+        return self._ingest(named, path.name, source_of=lambda _: named.names[0].name)
 
     def folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
         """Take in every note below a folder, sorted; what is unfit is refused by name, the rest goes on."""
         reading = raw_blocks.read_folder(folder, self._context.settings.ingest, progress)
-        reading = source_names.of_folder(self._context.storage, folder, reading)
-        return self._ingest(reading, folder.resolve().name, progress)
+        named = source_names.of_folder(self._context.storage, folder, reading)
+        return self._ingest(named, folder.resolve().name, progress)
 
     def many(
         self, drafts: Iterable[RawBlock], progress: Progress | None = None, *, told: str = ""
@@ -65,9 +68,23 @@ class Intake:
         )
 
     def _ingest(
-        self, reading: raw_blocks.FolderContents, told: str, progress: Progress | None = None
+        self,
+        named: NamedReading,
+        told: str,
+        progress: Progress | None = None,
+        *,
+        source_of: Callable[[str], str] = file_of,
     ) -> IngestReport:
-        report = self.many(reading.drafts, progress, told=told)
+        reading = named.reading
+        report = raw_blocks.ingest(
+            self._context.storage,
+            reading.drafts,
+            self._context.clock.now(),
+            told=told,
+            names=named.names,
+            source_of=source_of,
+            progress=progress,
+        )
         return replace(
             report,
             refused=(*reading.refused, *report.refused),

@@ -239,11 +239,13 @@ class _BlockState(BaseModel):
     content: Text | None = None
     created_at: str | None = None
     last_reinforced_at: str | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> _BlockState:
         _read_meta(self.meta)
-        _check_instants(self.created_at, self.last_reinforced_at)
+        _check_instants(self.created_at, self.last_reinforced_at, self.valid_from, self.valid_to)
         return self
 
 
@@ -393,6 +395,10 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
     ("undone_edges", "weight"): Share,
     ("undone_edges", "confidence"): Share,
     ("undone_edges", "decay_lambda"): Rate,
+    ("source_blocks", "source"): Name,
+    ("source_blocks", "locator"): Name,
+    ("source_blocks", "block_id"): Id,
+    ("sources", "name"): Name,
     ("reviews", "id"): Number,
     ("reviews", "kind"): Literal["supersedes", "contradicts", "merges"],
     ("reviews", "confidence"): Share,

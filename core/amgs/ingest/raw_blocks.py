@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from amgs.errors import InputError
-from amgs.identity import block_id, canonical
+from amgs.identity import block_id, canonical, file_of
 from amgs.ingest import metadata
 from amgs.log import journal
 from amgs.settings import IngestSettings
 from amgs.storage.protocol import Storage
+from amgs.storage.sources import SourceName, SourcePiece
 from amgs.text import front_matter, markdown, outline, splitting
 from amgs.text.dates import note_date
 from amgs.text.outline import Form
@@ -273,12 +274,15 @@ def ingest(
     now: datetime,
     *,
     told: str = "",
+    names: Sequence[SourceName] = (),
+    source_of: Callable[[str], str] = file_of,
     batch: int = 5000,
     progress: Progress | None = None,
 ) -> IngestReport:
     """Write drafts as raw blocks, in one transaction; a block that is known gains the new source and no more.
 
-    What changed is one entry of the journal. told: where the drafts come from, in words.
+    What changed is one entry of the journal. told: where the drafts come from, in words. names: what is known of their
+    sources. source_of: the name of the source in which a piece has this `source`.
 
     Refused: empty text, text with half a surrogate pair, which no encoding can store, and metadata that no JSON
     can hold.
@@ -289,6 +293,7 @@ def ingest(
     refused: list[Refusal] = []
     gained: dict[str, tuple[Block, Block]] = {}
     operation: JournalEntry | None = None
+    places: list[SourcePiece] = []
     with storage.transaction():
         for start in range(0, len(wanted), batch):
             if progress is not None:
@@ -302,6 +307,9 @@ def ingest(
                     refused.append(Refusal(_told(given.meta.get("source", "")), str(error)))
                     continue
                 block = _block(draft, now)
+                if isinstance(source := draft.meta.get("source"), str):
+                    since = min(block.created_at, now)
+                    places.append(SourcePiece(source_of(source), 0, source, block.id, since))
                 if block.id in blocks:
                     repeats.append(draft)
                     known.append(block.id)
@@ -316,8 +324,11 @@ def ingest(
         made = frozenset(added)
         rows = [journal.made_row(i) for i in added]
         rows += [journal.block_row(*pair) for i, pair in gained.items() if i not in made]
-        if rows:
+        held = _new_places(storage, places, now)
+        if rows or held:
             operation = journal.write(storage, KIND, now, _summary(len(added), len(rows), told), rows)
+            storage.sources.add(held, operation.id)
+        put_names(storage, names, held)
         # The last moment to stop: after the commit there is nothing left to stop.
         if progress is not None:
             progress(len(wanted), len(wanted), "ingesting")
@@ -327,6 +338,31 @@ def ingest(
         tuple(refused),
         operation=None if operation is None else operation.id,
     )
+
+
+def _new_places(storage: Storage, places: Sequence[SourcePiece], now: datetime) -> list[SourcePiece]:
+    """The places that no source has noted yet, each with its position among those of its source here."""
+    order: Counter[str] = Counter()
+    known = storage.sources.held(list({one.source for one in places})) if places else ()
+    held = {(one.locator, one.block_id) for one in known}
+    sources = {one.source for one in known}
+    fresh: list[SourcePiece] = []
+    for one in places:
+        order[one.source] += 1
+        if (one.locator, one.block_id) not in held:
+            held.add((one.locator, one.block_id))
+            since = now if one.source in sources else one.since
+            fresh.append(replace(one, position=order[one.source], since=since))
+    return fresh
+
+
+def put_names(storage: Storage, names: Sequence[SourceName], held: Iterable[SourcePiece]) -> None:
+    """Keep what is new of the names of sources; one of which nothing is known has no folder."""
+    wanted = {one.name: one for one in names}
+    unnamed = sorted({one.source for one in held} - wanted.keys())
+    known = {one.name: one for one in storage.sources.names()} if wanted or unnamed else {}
+    wanted |= {name: SourceName(name, "", name) for name in unnamed if name not in known}
+    storage.sources.put_names([one for name, one in wanted.items() if known.get(name) != one])
 
 
 def _summary(added: int, touched: int, told: str) -> str:
@@ -360,7 +396,8 @@ def _told(source: object) -> str:
 def _block(draft: RawBlock, now: datetime) -> Block:
     content = canonical(draft.content)
     at = draft.created_at or now
-    return Block(block_id(content), content, at, at, meta=_with_source({}, draft.meta))
+    held = now if at > now else None  # what is dated ahead is known from today on
+    return Block(block_id(content), content, at, at, meta=_with_source({}, draft.meta), valid_from=held)
 
 
 def _with_source(meta: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

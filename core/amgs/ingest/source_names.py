@@ -1,45 +1,139 @@
 """The names of sources: two folders that each hold a README.md are two sources and not one.
 
-A source is a path relative to the folder that was taken in. The first folder of a store gives its paths as they are;
-each other one puts its own name before them. Which folder has which name is kept in the store.
+A source is a folder and a path below it. The first folder of a store gives its paths as they are; each other one puts
+its own name before them, so that a name says one file.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 
-from amgs.identity import block_id
+from amgs.identity import block_id, file_of
 from amgs.ingest.raw_blocks import FolderContents, RawBlock
 from amgs.storage.protocol import Storage
+from amgs.storage.sources import SourceName
 
-_FOLDERS, _FILES = "source folders", "source files"
+
+@dataclass(frozen=True, slots=True)
+class NamedReading:
+    """What was read with its sources named. names: every source in it, and known ones that lie elsewhere by now."""
+
+    reading: FolderContents
+    names: tuple[SourceName, ...]
 
 
-def of_folder(storage: Storage, folder: Path, reading: FolderContents) -> FolderContents:
+def of_folder(storage: Storage, folder: Path, reading: FolderContents) -> NamedReading:
     """What was read from a folder, its sources told apart from those of other folders."""
-    before = _prefix(storage, folder.resolve(), reading.drafts)
-    return reading if not before else _renamed(reading, lambda source: before + source)
+    known, moved = _followed(storage.sources.names(), folder.resolve())
+    book = _Names(known, _claimed(storage, reading.drafts))
+    files = dict.fromkeys(file_of(str(draft.meta["source"])) for draft in reading.drafts)
+    names = {path: book.of(folder.resolve(), path, files) for path in files}
+    named = _renamed(reading, lambda source: _named(source, names))
+    return NamedReading(named, (*moved, *names.values()))
 
 
-def of_file(storage: Storage, path: Path, reading: FolderContents) -> FolderContents:
+def of_file(storage: Storage, path: Path, reading: FolderContents) -> NamedReading:
     """The same for a file that was taken in by itself; one of a known folder has the source that it has there."""
     whole = path.resolve()
-    inside = _inside(_kept(storage, _FOLDERS), whole.parent)
-    if inside is not None:
-        wanted = f"{inside}{whole.name}"
-    else:
-        files = _kept(storage, _FILES)
-        wanted = files.get(str(whole), "")
-        if not wanted:
-            wanted = path.name
-            if _taken(storage, reading.drafts):
-                wanted = f"{whole.parent.name}/{path.name}"
-            _keep(storage, _FILES, files | {str(whole): wanted})
-    return reading if wanted == path.name else _renamed(reading, lambda s: wanted + s[len(path.name) :])
+    book = _Names(storage.sources.names(), _claimed(storage, reading.drafts))
+    name = book.of(whole.parent, whole.name, (whole.name,), alone=True)
+    if name.name == path.name:
+        return NamedReading(reading, (name,))
+    return NamedReading(_renamed(reading, lambda source: name.name + source[len(path.name) :]), (name,))
+
+
+def root_of(storage: Storage, folder: Path) -> tuple[str, str]:
+    """(the known folder that a folder is or lies in, what stands below it with a slash); two empty texts
+    for an unknown one.
+    """
+    known, _ = _followed(storage.sources.names(), folder.resolve())
+    return _Names(known).root_of(folder.resolve()) or ("", "")
+
+
+def _followed(
+    names: Iterable[SourceName], folder: Path
+) -> tuple[tuple[SourceName, ...], tuple[SourceName, ...]]:
+    """The names, those of a folder that was moved here at its new place; and these by themselves."""
+    every = tuple(names)
+    roots = dict.fromkeys(one.root for one in every if one.root)
+    if _Names(every).root_of(folder) is not None:
+        return every, ()
+    gone = next((r for r in roots if PurePath(r).name == folder.name and not Path(r).exists()), None)
+    if gone is None:
+        return every, ()
+    moved = tuple(replace(one, root=str(folder)) for one in every if one.root == gone)
+    return tuple(one for one in every if one.root != gone) + moved, moved
+
+
+def _claimed(storage: Storage, drafts: Iterable[RawBlock]) -> frozenset[str]:
+    """Sources that hold one of these texts."""
+    return frozenset(one.source for one in storage.sources.holding([block_id(d.content) for d in drafts]))
+
+
+class _Names:
+    """The names that are given, and the next one. claimed: sources without a folder among these are taken over."""
+
+    def __init__(self, known: Iterable[SourceName], claimed: frozenset[str] = frozenset()) -> None:
+        self._claimed = claimed
+        self._by_name = {one.name: one for one in known}
+        self._by_place = {f"{one.root}/{one.path}": one for one in self._by_name.values() if one.root}
+        self._roots = Counter(one.root for one in self._by_name.values() if one.root)
+        self._prefix: dict[str, str] = {}
+
+    def root_of(self, folder: Path) -> tuple[str, str] | None:
+        """The nearest known folder above, and the way down from it."""
+        for one in (folder, *folder.parents):
+            if str(one) in self._roots:
+                below = folder.relative_to(one).as_posix()
+                return str(one), "" if below == "." else f"{below}/"
+        return None
+
+    def of(self, folder: Path, path: str, among: Iterable[str], *, alone: bool = False) -> SourceName:
+        """The name of a file below a folder. among: the files that are taken in with it."""
+        known = self._by_place.get(f"{folder}/{path}")
+        if known is not None:
+            return known
+        root, below = self.root_of(folder) or (str(folder), "")
+        if root not in self._prefix:
+            self._prefix[root] = self._chosen(root, [below + one for one in among], alone=alone)
+        name = self._prefix[root] + below + path
+        if self._taken(name, root):
+            name = self._free(root, below + path)
+        made = SourceName(name, root, below + path)
+        self._by_name[name] = self._by_place[f"{root}/{made.path}"] = made
+        return made
+
+    def _chosen(self, root: str, paths: Iterable[str], *, alone: bool) -> str:
+        """What stands before the paths of a folder: "" or a name and a slash."""
+        own = [one for one in self._by_name.values() if one.root == root and one.name.endswith(one.path)]
+        if own:
+            return own[0].name[: len(own[0].name) - len(own[0].path)]
+        if (alone or not self._roots) and not any(self._taken(path, root) for path in paths):
+            return ""
+        return self._free(root, "")
+
+    def _free(self, root: str, path: str) -> str:
+        folder, n = PurePath(root).name, 1
+        name = f"{folder}/{path}"
+        while self._taken(name, root) or (not path and any(one.startswith(name) for one in self._by_name)):
+            n += 1
+            name = f"{folder}-{n}/{path}"
+        return name
+
+    def _taken(self, name: str, root: str) -> bool:
+        other = self._by_name.get(name)
+        if other is None or other.root == root:
+            return False
+        return bool(other.root) or name not in self._claimed
+
+
+def _named(source: str, names: Mapping[str, SourceName]) -> str:
+    """The name of a file, or of a piece of one."""
+    path = file_of(source)
+    return (names[path].name if path in names else path) + source[len(path) :]
 
 
 def _renamed(reading: FolderContents, name: Callable[[str], str]) -> FolderContents:
@@ -55,52 +149,3 @@ def _renamed(reading: FolderContents, name: Callable[[str], str]) -> FolderConte
         refused=tuple(replace(r, source=name(r.source)) for r in reading.refused),
         warnings=tuple(replace(r, source=name(r.source)) for r in reading.warnings),
     )
-
-
-def _prefix(storage: Storage, folder: Path, drafts: Sequence[RawBlock]) -> str:
-    """What stands before the paths of a folder: "" or a name and a slash."""
-    known = _kept(storage, _FOLDERS)
-    inside = _inside(known, folder)
-    if inside is not None:
-        return inside
-    moved = [path for path in known if Path(path).name == folder.name and not Path(path).exists()]
-    if moved:
-        chosen = known.pop(moved[0])
-    elif not known and not _taken(storage, drafts):
-        chosen = ""
-    else:
-        chosen, n = f"{folder.name}/", 1
-        while chosen in known.values():
-            n += 1
-            chosen = f"{folder.name}-{n}/"
-    _keep(storage, _FOLDERS, known | {str(folder): chosen})
-    return chosen
-
-
-def _inside(known: dict[str, str], folder: Path) -> str | None:
-    """The prefix of a folder that is a known one or lies in one."""
-    for one in (folder, *folder.parents):
-        if str(one) in known:
-            below = folder.relative_to(one).as_posix()
-            return known[str(one)] + ("" if below == "." else f"{below}/")
-    return None
-
-
-def _taken(storage: Storage, drafts: Sequence[RawBlock]) -> bool:
-    """Whether other texts hold the sources of these drafts, and none of them is theirs."""
-    held = storage.blocks.of_sources([str(d.meta.get("source", "")) for d in drafts])
-    return bool(held) and not held & {block_id(d.content) for d in drafts}
-
-
-def _kept(storage: Storage, name: str) -> dict[str, str]:
-    try:
-        found: Any = json.loads(storage.meta.kept(name).get(name, "{}"))
-    except ValueError:
-        return {}
-    return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
-
-
-def _keep(storage: Storage, name: str, values: dict[str, str]) -> None:
-    text = json.dumps(values, ensure_ascii=True, sort_keys=True)
-    with storage.transaction():
-        storage.meta.keep(name, text)

@@ -17,7 +17,15 @@ from amgs.storage.journal import JournalRow
 from amgs.storage.protocol import Storage
 from amgs.types import Block, Edge, EdgeKey, JournalEntry
 
-_FIELDS = ("category", "confidence", "decay_lambda", "status", "is_self_component")
+_FIELDS = (
+    "category",
+    "confidence",
+    "decay_lambda",
+    "status",
+    "is_self_component",
+    "valid_from",
+    "valid_to",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,8 @@ def _onto(present: Block, before: Block, after: Block) -> Block:
         decay_lambda=after.decay_lambda,
         status=after.status,
         is_self_component=after.is_self_component,
+        valid_from=after.valid_from,
+        valid_to=after.valid_to,
         meta=meta,
     )
 

@@ -16,6 +16,8 @@ from amgs.types import Block, BlockChange, Edge, JournalEntry, JournalEntryDetai
 
 # What an operation may change of a block. The reinforcement clock is not part of it: it has its own log.
 STATE = ("category", "confidence", "decay_lambda", "status", "is_self_component", "meta")
+VALIDITY = ("valid_from", "valid_to")
+"""Of the state, too: instants, kept only where they are given."""
 KEPT = "embedding_kept"
 _OF_BLOCKS: tuple[JournalTarget, ...] = ("block", "forecast", "clock")
 
@@ -175,6 +177,8 @@ def _told(row: JournalRow) -> str:
         return "taken out"
     before, after = json.loads(row.before), json.loads(row.after)
     extra = sorted(k for k in after["meta"] if before["meta"].get(k) != after["meta"][k])
+    if before.get("valid_to") and not after.get("valid_to"):
+        extra.append("valid again")
     words = [*changes(before, after), *(_META_WORDS.get(name, name.replace("_", " ")) for name in extra)]
     return ", ".join(dict.fromkeys(words)) or "as it was"
 
@@ -184,6 +188,8 @@ def _told(row: JournalRow) -> str:
 
 def _block_out(block: Block, *, whole: bool, embedding_kept: bool) -> str:
     data: dict[str, Any] = {name: getattr(block, name) for name in STATE}
+    given = {name: getattr(block, name) for name in VALIDITY}
+    data |= {name: as_utc(at).isoformat() for name, at in given.items() if at is not None}
     data[KEPT] = embedding_kept
     data["meta"] = dict(block.meta)
     if whole:

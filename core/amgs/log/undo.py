@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from amgs.clock import parse_instant
 from amgs.errors import StoreCorruptError, UsageError
-from amgs.log.journal import KEPT, STATE
+from amgs.log.journal import KEPT, STATE, VALIDITY
 from amgs.storage.journal import JournalRow, JournalTarget
 from amgs.storage.protocol import Storage
 from amgs.types import Block, Edge, EdgeKey, JournalEntry, UndoPlan
@@ -333,6 +333,7 @@ def _restored(block: Block, row: JournalRow) -> Block:
         block.created_at,
         block.last_reinforced_at,
         **{name: data[name] for name in STATE},
+        **_validity(data),
     )
 
 
@@ -344,7 +345,12 @@ def _block_in(row: JournalRow) -> Block:
         parse_instant(data["created_at"]),
         parse_instant(data["last_reinforced_at"]),
         **{name: data[name] for name in STATE},
+        **_validity(data),
     )
+
+
+def _validity(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: parse_instant(data[name]) for name in VALIDITY if data.get(name)}
 
 
 def _edge_in(text: str) -> Edge:

@@ -26,6 +26,7 @@ from amgs.storage.monitors import MonitorStorage
 from amgs.storage.reinforcements import ReinforcementStorage
 from amgs.storage.reviews import ReviewStorage
 from amgs.storage.scores import ScoreStorage
+from amgs.storage.sources import SourceStorage
 from amgs.storage.tables import TableStorage
 from amgs.storage.undone import UndoneStorage
 
@@ -142,6 +143,9 @@ class Storage(Protocol):
 
     @property
     def reviews(self) -> ReviewStorage: ...
+
+    @property
+    def sources(self) -> SourceStorage: ...
 
     @property
     def meta(self) -> MetaStorage: ...

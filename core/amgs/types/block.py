@@ -23,6 +23,7 @@ class Block:
     """The atom of memory: immutable content under its hash, and metadata that evolves (AMGS §3.1).
 
     meta holds what the source said: `source` (a path, or path#turn), `title`, `tags`, `author`, `entities`.
+    valid_from, valid_to: from when to when what it says held; None: from its creation, and to this day.
     """
 
     id: str
@@ -35,7 +36,14 @@ class Block:
     status: Status = "raw"
     is_self_component: bool = False
     meta: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
     embedding: Vector | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def superseded(self) -> bool:
+        """Whether what it says no longer holds: another block took its place, or its source dropped it."""
+        return self.valid_to is not None
 
     @property
     def title(self) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from amgs.clock import as_utc
+from amgs.clock import as_utc, microseconds_of
 from amgs.storage.duckdb.connection import Connection, microseconds, stored
 from amgs.storage.duckdb.filters import where
 from amgs.types import Block, BlockFilter, Vector
@@ -32,7 +32,7 @@ _ORDERS: Mapping[str, str] = {
 _PLAIN = (
     "id, content, created_at, last_reinforced_at, category, confidence, decay_lambda, status, "
     "is_self_component, "
-    "meta::VARCHAR"
+    "meta::VARCHAR, valid_from, valid_to"
 )
 
 
@@ -56,7 +56,8 @@ class DuckDBBlocks(BlockStorage):
             "make_timestamp(unnest(?::BIGINT[])), "
             "make_timestamp(unnest(?::BIGINT[])), unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), "
             "unnest(?::DOUBLE[]), NULL, "
-            "unnest(?::VARCHAR[]), unnest(?::BOOLEAN[]), unnest(?::VARCHAR[])::JSON, 0, unnest(?::BIGINT[]), ?",
+            "unnest(?::VARCHAR[]), unnest(?::BOOLEAN[]), unnest(?::VARCHAR[])::JSON, 0, unnest(?::BIGINT[]), ?, "
+            "make_timestamp(unnest(?::BIGINT[])), make_timestamp(unnest(?::BIGINT[]))",
             [
                 [b.id for b in fresh],
                 [b.content for b in fresh],
@@ -70,6 +71,8 @@ class DuckDBBlocks(BlockStorage):
                 [_dump(b.meta) for b in fresh],
                 list(range(first, first + len(fresh))),
                 self._connection.revision(),
+                [_instant_in(b.valid_from) for b in fresh],
+                [_instant_in(b.valid_to) for b in fresh],
             ],
         )
         return tuple(b.id for b in fresh)
@@ -87,6 +90,8 @@ class DuckDBBlocks(BlockStorage):
             "status": [b.status for b in blocks],
             "self": [b.is_self_component for b in blocks],
             "meta": [_dump(b.meta) for b in blocks],
+            "valid_from": pa.array([_instant_in(b.valid_from) for b in blocks], pa.int64()),
+            "valid_to": pa.array([_instant_in(b.valid_to) for b in blocks], pa.int64()),
         }
         table = pa.table(columns)
         also = ""
@@ -98,6 +103,7 @@ class DuckDBBlocks(BlockStorage):
             self._connection.execute(
                 "UPDATE memory_blocks SET category = n.category, confidence = n.confidence, "
                 "decay_lambda = n.decay_lambda, status = n.status, is_self_component = n.self, "
+                "valid_from = make_timestamp(n.valid_from), valid_to = make_timestamp(n.valid_to), "
                 f"meta = n.meta::JSON, {also}revision = ? FROM new_metadata AS n WHERE memory_blocks.id = n.id",
                 [revision],
             )
@@ -326,8 +332,14 @@ def _block(row: Sequence[Any]) -> Block:
         status=row[7],
         is_self_component=row[8],
         meta=json.loads(row[9]),
-        embedding=np.asarray(row[10], dtype=np.float32) if len(row) > 10 and row[10] is not None else None,
+        valid_from=None if row[10] is None else as_utc(row[10]),
+        valid_to=None if row[11] is None else as_utc(row[11]),
+        embedding=np.asarray(row[12], dtype=np.float32) if len(row) > 12 and row[12] is not None else None,
     )
+
+
+def _instant_in(instant: datetime | None) -> int | None:
+    return None if instant is None else microseconds_of(as_utc(instant))
 
 
 def _dump(meta: Mapping[str, Any]) -> str:

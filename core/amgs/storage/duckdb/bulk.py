@@ -49,7 +49,8 @@ class DuckDBBulk(BulkStorage):
         with self._connection.arrays("given_blocks", pa.table(columns)):
             self._connection.execute(
                 "INSERT INTO memory_blocks SELECT id, content, make_timestamp(created), make_timestamp(reinforced), "
-                "category, confidence, decay_lambda, embedding, status, self, meta::JSON, reinforcements, number, ? "
+                "category, confidence, decay_lambda, embedding, status, self, meta::JSON, reinforcements, number, ?, "
+                "NULL, NULL "
                 "FROM given_blocks ORDER BY number",
                 [self._connection.revision()],
             )

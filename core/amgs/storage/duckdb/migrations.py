@@ -251,7 +251,60 @@ CREATE TABLE undone_edges (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _LIFECYCLE, _LEARNING, _KEPT_POOLS, _REDO)
+ADOPT_SOURCES = """
+INSERT INTO source_blocks
+    SELECT regexp_replace(place, '(#[0-9]+){1,2}$', ''),
+        row_number() OVER (PARTITION BY regexp_replace(place, '(#[0-9]+){1,2}$', '') ORDER BY
+            coalesce(try_cast(regexp_extract(place, '#([0-9]+)(#[0-9]+)?$', 1) AS BIGINT), 0), number),
+        place, id, coalesce(valid_from, created_at), NULL, NULL, NULL
+    FROM (SELECT id, number, created_at, valid_from, unnest(coalesce(CAST(meta->'$.sources' AS VARCHAR[]),
+        CASE WHEN meta->>'$.source' IS NULL THEN [] ELSE [meta->>'$.source'] END)) AS place FROM memory_blocks);
+INSERT INTO sources SELECT DISTINCT source, '', source FROM source_blocks;
+UPDATE sources SET root = f.root, path = substr(name, f.size + 1) FROM (
+    SELECT name AS known, arg_max(folder, length(prefix)) AS root, max(length(prefix)) AS size FROM sources, (
+        SELECT unnest(json_keys(value)) AS folder, unnest(json_extract_string(value, '$.*')) AS prefix
+        FROM meta WHERE key = 'kept:source folders' AND json_valid(value)) AS folders
+    WHERE starts_with(name, prefix) AND (prefix <> '' OR regexp_matches(name, '\\.[A-Za-z0-9]+$')) GROUP BY name
+) AS f WHERE sources.name = f.known;
+UPDATE sources SET root = f.root, path = parse_filename(f.whole) FROM (
+    SELECT unnest(json_keys(value)) AS whole, unnest(json_extract_string(value, '$.*')) AS known,
+        parse_dirpath(whole) AS root FROM meta WHERE key = 'kept:source files' AND json_valid(value)
+) AS f WHERE sources.name = f.known;
+DELETE FROM meta WHERE key IN ('kept:source folders', 'kept:source files');
+"""
+"""Which source holds which block, read off the metadata of blocks that came before sources were kept."""
+
+_SOURCES = (
+    """
+-- From when to when what a block says held; NULL: from its creation, and to this day.
+ALTER TABLE memory_blocks ADD COLUMN valid_from TIMESTAMP;
+ALTER TABLE memory_blocks ADD COLUMN valid_to TIMESTAMP;
+ALTER TABLE undone_blocks ADD COLUMN valid_from TIMESTAMP;
+ALTER TABLE undone_blocks ADD COLUMN valid_to TIMESTAMP;
+UPDATE memory_blocks SET valid_to = try_cast(meta->>'$.superseded_at' AS TIMESTAMP)
+    WHERE contains(meta::VARCHAR, '"superseded_by"');
+
+-- Where texts came from. root: the folder, "" for a text without a file. path: the file below it.
+CREATE TABLE sources (name VARCHAR PRIMARY KEY, root VARCHAR NOT NULL, path VARCHAR NOT NULL);
+
+-- Which source held which block, at which place of it, from when to when. locator: the block's name in its source,
+-- `file` or `file#part`. added_by and ended_by name journal entries: the row counts while the one stands, and its end
+-- while the other does, so that undo needs no third place; NULL: not journalled.
+CREATE TABLE source_blocks (
+    source VARCHAR NOT NULL,
+    position BIGINT NOT NULL,
+    locator VARCHAR NOT NULL,
+    block_id VARCHAR NOT NULL,
+    since TIMESTAMP NOT NULL,
+    until TIMESTAMP,
+    added_by BIGINT,
+    ended_by BIGINT
+);
+"""
+    + ADOPT_SOURCES
+)
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LIFECYCLE, _LEARNING, _KEPT_POOLS, _REDO, _SOURCES)
 """Step i brings a store from schema i to i + 1."""
 
 LATEST = len(MIGRATIONS)

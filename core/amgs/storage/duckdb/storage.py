@@ -21,6 +21,7 @@ from amgs.storage.duckdb.monitors import DuckDBMonitors
 from amgs.storage.duckdb.reinforcements import DuckDBReinforcements
 from amgs.storage.duckdb.reviews import DuckDBReviews
 from amgs.storage.duckdb.scores import DuckDBScores
+from amgs.storage.duckdb.sources import DuckDBSources
 from amgs.storage.duckdb.tables import DuckDBTables
 from amgs.storage.duckdb.undone import DuckDBUndone
 
@@ -46,5 +47,6 @@ class DuckDBStorage(Connection):
         self.journal = DuckDBJournal(self)
         self.undone = DuckDBUndone(self)
         self.reviews = DuckDBReviews(self)
+        self.sources = DuckDBSources(self)
         self.tables = DuckDBTables(self)
         self.as_of = DuckDBAsOf(self, self.blocks, self.edges)

@@ -10,7 +10,7 @@ from amgs.storage.duckdb.connection import Connection
 from amgs.storage.undone import UndoneStorage
 from amgs.types import Edge, EdgeKey
 
-_STATE = "category, confidence, decay_lambda, status, is_self_component, meta"
+_STATE = "category, confidence, decay_lambda, status, is_self_component, meta, valid_from, valid_to"
 _BLOCK = "id, content, created_at, last_reinforced_at"
 _EDGE = (
     "source_id, target_id, relation_type, weight, confidence, created_at, last_reinforced_at, decay_lambda"
@@ -53,7 +53,8 @@ class DuckDBUndone(UndoneStorage):
         vector = "embedding" if found else "NULL"
         self._connection.execute(
             f"INSERT INTO undone_blocks SELECT ?, ?, {_BLOCK}, category, confidence, decay_lambda, {vector}, "
-            f"status, is_self_component, meta, number FROM memory_blocks WHERE id IN {_OF_BLOCKS}",
+            f"status, is_self_component, meta, number, valid_from, valid_to FROM memory_blocks "
+            f"WHERE id IN {_OF_BLOCKS}",
             [operation, found, operation],
             structural=False,
         )
@@ -120,8 +121,8 @@ class DuckDBUndone(UndoneStorage):
         )
         self._connection.execute(
             f"INSERT INTO memory_blocks SELECT {_BLOCK}, category, confidence, decay_lambda, embedding, status, "
-            "is_self_component, meta, 0, number, ? FROM undone_blocks WHERE operation_id = ? AND found "
-            "AND id IN (SELECT unnest(?::VARCHAR[])) ORDER BY number",
+            "is_self_component, meta, 0, number, ?, valid_from, valid_to FROM undone_blocks WHERE operation_id = ? "
+            "AND found AND id IN (SELECT unnest(?::VARCHAR[])) ORDER BY number",
             [revision, operation, away],
         )
         return tuple(away)

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from amgs.clock import SystemClock
+from amgs.memory import Memory
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -72,6 +75,22 @@ def test_a_package_does_not_drag_in_another(statement: str, loaded: str, unwante
     found = modules_after(statement)
     assert loaded in found  # else nothing was imported, and the check could not fail
     assert found & unwanted == set()
+
+
+@pytest.mark.real
+def test_a_search_with_vectors_loads_no_library_that_runs_models_or_walks_graphs(tmp_path: Path) -> None:
+    path = tmp_path / "memory.duckdb"
+    with Memory.open(path, clock=SystemClock()) as memory:
+        memory.add("The dome stalled twice on Sunday.")
+        memory.consolidate()
+    found = modules_after(
+        "from amgs.text.minilm import MiniLM\n"
+        "from amgs_app import cli\n"
+        f"assert cli.run(['--store', {str(path)!r}, '--model', 'tiny', 'search', 'dome']) == 0\n"
+        "MiniLM().embed(['Which day did it stall?'])"
+    )
+    assert {"tantivy", "tokenizers"} <= found
+    assert found & {*MODELS, "sentence_transformers", "scipy", "networkx", "textual"} == set()
 
 
 def test_no_top_level_package_squats_on_a_common_name(tmp_path: Path) -> None:

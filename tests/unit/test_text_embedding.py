@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import Cancelled, ModelError
+from amgs.text.bert import BertEncoder
 from amgs.text.embedding import HashingEmbedder, normalised
 from amgs.text.minilm import HUB_ID, MiniLM, resolve
 from amgs.text.tokens import approximate_tokens
@@ -104,7 +106,7 @@ def test_minilm_puts_a_paraphrase_first() -> None:
 
 @pytest.mark.real
 def test_a_text_alone_gets_the_vector_it_gets_among_others() -> None:
-    model = MiniLM()
+    model = MiniLM(precision="float32")
     texts = [
         "Who keeps the dome key?",
         "",
@@ -114,16 +116,34 @@ def test_a_text_alone_gets_the_vector_it_gets_among_others() -> None:
         "Émile's №5 — ça?",
         "a\0b",
     ]
-    together = model.embed(texts)
-    assert model._alone is not None
     alone = np.stack([model.embed([text])[0] for text in texts])
-    # The machine chooses the precision: with sixteen bits the two ways differ in the third decimal.
-    is_short = str(next(model._loaded.parameters()).dtype) == "torch.bfloat16"
-    assert np.allclose(alone, together, atol=0.01 if is_short else 1e-5)
+    few = model.embed(texts)
+    assert model._library is None
+    model._model()
+    together = model.embed(texts)
+    assert np.allclose(alone, together, atol=1e-4)
+    assert np.allclose(few, together, atol=1e-4)
+    assert np.allclose(model.embed(texts[:1])[0], alone[0], atol=1e-6)
 
 
 @pytest.mark.real
-def test_the_very_first_text_gets_it_too_whatever_the_tokenizer_pads_by_itself() -> None:
-    first = MiniLM().embed(["Who keeps the dome key?"])[0]
-    among = MiniLM().embed(["Who keeps the dome key?", "She baked rye bread."])[0]
-    assert np.allclose(first, among, atol=0.01)
+def test_many_texts_go_through_the_library_and_few_do_not() -> None:
+    model = MiniLM()
+    model.embed(["a short text"] * 20)
+    assert model._library is None
+    assert not model._few(["a long text " * 100] * 40)
+
+
+@pytest.mark.parametrize("changed", [{"model_type": "roberta"}, {"hidden_act": "relu"}, {"hidden_act": None}])
+def test_an_encoder_that_is_built_otherwise_is_left_to_the_library(
+    tmp_path: Path, changed: dict[str, str | None]
+) -> None:
+    packaged = Path(resolve())
+    for name in ("modules.json", "sentence_bert_config.json"):
+        (tmp_path / name).write_bytes((packaged / name).read_bytes())
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_bytes((packaged / "1_Pooling/config.json").read_bytes())
+    config = json.loads((packaged / "config.json").read_text(encoding="utf-8")) | changed
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert BertEncoder.open(tmp_path) is None
+    assert BertEncoder.open(tmp_path / "nothing") is None

@@ -1,72 +1,156 @@
-"""The forward pass of a small BERT sentence encoder, written out: for one short text at a time.
+"""The forward pass of a small BERT sentence encoder over its own files, in numpy: for one short text at a time.
 
-A library's own path spends more on checks, hooks and threads than on the numbers of twenty tokens. The weights are
-the loaded model's, not copies; `tests` hold the vectors against the library's.
+Importing a library for it costs seconds of processor time, twenty tokens cost hundredths of one. Read are the files of
+sentence-transformers: config, tokenizer and weights. `tests` hold the vectors against that library's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from amgs.extras import installed
 from amgs.types import Vector
 
+_WEIGHTS = "model.safetensors"
 
-def encoder(loaded: Any) -> Callable[[str], Vector] | None:
-    """How a loaded SentenceTransformer embeds one text, not scaled to unit length: (d,); None when it is built
-    otherwise than a BERT with learned positions, GELU and the mean over its tokens.
-    """
-    import torch
 
-    try:
-        transformer, pooling = loaded[0], loaded[1]
-        bert, shared = transformer.auto_model, transformer.tokenizer._tokenizer
-        # The library sets its own to pad and cut for each batch, which another thread may be at.
-        tokenizer = type(shared).from_str(shared.to_str())
+@dataclass(frozen=True, eq=False)
+class _Norm:
+    """A layer norm: weight and bias (d,)."""
+
+    weight: Vector
+    bias: Vector
+    epsilon: float
+
+    def __call__(self, states: Vector) -> Vector:
+        centred = states - states.mean(axis=1, keepdims=True)
+        variance = (centred * centred).mean(axis=1, keepdims=True)
+        return np.asarray(centred / np.sqrt(variance + self.epsilon) * self.weight + self.bias)
+
+
+@dataclass(frozen=True, eq=False)
+class _Linear:
+    """An affine map: weight (out, in), bias (out,)."""
+
+    weight: Vector
+    bias: Vector
+
+    def __call__(self, states: Vector) -> Vector:
+        return np.asarray(states @ self.weight.T + self.bias)
+
+
+@dataclass(frozen=True, eq=False)
+class _Layer:
+    """projections: the three of attention as one, (3d, d)."""
+
+    projections: _Linear
+    mixed: _Linear
+    first: _Norm
+    wide: _Linear
+    narrow: _Linear
+    second: _Norm
+
+    def __call__(self, states: Vector, heads: int) -> Vector:
+        """(n, d) -> (n, d)."""
+        n, d = states.shape
+        split = self.projections(states).reshape(n, 3, heads, d // heads)
+        query, key, value = split.transpose(1, 2, 0, 3)  # (heads, n, d / heads) each
+        attention = _softmax(query @ key.transpose(0, 2, 1) / np.float32(np.sqrt(d // heads)))
+        joined = (attention @ value).transpose(1, 0, 2).reshape(n, d)
+        states = self.first(states + self.mixed(joined))
+        return self.second(states + self.narrow(_gelu(self.wide(states))))
+
+
+class BertEncoder:
+    """A BERT with learned positions, GELU and the mean over its tokens. Make one with `open`."""
+
+    def __init__(self, tokenizer: Any, weights: Any, config: dict[str, Any], longest: int) -> None:
+        self._tokenizer = tokenizer
+        self._longest = longest
+        self._heads = int(config["num_attention_heads"])
+        self._words = weights.get_slice(
+            "embeddings.word_embeddings.weight"
+        )  # read row by row: most are never met
+        self._positions = _array(weights, "embeddings.position_embeddings.weight")
+        self._type = _array(weights, "embeddings.token_type_embeddings.weight")[0]
+        epsilon = float(config["layer_norm_eps"])
+        self._norm = _norm(weights, "embeddings.LayerNorm", epsilon)
+        self._layers = [
+            _layer(weights, number, epsilon) for number in range(int(config["num_hidden_layers"]))
+        ]
+
+    @classmethod
+    def open(cls, folder: Path) -> BertEncoder | None:
+        """The encoder of a folder that sentence-transformers wrote; None for one that is built otherwise, or where
+        the packages that read it are missing.
+        """
+        if not (installed("tokenizers") and installed("safetensors")):
+            return None
+        try:
+            config, longest = _read(folder)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        if config is None:
+            return None
+        from safetensors import SafetensorError, safe_open
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        config = bert.config
-        fits = (
-            type(bert).__name__ == "BertModel"
-            and config.hidden_act == "gelu"
-            and getattr(config, "position_embedding_type", "absolute") in (None, "absolute")
-            and _pooling(pooling) == "mean"
-        )
-        layers = [_layer(one) for one in bert.encoder.layer]
-    except (AttributeError, IndexError, TypeError):
-        return None
-    if not fits:
-        return None
-    longest, heads = int(transformer.max_seq_length), int(config.num_attention_heads)
-    tables = bert.embeddings
-
-    def embed(text: str) -> Vector:
-        # One thread: the products of a short text are too small to share.
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
         try:
-            with torch.inference_mode():
-                ids = torch.tensor(_cut(_tokens(tokenizer.encode(text)), longest))
-                states = _embedded(tables, ids)
-                for layer in layers:
-                    states = _through(torch, layer, states, heads)
-                found: Vector = states.mean(0).float().numpy()
-                return found
-        finally:
-            torch.set_num_threads(threads)
+            return cls(tokenizer, safe_open(folder / _WEIGHTS, "np"), config, longest)
+        except (OSError, SafetensorError):
+            return None
 
-    return embed
+    @property
+    def dimension(self) -> int:
+        return int(self._type.size)
+
+    def embed(self, text: str) -> Vector:
+        """The vector of one text, not scaled to unit length: (d,)."""
+        ids = _cut(self._tokenizer.encode(text).ids, self._longest)
+        words = np.concatenate([self._words[i : i + 1] for i in ids]).astype(np.float32)  # (n, d)
+        states = self._norm(words + self._positions[: len(ids)] + self._type)
+        for layer in self._layers:
+            states = layer(states, self._heads)
+        return np.asarray(states.mean(axis=0))
 
 
-def _pooling(pooling: Any) -> str:
-    """How a pooling layer makes one vector of many; older libraries say it by a method."""
-    told = getattr(pooling, "pooling_mode", None)
-    return str(told if told is not None else pooling.get_pooling_mode_str())
+def _read(folder: Path) -> tuple[dict[str, Any] | None, int]:
+    """The configuration, None for a model that is built otherwise; and the most tokens of a text."""
+    config, modules, pooling = (
+        _json(folder / name) for name in ("config.json", "modules.json", "1_Pooling/config.json")
+    )
+    fits = (
+        config["model_type"] == "bert"
+        and config["hidden_act"] == "gelu"
+        and config.get("position_embedding_type", "absolute") == "absolute"
+        and [one["type"].rpartition(".")[2] for one in modules] in (_PARTS, _PARTS[:2])
+        and _pooling(pooling) == "mean"
+    )
+    longest = int(_json(folder / "sentence_bert_config.json")["max_seq_length"])
+    return config if fits else None, min(longest, int(config["max_position_embeddings"]))
 
 
-def _tokens(encoded: Any) -> list[int]:
-    """The text's own tokens: a tokenizer may be set to pad, and padding is no part of a mean."""
-    return [token for token, counts in zip(encoded.ids, encoded.attention_mask, strict=True) if counts]
+_PARTS = ["Transformer", "Pooling", "Normalize"]
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _pooling(told: dict[str, Any]) -> str:
+    """How the vectors of the tokens become one; older files say it by a flag for each way."""
+    if "pooling_mode" in told:
+        return str(told["pooling_mode"])
+    ways = [name for name, on in told.items() if name.startswith("pooling_mode_") and on]
+    return "mean" if ways == ["pooling_mode_mean_tokens"] else "+".join(ways)
 
 
 def _cut(ids: list[int], longest: int) -> list[int]:
@@ -74,43 +158,46 @@ def _cut(ids: list[int], longest: int) -> list[int]:
     return ids if len(ids) <= longest else [*ids[: longest - 1], ids[-1]]
 
 
-def _embedded(tables: Any, ids: Any) -> Any:
-    """(n, d): word, position and type together."""
-    states = tables.word_embeddings.weight[ids]  # (n, d)
-    states = (
-        states + tables.position_embeddings.weight[: ids.shape[0]] + tables.token_type_embeddings.weight[0]
+def _array(weights: Any, name: str) -> Vector:
+    return np.asarray(weights.get_tensor(name), dtype=np.float32)
+
+
+def _linear(weights: Any, *names: str) -> _Linear:
+    """Several maps of the same states as one."""
+    parts = [(_array(weights, f"{name}.weight"), _array(weights, f"{name}.bias")) for name in names]
+    if len(parts) == 1:
+        return _Linear(*parts[0])
+    return _Linear(np.concatenate([w for w, _ in parts]), np.concatenate([b for _, b in parts]))
+
+
+def _norm(weights: Any, name: str, epsilon: float) -> _Norm:
+    return _Norm(_array(weights, f"{name}.weight"), _array(weights, f"{name}.bias"), epsilon)
+
+
+def _layer(weights: Any, number: int, epsilon: float) -> _Layer:
+    at = f"encoder.layer.{number}"
+    return _Layer(
+        _linear(weights, *(f"{at}.attention.self.{name}" for name in ("query", "key", "value"))),
+        _linear(weights, f"{at}.attention.output.dense"),
+        _norm(weights, f"{at}.attention.output.LayerNorm", epsilon),
+        _linear(weights, f"{at}.intermediate.dense"),
+        _linear(weights, f"{at}.output.dense"),
+        _norm(weights, f"{at}.output.LayerNorm", epsilon),
     )
-    return tables.LayerNorm(states)
 
 
-def _layer(one: Any) -> tuple[Any, ...]:
-    """The parts of a layer, the three projections of attention as one."""
-    import torch
-
-    own = one.attention.self
-    weight = torch.cat([own.query.weight, own.key.weight, own.value.weight]).detach()  # (3d, d)
-    bias = torch.cat([own.query.bias, own.key.bias, own.value.bias]).detach()
-    out = one.attention.output
-    return (
-        weight,
-        bias,
-        out.dense,
-        out.LayerNorm,
-        one.intermediate.dense,
-        one.output.dense,
-        one.output.LayerNorm,
-    )
+def _softmax(scores: Vector) -> Vector:
+    """Over the last axis."""
+    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
-def _through(torch: Any, layer: tuple[Any, ...], states: Any, heads: int) -> Any:
-    """One layer: (n, d) -> (n, d)."""
-    weight, bias, out, first, wide, narrow, second = layer
-    linear, gelu = torch.nn.functional.linear, torch.nn.functional.gelu
-    n, d = states.shape
-    query, key, value = (
-        linear(states, weight, bias).view(n, 3, heads, d // heads).permute(1, 2, 0, 3)[:, None]
-    )
-    mixed = torch.nn.functional.scaled_dot_product_attention(query, key, value)  # (1, heads, n, d / heads)
-    states = first(states + linear(mixed[0].transpose(0, 1).reshape(n, d), out.weight, out.bias))
-    inner = gelu(linear(states, wide.weight, wide.bias))  # (n, 4d)
-    return second(states + linear(inner, narrow.weight, narrow.bias))
+def _gelu(values: Vector) -> Vector:
+    """x Φ(x), with the error function as Abramowitz and Stegun 7.1.26 have it: off by 1.5e-7 at most."""
+    size = np.abs(values) * np.float32(np.sqrt(0.5))
+    t = 1.0 / (1.0 + np.float32(0.3275911) * size)
+    series: Vector = np.full_like(t, 1.061405429)
+    for factor in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        series = series * t + np.float32(factor)
+    error = np.copysign(1.0 - series * t * np.exp(-size * size), values)
+    return np.asarray(np.float32(0.5) * values * (1.0 + error))

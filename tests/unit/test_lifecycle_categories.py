@@ -23,10 +23,15 @@ from amgs.lifecycle.self_detection import is_self_component, owner, signed
         ("We decided to buy the Norvik encoder instead of the Lotz one.", {}, "decision"),
         ("1. Open the shutter\n2. Check the wind\n3. Turn the key", {}, "procedure"),
         ("TODO: order toner, deadline Friday", {}, "task"),
-        ("I believe that nobody makes a good decision on an empty stomach.", {}, "value"),
+        ("I believe that honesty comes before comfort, and I never lend what I cannot spare.", {}, "value"),
         ("Saw a fox tonight at 21:10, -4 °C.", {}, "observation"),
         ("The boiler valve part number is QX-7741-B.", {}, "fact"),
         ("blue green red", {}, "note"),
+        ("It is a kernel that works as a drop-in and is in the cache.", {}, "note"),
+        ("Use a list instead of a tuple. The release is available today.", {}, "note"),
+        ("We value your contributions. I believe this licence holds; we never sell data.", {}, "note"),
+        ("I prefer tabs.", {}, "note"),
+        ("Install the package with pip. I never use the API, and I believe in releases.", {}, "note"),
     ],
 )
 def test_a_block_gets_its_category_and_the_reason(text: str, meta: dict[str, Any], category: str) -> None:
@@ -74,8 +79,22 @@ def test_the_owner_is_the_author_of_most_self_notes() -> None:
 
 def test_values_of_others_are_not_the_self_once_the_owner_is_known() -> None:
     theirs = {"author": "Beppo"}
-    assert is_self_component("value", 0.9, theirs, "")
+    assert not is_self_component("value", 0.9, theirs, "")
+    assert is_self_component("value", 0.9, {**theirs, "tags": ["values"]}, "")
     assert not is_self_component("value", 0.9, theirs, "Tally")
     assert is_self_component("value", 0.9, {"author": "Tally"}, "Tally")
     assert is_self_component("observation", 0.1, {"tags": ["self"], "author": "Beppo"}, "Tally")
     assert not is_self_component("observation", 0.9, {"author": "Tally"}, "Tally")
+
+
+def test_the_self_speaks_in_the_first_person_several_times_and_in_no_manual() -> None:
+    own = "I value quiet mornings. My evenings belong to the family. I never answer mail at night."
+    assert is_self_component("value", 0.9, {}, "", own)
+    assert not is_self_component("value", 0.9, {}, "", "I value quiet mornings.")
+    assert not is_self_component("value", 0.9, {}, "", own.replace("I ", "We ").replace("My", "Our"))
+    assert not is_self_component("value", 0.9, {"source": "numkit/README.md"}, "", own)
+
+
+def test_what_a_category_says_of_decay_is_worth_as_much_as_the_category_is_sure() -> None:
+    assert decay_of("fact", sure=0.9) == decay_of("fact") < decay_of("fact", sure=0.5) == decay_of("note")
+    assert decay_of("value") < decay_of("value", sure=0.5) == decay_of("fact")

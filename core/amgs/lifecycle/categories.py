@@ -12,7 +12,9 @@ from types import MappingProxyType
 from typing import Any
 
 from amgs.lifecycle.category_feedback import NO_LESSONS, Lessons
+from amgs.lifecycle.self_detection import documents
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings
+from amgs.text.prose import prose
 
 NOTE = "note"
 """The category of what fits no rule."""
@@ -36,6 +38,7 @@ PROFILE_OF: Mapping[str, str] = MappingProxyType(
 """The decay profile of each category (AMGS §7.1)."""
 
 CATEGORIES: tuple[str, ...] = tuple(PROFILE_OF)
+_LESS: Mapping[str, str] = MappingProxyType({"core": "durable", "durable": "standard"})
 _RANK = {category: n for n, category in enumerate(CATEGORIES)}
 
 
@@ -72,6 +75,24 @@ _WORDS: Mapping[str, str] = MappingProxyType(
 _TAG, _FOLDER, _KIND = 3.0, 2.5, 4.0
 # What it takes to be sure: evidence of this weight, unopposed, gives a confidence of one half.
 _DOUBT = 0.8
+_OF_MANUALS = frozenset({"procedure", "task"})
+_ENOUGH = 1.6
+"""What words alone must weigh for a category: one strong cue, or several."""
+
+_SURE = 0.6
+"""From this confidence on a category alone says how fast a block fades."""
+
+
+_STEP = (
+    "add|apply|ask|attach|bake|boil|bring|build|call|change|check|choose|clean|click|clone|close|commit|configure|connect"
+    "|copy|cover|create|cut|delete|disconnect|download|drain|draw|edit|enable|disable|ensure|enter|fetch|fill|find|fit"
+    "|fold|follow|generate|get|give|go|heat|hold|insert|install|keep|launch|lay|leave|let|lift|load|lock|look|loosen"
+    "|make|mark|measure|mix|move|note|open|pick|place|plug|pour|prepare|press|print|pull|push|put|raise|read|record"
+    "|remove|rename|repeat|replace|reset|restart|return|rinse|run|save|select|send|set|shut|sign|start|stir|stop|store"
+    "|switch|take|tell|test|tie|tighten|turn|type|unlock|unplug|update|upload|use|verify|wait|wash|weigh|wipe|write"
+)
+_ITEM = r"(?:\d+[.)]|step \d+:?)\s+\W*"
+_KIN = r"wife|husband|sister|brother|mother|father|daughter|son|grand\w+|uncle|aunt|cousin|niece|nephew"
 
 
 def _cue(weight: float, pattern: str) -> tuple[float, re.Pattern[str]]:
@@ -81,60 +102,75 @@ def _cue(weight: float, pattern: str) -> tuple[float, re.Pattern[str]]:
 _CUES: Mapping[str, tuple[tuple[float, re.Pattern[str]], ...]] = MappingProxyType(
     {
         "value": (
-            _cue(
-                1.2,
-                r"\b(?:i|we) (?:believe|value|stand for)\b|\bmatters (?:most )?to (?:me|us)\b",
-            ),
-            _cue(0.8, r"\b(?:we|i) (?:never|always) \w+"),
+            _cue(1.0, r"\bi (?:believe (?:in|that)|value|stand for)\b|\bmatters (?:most )?to me\b"),
+            _cue(0.8, r"\bi (?:never|always|refuse to|promised myself)\b"),
+            _cue(0.8, r"\b(?:honesty|kindness|loyalty|integrity|my conscience|my principles?)\b"),
         ),
         "preference": (
             _cue(
-                1.6,
-                r"\b(?:i|we|he|she|they) (?:\w+ )?(?:prefers?|likes?|loves?|hates?|dislikes?|can't stand)\b",
+                1.0,
+                r"\b(?:i|he|she) (?:\w+ )?(?:prefers?|likes?|loves?|hates?|dislikes?|can't stand)\b",
             ),
-            _cue(1.2, r"\b(?:my|our|his|her|their) favou?rite\b|\bwould rather\b|\b(?:i|we)'d rather\b"),
+            _cue(1.0, r"\b(?:my|his|her) favou?rite\b|\b(?:i|he|she) would rather\b|\bi'd rather\b"),
         ),
         "person": (
-            _cue(1.2, r"\b(?:born (?:in|on)|birthday|years old|lives in|works? (?:as|at|for))\b"),
-            _cue(
-                0.8,
-                r"\b(?:his|her|their) (?:wife|husband|sister|brother|mother|father|daughter|son|grand\w+)\b",
-            ),
-            _cue(
-                0.8, r"\bmy (?:wife|husband|sister|brother|mother|father|daughter|son|grand\w+|friend|boss)\b"
-            ),
+            _cue(1.0, r"\b(?:was |is )?born (?:in|on)\b|\bbirthday\b|\byears old\b"),
+            _cue(0.8, r"\b(?:he|she) (?:lives in|works (?:as|at|for)|grew up|studied|is a|was a)\b"),
+            _cue(0.8, rf"\b(?:his|her) (?:{_KIN})\b"),
+            _cue(0.8, rf"\bmy (?:{_KIN}|friend|boss|neighbour|neighbor)\b"),
         ),
         "place": (
-            _cue(1.0, r"\b(?:is|lies|stands) (?:in|on|at|near|below|above|next to) the\b"),
-            _cue(0.8, r"\b(?:north|south|east|west|upstairs|downstairs|floor|metres above|minutes from)\b"),
-        ),
-        "procedure": (
-            _cue(1.4, r"^\s*(?:1[.)]|- \[ ?\]|step 1)\s"),
-            _cue(1.0, r"^\s*2[.)]\s"),
             _cue(
                 0.8,
-                r"\b(?:first|then|finally|before you|make sure|never)\b.{0,80}\b(?:then|turn|press|check)\b",
+                r"\b(?:upstairs|downstairs|metres above|meters above|minutes from|square met(?:re|er)s)\b",
+            ),
+            _cue(
+                0.8,
+                r"\b(?:north|south|east|west) (?:of|side|wall|end)\b|\b(?:ground|first|second|top) floor\b",
+            ),
+            _cue(0.8, r"\b(?:lies|stands) (?:in|on|at|near|below|above|next to) the\b"),
+        ),
+        "procedure": (
+            # A numbered list is none; two of its items tell what to do.
+            _cue(
+                1.8,
+                rf"^\s*{_ITEM}(?:{_STEP})\b[\s\S]*?^\s*{_ITEM}(?:{_STEP})\b",
+            ),
+            _cue(
+                0.8,
+                r"\b(?:first|then|finally|before you|make sure)\b.{0,80}\b(?:then|turn|press|check|open|close)\b",
             ),
         ),
         "decision": (
-            _cue(1.8, r"\b(?:we|i|they|it was) (?:have )?(?:decided|agreed|chose|resolved)\b|\bdecision:"),
-            _cue(1.0, r"\b(?:instead of|in favour of|from now on|ruled out|voted)\b"),
+            _cue(
+                1.8,
+                r"\b(?:we|i|they|it was) (?:have )?(?:decided|agreed|resolved) (?:to|that|on)\b|\bdecision:",
+            ),
+            _cue(0.8, r"\b(?:in favour of|in favor of|from now on|ruled out|voted)\b"),
         ),
         "task": (
-            _cue(1.8, r"\b(?:todo|to do|fixme|remind (?:me|us)|don't forget|deadline)\b|^\s*- \[[ x]\]"),
+            _cue(1.8, r"^\W*(?:todo|to do|fixme)\b:?|\bremind me\b|\bdon't forget to\b|^\s*- \[ \]"),
+            _cue(0.8, r"\bdeadline\b|\bdue (?:on|by)\b"),
             _cue(
-                1.0,
-                r"\b(?:must|needs? to|has to|have to|should) .{0,60}\b(?:by|before|until|next|tomorrow)\b",
+                0.8,
+                r"\b(?:i|we) (?:must|need to|have to|should) .{0,60}\b(?:by|before|until|next|tomorrow)\b",
             ),
         ),
         "observation": (
-            _cue(1.0, r"\b(?:saw|seen|noticed|observed|measured|counted|heard|found that)\b"),
-            _cue(0.6, r"\b(?:yesterday|today|this morning|tonight|last night|at \d{1,2}:\d{2})\b"),
-            _cue(0.6, r"[-+]?\d+(?:\.\d+)? ?(?:°|°C|mm|km/h|hPa|kg|lux|mag|V|mA|Hz)\b"),
+            _cue(
+                0.8,
+                r"\b(?:i|we|he|she) (?:saw|noticed|observed|measured|counted|heard)\b|^(?:saw|heard|measured)\b",
+            ),
+            _cue(0.8, r"\b(?:yesterday|this morning|tonight|last night)\b|\bat \d{1,2}:\d{2}\b"),
+            _cue(0.8, r"[-+−]?\d+(?:\.\d+)? ?(?:°C?|mm|km/h|hPa|lux|mag)(?!\w)"),
         ),
         "fact": (
-            _cue(0.9, r"\b(?:is|are|was|were) (?:a|an|the)\b"),
-            _cue(0.7, r"\b(?:means|consists of|is called|part number|serial number|is known as|was built)\b"),
+            _cue(
+                1.6,
+                r"\b(?:part|serial|phone|account|model|licence|membership) (?:number|no\.) (?:is|was|:)"
+                r"|\bthe (?:code|password|combination|address) (?:of|for|to) [^.]{1,40} is\b",
+            ),
+            _cue(0.6, r"\b(?:means|consists of|is called|is known as|was built)\b"),
         ),
     }
 )
@@ -147,6 +183,10 @@ _HEDGES = re.compile(
 
 def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESSONS) -> CategoryVerdict:
     """The category with the most evidence; confidence = evidence for it / (all evidence + doubt).
+
+    What a source says of itself counts (kind, tags, folder), and what the operator taught. Words alone need a strong
+    cue or several, in prose, and manuals and lists of changes are notes unless they tell steps or tasks: "we" is
+    nobody there, and "instead of" no decision.
 
     lessons: what the operator's corrections taught; a category of the operator's own can win by them.
     """
@@ -168,10 +208,15 @@ def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESS
         category = _WORDS.get(folder.lower())
         if category:
             add(category, _FOLDER, f"folder {folder}")
+    told = prose(content)
+    manual = documents(content, meta)
     for category, cues in _CUES.items():
-        for weight, pattern in cues:
-            match = pattern.search(content)
-            if match:
+        if manual and category not in _OF_MANUALS:
+            continue
+        found = [(weight, match) for weight, pattern in cues if (match := pattern.search(told))]
+        # Beside what the source says a weak cue may add to it; by itself it is none.
+        if category in evidence or sum(weight for weight, _ in found) >= _ENOUGH:
+            for weight, match in found:
                 add(category, weight, f"“{' '.join(match[0].split())[:40]}”")
     for lesson in lessons.of(content, meta):
         weight = max(lesson.weight, -evidence.get(lesson.category, 0.0))
@@ -188,9 +233,14 @@ def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESS
     return CategoryVerdict(best, round(confidence, 4), ", ".join([*reasons[best][:4], *taught]))
 
 
-def decay_of(category: str, profiles: ProfileSettings = DEFAULT_PROFILES) -> float:
-    """λ per hour of a category's profile; unknown categories are standard."""
-    return profiles.of(PROFILE_OF.get(category, "standard"))
+def decay_of(category: str, profiles: ProfileSettings = DEFAULT_PROFILES, sure: float = 1.0) -> float:
+    """λ per hour of a category's profile; unknown categories are standard.
+
+    sure: confidence of the category. Under .6 it is one vote and not the verdict: what would fade slower than a note
+    does so by one profile less.
+    """
+    profile = PROFILE_OF.get(category, "standard")
+    return profiles.of(profile if sure >= _SURE else _LESS.get(profile, profile))
 
 
 def initial_confidence(content: str, verdict: CategoryVerdict) -> float:

@@ -25,12 +25,14 @@ from amgs.log import journal
 from amgs.settings import DEFAULT_PROFILES, ConsolidationSettings, ProfileSettings
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.protocol import Storage
+from amgs.text import names
 from amgs.text.dates import dates_in, without_datelines
 from amgs.text.embedding import Embedder
-from amgs.text.entities import EntityRecogniser
+from amgs.text.entities import Entity, EntityRecogniser
 from amgs.text.loading import load
 from amgs.text.markdown import links
 from amgs.text.outline import plain, without_plumbing
+from amgs.text.prose import prose
 from amgs.types import (
     Block,
     BlockFilter,
@@ -102,10 +104,10 @@ def plan(
     matrix = _embed(fresh, means.embedder, settings.batch, progress)
     if fresh:
         load(means.recogniser, "the name finder", progress)
-    names = _entities(fresh, means.recogniser, settings.batch, progress)
+    named = _entities(fresh, means.recogniser, settings.batch, progress)
     blocks = [
         _block(b, v, e, m, whose, means.profiles)
-        for b, v, e, m in zip(fresh, verdicts, names, matrix, strict=True)
+        for b, v, e, m in zip(fresh, verdicts, named, matrix, strict=True)
     ]
     if progress is not None:
         progress(len(raw), len(raw), "linking")
@@ -135,7 +137,7 @@ def plan(
             edges=edges[block.id],
             embedding=vector,
         )
-        for block, verdict, found, vector in zip(blocks, verdicts, names, matrix, strict=True)
+        for block, verdict, found, vector in zip(blocks, verdicts, named, matrix, strict=True)
     )
     return ConsolidationPlan(items, now, change_counter)
 
@@ -162,12 +164,20 @@ def _entities(
     for start in range(0, len(raw), size):
         if progress is not None:
             progress(start, len(raw), "finding names")
-        texts = [b.content for b in raw[start : start + size]]
-        found += [
-            tuple(dict.fromkeys(e.text for e in entities if e.kind != "link"))
-            for entities in recogniser.recognise(texts)
-        ]
+        # Code and markup hold no names, and what a recogniser takes for one there ties strangers together.
+        texts = [prose(b.content) for b in raw[start : start + size]]
+        found += [_names(entities) for entities in recogniser.recognise(texts)]
     return found
+
+
+def _names(entities: Sequence[Entity]) -> tuple[str, ...]:
+    """The names that are kept, each in the form in which it came first."""
+    kept: dict[str, str] = {}
+    for entity in entities:
+        name = entity.text if entity.kind == "identifier" else names.cleaned(entity.text)
+        if name and entity.kind != "link":
+            kept.setdefault(names.key(name), name)
+    return tuple(kept.values())
 
 
 def embedding_text(block: Block) -> str:
@@ -200,9 +210,11 @@ def _block(
         raw,
         category=verdict.category,
         confidence=initial_confidence(raw.content, verdict),
-        decay_lambda=decay_of(verdict.category, profiles),
+        decay_lambda=decay_of(verdict.category, profiles, verdict.confidence),
         status="consolidated",
-        is_self_component=is_self_component(verdict.category, verdict.confidence, raw.meta, whose),
+        is_self_component=is_self_component(
+            verdict.category, verdict.confidence, raw.meta, whose, raw.content
+        ),
         meta={**raw.meta, **{key: value for key, value in more.items() if value}},
         embedding=vector,
     )

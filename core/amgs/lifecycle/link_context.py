@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from amgs.identity import file_of, piece_of
 from amgs.lifecycle.self_detection import signed
+from amgs.text import names
 from amgs.text.markdown import slug
 
 
@@ -72,7 +73,7 @@ class LinkContext:
         self.linkers: dict[str, list[int]] = {}
         """Rows by the slugs they link to."""
         self.holders: dict[str, list[int]] = {}
-        """Rows by the names they hold, in lower case."""
+        """Rows by the keys of the names they hold."""
         self.name_edges: Counter[int] = Counter()
         """How many edges for shared names a row was given since this was read."""
         self.authors: Counter[str] = Counter()
@@ -110,7 +111,7 @@ class LinkContext:
                 self.places.setdefault(name, row)
             for target in n.links:
                 self.linkers.setdefault(target, []).append(row)
-            for name in dict.fromkeys(e.lower() for e in n.entities):
+            for name in dict.fromkeys(map(names.key, n.entities)):
                 self.holders.setdefault(name, []).append(row)
             if n.author:
                 self.authors[n.author] += 1

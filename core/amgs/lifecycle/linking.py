@@ -19,6 +19,7 @@ from amgs.decay import PROFILES
 from amgs.index.neighbours import Near, nearest
 from amgs.lifecycle.link_context import LinkContext, LinkNode, places
 from amgs.settings import ConsolidationSettings
+from amgs.text import names
 from amgs.types import Edge, Vector
 
 NEXT, LINKS_TO, MENTIONS_SAME, RELATED, DUPLICATES = (
@@ -151,7 +152,7 @@ def _pairs_by_names(
     earlier: list[NDArray[np.int64]] = []
     later: list[NDArray[np.int64]] = []
     rarities: list[NDArray[np.float64]] = []
-    for name in dict.fromkeys(e.lower() for n in nodes for e in n.entities):
+    for name in dict.fromkeys(names.key(e) for n in nodes for e in n.entities):
         rows = known.holders[name]
         if not 2 <= len(rows) <= limit:
             continue

@@ -191,7 +191,8 @@ def _categorised(
         edit,
         category=category,
         decay_lambda=decay_of(category, profiles),
-        is_self_component=is_self_component(category, 1.0, item.block.meta, whose),
+        # Who calls it a value by hand says so as much as a tag would.
+        is_self_component=is_self_component(category, 1.0, {**item.block.meta, "kind": category}, whose),
     )
 
 

@@ -5,15 +5,38 @@ What says who the memory's owner is and what it holds dear (AMGS §10.1).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any
+
+from amgs.identity import file_of
+from amgs.text.prose import code_share, prose
 
 _EXPLICIT = frozenset({"self", "identity"})
 _KINDRED = frozenset({"value", "preference"})
+_OF_VALUES = frozenset(
+    {"value", "values", "principle", "principles", "preference", "preferences", "belief", "beliefs"}
+)
 _SURE = 0.5
-_SURE_OF_NO_ONES = 0.75
-"""While no note says whose memory it is, a tag, a folder or a kind must call it a value: a turn of phrase alone ("we
-value …" in any manual) gives less."""
+_STATEMENTS = 3
+"""First-person statements that a note without an author needs."""
+
+_FIRST_PERSON = re.compile(r"\bI(?:['’](?:m|ve|d|ll))?\b(?! (?:/|O\b))|\b[Mm]y(?:self)?\b")
+_SENTENCE = re.compile(r"[.!?…]+(?:\s|$)|\n\s*\n|\n\s*[-*]\s")
+_MANUAL = re.compile(
+    r"^(?:readme|changelog|changes|history|news|licen[cs]e|copying|contributing|authors|install|faq|notice|security"
+    r"|code_of_conduct|release)\b",
+    re.IGNORECASE,
+)
+_MANUAL_WORDS = re.compile(
+    r"\b(?:install(?:ed|ing|ation)?|pip|package|library|documentation|repository|licen[cs]ed?|github|pull requests?"
+    r"|api|python|command[ -]line|source code|open[ -]source|software|module|upstream|maintainers?|release[ds]?"
+    r"|bug(?:s|fix(?:es)?)?|deprecated|default(?:s|ed)?|configur\w+)\b",
+    re.IGNORECASE,
+)
+_MARKUP_SHARE = 0.2
+_MANUAL_COUNT = 3
 
 
 def is_explicit(meta: Mapping[str, Any]) -> bool:
@@ -35,14 +58,42 @@ def owner(authors: Mapping[str, int]) -> str:
     return min(authors, key=lambda name: (-authors[name], name)) if authors else ""
 
 
-def is_self_component(category: str, confidence: float, meta: Mapping[str, Any], whose: str) -> bool:
-    """Explicitly marked, or a value or preference that its rules are sure of and that no one else signed.
+def documents(content: str, meta: Mapping[str, Any]) -> bool:
+    """Whether a block is of a manual, a list of changes or a licence: nobody in particular speaks there.
 
-    whose: the owner; while it is unknown, only what its source calls a value counts, whoever signed it.
+    Known by its file's name, by how much of it is code and markup, or by what it speaks of.
+    """
+    name = PurePosixPath(file_of(str(meta.get("source") or ""))).stem
+    if _MANUAL.match(name) or code_share(content) >= _MARKUP_SHARE:
+        return True
+    return len({m.lower() for m in _MANUAL_WORDS.findall(content)}) >= _MANUAL_COUNT
+
+
+def is_self_component(
+    category: str, confidence: float, meta: Mapping[str, Any], whose: str, content: str = ""
+) -> bool:
+    """Explicitly marked, or a value or preference that its rules are sure of and that is the operator's own word.
+
+    It is theirs where the owner signed it, where a tag or a folder calls it a value and nobody else signed it, or
+    where it says "I" in several sentences and is no manual; "we value …" is anybody's. whose: the owner; while it is
+    unknown, whoever signed what a source calls a value is taken for them.
     """
     if is_explicit(meta):
         return True
     author = str(meta.get("author") or meta.get("speaker") or "")
-    if category not in _KINDRED or confidence < (_SURE if whose else _SURE_OF_NO_ONES):
+    if category not in _KINDRED or confidence < _SURE or (whose and author and author != whose):
         return False
-    return not whose or not author or author == whose
+    if (whose and author == whose) or _called_values(meta):
+        return True
+    return not author and not documents(content, meta) and _own_voice(content)
+
+
+def _called_values(meta: Mapping[str, Any]) -> bool:
+    folders = PurePosixPath(file_of(str(meta.get("source") or ""))).parts[:-1]
+    marks = [*(meta.get("tags") or ()), meta.get("kind", ""), *folders]
+    return any(str(mark).lower() in _OF_VALUES for mark in marks)
+
+
+def _own_voice(content: str) -> bool:
+    said = sum(bool(_FIRST_PERSON.search(sentence)) for sentence in _SENTENCE.split(prose(content)))
+    return said >= _STATEMENTS

@@ -32,9 +32,10 @@ class EntityRecogniser(Protocol):
         ...
 
 
-# Letters and digits mixed, in capitals: QX-7741-B, MSV-0417, E-17, HX2410.
+# Letters and digits mixed, in capitals: QX-7741-B, MSV-0417, E-17, HX2410; no measure, as 100M and 16GB are.
 _IDENTIFIER = re.compile(
-    r"(?<![\w-])(?=[A-Z0-9./-]*\d)(?=[A-Z0-9./-]*[A-Z])[A-Z0-9]+(?:[-./][A-Z0-9]+)*(?![\w-])"
+    r"(?<![\w.-])(?=[A-Z0-9./-]{3,}(?![\w-]))(?=[A-Z0-9./-]*\d)(?=[A-Z0-9./-]*[A-Z])(?!\d+[A-Z]{1,3}(?![\w-]))"
+    r"[A-Z0-9]+(?:[-./][A-Z0-9]+)*(?![\w-])"
 )
 _WORD = r"[A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ]+(?:[-'’][A-ZÀ-ÖØ-Þ]?[a-zà-öø-ÿ]+)*"
 _NAME = re.compile(

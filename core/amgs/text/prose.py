@@ -1,0 +1,168 @@
+"""What of a text is sentences: without code, markup, addresses and tables, and what of it is nobody's own statement.
+
+Rules that read names, values and claims out of a text read this, so that none of them is made from plumbing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from amgs.text.outline import fenced
+
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_RAW_HTML = re.compile(r"<(script|style|pre|svg|table)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
+_IMAGE = re.compile(r"!\[[^\]]*\](?:\([^)\s]*(?:\s+\"[^\"]*\")?\)|\[[^\]]*\])?")
+_LINK = re.compile(r"\[([^\[\]]*)\](?:\([^)\n]*\)|\[[^\[\]\n]*\])")
+_WIKI = re.compile(r"\[\[.*?\]\]")
+_TAG = re.compile(r"</?[A-Za-z][^<>\n]*>|<[^<>\s]+@[^<>\s]+>|</?[A-Za-z][\w-]*(?:\s[^<>]*)?>")
+_ENTITY = re.compile(r"&(?:#\d+|#x[0-9a-f]+|[a-z]+);", re.IGNORECASE)
+_URL = re.compile(
+    r"(?:\b(?:https?|ftp|git|ssh|file|mailto)(?:\+\w+)?:/{0,2}|\bwww\.)[^\s<>\"'`)\]]+", re.IGNORECASE
+)
+_MAIL = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
+_DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]+\]:[ \t]*\S.*$", re.MULTILINE)
+_RST_LINK = re.compile(r"`([^`<>\n]*?)\s*<[^<>]*>`_{1,2}")
+_RST_NAMED = re.compile(r"`([^`\n]+)`_{1,2}(?!\w)|(?<![\w])([A-Za-z][\w.-]*)_(?=[\s.,;:)]|$)")
+_RST_ROLE = re.compile(r":[a-z][\w:+-]*:`([^`\n]+?)`", re.IGNORECASE)
+_RST_SUBSTITUTION = re.compile(r"(?<![\w|])\|[\w .-]+\|_{0,2}(?![\w|])")
+_DIRECTIVE = re.compile(r"^[ \t]*\.\.(?:[ \t]+(?:\S.*)?)?$", re.MULTILINE)
+_FIELD = re.compile(r"^[ \t]*:[\w -]+:(?:[ \t]|$)")
+_RULE = re.compile(r"^[ \t]*(?:[=\-`:'\"~^_*+#.][ \t]*){3,}$")
+_TABLE = re.compile(
+    r"^[ \t]*(?:\|.*\||\+[-=+ ]+\+|.*\S[ \t]*\|[ \t]*\S.*\|.*|[=-]{2,}(?:[ \t]+[=-]{2,})+)[ \t]*$"
+)
+_SHELL = re.compile(
+    r"^[ \t]*(?:\$ |>>> |\.\.\. |# (?:apt|pip|make)\b|In \[\d+\]:|(?:pip3?|conda|brew|npm|cargo|git|sudo) [\w-])"
+)
+_CODE_LINE = re.compile(
+    r"^[ \t]*(?:(?:from [\w.]+ )?import \w|def \w+\(|class \w+[(:]|return\b|#include"
+    r"|[\w.]+\s*=\s*[\w.'\"\[{(]|[{}();]+$"
+    r"|@\w+)|[;{}]\s*$|\w\(\)|=>|::\w"
+)
+_NO_PROSE = (_RULE, _TABLE, _FIELD, _SHELL, _CODE_LINE)
+_CODE_SPAN = re.compile(r"(`{1,3})(?!`)([^`\n]+?)\1(?!`)")
+_EMPHASIS = re.compile(
+    r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|(?<!\w)_{1,3}(?=\w)|(?<=[\w.!?])_{1,3}(?!\w)"
+)
+_BULLET = re.compile(r"^[ \t]*(?:[-*+•]|\d+[.)])[ \t]+")
+
+_LICENCE = re.compile(
+    r"\bcopyright\b|\(c\) ?\d{4}|©|\blicen[cs]e[ds]?\b|\bwarrant(?:y|ies)\b|\ball rights reserved\b|\bas is\b[\"”]"
+    r"|\bpermission (?:is|notice)\b|\bredistribut|\bliab(?:le|ility)\b|\bSPDX\b",
+    re.IGNORECASE,
+)
+_ISSUE = re.compile(
+    r"(?<!\w)(?:#|GH-?|PR ?#?|bpo-?|gh-|issue ?#?|pull request ?#?|bug ?#?|closes:? ?#?|CVE-)\d+(?:-\d+)?",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(
+    r"(?<![\w.])v?\d+(?:\.\d+){2,}[\w.+-]*|(?<![\w.])v\d+(?:\.\d+)*\b|[<>=~!]=[ \t]*\d[\w.+-]*"
+    r"|\b(?:[Vv]ersions?|[Rr]eleases?|Python|Java|Perl|Ruby|Node(?:\.js)?)[ \t]*\d+(?:\.(?:\d+|x))*[\w+]*"
+    r"|(?<!\w)\d+(?:\.\d+)*\.x\b"
+)
+_RELEASE = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]*)?(?:\*\*)?\[?(?:v(?:ersion|\.)?[ \t]*|release[ \t]+|changes in (?:version )?"
+    r"|[a-z][\w.-]* \(?)?"
+    r"\d+(?:\.\d+)+[\w.+-]*\)?\]?(?![\w%°])[^.!?]{0,40}$",
+    re.IGNORECASE,
+)
+_CHANGES = re.compile(
+    r"^\W*(?:change ?log|changes|release (?:notes|history)|history|what'?s new|news)\W*$", re.IGNORECASE
+)
+
+
+@lru_cache(maxsize=4096)
+def prose(text: str) -> str:
+    """The text without code, markup, addresses and tables, in the same lines as far as any of them is left.
+
+    Text between marks stays: a link's label, what is emphasised, a word set as code. Headings keep their signs, and
+    `[[links]]` of a note stay as they are.
+    """
+    bare = "\n".join(part for part, code in fenced(text) if not code)
+    if not any(sign in bare for sign in "<[`|*_=:&@$>") and "  " not in bare:
+        return bare
+    bare = _RAW_HTML.sub("\n", _COMMENT.sub(" ", bare))
+    return "\n".join(_inline(line) for line in _sentences(bare)).strip("\n")
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """The lines that may hold sentences: none of a table, a literal block, a directive or a definition."""
+    literal = False
+    before, blank, listed = "", True, False
+    for line in _DEFINITION.sub("", _DIRECTIVE.sub("", text)).split("\n"):
+        if not line.strip():
+            blank = True
+            yield ""
+            continue
+        indent = len(line) - len(line.lstrip())
+        if literal and indent:
+            continue
+        literal = False
+        marked = bool(_BULLET.match(line))
+        # Four columns after an empty line are code, unless they go on with a list or are set in as prose.
+        code = (
+            indent >= 4
+            and not marked
+            and not listed
+            and (blank or not before)
+            and not line.rstrip().endswith(".")
+        )
+        if not code and not any(form.search(line) for form in _NO_PROSE):
+            literal = line.rstrip().endswith("::")
+            before = line
+            yield line
+        listed = marked or (listed and indent > 0)
+        blank = False
+
+
+def _inline(line: str) -> str:
+    if not any(sign in line for sign in "<[`|*_&@:"):
+        return line
+    kept: list[str] = []
+
+    def hidden(link: re.Match[str]) -> str:
+        kept.append(link[0])
+        return f"\x00{len(kept) - 1}\x00"
+
+    made = _WIKI.sub(hidden, line)
+    made = _IMAGE.sub(" ", made)
+    # A badge is an image within a link; what is left of it has no label.
+    made = _LINK.sub(r"\1", _LINK.sub(r"\1", made))
+    made = _RST_ROLE.sub(r"\1", _RST_LINK.sub(r"\1", made))
+    made = _RST_SUBSTITUTION.sub(" ", made)
+    made = _URL.sub(" ", _TAG.sub(" ", made))
+    made = _RST_NAMED.sub(lambda m: m[1] or m[2], made)
+    made = _MAIL.sub(" ", _ENTITY.sub(" ", made))
+    made = _EMPHASIS.sub("", _CODE_SPAN.sub(r"\2", made)).replace("`", "")
+    return re.sub(r"\x00(\d+)\x00", lambda m: kept[int(m[1])], made)
+
+
+@lru_cache(maxsize=4096)
+def statements(text: str) -> str:
+    """The prose of a text that may state something of its own: without licence and copyright lines, lists of changes
+    and what names an issue; version numbers and issue numbers are taken out of what stays.
+    """
+    kept: list[str] = []
+    released = False
+    for line in prose(text).split("\n"):
+        if _RELEASE.match(line) or _CHANGES.match(line):
+            released = True
+            continue
+        if line.startswith("#"):
+            released = False
+        if (
+            _LICENCE.search(line)
+            or (released and line.strip())
+            or (_BULLET.match(line) and _ISSUE.search(line))
+        ):
+            continue
+        kept.append(_VERSION.sub(" ", _ISSUE.sub(" ", line)))
+    return "\n".join(kept)
+
+
+def code_share(text: str) -> float:
+    """How much of a text is no prose, in [0, 1], by characters that are no white space."""
+    whole = len("".join(text.split()))
+    return 1.0 - len("".join(prose(text).split())) / whole if whole else 0.0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from amgs.api.calibration import Calibration
+    from amgs.api.diversity import Diversity
     from amgs.api.exchange import Exchange
     from amgs.api.frames import Frames
     from amgs.api.graph import Graph
@@ -79,6 +80,7 @@ _HOMES = {
     "amgs.api.graph": ("Graph",),
     "amgs.api.frames": ("Frames",),
     "amgs.api.exchange": ("Exchange",),
+    "amgs.api.diversity": ("Diversity",),
     "amgs.api.calibration": ("Calibration",),
     "amgs.clock": ("Clock", "FixedClock", "ShiftedClock", "SystemClock"),
     "amgs.errors": (
@@ -152,6 +154,7 @@ __all__ = [
     "ConsolidationPlan",
     "ConsolidationSummary",
     "DecayCurve",
+    "Diversity",
     "Edge",
     "Embedder",
     "EntityRecogniser",

@@ -16,6 +16,7 @@ from amgs.api import health
 from amgs.api.assembler import Assembler
 from amgs.api.calibration import Calibration
 from amgs.api.context import MemoryContext
+from amgs.api.diversity import Diversity, diversity
 from amgs.api.exchange import Exchange
 from amgs.api.frames import Frames
 from amgs.api.graph import Graph
@@ -566,6 +567,10 @@ class Memory:
     def health(self) -> Health:
         """How each side of the memory stands, and what looks closer or mends it."""
         return health.health(self._context())
+
+    def diversity(self, progress: Progress | None = None) -> Diversity:
+        """How evenly the memory is spread: entropy of its categories, of the decisions for them, of its clusters."""
+        return diversity(self._context(), progress)
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Re-hash every block, follow every reference, compare the indexes; names each fault."""

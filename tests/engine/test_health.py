@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 
 import pytest
 
 from amgs.api import health
 from amgs.ingest.raw_blocks import RawBlock
+from amgs.lifecycle.categories import MOST_BITS, categorise
 from amgs.lifecycle.schedule import Due
 from amgs.memory import Memory
-from amgs.types import BlockFilter, HealthLine
+from amgs.types import BlockFilter, Entropy, HealthLine
+from amgs.types.entropy import entropy
 from amgs_app.operations.standard import standard
 from tests.engine.lifecycle_world import lively
 from tests.engine.memory_world import NOW, open_memory
@@ -78,8 +81,42 @@ def test_every_verb_that_is_named_exists() -> None:
             health.of_graph(9, 0, 9, 0),
             health.of_graph(9, 10, 9, 9),
             health.of_review(3),
+            health.of_diversity({"note": 70}),
             health.of_calibration(0.4, 30, 20),
             health.of_calibration(0.1, 30, 20),
         ]
     for line in lines:
         assert standard().find(line.verb.split())[0] is not None, line
+
+
+def test_entropy_is_told_beside_the_most_it_could_be_and_clusters_beside_a_shuffled_graph() -> None:
+    with lively() as memory:
+        found = memory.diversity()
+        counts = [count for _, count in found.categories]
+        total = sum(counts)
+        assert found.blocks == total == len(memory.blocks(BlockFilter()))
+        assert found.spread.bits == pytest.approx(-sum(n / total * math.log2(n / total) for n in counts))
+        assert found.spread.most == pytest.approx(math.log2(len(counts)))
+        assert memory.status().diversity == found.spread
+        assert f"{found.spread.bits:.2f} of {found.spread.most:.2f} bits" in side(memory, "diversity").told
+        decided = found.classification
+        assert decided.judged == total and 0 <= decided.mean.bits <= decided.mean.most
+        clusters = found.clusters
+        assert clusters.sizes.bits <= clusters.sizes.most <= math.log2(total)
+        assert clusters.alone < total and clusters.modularity >= clusters.shuffled_modularity
+    told = health.of_diversity({"note": 50, "fact": 50}).told
+    assert told == "1.00 of 1.00 bits over 2 categories, 50% note"
+
+
+def test_a_decision_for_a_category_is_the_surer_the_more_its_evidence_outweighs_the_rest() -> None:
+    undecided = categorise("Heap.", {}).bits
+    tagged = categorise("Heap.", {"tags": ["observation"]}).bits
+    torn = categorise("Heap.", {"tags": ["observation", "decision"]}).bits
+    assert 0 < tagged < torn < undecided == MOST_BITS
+    assert entropy([]) == Entropy(0, 0) and entropy([3, 3]) == Entropy(1, 1) and entropy([5]).evenness == 1
+
+
+def test_an_empty_memory_has_no_entropy() -> None:
+    with open_memory() as memory:
+        found = memory.diversity()
+        assert found.blocks == found.classification.judged == found.clusters.clusters == 0

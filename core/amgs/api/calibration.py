@@ -31,6 +31,7 @@ from amgs.retrieval import waterfall
 from amgs.storage.forecasts import ForecastGroup
 from amgs.storage.monitors import MonitorValue
 from amgs.types import ForecastCase, FrameDefinition, Outcome, Progress, Reliability, Weights
+from amgs.types.entropy import entropy
 
 _RECENT = 20
 _CENTRAL = 200
@@ -241,7 +242,8 @@ class Calibration:
         return [hit.block.id for hit in found.hits]
 
     def monitor(self, *, record: bool = False, limit: int = 30) -> Monitored:
-        """What the monitors see: drift of centrality since the last record, entropy and stability by frame.
+        """What the monitors see: drift of centrality since the last record, entropy of the categories, and entropy and
+        stability by frame.
 
         record: keep it, so that the next look is compared with this one.
         """
@@ -259,6 +261,8 @@ class Calibration:
         last = storage.monitors.last("centrality drift")
         drift = None if last is None else shift(last.detail, importance)
         seen = [MonitorValue(now, "centrality drift", "graph", drift, importance)]
+        spread = entropy(storage.blocks.by_category().values())
+        seen.append(MonitorValue(now, "entropy", "categories", spread.bits, {"most": spread.most}))
         every = storage.assemblies.latest()
         for name in sorted({a.name for a in every}):
             own = [a for a in every if a.name == name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from amgs.api.context import MemoryContext
@@ -14,6 +15,7 @@ from amgs.lifecycle.schedule import Due
 from amgs.storage.assemblies import AssemblyRecord
 from amgs.storage.protocol import Storage
 from amgs.types import BlockFilter, Fault, Forecast, Health, HealthLine, Progress, StoreStatus, Verification
+from amgs.types.entropy import entropy
 from amgs.types.health import Standing
 
 _DAYS = 7.0
@@ -28,12 +30,13 @@ def status(context: MemoryContext) -> StoreStatus:
     """One look at the whole memory."""
     now = context.clock.now()
     _, outcomes, score = context.storage.forecasts.counts()
+    categories = context.storage.blocks.by_category()
     return StoreStatus(
         path=context.storage.path,
         schema_version=context.storage.schema_version,
         change_counter=context.storage.change_counter,
         blocks=context.storage.blocks.by_status(),
-        categories=context.storage.blocks.by_category(),
+        categories=categories,
         edges=context.storage.edges.count(),
         frames=len(context.definitions()),
         mean_relevance=context.storage.blocks.mean_relevance(now),
@@ -41,11 +44,14 @@ def status(context: MemoryContext) -> StoreStatus:
         brier=score,
         outcomes=outcomes,
         now=now,
+        diversity=entropy(categories.values()),
     )
 
 
 def health(context: MemoryContext) -> Health:
-    """How each side of the memory stands: inbox, consolidation, graph, decay, review, calibration, budget."""
+    """How each side of the memory stands: inbox, consolidation, graph, diversity, decay, review, calibration and
+    budget.
+    """
     now, storage, threshold = context.clock.now(), context.storage, context.settings.decay.threshold
     due = Lifecycle(context).due()
     _, outcomes, score = storage.forecasts.counts()
@@ -61,6 +67,7 @@ def health(context: MemoryContext) -> Health:
             storage.edges.alone(),
             storage.edges.faded(now, threshold),
         ),
+        of_diversity(storage.blocks.by_category()),
         of_decay(ahead, kept),
         of_review(storage.reviews.waiting()),
         of_calibration(score, outcomes, context.settings.calibration.fewest_outcomes),
@@ -96,6 +103,17 @@ def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
     return HealthLine(
         "graph", "watch" if loose else "well", told, "enhance --dry-run" if loose else "graph stats"
     )
+
+
+def of_diversity(categories: Mapping[str, int]) -> HealthLine:
+    """How evenly the blocks are spread over their categories, by the entropy and the most it could be (AMGS §7.5)."""
+    if not categories:
+        return HealthLine("diversity", "unknown", "no blocks yet", "consolidate")
+    spread, blocks = entropy(categories.values()), sum(categories.values())
+    largest = max(categories, key=lambda name: (categories[name], name))
+    told = f"{spread.bits:.2f} of {spread.most:.2f} bits over {len(categories)} categories"
+    told += f", {categories[largest] / blocks:.0%} {largest or 'none'}"
+    return HealthLine("diversity", "well", told, "diversity")
 
 
 def of_decay(ahead: Forecast, blocks: int) -> HealthLine:

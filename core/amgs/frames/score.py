@@ -4,12 +4,12 @@ out.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from amgs.types import COMPONENTS, FrameDefinition, Weights
+from amgs.types.entropy import bits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,4 @@ def _remark(name: str, weights: Weights, lost: Sequence[str]) -> str:
 
 def entropy_bits(categories: Iterable[str]) -> float:
     """Shannon entropy of the categories, -Σ p log₂ p, in bits; 0 for none or one (AMGS §7.5)."""
-    counts = Counter(categories)
-    total = sum(counts.values())
-    return max(0.0, -sum(n / total * math.log2(n / total) for n in counts.values())) if total else 0.0
+    return bits_of(Counter(categories).values())

@@ -5,6 +5,7 @@ Tags, folder, and the words it uses (AMGS §8.2).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from amgs.lifecycle.category_feedback import NO_LESSONS, Lessons
 from amgs.lifecycle.self_detection import documents
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings
 from amgs.text.prose import prose
+from amgs.types.entropy import bits_of
 
 NOTE = "note"
 """The category of what fits no rule."""
@@ -39,16 +41,22 @@ PROFILE_OF: Mapping[str, str] = MappingProxyType(
 
 CATEGORIES: tuple[str, ...] = tuple(PROFILE_OF)
 _LESS: Mapping[str, str] = MappingProxyType({"core": "durable", "durable": "standard"})
+MOST_BITS = math.log2(len(CATEGORIES))
 _RANK = {category: n for n, category in enumerate(CATEGORIES)}
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryVerdict:
-    """A category, how sure the rules are in [0, 1], and the evidence in a few words."""
+    """A category, how sure the rules are in [0, 1], and the evidence in a few words.
+
+    bits: entropy of the decision over all categories (AMGS §7.5): 0 where nothing else comes into question,
+    `MOST_BITS` where nothing decides.
+    """
 
     category: str
     confidence: float
     because: str
+    bits: float = 0.0
 
 
 _WORDS: Mapping[str, str] = MappingProxyType(
@@ -224,13 +232,20 @@ def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESS
             add(lesson.category, weight, lesson.because if weight > 0 else f"less by {lesson.because}")
     evidence = {category: weight for category, weight in evidence.items() if weight > 0}
     if not evidence:
-        return CategoryVerdict(NOTE, 0.3, "no tag, folder or phrase decides")
+        return CategoryVerdict(NOTE, 0.3, "no tag, folder or phrase decides", MOST_BITS)
     # Equal evidence goes to the category that the list names first: the longer-lived one.
     best = min(evidence, key=lambda c: (-evidence[c], _RANK.get(c, len(_RANK)), c))
     # A lesson that decided is told, however many reasons stand before it.
     taught = [r for r in reasons[best][4:] if "your corrections" in r]
     confidence = evidence[best] / (sum(evidence.values()) + _DOUBT)
-    return CategoryVerdict(best, round(confidence, 4), ", ".join([*reasons[best][:4], *taught]))
+    told = ", ".join([*reasons[best][:4], *taught])
+    return CategoryVerdict(best, round(confidence, 4), told, _bits(evidence))
+
+
+def _bits(evidence: Mapping[str, float]) -> float:
+    """Entropy of the decision: what the doubt weighs is spread over all categories alike."""
+    known = {*CATEGORIES, *evidence}
+    return round(bits_of(evidence.get(category, 0.0) + _DOUBT / len(known) for category in known), 4)
 
 
 def decay_of(category: str, profiles: ProfileSettings = DEFAULT_PROFILES, sure: float = 1.0) -> float:

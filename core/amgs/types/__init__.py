@@ -17,6 +17,7 @@ from amgs.types.decay import (
     ForecastRow,
     Supposed,
 )
+from amgs.types.entropy import Entropy
 from amgs.types.explanation import Explanation, LayerVerdict, Verdict, WeightChange
 from amgs.types.frame import (
     Assembly,
@@ -74,6 +75,7 @@ __all__ = [
     "DecayCurve",
     "Edge",
     "EdgeKey",
+    "Entropy",
     "Explanation",
     "Fate",
     "Fault",

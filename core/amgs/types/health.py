@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from amgs.types.entropy import Entropy
+
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """One look at the whole memory."""
+    """One look at the whole memory. diversity: entropy of the categories of its consolidated blocks."""
 
     path: str
     schema_version: int
@@ -24,6 +26,7 @@ class StoreStatus:
     brier: float | None
     outcomes: int
     now: datetime
+    diversity: Entropy = Entropy(0.0, 0.0)  # noqa: RUF009 (frozen)
 
 
 Standing = Literal["well", "watch", "act", "unknown"]

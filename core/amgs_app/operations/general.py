@@ -13,7 +13,8 @@ from amgs_app.pane_names import Pane
 from amgs_app.results import HelpList, Overview, PaneState, SettingsList, Shown, ThemeSet, VerbHelp
 
 if TYPE_CHECKING:
-    from amgs.types import Health
+    from amgs.api.diversity import Diversity
+    from amgs.types import Health, Progress
     from amgs_app.engine import Engine
     from amgs_app.operator import Operator
 
@@ -35,10 +36,25 @@ def status(operator: Operator) -> Overview:
 
 @operation("health", summary="Check each area of the memory and say what needs attention.", pane="overview")
 def health(engine: Engine) -> Health:
-    """Check inbox, consolidation, graph, decay, review queue, calibration and budget; where something needs attention,
-    name the command for it.
+    """Check inbox, consolidation, graph, diversity, decay, review queue, calibration and budget; where something needs
+    attention, name the command for it.
     """
     return engine.memory.health()
+
+
+@operation(
+    "diversity",
+    summary="Measure how evenly the memory is spread, in bits of entropy.",
+    long=True,
+)
+def diversity(engine: Engine, *, progress: Progress | None = None) -> Diversity:
+    """Show the Shannon entropy of the categories, of the decisions for them, and of the clusters of the graph, each
+    beside the most it could be.
+
+    High entropy of the categories: broad knowledge. High entropy of the decisions: the categories are unsure. Clusters
+    are found by Louvain's method, also in a shuffled graph with the same degrees: what differs is no chance.
+    """
+    return engine.memory.diversity(progress)
 
 
 @operation("show", summary="Show a pane with current data.")

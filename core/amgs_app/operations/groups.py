@@ -16,6 +16,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Maintain": (
             "status",
             "health",
+            "diversity",
             "operations",
             "operation",
             "undo",

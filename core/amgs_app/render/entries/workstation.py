@@ -101,6 +101,7 @@ def overview(result: Overview) -> ResultTable:
         ("store", store.path),
         ("now (sample time)" if result.sample_time else "now", store.now),
         *((f"blocks {status}", count) for status, count in store.blocks.items()),
+        ("entropy of categories", f"{store.diversity.bits:.2f} of {store.diversity.most:.2f} bits"),
         ("edges", store.edges),
         ("frames", store.frames),
         ("mean relevance", store.mean_relevance),

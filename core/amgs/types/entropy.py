@@ -1,0 +1,33 @@
+"""Shannon entropy as a figure: how evenly something is spread, beside the most that it could be (AMGS §7.5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Entropy:
+    """Bits of entropy and the bits that as many classes would have if all were equally likely."""
+
+    bits: float
+    most: float
+
+    @property
+    def evenness(self) -> float:
+        """bits / most (Pielou's evenness), in [0, 1]; 1 where there is one class or none."""
+        return self.bits / self.most if self.most > 0 else 1.0
+
+
+def bits_of(amounts: Iterable[float]) -> float:
+    """-Σ p log₂ p of amounts that need not sum to 1, in bits; 0 for none or one."""
+    held = [amount for amount in amounts if amount > 0]
+    total = sum(held)
+    return max(0.0, -sum(n / total * math.log2(n / total) for n in held)) if total else 0.0
+
+
+def entropy(amounts: Iterable[float]) -> Entropy:
+    """The entropy of how much falls to each class; a class to which nothing falls does not count."""
+    held = [amount for amount in amounts if amount > 0]
+    return Entropy(bits_of(held), math.log2(len(held)) if held else 0.0)

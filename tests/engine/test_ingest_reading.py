@@ -32,11 +32,12 @@ def test_every_piece_of_a_long_note_has_its_nearest_heading_and_the_notes_title_
         blocks = [b for _, b in sorted(by_source(memory).items())]
     assert [b.title for b in blocks] == [
         "Streams",
-        "Class: WritableStream",
-        "Class: WritableStream",
-        "Setext",
+        "Streams › Class: WritableStream",
+        "Streams › Class: WritableStream",
+        "Streams › Setext",
     ]
-    assert [b.meta.get("document") for b in blocks] == [None, "Streams", "Streams", "Streams"]
+    assert [b.meta["title"] for b in blocks[1:]] == ["Class: WritableStream"] * 2 + ["Setext"]
+    assert [b.meta["lines"] for b in blocks] == ["1-3", "5-7", "9-9", "11-14"]
     assert embedding_text(blocks[2]).startswith("Streams\nClass: WritableStream\nmore The writer")
     assert embedding_text(blocks[1]).startswith("Streams\n## Class: `WritableStream`")
 
@@ -64,14 +65,14 @@ def test_other_plain_texts_are_read_and_what_is_no_text_is_counted_by_kind(tmp_p
         "b.org": "#+TITLE: Boat\n* Rent\nDue on the first.",
         "c.TXT": "# not a heading\nA plain text.",
         "d.markdown": "# Bread\nRye.",
-        "e.py": "print()",
-        "f.py": "print()",
+        "e.json": "{}",
+        "f.JSON": "{}",
         "Makefile": "all:",
     }
     with open_memory() as memory:
         report = memory.ingest_folder(write_notes(tmp_path, files))
         titles = {source: block.title for source, block in by_source(memory).items()}
-    assert report.skipped == (Skipped("", 1), Skipped(".py", 2))
+    assert report.skipped == (Skipped("", 1, ("Makefile",)), Skipped(".json", 2, ("e.json", "f.JSON")))
     assert titles == {
         "a.rst": "Using cpack",
         "b.org": "Boat",
@@ -85,7 +86,7 @@ def test_a_long_rst_is_cut_at_its_headings(tmp_path: Path) -> None:
     with open_memory() as memory:
         memory.ingest_folder(write_notes(tmp_path, {"g.rst": text}))
         titles = [b.title for _, b in sorted(by_source(memory).items())]
-    assert titles == ["Guide", "Install", "Install"]
+    assert titles[:2] == ["Guide", "Guide › Install"]
 
 
 def test_link_definitions_and_comments_are_no_memories_and_are_not_embedded(tmp_path: Path) -> None:
@@ -115,7 +116,7 @@ def test_a_code_fence_stays_whole_and_what_stands_in_it_is_no_heading(tmp_path: 
         memory.ingest_folder(write_notes(tmp_path, {"tool.md": text}))
         blocks = [b for _, b in sorted(by_source(memory).items())]
     assert [b.content.count("```") for b in blocks] == [0, 2, 0]
-    assert [b.title for b in blocks] == ["Tool", "Tool", "Next"]
+    assert [b.title for b in blocks] == ["Tool", "Tool", "Tool › Next"]
 
 
 def test_a_file_name_with_a_hash_is_its_own_source_and_its_own_episode(tmp_path: Path) -> None:
@@ -155,7 +156,10 @@ def test_two_folders_with_one_name_of_file_stay_apart(tmp_path: Path) -> None:
         edges = [
             (titles[e.source_id], titles[e.target_id]) for e in memory.edges() if e.relation_type == "next"
         ]
-    assert sorted({tuple(sorted(pair)) for pair in edges}) == [("Alpha", "Alpha end"), ("Beta", "Beta end")]
+    assert sorted({tuple(sorted(pair)) for pair in edges}) == [
+        ("Alpha", "Alpha › Alpha end"),
+        ("Beta", "Beta › Beta end"),
+    ]
 
 
 def test_a_folder_that_was_moved_keeps_its_sources(tmp_path: Path) -> None:

@@ -2,40 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from hypothesis import given
-from hypothesis import strategies as st
-
-from amgs.text import front_matter, markdown, splitting
-
-
-def squeezed(text: str) -> str:
-    return re.sub(r"\s+", "", text)
-
-
-@given(st.text(max_size=3000), st.integers(min_value=20, max_value=400))
-def test_splitting_loses_no_character_but_white_space(body: str, limit: int) -> None:
-    parts = splitting.split(body, limit)
-    assert squeezed("".join(parts)) == squeezed(body)
-
-
-@given(st.text(alphabet="ab \n.#", max_size=3000), st.integers(min_value=20, max_value=400))
-def test_no_part_is_longer_than_the_limit(body: str, limit: int) -> None:
-    assert all(len(part) <= limit for part in splitting.split(body, limit))
-
-
-def test_one_line_of_ten_megabytes_is_split_in_reasonable_time() -> None:
-    parts = splitting.split("x" * 10_000_000, 1600)
-    assert len(parts) == 6250
-    words = splitting.split("word " * 400_000, 1600)
-    assert all(len(part) <= 1600 for part in words)
-
-
-def test_a_long_note_is_cut_before_its_headings() -> None:
-    section = "text " * 30
-    body = f"# One\n\n{section}\n\n## Two\n\n{section}\n\n## Three\n\n{section}"
-    assert [part.split("\n")[0] for part in splitting.split(body, 200)] == ["# One", "## Two", "## Three"]
+from amgs.text import front_matter, markdown
 
 
 def test_front_matter_reads_values_and_both_kinds_of_lists() -> None:

@@ -14,6 +14,7 @@ from amgs.errors import InputError
 from amgs.identity import file_of
 from amgs.ingest import raw_blocks, source_names
 from amgs.ingest.raw_blocks import RawBlock
+from amgs.ingest.reading import read_file, read_folder, read_note
 from amgs.ingest.source_names import NamedReading
 from amgs.types import IngestReport, Progress
 
@@ -31,9 +32,7 @@ class Intake:
         meta = dict(meta or {})
         dated = None if created_at is None else as_utc(created_at)
         source, now = str(meta.pop("source", "")), self._context.clock.now()
-        reading = raw_blocks.read_note(
-            text, source, now, self._context.settings.ingest, dated=dated, extra=meta
-        )
+        reading = read_note(text, source, now, self._context.settings.ingest, dated=dated, extra=meta)
         report = self._ingest(NamedReading(reading, ()), source, source_of=lambda _: source)
         if report.refused:
             raise InputError(
@@ -43,8 +42,8 @@ class Intake:
         return report
 
     def file(self, path: Path) -> IngestReport:
-        """Take in one markdown file; a file that is missing or unfit raises InputError."""
-        reading = raw_blocks.read_file(path, path.name, self._context.settings.ingest)
+        """Take in one file; a file that is missing or unfit raises InputError."""
+        reading = read_file(path, path.name, self._context.settings.ingest)
         if reading.refused:
             raise InputError(
                 f"{path} was not ingested: {reading.refused[0].reason}.",
@@ -54,8 +53,8 @@ class Intake:
         return self._ingest(named, path.name, source_of=lambda _: named.names[0].name)
 
     def folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
-        """Take in every note below a folder, sorted; what is unfit is refused by name, the rest goes on."""
-        reading = raw_blocks.read_folder(folder, self._context.settings.ingest, progress)
+        """Take in every file below a folder that has a reader; what is unfit is refused by name, the rest goes on."""
+        reading = read_folder(folder, self._context.settings.ingest, progress)
         named = source_names.of_folder(self._context.storage, folder, reading)
         return self._ingest(named, folder.resolve().name, progress)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from amgs.types import Assembly, Block, Candidate, Span
+from amgs.types.block import untold
 
 CountTokens = Callable[[str], int]
 """How many tokens the base model makes of a text."""
@@ -118,11 +119,10 @@ def key_sentence(content: str, query: str) -> str:
 
 
 def _dateline(block: Block) -> str:
-    """The day, and the title where the content does not open with it."""
+    """The day, and the headings that it stands under where the content does not open with them."""
     day = f"[{block.created_at:%Y-%m-%d}] "
-    given = " ".join(str(block.meta.get("title") or "").split())
-    opening = block.content.lstrip().split("\n", 1)[0].lower()
-    return day if not given or given.lower() in opening else f"{day}{given}\n"
+    path = " › ".join(untold(block))
+    return f"{day}{path}\n" if path else day
 
 
 def _structured(candidate: Candidate) -> tuple[TextSpan, ...]:

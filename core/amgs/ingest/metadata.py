@@ -7,13 +7,23 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-LISTS = frozenset({"tags", "sources", "entities", "links", "dates"})
+LISTS = frozenset({"tags", "sources", "entities", "links", "dates", "headings"})
 """Keys that hold lists of texts."""
 
 TEXTS = frozenset({"source", "title", "author", "kind", "speaker", "dialogue", "document"})
 """Keys that hold one text."""
 
-_ENGINES = LISTS - {"tags"} | {"source", "follows", "part", "parts", "turn", "turns", "dialogue", "document"}
+_ENGINES = LISTS - {"tags"} | {
+    "source",
+    "follows",
+    "part",
+    "parts",
+    "turn",
+    "turns",
+    "dialogue",
+    "document",
+    "lines",
+}
 _VERDICTS = frozenset(
     [
         "superseded_by",

@@ -1,35 +1,21 @@
-"""Taking notes in: read, split, hash, write as raw; no embedding, no category, no link (AMGS §8.1)."""
+"""Raw blocks: drafts as readers make them, hashed and written; no embedding, no category, no link (AMGS §8.1)."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import datetime
 from typing import Any
 
-from amgs.errors import InputError
 from amgs.identity import block_id, canonical, file_of
 from amgs.ingest import metadata
 from amgs.log import journal
-from amgs.settings import IngestSettings
 from amgs.storage.protocol import Storage
 from amgs.storage.sources import SourceName, SourcePiece
-from amgs.text import front_matter, markdown, outline, splitting
-from amgs.text.dates import note_date
-from amgs.text.outline import Form
-from amgs.text.splitting import TextPart
 from amgs.types import Block, IngestReport, JournalEntry, Progress, Refusal, Skipped
 
 KIND = "ingest"
-_DIALOGUE = "dialogue"
-# Front matter that has a place of its own; anything else is kept in meta as it is written.
-_PLACED = frozenset({"date", "ingest"})
-DESCRIPTION = "corpus.toml"
-"""A file that describes the folder; it is no note, and nobody misses it."""
-_NOT_MEANT = "its front matter says `ingest: false`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,218 +40,6 @@ class FolderContents:
     refused: tuple[Refusal, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[Refusal, ...] = ()
-
-
-# --- reading ----------------------------------------------------------------------------------------------
-
-
-def read_folder(folder: Path, settings: IngestSettings, progress: Progress | None = None) -> FolderContents:
-    """Every note below a folder, sorted by path: Markdown, reStructuredText, Org and plain text; one bad file does not
-    stop the others, and files of other kinds are counted.
-
-    Sources are paths relative to the folder. Hidden files and folders, and files that say `ingest: false`, are passed
-    over. Raises InputError for a folder that is missing or cannot be read.
-    """
-    if not folder.exists():
-        raise InputError(f"{folder} does not exist.", way_out="Give a folder of markdown notes.")
-    if not folder.is_dir():
-        raise InputError(
-            f"{folder} is not a folder.",
-            way_out="Give a folder, or ingest the file by itself.",
-            about="ingest",
-        )
-    refused: list[Refusal] = []
-    files: list[Path] = []
-    skipped: Counter[str] = Counter()
-
-    def unreadable(error: OSError) -> None:
-        where = Path(str(error.filename))
-        if where == folder:
-            raise InputError(
-                f"{folder} cannot be read: {error.strerror}.", way_out="Check its permissions."
-            ) from error
-        refused.append(
-            Refusal(where.relative_to(folder).as_posix(), f"the folder cannot be read: {error.strerror}")
-        )
-
-    for directory, below, names in os.walk(folder, onerror=unreadable):
-        below[:] = sorted(d for d in below if not d.startswith("."))
-        for name in names:
-            if name[0] == ".":
-                continue
-            if outline.form_of(name) is not None:
-                files.append(Path(directory, name))
-            elif name != DESCRIPTION:
-                skipped[Path(name).suffix.lower()] += 1
-    files.sort(key=lambda path: path.relative_to(folder).as_posix())
-    drafts: list[RawBlock] = []
-    warnings: list[Refusal] = []
-    for i, path in enumerate(files):
-        if progress is not None:
-            progress(i, len(files), "reading")
-        reading = read_file(path, path.relative_to(folder).as_posix(), settings)
-        drafts += reading.drafts
-        warnings += reading.warnings
-        # A file that asks to stay out is no fault of the folder; asked for by name, it says why it is not taken.
-        refused += [refusal for refusal in reading.refused if refusal.reason != _NOT_MEANT]
-    passed_over = tuple(Skipped(_told(ending), n) for ending, n in sorted(skipped.items()))
-    return FolderContents(tuple(drafts), tuple(refused), passed_over, tuple(warnings))
-
-
-def read_file(path: Path, source: str, settings: IngestSettings) -> FolderContents:
-    """One file as drafts, or the reason why it is refused."""
-    if _told(source) != source:
-        return _refused(_told(source), "its file name is not UTF-8; rename the file")
-    try:
-        status = path.stat()
-        if not path.is_file():
-            return _refused(source, "it is not a file")
-        if status.st_size > settings.max_file_bytes:
-            limit = settings.max_file_bytes / 2**20
-            return _refused(
-                source, f"it has {status.st_size / 2**20:.0f} MiB, more than the limit of {limit:g} MiB"
-            )
-        raw = path.read_bytes()
-    except OSError as error:
-        return _refused(source, f"it cannot be read: {error.strerror}")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return _refused(source, f"it is not UTF-8 (byte {error.start})")
-    modified = datetime.fromtimestamp(status.st_mtime, UTC)
-    return read_note(text, source, modified, settings, form=outline.form_of(path.name) or "markdown")
-
-
-def read_note(
-    text: str,
-    source: str,
-    modified: datetime,
-    settings: IngestSettings,
-    *,
-    form: Form = "markdown",
-    dated: datetime | None = None,
-    extra: Mapping[str, Any] | None = None,
-) -> FolderContents:
-    """A note's text as drafts: one, or one a turn of a dialogue, or the parts of a long one.
-
-    The instant is `dated`, else the front matter's date, else `modified`. Each part or turn has the source
-    `source#n`, n from 1; without a source a name made from the content stands in. extra: meta that overrides
-    the front matter's.
-    """
-    matter, body = front_matter.read(text.replace("\r\n", "\n").replace("\r", "\n"))
-    front = matter.values
-    if str(front.get("ingest", "")).lower() in ("false", "no"):
-        return _refused(source, _NOT_MEANT)
-    if not body.strip():
-        return _refused(source, "it is empty")
-    seen = outline.without_plumbing(body) if form == "markdown" else body
-    if not seen.strip():
-        return _refused(source, "it holds nothing but comments and link definitions")
-    warnings = [
-        Refusal(source, f"its front matter has a line that is not `key: value`: {line}")
-        for line in matter.unread
-    ]
-    written = front.get("date")
-    try:
-        at, doubt = _instant(written, modified)
-    except OverflowError:
-        return _refused(source, f"its date {written} is beyond the calendar in UTC")
-    if dated is not None:
-        at = dated
-    elif doubt:
-        warnings.append(Refusal(source, doubt))
-    named = source or f"text-{block_id(body)[:12]}"
-    meta: dict[str, Any] = metadata.of_front_matter({k: v for k, v in front.items() if k not in _PLACED})
-    meta |= dict(extra or {})
-    if isinstance(meta.get("tags"), str):
-        meta["tags"] = [tag for tag in str(meta["tags"]).replace(",", " ").split() if tag]
-    if front.get("kind") == _DIALOGUE:
-        drafts = _dialogue(body, named, at, meta, settings)
-        if drafts:
-            return FolderContents(drafts, warnings=tuple(warnings))
-    limit = settings.max_block_chars
-    # What is cut into pieces leaves its comments and link definitions behind: none of them is a memory of its own.
-    parts = splitting.pieces(body if len(body) <= limit else seen.strip("\n"), limit, form)
-    if len(parts) == 1:
-        if parts[0].heading and "title" not in meta:
-            meta["title"] = parts[0].heading
-        own = meta | ({"source": source} if source else {})
-        return FolderContents((RawBlock(parts[0].text, at, own),), warnings=tuple(warnings))
-    return FolderContents(tuple(_parts(parts, named, at, meta)), warnings=tuple(warnings))
-
-
-def _instant(written: object, modified: datetime) -> tuple[datetime, str]:
-    """The instant that a `date` means, else `modified` and what is wrong with the date.
-
-    Raises OverflowError for one whose instant in UTC no calendar holds.
-    """
-    if written is None or written == "":
-        return modified, ""
-    found = note_date(written) if isinstance(written, str) else None
-    if found is not None:
-        return found, ""
-    return (
-        modified,
-        f"its date {written} cannot be read as a day; write it as 2026-03-01. The file's time stands in",
-    )
-
-
-def _parts(
-    parts: Sequence[TextPart], source: str, at: datetime, meta: Mapping[str, Any]
-) -> Iterable[RawBlock]:
-    """The parts of a long note: each has the nearest heading as its title, and keeps that of the note beside it."""
-    document = str(meta.get("title") or parts[0].heading)
-    for n, part in enumerate(parts, 1):
-        own = dict(meta) | {"source": f"{source}#{n}", "part": n, "parts": len(parts)}
-        title = document if n == 1 else part.heading or document
-        if title:
-            own["title"] = title
-        if document and title != document:
-            own["document"] = document
-        if n > 1:
-            own["follows"] = f"{source}#{n - 1}"
-        yield RawBlock(part.text, at, own)
-
-
-def _dialogue(
-    body: str, source: str, at: datetime, meta: Mapping[str, Any], settings: IngestSettings
-) -> tuple[RawBlock, ...]:
-    """A draft for each turn, `Name: text`, a minute apart; a turn over the limit becomes several."""
-    turns = markdown.turns(body)
-    common = dict(meta)
-    common.pop("title", None)
-    name = str(meta.get("title") or markdown.title(body))
-    if name:
-        common["dialogue"] = name
-    drafts: list[RawBlock] = []
-    before = ""
-    for n, turn in enumerate(turns, 1):
-        pieces = splitting.split(turn.text, settings.max_block_chars)
-        for k, piece in enumerate(pieces, 1):
-            here = f"{source}#{n}" if len(pieces) == 1 else f"{source}#{n}#{k}"
-            own = common | {"source": here, "turn": n, "turns": len(turns)}
-            if turn.speaker:
-                own["speaker"] = turn.speaker
-            if before:
-                own["follows"] = before
-            content = f"{turn.speaker}: {piece}" if turn.speaker else piece
-            drafts.append(RawBlock(content, _minutes_later(at, n - 1), own))
-            before = here
-    return tuple(drafts)
-
-
-def _minutes_later(at: datetime, minutes: int) -> datetime:
-    try:
-        return at + timedelta(minutes=minutes)
-    except OverflowError:
-        return at  # the last year that a calendar holds
-
-
-def _refused(source: str, reason: str) -> FolderContents:
-    return FolderContents((), (Refusal(source, reason),))
-
-
-# --- writing ----------------------------------------------------------------------------------------------
 
 
 def ingest(
@@ -304,7 +78,7 @@ def ingest(
                 try:
                     draft = _fit(given)
                 except ValueError as error:
-                    refused.append(Refusal(_told(given.meta.get("source", "")), str(error)))
+                    refused.append(Refusal(shown(given.meta.get("source", "")), str(error)))
                     continue
                 block = _block(draft, now)
                 if isinstance(source := draft.meta.get("source"), str):
@@ -388,7 +162,7 @@ def _fit(draft: RawBlock) -> RawBlock:
     return replace(draft, meta=metadata.fit(draft.meta))
 
 
-def _told(source: object) -> str:
+def shown(source: object) -> str:
     """A source as it can be shown, whatever it holds."""
     return str(source).encode("utf-8", "backslashreplace").decode("utf-8")
 

@@ -31,7 +31,7 @@ from amgs.text.embedding import Embedder
 from amgs.text.entities import Entity, EntityRecogniser
 from amgs.text.loading import load
 from amgs.text.markdown import links
-from amgs.text.outline import plain, without_plumbing
+from amgs.text.outline import without_plumbing
 from amgs.text.prose import prose
 from amgs.types import (
     Block,
@@ -45,6 +45,7 @@ from amgs.types import (
     Vector,
     Weights,
 )
+from amgs.types.block import untold
 
 KIND = "consolidate"
 RAW = BlockFilter(statuses=("raw",))
@@ -181,15 +182,13 @@ def _names(entities: Sequence[Entity]) -> tuple[str, ...]:
 
 
 def embedding_text(block: Block) -> str:
-    """What of a block is embedded: its text, under its title, and under that of the note that it is a part of, where
-    the text does not carry them. Comments and link definitions are not embedded.
+    """What of a block is embedded: its text, under the headings that it stands under where the text does not tell them.
+    Comments and link definitions are not embedded.
 
     A line that holds only a date says when and not what; words find it, a vector would only blur.
     """
     text = without_datelines(without_plumbing(block.content).strip() or block.content)
-    begins = plain(text[:200])
-    titles = dict.fromkeys(str(block.meta.get(key) or "") for key in ("document", "title"))
-    return "\n".join([*(t for t in titles if t and t not in text[:200] and t not in begins), text])
+    return "\n".join([*untold(block), text])
 
 
 def _block(

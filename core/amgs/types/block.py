@@ -22,7 +22,8 @@ Vector = NDArray[np.float32]
 class Block:
     """The atom of memory: immutable content under its hash, and metadata that evolves (AMGS §3.1).
 
-    meta holds what the source said: `source` (a path, or path#turn), `title`, `tags`, `author`, `entities`.
+    meta holds what the source said: `source` (a path, or path#turn), `title`, `headings` (its path, outermost first),
+    `lines`, `tags`, `author`, `entities`.
     valid_from, valid_to: from when to when what it says held; None: from its creation, and to this day.
     """
 
@@ -47,16 +48,50 @@ class Block:
 
     @property
     def title(self) -> str:
-        """The title from the source, else the first line that says something, without the signs of markup; at most 60
-        characters.
+        """The headings it stands under, `Guide › Install`, else the source's title, else the first line that says
+        something, without the signs of markup; at most 60 characters.
         """
-        given = self.meta.get("title")
-        text = str(given) if given else _first_words(self.content)
-        return text if len(text) <= 60 else text[:59].rstrip() + "…"
+        path = heading_path(self.meta)
+        if not path:
+            return _cut(_first_words(self.content), _LONGEST_TITLE)
+        whole = _BETWEEN.join(path)
+        if len(whole) <= _LONGEST_TITLE or len(path) == 1:
+            return _cut(whole, _LONGEST_TITLE)
+        # The last heading says most, then the first.
+        last = _cut(path[-1], _LONGEST_TITLE - 20)
+        skipped = f"{_BETWEEN}…" if len(path) > 2 else ""
+        first = _cut(path[0], _LONGEST_TITLE - len(last) - len(skipped) - len(_BETWEEN))
+        return f"{first}{skipped}{_BETWEEN}{last}"
+
+
+_LONGEST_TITLE = 60
+_BETWEEN = " › "
+
+
+def heading_path(meta: Mapping[str, Any]) -> tuple[str, ...]:
+    """The headings that a block stands under, outermost first, the last being its title; () without any."""
+    given = meta.get("headings") or (meta.get("document"), meta.get("title"))
+    headings = (str(h) for h in given if h) if isinstance(given, list | tuple) else ()
+    return tuple(" ".join(h.split()) for h in headings)
+
+
+def untold(block: Block) -> tuple[str, ...]:
+    """The headings of a block that the beginning of its text does not tell."""
+    opening = "".join(c for c in block.content[:400].lower() if c.isalnum())
+    return tuple(
+        h
+        for h in dict.fromkeys(heading_path(block.meta))
+        if "".join(c for c in h.lower() if c.isalnum()) not in opening
+    )
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 _PICTURE = r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?"
 _MARKUP = re.compile(rf"<[^<>]*>|\[\s*{_PICTURE}\s*\](?:\([^)]*\)|\[[^\]]*\])?|{_PICTURE}")
+_LINK = re.compile(r"\[([^\[\]]+)\](?:\([^)\s]*(?:\s[^)]*)?\)|\[[^\]]*\])")
 _IDLE = re.compile(r"\.\. |[`~]{3}|\[(?!\^)[^\]]+\]:\s|#\+|:\w[\w-]*:(?:\s|$)|<!--|-->")
 """Lines that only mark something up: directives, fences, link definitions, comments."""
 
@@ -67,8 +102,8 @@ def _first_words(content: str) -> str:
         bare = line.strip()
         if not any(c.isalnum() for c in bare) or _IDLE.match(bare):
             continue
-        words = (_MARKUP.sub(" ", bare) if bare[0] in "<![" else bare).lstrip("#>*- ").strip()
-        words = " ".join(words.split()) if bare[0] in "<![" else words
+        words = _LINK.sub(r"\1", _MARKUP.sub(" ", bare)) if any(sign in bare for sign in "<[") else bare
+        words = " ".join(words.lstrip("#>*- ").split())
         if any(c.isalnum() for c in words):
             return words
     return lines[0].lstrip("#>*- ").strip()

@@ -20,18 +20,19 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Files of a folder that are no notes. ending: ".png", or "" for names without one."""
+    """Files of a folder that no reader takes. ending: ".png", or "" for names without one. names: their paths."""
 
     ending: str
     files: int
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
     """Ids of the blocks that are new, of those already known, and what was refused.
 
-    skipped: files that are no notes, by the ending of their names. warnings: what of a source could not be read though
-    it was taken in. operation: the journal entry, None where nothing changed.
+    skipped: files that no reader takes, by the ending of their names. warnings: what of a source could not be read
+    though it was taken in. operation: the journal entry, None where nothing changed.
     """
 
     added: tuple[str, ...]

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from amgs.errors import InputError
+from amgs.ingest.pieces import pieces
 from amgs.ingest.raw_blocks import RawBlock
-from amgs.text import front_matter, outline, splitting
+from amgs.ingest.readers import markdown
+from amgs.text import front_matter, outline
 
 FEWEST_WORDS = 40
 """A section with fewer words is no answer."""
@@ -99,10 +101,9 @@ def _drafts(source: str, called: str, text: str, asked: dict[str, list[str]]) ->
     sections = _sections(outline.without_plumbing(body))
     document = next((s.title for s in sections if s.level == _TITLE), "")
     parts = [
-        (section, piece)
+        (section, piece.text)
         for section in sections
-        for piece in splitting.split(_held(section), LIMIT)
-        if piece.strip()
+        for piece in pieces(markdown.document(_held(section)), LIMIT)
     ]
     for n, (section, piece) in enumerate(parts, 1):
         here = f"{source}#{n}"

@@ -46,12 +46,12 @@ def ingest(
     *,
     file: Annotated[
         Path | None,
-        Option("--file", metavar="FILE", help="A file: .md, .markdown, .rst, .org or .txt."),
+        Option("--file", metavar="FILE", help="A file: notes, a page, a PDF, mail, subtitles, a chat, code."),
         Takes("file"),
     ] = None,
     batch: Annotated[
         Path | None,
-        Option("--batch", metavar="DIR", help="A folder: every such file in and below it."),
+        Option("--batch", metavar="DIR", help="A folder: every file in and below it that can be read."),
         Takes("folder"),
     ] = None,
     progress: Progress | None = None,

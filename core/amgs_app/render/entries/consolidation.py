@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from amgs_app.results import Consolidated, Inbox, Untouched
 
 
-_NO_NOTE = "not read as text"
+_NO_NOTE = "no reader for it"
+_MOST_NAMED = 5
+
+
+def _named(names: tuple[str, ...]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _drawn_inbox(operator: Operator, result: Inbox, canvas: Canvas) -> Text:
@@ -53,7 +59,11 @@ def ingest_report(result: IngestReport) -> ResultTable:
     rows = [("rejected", each.source, each.reason) for each in result.refused]
     rows += [("warning", each.source, each.reason) for each in result.warnings]
     rows += [
-        ("skipped", f"{each.files:,} {each.ending or 'without an ending'}", _NO_NOTE)
+        (
+            "skipped",
+            f"{each.files:,} {each.ending or 'without an ending'}",
+            f"{_NO_NOTE}: {_named(each.names)}",
+        )
         for each in result.skipped
     ]
     return sheet(ingested(result), "what source because*", rows)

@@ -154,7 +154,7 @@ _ENDINGS_TOLD = 4
 
 
 def ingested(report: IngestReport) -> str:
-    """`683 new, 0 duplicates, 0 rejected, 8 files skipped (.rst)`."""
+    """`683 new, 0 duplicates, 0 rejected, 8 files skipped (.png)`."""
     told = [
         f"{len(report.added):,} new",
         plural(len(report.known), "duplicate"),

@@ -1,0 +1,109 @@
+"""What every reader makes of a file: a text in passages, or the turns of a conversation."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+
+class UnfitError(ValueError):
+    """A file that its reader cannot take; the message says why, as the end of "it was not ingested: …"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of a document that stays whole where it fits a piece: a paragraph, a table, a fence, a function.
+
+    [start, end): characters of the document's text. path: the headings it stands under, outermost first, its own
+    included. level: where a section of this depth begins with it, from 1; else 0. heading: it is nothing but the
+    heading. lines: whether it is cut between lines (code, tables) rather than between sentences. line, last: the first
+    and the last line of the file, page: the page, where the text is not the file's own; 0 means unknown.
+    """
+
+    start: int
+    end: int
+    path: tuple[str, ...] = ()
+    level: int = 0
+    heading: bool = False
+    lines: bool = False
+    line: int = 0
+    last: int = 0
+    page: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One turn of a conversation. at: when it was said, None where only the order is known."""
+
+    speaker: str
+    text: str
+    at: datetime | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ParsedDocument:
+    """A file as its reader understands it; either passages, in order and without overlap, or turns.
+
+    first_line: the line of the file at which the text begins, where the text is the file's own; 0 where it was made
+    from the file. front: what the author wrote of it (front matter). meta: what the format says of it. date: as it is
+    written, or an instant. hidden: markup is left out of pieces (comments and link definitions of Markdown).
+    references: relative addresses by the label that stands for them in the text.
+    """
+
+    text: str
+    passages: tuple[Passage, ...] = ()
+    turns: tuple[Utterance, ...] = ()
+    title: str = ""
+    date: datetime | str | None = None
+    front: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    first_line: int = 0
+    form: str = "text"
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        return [i for i, c in enumerate(self.text) if c == "\n"]
+
+    def lines_of(self, start: int, end: int) -> tuple[int, int]:
+        """The first and the last line of the file that [start, end) of the text comes from; (0, 0) when unknown."""
+        if self.first_line:
+            first, last = (bisect_right(self._breaks, at - 1) for at in (start, max(start, end - 1)))
+            return self.first_line + first, self.first_line + last
+        inside = [p for p in self.passages if p.start < end and start < p.end and p.line]
+        return (inside[0].line, max(p.last or p.line for p in inside)) if inside else (0, 0)
+
+    def page_of(self, start: int) -> int:
+        """The page that a place of the text stands on; 0 when there are none."""
+        return next((p.page for p in reversed(self.passages) if p.start <= start), 0)
+
+
+def titled(path: tuple[str, ...], title: str) -> tuple[str, ...]:
+    """A path of headings that begins with the document's title."""
+    return path if not title or path[:1] == (title,) else (title, *path)
+
+
+class Outline:
+    """The path of headings while a document is read from top to bottom."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[int, str]] = []
+
+    def enter(self, level: int, title: str) -> tuple[str, ...]:
+        """The path with a heading of this level at its end; deeper and equal ones before it are left."""
+        self.leave(level)
+        self._open.append((level, title))
+        return self.path
+
+    def leave(self, level: int) -> None:
+        """Leave the headings of this level and below."""
+        self._open = [(depth, name) for depth, name in self._open if depth < level]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return tuple(name for _, name in self._open)

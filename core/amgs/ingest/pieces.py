@@ -1,0 +1,181 @@
+"""A document cut into pieces at natural places, each with the headings that it stands under."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from amgs.ingest.document import ParsedDocument, Passage, titled
+from amgs.text.outline import without_plumbing
+
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
+_LINE = re.compile(r"\n")
+_SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？｡])")
+_WORD = re.compile(r"\s+")
+_SECTION_SHARE = 4
+"""A section begins a piece of its own when the piece before it fills a quarter of the limit."""
+_TINY_SHARE = 12
+"""What fills less than a twelfth stands before no section as a piece of its own: a logo, a line of badges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a document. [start, end): characters of the document's text. path: the headings it begins under,
+    outermost first, its own included. lines: first and last line of the file, (0, 0) when unknown; page: 0
+    when unknown.
+    """
+
+    text: str
+    start: int
+    end: int
+    path: tuple[str, ...]
+    lines: tuple[int, int] = (0, 0)
+    page: int = 0
+
+
+def pieces(document: ParsedDocument, limit: int) -> tuple[Piece, ...]:
+    """Pieces of at most `limit` characters: whole sections, small ones joined, large ones cut at paragraphs, else at
+    sentences (code and tables: at lines), else at words.
+
+    They hold all of the text but the white space between them, and but the comments and link definitions of Markdown
+    where there is more than one piece.
+    """
+    whole = document.text.strip()
+    if len(whole) <= limit:
+        start = document.text.find(whole)
+        return (_piece(document, document.passages[:1], start, start + len(whole), whole),) if whole else ()
+    made = []
+    for group in _groups(document, limit):
+        start, end = group[0].start, group[-1].end
+        text = document.text[start:end]
+        if document.form == "markdown":
+            text = without_plumbing(text)
+        if text.strip():
+            made.append(_piece(document, group, start, end, text.strip("\n").rstrip()))
+    return tuple(made)
+
+
+def _piece(document: ParsedDocument, group: Sequence[Passage], start: int, end: int, text: str) -> Piece:
+    path = titled(group[0].path if group else (), document.title)
+    return Piece(text, start, end, path, document.lines_of(start, end), document.page_of(start))
+
+
+def _groups(document: ParsedDocument, limit: int) -> Iterator[list[Passage]]:
+    """Neighbouring passages that make a piece, none longer than the limit."""
+    group: list[Passage] = []
+    ends = _section_ends(document)
+    for n, passage in enumerate(document.passages):
+        if group and _starts_anew(group, passage, ends[n], limit):
+            yield group
+            group = []
+        room = limit - (passage.start - group[0].start) if group else limit
+        fits = passage.end - passage.start <= limit
+        if fits and passage.end - passage.start > room:
+            # A heading goes with what it is the heading of.
+            tail = _headings_at_end(group)
+            moves = 0 < tail < len(group) and passage.end - group[-tail].start <= limit
+            kept, group = (group[:-tail], group[-tail:]) if moves else (group, [])
+            yield kept
+        if fits:
+            group.append(passage)
+            continue
+        if group and not all(p.heading for p in group) and room < limit // 2:
+            tail = _headings_at_end(group)
+            yield group[: len(group) - tail]
+            group = group[len(group) - tail :]
+        first = limit - (passage.start - group[0].start) if group else limit
+        parts = _cut(document.text, passage, limit, first)
+        for part in parts:
+            if group and part.end - group[0].start > limit:
+                yield group
+                group = []
+            group.append(part)
+    if group:
+        yield group
+
+
+def _section_ends(document: ParsedDocument) -> list[int]:
+    """For each passage where the section that begins with it ends; its own end where none does."""
+    ends = [p.end for p in document.passages]
+    open_at: list[int] = []
+    for n, passage in enumerate(document.passages):
+        if not passage.level:
+            continue
+        while open_at and document.passages[open_at[-1]].level >= passage.level:
+            ends[open_at.pop()] = document.passages[n - 1].end
+        open_at.append(n)
+    for n in open_at:
+        ends[n] = document.passages[-1].end
+    return ends
+
+
+def _starts_anew(group: Sequence[Passage], passage: Passage, section_end: int, limit: int) -> bool:
+    """Whether a section begins here that had better be a piece of its own."""
+    if not passage.level or all(p.heading for p in group):
+        return False
+    size = group[-1].end - group[0].start
+    return size * _SECTION_SHARE >= limit or (
+        size * _TINY_SHARE >= limit and section_end - group[0].start > limit
+    )
+
+
+def _headings_at_end(group: Sequence[Passage]) -> int:
+    return next((n for n, p in enumerate(reversed(group)) if not p.heading), len(group))
+
+
+def cut(text: str, limit: int) -> tuple[str, ...]:
+    """A text of one paragraph or several as parts of at most `limit` characters."""
+    parts = _cut(text, Passage(0, len(text)), limit, limit)
+    return tuple(text[p.start : p.end].strip() for p in parts if text[p.start : p.end].strip())
+
+
+def _cut(text: str, passage: Passage, limit: int, first: int) -> list[Passage]:
+    """A passage as neighbouring ones of at most `limit` characters, the first of at most `first` where that can be."""
+    inner = (_LINE,) if passage.lines else (_SENTENCE, _LINE)
+    first = first if first >= limit // 4 else limit
+    spans = _spans(text, passage.start, passage.end, (_BLANK_LINE, *inner, _WORD), limit, first)
+    return [
+        replace(passage, start=start, end=end, level=passage.level if n == 0 else 0, heading=False)
+        for n, (start, end) in enumerate(spans)
+    ]
+
+
+def _spans(
+    text: str, start: int, end: int, cuts: Sequence[re.Pattern[str]], limit: int, first: int
+) -> list[tuple[int, int]]:
+    if end - start <= first:
+        return [(start, end)]
+    if not cuts:
+        at = [start, *range(start + first, end, limit), end]
+        return list(pairwise(at))
+    segments = list(_between(cuts[0], text, start, end))
+    if len(segments) == 1:
+        return _spans(text, start, end, cuts[1:], limit, first)
+    made: list[tuple[int, int]] = []
+    current: tuple[int, int] | None = None
+    for begin, stop in segments:
+        room = limit if made else first
+        if current is not None and stop - current[0] <= room:
+            current = (current[0], stop)
+            continue
+        if current is not None:
+            made.append(current)
+            room = limit
+        *before, current = _spans(text, begin, stop, cuts[1:], limit, room)
+        made += before
+    return made if current is None else [*made, current]
+
+
+def _between(joint: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """What a pattern parts, without what is empty; all of it where it parts nothing."""
+    begin = start
+    for match in joint.finditer(text, start, end):
+        if match.start() > begin:
+            yield begin, match.start()
+            begin = match.end()
+        elif match.end() > begin and not text[begin : match.end()].strip():
+            begin = match.end()
+    if begin < end or begin == start:
+        yield begin, end

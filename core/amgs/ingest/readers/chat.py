@@ -1,0 +1,98 @@
+"""Conversations as JSON Lines: a message a line (`role` and `content`, or `speaker`, `text` and `date`), or a line for
+each conversation (`messages` or `conversations`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from amgs.ingest.decoding import decoded
+from amgs.ingest.document import ParsedDocument, UnfitError, Utterance
+from amgs.text.dates import note_date
+
+_SPEAKER = ("speaker", "name", "author", "sender", "from", "user", "role")
+_TEXT = ("text", "content", "message", "body", "value")
+_DATE = ("date", "timestamp", "time", "created_at", "at", "ts", "datetime")
+_LISTS = ("messages", "conversations", "conversation", "turns")
+_MOST_TOLD = 5
+_MILLISECONDS = 1e11
+"""Above this a number of time is in milliseconds since 1970."""
+
+
+def read(raw: bytes) -> ParsedDocument:
+    """See `Reader`. Lines that are no message are named; a file without any is refused."""
+    text, guess = decoded(raw)
+    turns: list[Utterance] = []
+    wrong: list[tuple[int, str]] = []
+    lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+    for session, (number, line) in enumerate(lines, 1):
+        try:
+            turns += _of_line(json.loads(line), session)
+        except (ValueError, RecursionError) as error:
+            wrong.append((number, str(error) if isinstance(error, UnfitError) else "it is no JSON"))
+    if not turns:
+        raise UnfitError(
+            "none of its lines is a message with a text, as {role, content} or {speaker, text, date}"
+        )
+    warnings = [guess] if guess else []
+    warnings += [f"line {number} was left out: {why}" for number, why in wrong[:_MOST_TOLD]]
+    if len(wrong) > _MOST_TOLD:
+        warnings.append(f"{len(wrong) - _MOST_TOLD} more lines were left out")
+    first = next((turn.at for turn in turns if turn.at is not None), None)
+    return ParsedDocument(
+        text, turns=tuple(turns), date=first, warnings=tuple(warnings), meta={"kind": "dialogue"}
+    )
+
+
+def _of_line(said: Any, session: int) -> Iterator[Utterance]:
+    """The messages of a line. Raises UnfitError where it holds none."""
+    if not isinstance(said, Mapping):
+        raise UnfitError("it is no object")
+    inside = next((said[key] for key in _LISTS if isinstance(said.get(key), list)), None)
+    if inside is not None:
+        made = [
+            m for one in inside if isinstance(one, Mapping) and (m := _message(one, {"session": session}))
+        ]
+    else:
+        one = _message(said, {})
+        made = [one] if one else []
+    if not made:
+        raise UnfitError("it holds no text")
+    yield from made
+
+
+def _message(said: Mapping[str, Any], meta: Mapping[str, Any]) -> Utterance | None:
+    text = next((t for key in _TEXT if (t := _text(said.get(key)))), "")
+    if not text:
+        return None
+    speaker = next((_name(said[key]) for key in _SPEAKER if _name(said.get(key))), "")
+    at = next((i for key in _DATE if (i := _instant(said.get(key))) is not None), None)
+    return Utterance(speaker, text, at, meta)
+
+
+def _text(value: Any) -> str:
+    """A text, or the texts of a list of parts."""
+    if isinstance(value, list):
+        return "\n".join(
+            t for one in value if (t := _text(one.get("text") if isinstance(one, Mapping) else one))
+        )
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = value.get("name")
+    return " ".join(value.split())[:60] if isinstance(value, str) else ""
+
+
+def _instant(value: Any) -> datetime | None:
+    try:
+        if isinstance(value, bool) or value is None:
+            return None
+        if isinstance(value, int | float):
+            return datetime.fromtimestamp(value / 1000 if value > _MILLISECONDS else value, UTC)
+        return note_date(value) if isinstance(value, str) else None
+    except (OverflowError, ValueError, OSError):
+        return None

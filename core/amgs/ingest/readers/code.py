@@ -1,0 +1,129 @@
+"""Source code by its own structure: Python by its syntax tree, other languages by blocks that begin at the margin."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Sequence
+
+from amgs.ingest.decoding import decoded
+from amgs.ingest.document import ParsedDocument, UnfitError
+from amgs.ingest.readers.passages import PassageList, runs
+
+LANGUAGES = {
+    ".py": "Python", ".pyi": "Python", ".js": "JavaScript", ".mjs": "JavaScript", ".jsx": "JavaScript",
+    ".ts": "TypeScript", ".tsx": "TypeScript", ".java": "Java", ".kt": "Kotlin", ".scala": "Scala", ".go": "Go",
+    ".rs": "Rust", ".c": "C", ".h": "C", ".cc": "C++", ".cpp": "C++", ".hpp": "C++", ".cs": "C#", ".swift": "Swift",
+    ".rb": "Ruby", ".php": "PHP", ".pl": "Perl", ".lua": "Lua", ".r": "R", ".jl": "Julia", ".sh": "Shell",
+    ".sql": "SQL", ".hs": "Haskell", ".ex": "Elixir", ".erl": "Erlang", ".el": "Emacs Lisp", ".clj": "Clojure",
+}  # fmt: skip
+
+_DEFINITION = re.compile(
+    r"^(?:(?:pub(?:\([^)]*\))?|export|default|public|private|protected|internal|static|abstract|final|async|const|unsafe|"
+    r"extern|inline|open|data|sealed|override|virtual|local)\s+)*"
+    r"(?:fn|func|function|def|class|struct|enum|trait|interface|impl|type|module|object|record|protocol|extension|"
+    r"namespace|defmodule|defn|sub|create\s+(?:or\s+replace\s+)?(?:table|view|function|procedure|index))\b"
+    r"\s*(?:<[^>]*>\s*)?[\w.:$\"`]*",
+    re.IGNORECASE,
+)
+_CALLABLE = re.compile(r"^[A-Za-z_][\w\s*&:<>,~]*?\b(\w+)\s*\([^;]*$")
+_CONTINUES = re.compile(r"^[)\]}]|^(?:else|elif|end|catch|finally|except|then|do|esac|fi|done)\b")
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_LARGE_CLASS = 60
+"""Lines from which the methods of a class are passages of their own."""
+
+
+def read(raw: bytes, *, language: str) -> ParsedDocument:
+    """See `Reader`."""
+    text, guess = decoded(raw)
+    if not text.strip():
+        raise UnfitError("it is empty")
+    told = [guess] if guess else []
+    found = PassageList(text)
+    if language == "Python":
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(text)
+            _python(found, tree.body, 0, len(found.lines), 1)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
+            told.append(f"its Python cannot be parsed{where}; it was cut at blank lines")
+            found = PassageList(text)
+    if not found.made:
+        _blocks(found)
+    return ParsedDocument(
+        text,
+        tuple(found.made),
+        meta={"language": language},
+        warnings=tuple(told),
+        first_line=1,
+        form="code",
+    )
+
+
+def _python(found: PassageList, body: Sequence[ast.stmt], first: int, end: int, level: int) -> None:
+    """Each function and class as a section, with the comments and decorators above it; the rest as paragraphs."""
+    done = first
+    for statement in body:
+        if not isinstance(statement, _Definition):
+            continue
+        begin = min([statement.lineno, *(d.lineno for d in statement.decorator_list)]) - 1
+        while begin > done and found.lines[begin - 1].lstrip().startswith("#"):
+            begin -= 1
+        stop = statement.end_lineno or statement.lineno
+        if begin < done:
+            continue  # several statements on one line
+        _rest(found, done, begin, level)
+        name = f"class {statement.name}" if isinstance(statement, ast.ClassDef) else f"{statement.name}()"
+        inner = [s for s in statement.body if isinstance(s, _Definition)]
+        if isinstance(statement, ast.ClassDef) and inner and stop - begin > _LARGE_CLASS:
+            head = inner[0].lineno - 1
+            head = min([head, *(d.lineno - 1 for d in inner[0].decorator_list)])
+            while head > begin + 1 and found.lines[head - 1].lstrip().startswith("#"):
+                head -= 1
+            found.section(begin, head, level, name)
+            _python(found, [s for s in statement.body if s.lineno > head], head, stop, level + 1)
+        else:
+            found.section(begin, stop, level, name)
+        done = stop
+    _rest(found, done, end, level)
+
+
+def _rest(found: PassageList, first: int, end: int, level: int) -> None:
+    """What stands between definitions belongs to the section around them."""
+    if any(found.lines[i].strip() for i in range(first, end)):
+        found.outline.leave(level)
+        for start, stop in runs(found.lines, first, end):
+            found.add(start, stop, whole=True)
+
+
+def _blocks(found: PassageList) -> None:
+    """Blocks that begin after a blank line at the margin; what is indented, or closes a bracket, goes with them."""
+    begin = 0
+    for start, _ in runs(found.lines, 0, len(found.lines)):
+        line = found.lines[start]
+        if start > begin and not line[0].isspace() and not _CONTINUES.match(line):
+            _block(found, begin, start)
+            begin = start
+    _block(found, begin, len(found.lines))
+
+
+def _block(found: PassageList, first: int, end: int) -> None:
+    name = next((n for i in range(first, min(end, first + 40)) if (n := _name(found.lines[i]))), "")
+    if name:
+        found.section(first, end, 1, name)
+    else:
+        found.outline.leave(1)
+        found.add(first, end, whole=True)
+
+
+def _name(line: str) -> str:
+    """What a line at the margin defines; empty where it defines nothing."""
+    if not line or line[0].isspace():
+        return ""
+    if match := _DEFINITION.match(line):
+        return " ".join(match[0].split())
+    match = _CALLABLE.match(line)
+    return f"{match[1]}()" if match and match[1] not in ("if", "for", "while", "switch", "return") else ""

@@ -1,0 +1,131 @@
+"""Markdown, by CommonMark and tables (markdown-it-py)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from amgs.ingest.document import ParsedDocument, Passage, Utterance
+from amgs.ingest.readers.front import opened
+from amgs.ingest.readers.passages import PassageList
+from amgs.text import markdown
+from amgs.text.outline import plain, without_plumbing
+
+DIALOGUE = "dialogue"
+_WHOLE = frozenset({"fence", "code_block", "table_open"})
+_LISTS = frozenset({"bullet_list_open", "ordered_list_open"})
+_HTML_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1\s*>", re.IGNORECASE | re.DOTALL)
+_ALT = re.compile(r"<img\b[^>]*\balt=[\"']([^\"'>]*)[^>]*>", re.IGNORECASE)
+_HIDDEN = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
+_DECORATION = re.compile(
+    r"<[^<>]*>|\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])\]?(?:\([^)]*\))?|[-*_\s]+|\[[^\]]*\]\([^)]*\)"
+)
+
+
+def read(raw: bytes) -> ParsedDocument:
+    """See `Reader`."""
+    return document(raw)
+
+
+def document(given: bytes | str) -> ParsedDocument:
+    """Markdown as a document; a note whose front matter says `kind: dialogue` as its turns."""
+    text = opened(given)
+    front, body = text.front, text.body
+    if front.get("kind") == DIALOGUE:
+        turns = tuple(Utterance(turn.speaker, turn.text) for turn in markdown.turns(body))
+        if turns:
+            title = text.title or markdown.title(body)
+            return ParsedDocument(
+                body,
+                turns=turns,
+                title=title,
+                front=front,
+                warnings=text.warnings,
+                first_line=text.first_line,
+            )
+    passages = tuple(_passages(body))
+    return ParsedDocument(
+        body,
+        passages,
+        title=text.title or _title(body, passages),
+        front=front,
+        warnings=text.warnings,
+        first_line=text.first_line,
+        form="markdown",
+    )
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """Blocks only: what stands inside a paragraph makes no difference here."""
+    return MarkdownIt("commonmark").enable("table").disable("inline")
+
+
+def _passages(body: str) -> Sequence[Passage]:
+    found = PassageList(body)
+    done = 0
+    for first, end, token, tokens in _blocks(_parser().parse(body)):
+        _between(found, done, first)
+        done = end
+        if token.type == "heading_open":
+            title = plain(tokens[1].content) if len(tokens) > 1 else ""
+            if title:
+                found.heading(first, end, int(token.tag[1]), title)
+            else:
+                found.add(first, end)
+        elif token.type == "html_block" and (match := _HTML_HEADING.search(token.content)):
+            title = plain(" ".join(_HIDDEN.sub(" ", _ALT.sub(r" \1 ", match[2])).split()))
+            before, _, after = (_HIDDEN.sub(" ", part).strip() for part in token.content.partition(match[0]))
+            if title and not before:
+                found.heading(first, end, int(match[1]), title, alone=not after)
+            else:
+                found.add(first, end)
+        elif token.type in _LISTS:
+            for item_first, item_end in _items(token, tokens):
+                found.add(item_first, item_end)
+        else:
+            found.add(first, end, whole=token.type in _WHOLE)
+    _between(found, done, len(found.lines))
+    return found.made
+
+
+def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[int, int, Token, Sequence[Token]]]:
+    """The outermost blocks: first line, line after the last, what opens it, and all its tokens."""
+    at = 0
+    while at < len(tokens):
+        token, end = tokens[at], at + 1
+        if token.nesting == 1:
+            while tokens[end].level > token.level or tokens[end].nesting != -1:
+                end += 1
+            end += 1
+        if token.map is not None:
+            yield token.map[0], token.map[1], token, tokens[at:end]
+        at = end
+
+
+def _items(token: Token, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """The lines of each item of a list."""
+    starts = [t.map[0] for t in tokens if t.type == "list_item_open" and t.level == token.level + 1 and t.map]
+    end = token.map[1] if token.map else 0
+    yield from zip(starts, [*starts[1:], end], strict=True)
+
+
+def _between(found: PassageList, first: int, end: int) -> None:
+    """What the parser swallows are link definitions; a footnote that looks like one is kept."""
+    if first < end and without_plumbing("\n".join(found.lines[first:end])).strip():
+        found.paragraphs(first, end)
+
+
+def _title(body: str, passages: Sequence[Passage]) -> str:
+    """The first heading, where it opens the text or is the only one of the highest level."""
+    headings = [p for p in passages if p.level]
+    if not headings:
+        return ""
+    first = headings[0]
+    before = without_plumbing(body[: first.start])
+    alone = first.level < min((p.level for p in headings[1:]), default=7)
+    return first.path[-1] if alone or not _DECORATION.sub("", before).strip() else ""

@@ -1,0 +1,66 @@
+"""Passages of plain text, line by line: what the readers of Markdown, reStructuredText, Org and code share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from amgs.ingest.document import Outline, Passage
+
+
+@dataclass
+class PassageList:
+    """Passages of a text, given as ranges of its lines; the path of headings is kept beside."""
+
+    text: str
+    outline: Outline = field(default_factory=Outline)
+    made: list[Passage] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.lines = self.text.split("\n")
+        self._starts = [0]
+        for line in self.lines:
+            self._starts.append(self._starts[-1] + len(line) + 1)
+
+    def add(self, first: int, end: int, *, whole: bool = False) -> None:
+        """Lines [first, end) as one passage, without blank ones around it; nothing where all are blank."""
+        self._add(first, end, lines=whole)
+
+    def heading(self, first: int, end: int, level: int, title: str, *, alone: bool = True) -> None:
+        """Lines [first, end) as a heading: what follows stands under it. alone: they hold no other text."""
+        self.outline.enter(level, title)
+        self._add(first, end, level=level, heading=alone)
+
+    def section(self, first: int, end: int, level: int, title: str) -> None:
+        """Lines [first, end) as a section of its own, in one passage."""
+        self.outline.enter(level, title)
+        self._add(first, end, level=level, lines=True)
+
+    def paragraphs(self, first: int, end: int) -> None:
+        """Lines [first, end) as a passage for each paragraph."""
+        for start, stop in runs(self.lines, first, end):
+            self.add(start, stop)
+
+    def _add(
+        self, first: int, end: int, *, level: int = 0, heading: bool = False, lines: bool = False
+    ) -> None:
+        while first < end and not self.lines[first].strip():
+            first += 1
+        while first < end and not self.lines[end - 1].strip():
+            end -= 1
+        if first < end:
+            span = self._starts[first], self._starts[end] - 1
+            self.made.append(Passage(*span, self.outline.path, level, heading, lines))
+
+
+def runs(lines: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int]]:
+    """[first, end) of each run of lines that are not blank."""
+    start = None
+    for i in range(first, end):
+        if lines[i].strip():
+            start = i if start is None else start
+        elif start is not None:
+            yield start, i
+            start = None
+    if start is not None:
+        yield start, end

@@ -1,0 +1,47 @@
+"""Which reader reads which file, by the ending of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from amgs.ingest.document import ParsedDocument
+from amgs.ingest.readers import chat, code, html, mail, markdown, org, pdf, plain, rst, subtitles
+
+
+class Reader(Protocol):
+    """Makes a document of a file's bytes.
+
+    Raises UnfitError, which says why, for what it cannot take, and MissingExtraError where a package is missing.
+    """
+
+    def __call__(self, raw: bytes) -> ParsedDocument: ...
+
+
+READERS: Final[Mapping[str, Reader]] = MappingProxyType(
+    {
+        ".md": markdown.read,
+        ".markdown": markdown.read,
+        ".txt": plain.read,
+        ".rst": rst.read,
+        ".org": org.read,
+        ".html": html.read,
+        ".htm": html.read,
+        ".pdf": pdf.read,
+        ".eml": mail.read,
+        ".vtt": subtitles.read,
+        ".srt": subtitles.read,
+        ".jsonl": chat.read,
+        ".ndjson": chat.read,
+        **{ending: partial(code.read, language=language) for ending, language in code.LANGUAGES.items()},
+    }
+)
+"""The readers by the ending of a file's name, in lower case."""
+
+
+def reader_of(name: str) -> Reader | None:
+    """The reader of a file by its name; None for one that is no note."""
+    return READERS.get(PurePosixPath(name).suffix.lower())

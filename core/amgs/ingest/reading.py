@@ -1,0 +1,277 @@
+"""Files and texts as drafts of raw blocks: find, read, cut, describe; one bad file does not stop the others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from amgs.errors import InputError, MissingExtraError
+from amgs.identity import block_id
+from amgs.ingest import metadata
+from amgs.ingest.document import ParsedDocument, UnfitError
+from amgs.ingest.pieces import Piece, cut, pieces
+from amgs.ingest.raw_blocks import FolderContents, RawBlock, shown
+from amgs.ingest.readers import markdown
+from amgs.ingest.readers.registry import Reader, reader_of
+from amgs.settings import IngestSettings
+from amgs.text.dates import note_date
+from amgs.text.outline import without_plumbing
+from amgs.types import Progress, Refusal, Skipped
+
+# Front matter that has a place of its own; anything else is kept in meta as it is written.
+_PLACED = frozenset({"date", "ingest"})
+DESCRIPTION = "corpus.toml"
+"""A file that describes the folder; it is no note, and nobody misses it."""
+_NOT_MEANT = "its front matter says `ingest: false`"
+_FOREIGN = frozenset({"node_modules", "__pycache__"})
+_FOREIGN_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
+"""A folder with one of these was made by a program, and is as easily made again."""
+
+
+@dataclass
+class _Found:
+    """What is below a folder: notes, other files by the ending of their names, and what cannot be looked into."""
+
+    notes: list[Path]
+    others: dict[str, list[str]]
+    refused: list[Refusal]
+    foreign: list[Refusal]
+
+
+def read_folder(folder: Path, settings: IngestSettings, progress: Progress | None = None) -> FolderContents:
+    """Every file below a folder that there is a reader for, sorted by path; files of other kinds are named.
+
+    Sources are paths relative to the folder. Hidden files and folders, files that say `ingest: false`, and folders that
+    a program filled (node_modules, virtual environments, caches) are passed over. Raises InputError for a folder that
+    is missing or cannot be read.
+    """
+    if not folder.exists():
+        raise InputError(f"{folder} does not exist.", way_out="Give a folder of notes.")
+    if not folder.is_dir():
+        raise InputError(
+            f"{folder} is not a folder.",
+            way_out="Give a folder, or ingest the file by itself.",
+            about="ingest",
+        )
+    found = _found(folder)
+    drafts: list[RawBlock] = []
+    refused, warnings = found.refused, found.foreign
+    for i, path in enumerate(found.notes):
+        if progress is not None:
+            progress(i, len(found.notes), "reading")
+        reading = read_file(path, path.relative_to(folder).as_posix(), settings)
+        drafts += reading.drafts
+        warnings += reading.warnings
+        # A file that asks to stay out is no fault of the folder; asked for by name, it says why it is not taken.
+        refused += [refusal for refusal in reading.refused if refusal.reason != _NOT_MEANT]
+    passed_over = tuple(
+        Skipped(shown(ending), len(names), tuple(map(shown, sorted(names))))
+        for ending, names in sorted(found.others.items())
+    )
+    return FolderContents(tuple(drafts), tuple(refused), passed_over, tuple(warnings))
+
+
+def _found(folder: Path) -> _Found:
+    found = _Found([], {}, [], [])
+
+    def unreadable(error: OSError) -> None:
+        where = Path(str(error.filename))
+        if where == folder:
+            raise InputError(
+                f"{folder} cannot be read: {error.strerror}.", way_out="Check its permissions."
+            ) from error
+        reason = f"the folder cannot be read: {error.strerror}"
+        found.refused.append(Refusal(where.relative_to(folder).as_posix(), reason))
+
+    for directory, below, names in os.walk(folder, onerror=unreadable):
+        here = Path(directory)
+        kept = []
+        for name in sorted(one for one in below if not one.startswith(".")):
+            if name in _FOREIGN or any((here / name / mark).exists() for mark in _FOREIGN_MARKS):
+                source = shown((here / name).relative_to(folder).as_posix())
+                found.foreign.append(Refusal(source, "a program filled this folder; it was passed over"))
+            else:
+                kept.append(name)
+        below[:] = kept
+        for name in names:
+            if name[0] == ".":
+                continue
+            if reader_of(name) is not None:
+                found.notes.append(here / name)
+            elif name != DESCRIPTION:
+                ending = PurePosixPath(name).suffix.lower()
+                found.others.setdefault(ending, []).append((here / name).relative_to(folder).as_posix())
+    found.notes.sort(key=lambda path: path.relative_to(folder).as_posix())
+    return found
+
+
+def read_file(path: Path, source: str, settings: IngestSettings) -> FolderContents:
+    """One file as drafts, or the reason why it is refused; a name that no reader knows is read as Markdown."""
+    if shown(source) != source:
+        return _refused(shown(source), "its file name is not UTF-8; rename the file")
+    try:
+        status = path.stat()
+        if not path.is_file():
+            return _refused(source, "it is not a file")
+        if status.st_size > settings.max_file_bytes:
+            limit = settings.max_file_bytes / 2**20
+            return _refused(
+                source, f"it has {status.st_size / 2**20:.0f} MiB, more than the limit of {limit:g} MiB"
+            )
+        raw = path.read_bytes()
+    except OSError as error:
+        return _refused(source, f"it cannot be read: {error.strerror}")
+    if not raw.strip():
+        return _refused(source, "it is empty")
+    read: Reader = reader_of(path.name) or markdown.read
+    try:
+        document = read(raw)
+    except UnfitError as error:
+        return _refused(source, str(error))
+    except MissingExtraError as error:
+        return _refused(source, f"{error.message} {error.way_out}".rstrip("."))
+    if document.form == "code":
+        document = replace(document, title=path.name)
+    return drafts_of(document, source, datetime.fromtimestamp(status.st_mtime, UTC), settings)
+
+
+def read_note(
+    text: str,
+    source: str,
+    modified: datetime,
+    settings: IngestSettings,
+    *,
+    dated: datetime | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> FolderContents:
+    """A text in Markdown as drafts; see `drafts_of`."""
+    return drafts_of(markdown.document(text), source, modified, settings, dated=dated, extra=extra)
+
+
+def drafts_of(
+    document: ParsedDocument,
+    source: str,
+    modified: datetime,
+    settings: IngestSettings,
+    *,
+    dated: datetime | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> FolderContents:
+    """A document as drafts: one, or one for each turn of a conversation, or the pieces of a long text.
+
+    The instant is `dated`, else the date of front matter, else that of the document, else `modified`. Each piece or
+    turn has the source `source#n`, n from 1; without a source a name made from the content stands in. extra: meta that
+    overrides the document's.
+    """
+    front = document.front
+    if str(front.get("ingest", "")).lower() in ("false", "no"):
+        return _refused(source, _NOT_MEANT)
+    if not document.text.strip():
+        return _refused(source, "it is empty")
+    if document.form == "markdown" and not without_plumbing(document.text).strip():
+        return _refused(source, "it holds nothing but comments and link definitions")
+    warnings = [Refusal(source, each) for each in document.warnings]
+    written = front.get("date") or document.date
+    try:
+        at, doubt = _instant(written, modified)
+    except OverflowError:
+        return _refused(source, f"its date {written} is beyond the calendar in UTC")
+    if dated is not None:
+        at = dated
+    elif doubt:
+        warnings.append(Refusal(source, doubt))
+    named = source or f"text-{block_id(document.text)[:12]}"
+    meta = dict(document.meta)
+    meta |= metadata.of_front_matter({k: v for k, v in front.items() if k not in _PLACED}) | dict(extra or {})
+    if isinstance(meta.get("tags"), str):
+        meta["tags"] = [tag for tag in str(meta["tags"]).replace(",", " ").split() if tag]
+    if document.turns:
+        drafts = tuple(_turns(document, named, at, meta, settings.max_block_chars))
+        return FolderContents(drafts, warnings=tuple(warnings))
+    parts = pieces(document, settings.max_block_chars)
+    if len(parts) == 1:
+        title = document.title or (parts[0].path[0] if parts[0].path else "")
+        own = ({"title": title} if title else {}) | meta | ({"source": source} if source else {})
+        return FolderContents((RawBlock(parts[0].text, at, own),), warnings=tuple(warnings))
+    return FolderContents(tuple(_pieces(parts, named, at, meta)), warnings=tuple(warnings))
+
+
+def _instant(written: object, modified: datetime) -> tuple[datetime, str]:
+    """The instant that a `date` means, else `modified` and what is wrong with the date.
+
+    Raises OverflowError for one whose instant in UTC no calendar holds.
+    """
+    if isinstance(written, datetime):
+        return written, ""
+    if written is None or written == "":
+        return modified, ""
+    found = note_date(written) if isinstance(written, str) else None
+    if found is not None:
+        return found, ""
+    return (
+        modified,
+        f"its date {written} cannot be read as a day; write it as 2026-03-01. The file's time stands in",
+    )
+
+
+def _pieces(
+    parts: tuple[Piece, ...], source: str, at: datetime, meta: Mapping[str, Any]
+) -> Iterator[RawBlock]:
+    """The pieces of a long text: each with the headings that it stands under, the nearest being its title."""
+    for n, part in enumerate(parts, 1):
+        own = dict(meta) | {"source": f"{source}#{n}", "part": n, "parts": len(parts)}
+        if part.path:
+            own["title"] = part.path[-1]
+        if len(part.path) > 1:
+            own["headings"] = list(part.path)
+        if part.lines[0]:
+            own["lines"] = f"{part.lines[0]}-{part.lines[1]}"
+        if part.page:
+            own["page"] = part.page
+        if n > 1:
+            own["follows"] = f"{source}#{n - 1}"
+        yield RawBlock(part.text, at, own)
+
+
+def _turns(
+    document: ParsedDocument, source: str, at: datetime, meta: Mapping[str, Any], limit: int
+) -> Iterator[RawBlock]:
+    """A draft for each turn, `Name: text`; a minute apart where no time is told; a turn over the limit becomes several.
+
+    What belongs to another session than the turn before follows nothing.
+    """
+    common = dict(meta)
+    common.pop("title", None)
+    name = str(meta.get("title") or document.title)
+    if name:
+        common["dialogue"] = name
+    before, session = "", None
+    for n, turn in enumerate(document.turns, 1):
+        if turn.meta.get("session") != session:
+            before, session = "", turn.meta.get("session")
+        said = cut(turn.text, limit)
+        for k, piece in enumerate(said, 1):
+            here = f"{source}#{n}" if len(said) == 1 else f"{source}#{n}#{k}"
+            own = common | dict(turn.meta) | {"source": here, "turn": n, "turns": len(document.turns)}
+            if turn.speaker:
+                own["speaker"] = turn.speaker
+            if before:
+                own["follows"] = before
+            content = f"{turn.speaker}: {piece}" if turn.speaker else piece
+            yield RawBlock(content, turn.at or _minutes_later(at, n - 1), own)
+            before = here
+
+
+def _minutes_later(at: datetime, minutes: int) -> datetime:
+    try:
+        return at + timedelta(minutes=minutes)
+    except OverflowError:
+        return at  # the last year that a calendar holds
+
+
+def _refused(source: str, reason: str) -> FolderContents:
+    return FolderContents((), (Refusal(source, reason),))

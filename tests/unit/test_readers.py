@@ -1,0 +1,257 @@
+"""What a reader makes of a file: title, headings, pieces; nothing but markup is lost."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs.ingest import reading
+from amgs.ingest.document import ParsedDocument, Passage
+from amgs.ingest.pieces import cut, pieces
+from amgs.ingest.raw_blocks import FolderContents
+from amgs.ingest.readers import code, html, markdown, org, plain, rst
+from amgs.ingest.readers.registry import READERS
+from amgs.settings import IngestSettings
+
+LONG = "The writer waits until the queue is drained. " * 20
+SETTINGS = IngestSettings()
+
+
+def taken(folder: Path, name: str, content: str | bytes) -> FolderContents:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return reading.read_file(path, name, SETTINGS)
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+# --- pieces -----------------------------------------------------------------------------------------------
+
+
+@given(st.text(max_size=3000), st.integers(min_value=20, max_value=400))
+def test_cutting_loses_no_character_but_white_space_and_keeps_the_limit(text: str, limit: int) -> None:
+    parts = cut(text, limit)
+    assert re.sub(r"\s+", "", "".join(parts)) == re.sub(r"\s+", "", text)
+    assert all(len(part) <= limit for part in parts)
+
+
+LINES = st.lists(
+    st.sampled_from(
+        (
+            "# One", "## Two", "text of some words", "- item", "  more of it", "| a | b |", "|---|---|", "", "", "```",
+            "Under", "-----", "=====", ".. note::", "   indented words", "* Star", "> quoted", "[x]: y.md", "::",
+            "<b>bold</b>", "def f():", "    return 1", "class A:", "+---+---+", "==== ====", "[^1]: foot", "数据库。",
+        )
+    ),
+    max_size=60,
+)  # fmt: skip
+
+
+@given(LINES, st.sampled_from(["markdown", "rst", "org", "plain", "code"]))
+@settings(max_examples=150)
+def test_no_word_of_a_document_is_lost_and_none_is_invented(lines: list[str], form: str) -> None:
+    text = "\n".join(lines)
+    if not text.strip():
+        return
+    read = {"markdown": markdown.read, "rst": rst.read, "org": org.read, "plain": plain.read}
+    document = code.read(text.encode(), language="C") if form == "code" else read[form](text.encode())
+    made = pieces(document, 60)
+    kept = [w for piece in made for w in words(piece.text)]
+    if form != "markdown":
+        assert kept == words(text)
+    else:
+        hidden = words("[x]: y.md")
+        assert [w for w in kept if w not in hidden] == [w for w in words(text) if w not in hidden]
+    assert all(len(piece.text) <= 60 for piece in made)
+    assert all(
+        document.text[piece.start : piece.end].split()[0] == piece.text.split()[0] for piece in made[:1]
+    )
+
+
+def test_ten_megabytes_on_one_line_are_cut_in_reasonable_time() -> None:
+    assert len(cut("x" * 10_000_000, 1600)) == 6250
+    assert all(len(part) <= 1600 for part in cut("word " * 400_000, 1600))
+
+
+def test_a_piece_has_the_path_of_its_headings_and_its_lines(tmp_path: Path) -> None:
+    text = f"# Guide\n\nFew words.\n\n## Install\n\n{LONG}\n\n### On Linux\n\n{LONG}\n\n## Use\n\n{LONG}"
+    drafts = taken(tmp_path, "g.md", text).drafts
+    assert [d.meta.get("headings", [d.meta["title"]]) for d in drafts] == [
+        ["Guide"],
+        ["Guide", "Install", "On Linux"],
+        ["Guide", "Use"],
+    ]
+    assert [d.meta["lines"] for d in drafts] == ["1-7", "9-11", "13-15"]
+
+
+def test_a_heading_goes_with_what_follows_it() -> None:
+    text = f"# A\n\n{'word ' * 30}\n\n## B\n\n{'next ' * 30}"
+    assert [p.text.split("\n")[0] for p in pieces(markdown.document(text), 170)] == ["# A", "## B"]
+
+
+def test_a_table_is_cut_between_its_rows_only_where_it_must() -> None:
+    row = "| cell one | cell two |\n"
+    text = f"# T\n\n{LONG}\n\n| a | b |\n|---|---|\n{row * 20}"
+    assert [p.text.count("cell one") for p in pieces(markdown.document(text), 1000)] == [0, 20]
+    large = pieces(markdown.document(f"| a | b |\n|---|---|\n{row * 100}"), 1000)
+    assert all(p.text.endswith("|") and p.text.startswith("|") for p in large) and len(large) > 2
+
+
+# --- formats ----------------------------------------------------------------------------------------------
+
+
+def test_a_page_is_read_without_scripts_and_with_its_tables_and_lists() -> None:
+    page = (
+        "<html><head><title>Boat – Wiki</title><style>p{}</style><meta name=author content=Ann></head><body>"
+        "<nav><a href=/>Home</a></nav><h1>Boat<a>¶</a></h1><p>It&nbsp;is <b>due</b>\non the <i>first</i>."
+        "<ul><li>oars<li>a rope</ul><table><tr><th>year<th>rent<tr><td>2026<td>40</table>"
+        "<h2>Code</h2><pre>if x:\n    y</pre><script>var hidden = 1</script></body></html>"
+    )
+    made = html.read(page.encode())
+    assert made.text == (
+        "Boat\n\nIt is due on the first.\n\n- oars\n- a rope\n\nyear | rent\n2026 | 40\n\nCode\n\nif x:\n    y"
+    )
+    assert made.title == "Boat" and made.meta == {"author": "Ann"}
+    assert made.passages[-1].path == ("Boat", "Code")
+
+
+def test_a_mail_has_its_subject_people_date_and_body(tmp_path: Path) -> None:
+    mail = (
+        "From: Ann Lee <ann@x.org>\nTo: bob@x.org\nSubject: =?utf-8?q?Boot_f=C3=BCr_zwei?=\n"
+        "Date: Sun, 1 Mar 2026 10:00:00 +0100\nMIME-Version: 1.0\n"
+        "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html\n\n<p>Bring <b>oars</b>.</p>\n"
+        "--b\nContent-Type: application/pdf\nContent-Disposition: attachment; filename=plan.pdf\n\nx\n--b--\n"
+    )
+    found = taken(tmp_path, "m.eml", mail)
+    (draft,) = found.drafts
+    assert draft.content == "Mail from Ann Lee to bob@x.org: Boot für zwei\n\nBring oars."
+    assert draft.created_at == datetime(2026, 3, 1, 9, tzinfo=UTC)
+    assert (draft.meta["title"], draft.meta["author"]) == ("Boot für zwei", "Ann Lee")
+    assert [w.reason for w in found.warnings] == ["its attachments were not read: plan.pdf"]
+
+
+def test_subtitles_are_turns_where_they_name_who_speaks(tmp_path: Path) -> None:
+    vtt = (
+        "WEBVTT\n\n1\n00:01.000 --> 00:02.000\n<v Ann>Where is\n\n00:02.000 --> 00:03.000\n<v Ann>the rope?\n\n"
+        "00:03.500 --> 00:04.000\n<v Bob>In the boat &amp; dry."
+    )
+    drafts = taken(tmp_path, "t.vtt", vtt).drafts
+    assert [d.content for d in drafts] == ["Ann: Where is the rope?", "Bob: In the boat & dry."]
+    assert drafts[1].meta["time"] == "00:03.500" and drafts[1].meta["follows"] == "t.vtt#1"
+    (one,) = taken(
+        tmp_path, "t.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello\n\n2\n00:00:02,000 --> 00:00:03,000\nyou."
+    ).drafts
+    assert one.content == "Hello you."
+
+
+def test_a_chat_keeps_speakers_and_times_and_names_what_is_no_message(tmp_path: Path) -> None:
+    chat = (
+        '{"speaker": "Ann", "text": "Hi", "date": "2026-03-01T10:00:00Z"}\n{"role": "user", "content": '
+        '[{"type": "text", "text": "And?"}]}\nnonsense\n{"messages": [{"role": "assistant", "content": "Yes."}]}\n{}\n'
+    )
+    found = taken(tmp_path, "c.jsonl", chat)
+    assert [d.content for d in found.drafts] == ["Ann: Hi", "user: And?", "assistant: Yes."]
+    assert found.drafts[0].created_at == datetime(2026, 3, 1, 10, tzinfo=UTC)
+    assert "follows" in found.drafts[1].meta and "follows" not in found.drafts[2].meta
+    assert [w.reason for w in found.warnings] == [
+        "line 3 was left out: it is no JSON",
+        "line 5 was left out: it holds no text",
+    ]
+    (refused,) = taken(tmp_path, "d.jsonl", '{"a": 1}').refused
+    assert "none of its lines is a message" in refused.reason
+
+
+def test_python_is_cut_at_its_functions_and_classes(tmp_path: Path) -> None:
+    body = "    x = 'a value that takes some room'\n" * 36
+    method = "    # says why\n    @property\n    def b(self):\n" + body.replace("    x", "        x") + "\n"
+    text = f'"""What it is for."""\n\nimport os\n\n\ndef a():\n{body}\n\nclass C:\n    """Doc."""\n\n{method}'
+    text += method.replace("b(", "c(")
+    drafts = taken(tmp_path, "tool.py", text).drafts
+    assert "headings" not in drafts[0].meta
+    assert [d.meta["headings"] for d in drafts[1:]][-2:] == [
+        ["tool.py", "class C", "b()"],
+        ["tool.py", "class C", "c()"],
+    ]
+    assert drafts[-1].content.startswith("    # says why\n    @property\n    def c(self)")
+    broken = taken(tmp_path, "old.py", "print 'two'\n")
+    assert broken.warnings[0].reason == "its Python cannot be parsed (line 1); it was cut at blank lines"
+    assert broken.drafts[0].content == "print 'two'"
+
+
+def test_other_code_is_cut_at_what_begins_at_the_margin(tmp_path: Path) -> None:
+    room = '    call("a text that takes some room");\n' * 20
+    text = f"use std::io;\n\npub fn one() {{\n{room}\n{room}}}\n\nimpl Two for Three {{\n{room}}}\n"
+    titles = [d.meta.get("headings") for d in taken(tmp_path, "m.rs", text).drafts]
+    assert titles[0] is None and titles[-1] == ["m.rs", "impl Two"]
+
+
+def test_org_says_its_title_date_and_tags(tmp_path: Path) -> None:
+    text = "#+TITLE: Boat\n#+DATE: <2026-03-01 Sun>\n#+FILETAGS: :sea:rent:\n\n* TODO Pay :x:\n\nDue."
+    (draft,) = taken(tmp_path, "b.org", text).drafts
+    assert draft.created_at == datetime(2026, 3, 1, tzinfo=UTC)
+    assert (draft.meta["title"], draft.meta["tags"]) == ("Boat", ["sea", "rent"])
+
+
+def test_titles_are_without_markup() -> None:
+    titles = {
+        "==========\n:class:`A`\n==========\n\nx": (rst.read, "A"),
+        '<h1 align="center"><img alt="Tool"></h1>\n\nx': (markdown.read, "Tool"),
+        "[![b](u)](v)\n\n# The `tool` of [us](x)\n\nx": (markdown.read, "The tool of us"),
+    }
+    for text, (read, title) in titles.items():
+        assert read(text.encode()).title == title
+
+
+@pytest.mark.parametrize("ending", [*sorted(READERS)[::5], ".pdf", ".eml", ".jsonl", ".md"])
+def test_what_is_no_text_is_refused_with_a_reason_by_every_reader(tmp_path: Path, ending: str) -> None:
+    for content in (b"", b" \n ", bytes(range(256)) * 4, b"\xff\xfe\x00"):
+        found = taken(tmp_path, f"x{ending}", content)
+        assert all(0 < len(r.reason) < 300 for r in found.refused)
+        assert bool(found.refused) != bool(found.drafts)
+
+
+def test_western_text_is_read_and_said_and_other_encodings_are_refused(tmp_path: Path) -> None:
+    text = "The café in Zürich opens at seven, says Zoë; the naïve plan was to come at six."
+    found = taken(tmp_path, "a.txt", text.encode("latin-1"))
+    assert found.drafts[0].content == text and "windows-1252" in found.warnings[0].reason
+    broken = taken(tmp_path, "b.txt", text.encode() + b" \xff end")
+    assert broken.drafts[0].content == text + " \ufffd end" and "1 characters" in broken.warnings[0].reason
+    assert (
+        "not UTF-8"
+        in taken(tmp_path, "c.txt", "これは日本語の文章です。".encode("shift-jis")).refused[0].reason
+    )
+    assert taken(tmp_path, "d.txt", text.encode("utf-16")).drafts[0].content == text
+
+
+def test_a_pdf_is_read_page_by_page(tmp_path: Path) -> None:
+    stream = b"BT /F1 12 Tf 72 700 Td (The rent of the boat is due.) Tj ET"
+    pages = [b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>"]
+    pages += [b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>"]
+    pages += [b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream)]
+    pages += [b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
+    out, at = b"%PDF-1.4\n", []
+    for n, each in enumerate(pages, 1):
+        at.append(len(out))
+        out += b"%d 0 obj%s endobj\n" % (n, each)
+    start = len(out)
+    out += b"xref\n0 6\n0000000000 65535 f \n" + b"".join(b"%010d 00000 n \n" % place for place in at)
+    out += b"trailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % start
+    (draft,) = taken(tmp_path, "rent.pdf", out).drafts
+    assert draft.content == "The rent of the boat is due." and draft.meta["pages"] == 1
+
+
+def test_passages_of_a_document_are_in_order_and_hold_no_blank_edges() -> None:
+    document: ParsedDocument = markdown.document(
+        f"# A\n\n{LONG}\n\n- one\n- two\n\n> quote\n\n```\ncode\n```"
+    )
+    spans: list[Passage] = list(document.passages)
+    assert all(a.end <= b.start for a, b in pairwise(spans))
+    assert all(document.text[p.start : p.end] == document.text[p.start : p.end].strip("\n") for p in spans)

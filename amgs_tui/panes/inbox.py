@@ -50,6 +50,9 @@ class InboxPane(Reviewing, ListPane):
             "consolidate edit",
             "consolidate apply",
             "ingest",
+            "source update",
+            "source delete",
+            "source watch",
             "review list",
             "review scan",
         }

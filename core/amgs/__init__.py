@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from amgs.api.graph import Graph
     from amgs.api.lifecycle import Lifecycle
     from amgs.api.simulation import Simulation
+    from amgs.api.sources import SourceLibrary
     from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
     from amgs.errors import (
         AmbiguousIdError,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "amgs.api.sources": ("SourceLibrary",),
     "amgs.api.simulation": ("Simulation",),
     "amgs.api.lifecycle": ("Lifecycle",),
     "amgs.api.graph": ("Graph",),
@@ -191,6 +193,7 @@ __all__ = [
     "Settings",
     "ShiftedClock",
     "Simulation",
+    "SourceLibrary",
     "SpacyRecogniser",
     "Status",
     "StoreCorruptError",

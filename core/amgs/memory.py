@@ -24,6 +24,7 @@ from amgs.api.ingest import Intake
 from amgs.api.lifecycle import Lifecycle
 from amgs.api.retrieval import Retrieval
 from amgs.api.simulation import Simulation
+from amgs.api.sources import SourceLibrary
 from amgs.clock import Clock
 from amgs.derived.indexes import Derived
 from amgs.errors import UsageError
@@ -251,6 +252,11 @@ class Memory:
     def ingest_many(self, drafts: Iterable[RawBlock], progress: Progress | None = None) -> IngestReport:
         """Take in drafts as they are, without splitting, in one transaction."""
         return Intake(self._context()).many(drafts, progress)
+
+    @property
+    def sources(self) -> SourceLibrary:
+        """Where texts came from, and what becomes of them when their sources say something else."""
+        return SourceLibrary(self._context())
 
     # --- blocks -----------------------------------------------------------------------------------------
 

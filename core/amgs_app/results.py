@@ -12,10 +12,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from amgs.api.sources import SourceSummary
     from amgs.frames.shipping import Origin
     from amgs.lifecycle.proposals import Proposal
+    from amgs.lifecycle.revision import Revision
     from amgs.lifecycle.schedule import Due
     from amgs.lifecycle.supersede import ReviewItem
+    from amgs.storage.sources import SourcePiece
     from amgs.types import (
         Block,
         Centrality,
@@ -94,6 +97,31 @@ class BlockDetail:
     profile: str
     edges_out: int
     edges_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceList:
+    """`source list`: the first of the sources, and how many there are."""
+
+    sources: tuple[SourceSummary, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceHistory:
+    """`source show`: what a source holds and held, the earliest first, each with the title of its block."""
+
+    source: str
+    pieces: tuple[SourcePiece, ...]
+    titles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """`source watch`: what changed in a folder while it was watched."""
+
+    folder: str
+    revisions: tuple[Revision, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from amgs.clock import as_utc
 from amgs.errors import InputError
 from amgs.identity import file_of
 from amgs.ingest import raw_blocks, source_names
-from amgs.ingest.raw_blocks import RawBlock
+from amgs.ingest.raw_blocks import RawBlock, SourceOf
 from amgs.ingest.reading import read_file, read_folder, read_note
 from amgs.ingest.source_names import NamedReading
 from amgs.types import IngestReport, Progress
@@ -72,7 +72,7 @@ class Intake:
         told: str,
         progress: Progress | None = None,
         *,
-        source_of: Callable[[str], str] = file_of,
+        source_of: SourceOf = file_of,
     ) -> IngestReport:
         reading = named.reading
         report = raw_blocks.ingest(

@@ -16,6 +16,8 @@ from amgs.storage.sources import SourceName, SourcePiece
 from amgs.types import Block, IngestReport, JournalEntry, Progress, Refusal, Skipped
 
 KIND = "ingest"
+SourceOf = Callable[[str], str]
+"""The name of the source in which a piece has this `source`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def ingest(
     *,
     told: str = "",
     names: Sequence[SourceName] = (),
-    source_of: Callable[[str], str] = file_of,
+    source_of: SourceOf = file_of,
     batch: int = 5000,
     progress: Progress | None = None,
 ) -> IngestReport:
@@ -76,11 +78,11 @@ def ingest(
             repeats: list[RawBlock] = []
             for given in wanted[start : start + batch]:
                 try:
-                    draft = _fit(given)
+                    draft = fit(given)
                 except ValueError as error:
                     refused.append(Refusal(shown(given.meta.get("source", "")), str(error)))
                     continue
-                block = _block(draft, now)
+                block = block_of(draft, now)
                 if isinstance(source := draft.meta.get("source"), str):
                     since = min(block.created_at, now)
                     places.append(SourcePiece(source_of(source), 0, source, block.id, since))
@@ -147,7 +149,7 @@ def _summary(added: int, touched: int, told: str) -> str:
     return ", ".join(parts) + (f" from {told}" if told else "")
 
 
-def _fit(draft: RawBlock) -> RawBlock:
+def fit(draft: RawBlock) -> RawBlock:
     """The draft as it can be stored; raises ValueError that says why it cannot."""
     if not isinstance(draft.content, str):
         raise ValueError(f"it is a {type(draft.content).__name__}, not a text")
@@ -167,7 +169,7 @@ def shown(source: object) -> str:
     return str(source).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _block(draft: RawBlock, now: datetime) -> Block:
+def block_of(draft: RawBlock, now: datetime) -> Block:
     content = canonical(draft.content)
     at = draft.created_at or now
     held = now if at > now else None  # what is dated ahead is known from today on

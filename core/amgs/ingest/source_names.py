@@ -45,12 +45,9 @@ def of_file(storage: Storage, path: Path, reading: FolderContents) -> NamedReadi
     return NamedReading(_renamed(reading, lambda source: name.name + source[len(path.name) :]), (name,))
 
 
-def root_of(storage: Storage, folder: Path) -> tuple[str, str]:
-    """(the known folder that a folder is or lies in, what stands below it with a slash); two empty texts
-    for an unknown one.
-    """
-    known, _ = _followed(storage.sources.names(), folder.resolve())
-    return _Names(known).root_of(folder.resolve()) or ("", "")
+def followed(storage: Storage, folder: Path) -> tuple[SourceName, ...]:
+    """The names of all sources; those of a folder that was moved here at its new place."""
+    return _followed(storage.sources.names(), folder)[0]
 
 
 def _followed(
@@ -79,7 +76,7 @@ class _Names:
     def __init__(self, known: Iterable[SourceName], claimed: frozenset[str] = frozenset()) -> None:
         self._claimed = claimed
         self._by_name = {one.name: one for one in known}
-        self._by_place = {f"{one.root}/{one.path}": one for one in self._by_name.values() if one.root}
+        self._by_place = {one.place: one for one in self._by_name.values() if one.root}
         self._roots = Counter(one.root for one in self._by_name.values() if one.root)
         self._prefix: dict[str, str] = {}
 
@@ -103,7 +100,7 @@ class _Names:
         if self._taken(name, root):
             name = self._free(root, below + path)
         made = SourceName(name, root, below + path)
-        self._by_name[name] = self._by_place[f"{root}/{made.path}"] = made
+        self._by_name[name] = self._by_place[made.place] = made
         return made
 
     def _chosen(self, root: str, paths: Iterable[str], *, alone: bool) -> str:

@@ -20,6 +20,11 @@ class SourceName:
     root: str
     path: str
 
+    @property
+    def place(self) -> str:
+        """The file, "" for a text without one."""
+        return f"{self.root}/{self.path}" if self.root else ""
+
 
 @dataclass(frozen=True, slots=True)
 class SourcePiece:
@@ -53,8 +58,8 @@ class SourceStorage(Protocol):
         """Note that sources hold blocks."""
         ...
 
-    def end(self, pieces: Sequence[SourcePiece], at: datetime, operation: int) -> None:
-        """Note that sources no longer hold blocks that they held."""
+    def end(self, pieces: Sequence[SourcePiece], operation: int) -> None:
+        """Note that sources no longer hold blocks that they held: `until`, which each piece gives."""
         ...
 
     def held(self, sources: Sequence[str] | None = None) -> tuple[SourcePiece, ...]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 NOUNS = (
     "general",
     "lifecycle",
+    "source",
     "consolidation_plan",
     "maintenance",
     "montecarlo",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import montecarlo as montecarlo
     from amgs_app.operations import script as script
     from amgs_app.operations import search as search
+    from amgs_app.operations import source as source
     from amgs_app.operations import training as training
     from amgs_app.operations import tuning as tuning
     from amgs_app.operations import utility as utility

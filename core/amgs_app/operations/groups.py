@@ -9,7 +9,7 @@ FRONT_ENDS = "Ways to work"
 
 PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Build a memory": ("ingest", "inbox", "consolidate", "import", "export"),
+        "Build a memory": ("ingest", "inbox", "consolidate", "source", "import", "export"),
         "Ask it": ("search", "why", "frame", "block", "select", "graph", "decay"),
         "Read with a model": ("focus",),
         "Calibrate": ("feedback", "calibration", "calibrate", "metrics", "monitor", "tune"),
@@ -51,6 +51,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 NOUNS: Mapping[str, str] = MappingProxyType(
     {
         "inbox": "List blocks waiting to be consolidated, or check whether it is time.",
+        "source": "Show, update, delete and watch where texts came from.",
         "block": "Show, find and correct single blocks.",
         "frame": "Assemble, define, compare and replay frames.",
         "graph": "Explore the graph: neighbours, paths, communities, counts.",

@@ -15,6 +15,7 @@ from amgs_app.row_fields import of_raw, shown
 from amgs_app.row_filter import ListFilter
 
 if TYPE_CHECKING:
+    from amgs.lifecycle.revision import Revision, RevisionPlan
     from amgs.lifecycle.schedule import Due
     from amgs.types import (
         ConsolidationPlan,
@@ -54,12 +55,22 @@ def ingest(
         Option("--batch", metavar="DIR", help="A folder: every file in and below it that can be read."),
         Takes("folder"),
     ] = None,
+    sync: Annotated[
+        bool,
+        Option(
+            "--sync",
+            help="Bring a known file or folder up to date: changed texts are superseded, missing ones archived.",
+        ),
+    ] = False,
     progress: Progress | None = None,
-) -> IngestReport:
+) -> IngestReport | RevisionPlan | Revision:
     """Add raw blocks to the inbox: they are hashed, dated and stored; `consolidate` does the rest.
 
     TEXT may be the path of an existing file or folder. Without TEXT, --file or --batch, the session's corpus is
     ingested. A block that the memory already holds is not added again; `undo` reverts the whole ingest.
+
+    Where a file or folder was taken in before and says something else now, the revision is shown and nothing is
+    changed; --sync carries it out, in one step that `undo` reverts.
     """
     if batch is not None and file is None and text is not None and Path(text).is_dir():
         raise UsageError("--batch takes one folder at a time.", way_out="Ingest one folder after the other.")
@@ -70,10 +81,8 @@ def ingest(
         if path is None:
             return engine.memory.ingest_text(text)
         file, batch = (None, path) if path.is_dir() else (path, None)
-    if file is not None:
-        return engine.memory.ingest_file(file)
-    if batch is not None:
-        return engine.memory.ingest_folder(batch, progress)
+    if file is not None or batch is not None:
+        return _of_path(engine, file, batch, sync, progress)
     if engine.is_own:
         raise UsageError(
             "There is nothing to ingest.", way_out="Give a text, `--file FILE` or `--batch FOLDER`."
@@ -81,6 +90,23 @@ def ingest(
     memory = engine.memory
     engine.enter_corpus()
     return memory.ingest_folder(engine.corpus.path, progress)
+
+
+def _of_path(
+    engine: Engine, file: Path | None, batch: Path | None, sync: bool, progress: Progress | None
+) -> IngestReport | RevisionPlan | Revision:
+    """A file or a folder: taken in, or, where it is known and does more than add to what is there, its revision."""
+    library = engine.memory.sources
+    path = file or batch
+    if path is not None and library.knows(path):
+        plan = library.plan_file(path) if batch is None else library.plan_folder(batch, progress)
+        if sync:
+            return library.apply(plan)
+        if not plan.only_adds:
+            return plan
+    if file is not None:
+        return engine.memory.ingest_file(file)
+    return engine.memory.ingest_folder(Path() if batch is None else batch, progress)
 
 
 def _path_of(text: str) -> Path | None:

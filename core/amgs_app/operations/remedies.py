@@ -27,6 +27,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "proposal": "`enhance --dry-run` lists them.",
         "review": "`review list` shows the queue, `review reject ID` dismisses a finding.",
         "run": "`--resume` continues a run, `--out DIR` chooses another folder.",
+        "source": "`source list` shows them.",
         "step": "`focus step` decodes.",
         "store": "`--store PATH` opens another store.",
         "tag": "`focus tag NODE --release` removes a tag.",

@@ -36,6 +36,7 @@ NOUNS = (
     "runs",
     "search",
     "simulation",
+    "sources",
     "training",
     "workstation",
 )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection, microseconds, stored
+from amgs.storage.duckdb.connection import Connection, microseconds
 from amgs.storage.duckdb.migrations import ADOPT_SOURCES
 from amgs.storage.sources import SourceName, SourcePiece, SourceStorage
 
@@ -58,17 +57,18 @@ class DuckDBSources(SourceStorage):
                 structural=False,
             )
 
-    def end(self, pieces: Sequence[SourcePiece], at: datetime, operation: int) -> None:
+    def end(self, pieces: Sequence[SourcePiece], operation: int) -> None:
         if pieces:
             self._connection.execute(
-                "UPDATE source_blocks SET until = greatest(since, ?), ended_by = ? FROM (SELECT "
-                "unnest(?::VARCHAR[]) AS of, unnest(?::BIGINT[]) AS place, unnest(?::VARCHAR[]) AS id) AS g "
+                "UPDATE source_blocks SET until = greatest(since, g.at), ended_by = ? FROM (SELECT "
+                "make_timestamp(unnest(?::BIGINT[])) AS at, unnest(?::VARCHAR[]) AS of, unnest(?::BIGINT[]) AS place, "
+                "unnest(?::VARCHAR[]) AS id) AS g "
                 "WHERE source = g.of AND position = g.place AND block_id = g.id "
                 "AND (ended_by IS NULL OR ended_by IN (SELECT id FROM operations WHERE undone)) "
                 "AND (added_by IS NULL OR added_by NOT IN (SELECT id FROM operations WHERE undone))",
                 [
-                    stored(at),
                     operation,
+                    microseconds([p.until or p.since for p in pieces]),
                     [p.source for p in pieces],
                     [p.position for p in pieces],
                     [p.block_id for p in pieces],

@@ -1,0 +1,224 @@
+"""`memory.sources`: where texts came from, and what becomes of them when their sources say something else.
+
+Each change is a plan first, then one transaction with a journal entry that `undo` takes back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from amgs.api.context import MemoryContext
+from amgs.errors import InputError, UsageError
+from amgs.identity import file_of
+from amgs.ingest import raw_blocks, source_names
+from amgs.ingest.raw_blocks import FolderContents
+from amgs.ingest.reading import read_file, read_folder, read_note
+from amgs.ingest.source_names import NamedReading
+from amgs.lifecycle import revision
+from amgs.lifecycle.revision import Revision, RevisionPlan, SourceText
+from amgs.storage.sources import SourceName, SourcePiece
+from amgs.types import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSummary:
+    """A source as it is held. place: the file, or "" for a text without one. since: the earliest of its pieces."""
+
+    name: str
+    place: str
+    pieces: int
+    since: datetime
+
+
+class SourceLibrary:
+    """The sources of one open memory."""
+
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
+
+    # --- looking ----------------------------------------------------------------------------------------
+
+    def list(self, below: str = "") -> tuple[SourceSummary, ...]:
+        """The sources that hold something, by name; below: of those, the ones whose name begins so."""
+        places = {one.name: one.place for one in self._context.storage.sources.names()}
+        found: dict[str, list[SourcePiece]] = {}
+        for piece in self._context.storage.sources.held():
+            if piece.source.startswith(below):
+                found.setdefault(piece.source, []).append(piece)
+        return tuple(
+            SourceSummary(name, places.get(name, ""), len(pieces), min(p.since for p in pieces))
+            for name, pieces in found.items()
+        )
+
+    def pieces(self, name: str) -> tuple[SourcePiece, ...]:
+        """What a source holds now, in order; raises UsageError for one that holds nothing."""
+        return self._context.storage.sources.held([self._known(name)])
+
+    def file_of(self, name: str) -> Path:
+        """The file of a source; raises UsageError for one that has none."""
+        known = self._known(name)
+        place = next((one.place for one in self._context.storage.sources.names() if one.name == known), "")
+        if not place:
+            raise UsageError(f"{known} is a text without a file.", way_out="Give the new text.")
+        return Path(place)
+
+    def history(self, name: str) -> tuple[SourcePiece, ...]:
+        """What a source ever held, the earliest first; raises UsageError for one that holds nothing."""
+        return self._context.storage.sources.history(self._known(name))
+
+    def knows(self, path: Path) -> bool:
+        """Whether a file, or something in a folder, is a source already."""
+        whole = str(path.resolve())
+        held = {piece.source for piece in self._context.storage.sources.held()}
+        return any(
+            one.name in held and (one.place == whole or one.place.startswith(f"{whole}/"))
+            for one in self._names(path)
+        )
+
+    # --- plans ------------------------------------------------------------------------------------------
+
+    def plan_folder(self, folder: Path, progress: Progress | None = None) -> RevisionPlan:
+        """What taking in a folder again would do: its files as they are now, and those that are gone.
+
+        A file that cannot be read is refused by name, and what it said stays. Raises InputError for a folder that is
+        missing.
+        """
+        reading = read_folder(folder, self._context.settings.ingest, progress)
+        named = source_names.of_folder(self._context.storage, folder, reading)
+        whole = folder.resolve()
+        kept = [str(whole / refusal.source) for refusal in reading.refused]
+        read = {one.name for one in named.names if one.place.startswith(f"{whole}/")}
+        read &= {file_of(str(draft.meta["source"])) for draft in named.reading.drafts}
+        gone = [
+            one.name
+            for one in self._names(folder)
+            if one.place.startswith(f"{whole}/")
+            and one.name not in read
+            and not any(one.place == place or one.place.startswith(f"{place}/") for place in kept)
+        ]
+        return self._plan(named, whole.name, file_of, gone)
+
+    def plan_file(self, path: Path) -> RevisionPlan:
+        """What taking in a file again would do; raises InputError for one that is missing or unfit."""
+        reading = read_file(path, path.name, self._context.settings.ingest)
+        if reading.refused:
+            raise InputError(
+                f"{path} was not ingested: {reading.refused[0].reason}.",
+                way_out="Fix the file or choose another. Nothing was changed.",
+            )
+        named = source_names.of_file(self._context.storage, path, reading)
+        return self._plan(named, path.name, lambda _: named.names[0].name)
+
+    def plan_text(self, name: str, text: str) -> RevisionPlan:
+        """What giving a source another text would do; raises UsageError for a source that holds nothing."""
+        known, now = self._known(name), self._context.clock.now()
+        reading = read_note(text, known, now, self._context.settings.ingest)
+        if reading.refused:
+            raise InputError(
+                f"The text was not taken: {reading.refused[0].reason}.",
+                way_out="Give a text with at least one visible character.",
+            )
+        return self._plan(NamedReading(reading, ()), known, lambda _: known)
+
+    def plan_delete(self, names: Sequence[str]) -> RevisionPlan:
+        """What taking sources out would do: what no other source holds is archived."""
+        known = [self._known(name) for name in names]
+        return self._plan(NamedReading(FolderContents(()), ()), ", ".join(known), file_of, known)
+
+    def apply(self, plan: RevisionPlan) -> Revision:
+        """Carry a plan out in one transaction; raises UsageError when the store has moved on under it."""
+        return revision.apply(self._context.storage, plan, self._context.clock.now())
+
+    def watch(
+        self, folder: Path, wait: Callable[[], bool], *, rounds: int | None = None
+    ) -> Iterator[Revision]:
+        """Take in what changes below a folder, look by look: `rounds` of them, or until `wait` between two says False.
+
+        Gives each revision that changed something.
+        """
+        seen: frozenset[tuple[str, int, int]] | None = None
+        for number in itertools.count(1):
+            now = _files(folder)
+            if now != seen:
+                done = self.apply(self.plan_folder(folder))
+                seen = now
+                if done.operation is not None:
+                    yield done
+            if number == rounds or not wait():
+                return
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _plan(
+        self, named: NamedReading, about: str, source_of: raw_blocks.SourceOf, gone: Sequence[str] = ()
+    ) -> RevisionPlan:
+        context, reading = self._context, named.reading
+        drafts: dict[str, list[raw_blocks.RawBlock]] = {}
+        for draft in reading.drafts:
+            drafts.setdefault(source_of(str(draft.meta.get("source", ""))), []).append(draft)
+        places = {one.name: one.place for one in (*context.storage.sources.names(), *named.names)}
+        documents = [
+            SourceText(name, tuple(own), _written(places.get(name, ""))) for name, own in drafts.items()
+        ]
+        plan = revision.plan(
+            context.storage,
+            documents,
+            about=about,
+            gone=gone,
+            names=named.names,
+            now=context.clock.now(),
+            change_counter=context.storage.change_counter,
+        )
+        return replace(
+            plan,
+            refused=(*reading.refused, *plan.refused),
+            skipped=reading.skipped,
+            warnings=reading.warnings,
+        )
+
+    def _names(self, path: Path) -> tuple[SourceName, ...]:
+        """The sources, those of a folder that was moved at its new place."""
+        return source_names.followed(self._context.storage, path.resolve())
+
+    def _known(self, name: str) -> str:
+        """The source with a name, or the only one at a place or whose name ends so."""
+        held = {piece.source for piece in self._context.storage.sources.held()}
+        if name in held:
+            return name
+        whole = str(Path(name).expanduser().resolve()) if name.strip() else ""
+        at = [
+            one.name
+            for one in self._context.storage.sources.names()
+            if one.name in held and one.place == whole
+        ]
+        found = at or sorted(one for one in held if one.endswith(f"/{name}"))
+        if len(found) != 1:
+            told = f"{len(found)} sources end with {name!r}" if found else f"There is no source {name!r}"
+            raise UsageError(f"{told}.", way_out="Give the name of a source as it is listed.", about="source")
+        return found[0]
+
+
+def _files(folder: Path) -> frozenset[tuple[str, int, int]]:
+    """(path, time of the last change, size) of every file below a folder: another set where something changed."""
+    found = set()
+    for directory, below, names in os.walk(folder):
+        below[:] = [one for one in below if not one.startswith(".")]
+        for path in (Path(directory, name) for name in names):
+            with contextlib.suppress(OSError):
+                status = path.stat()
+                found.add((str(path), status.st_mtime_ns, status.st_size))
+    return frozenset(found)
+
+
+def _written(place: str) -> datetime | None:
+    """When a file was last written; None where there is none."""
+    try:
+        return datetime.fromtimestamp(Path(place).stat().st_mtime, UTC) if place else None
+    except OSError:
+        return None

@@ -1,0 +1,123 @@
+"""Which text took the place of another when a source was written anew: by its words, its heading and its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from amgs.text.stop_words import COMMON_WORDS
+
+_WORD = re.compile(r"\w+")
+_COMMON = frozenset(COMMON_WORDS)
+_IN_PLACE = 0.15
+"""Share of words from which a text in the very place of another, or under its heading, is its successor."""
+_ELSEWHERE = 0.45
+"""Share of words from which a text at any place is."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldText:
+    """A text of a source. title: of its own, or of the heading it stands under."""
+
+    block_id: str
+    source: str
+    content: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    """The text that takes the place of another. share: of the words of the two, in [0, 1]."""
+
+    successor: str
+    share: float
+    because: str
+
+
+def successions(
+    lost: Sequence[HeldText],
+    gained: Sequence[HeldText],
+    before: Mapping[str, Sequence[str]],
+    after: Mapping[str, Sequence[str]],
+) -> dict[str, Succession]:
+    """The successor of each lost text that has one, by id; several may have the same.
+
+    before, after: the ids of a source's pieces in order, by source. Looks at what shares a source first.
+    """
+    aligned = {
+        (source, old): new
+        for source, ids in before.items()
+        for old, new in _aligned(ids, after.get(source, ()))
+    }
+    words = {piece.block_id: _words(piece.content) for piece in (*lost, *gained)}
+    holders: dict[str, list[int]] = {}
+    for row, piece in enumerate(gained):
+        for word in words[piece.block_id]:
+            holders.setdefault(word, []).append(row)
+    of_source: dict[str, list[int]] = {}
+    for row, piece in enumerate(gained):
+        of_source.setdefault(piece.source, []).append(row)
+    found: dict[str, Succession] = {}
+    for piece in lost:
+        own = words[piece.block_id]
+        rows = dict.fromkeys(of_source.get(piece.source, ()))
+        rows |= dict.fromkeys(r for word in sorted(own) for r in holders.get(word, ())[:_MOST_HOLDERS])
+        best = max(
+            (
+                one
+                for one in (_judged(piece, gained[row], own, words, aligned) for row in rows)
+                if one is not None
+            ),
+            key=lambda one: (one[0], one[1].share, one[1].successor),
+            default=None,
+        )
+        if best is not None and (piece.block_id not in found or best[1].share > found[piece.block_id].share):
+            found[piece.block_id] = best[1]
+    return found
+
+
+_MOST_HOLDERS = 40
+
+
+def _judged(
+    old: HeldText,
+    new: HeldText,
+    own: frozenset[str],
+    words: Mapping[str, frozenset[str]],
+    aligned: Mapping[tuple[str, str], frozenset[str]],
+) -> tuple[float, Succession] | None:
+    """(how well the new text fits, the succession); None where it does not."""
+    share = _share(own, words[new.block_id])
+    here = old.source == new.source
+    in_place = here and new.block_id in aligned.get((old.source, old.block_id), ())
+    heading = here and bool(old.title) and old.title == new.title
+    if share < (_IN_PLACE if in_place or heading else _ELSEWHERE):
+        return None
+    where = "in its place" if in_place else "under its heading" if heading else ""
+    told = ", ".join(part for part in (where, f"{share:.0%} of the words") if part)
+    return share + 0.3 * in_place + 0.2 * heading + 0.1 * here, Succession(new.block_id, share, told)
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    """How much of the words two texts share: of both together, or nearly all of the smaller one's."""
+    common = len(one & other)
+    if not common:
+        return 0.0
+    return max(common / len(one | other), 0.8 * common / min(len(one), len(other)))
+
+
+def _words(text: str) -> frozenset[str]:
+    found = frozenset(_WORD.findall(text.lower()))
+    return found - _COMMON or found
+
+
+def _aligned(before: Sequence[str], after: Sequence[str]) -> Iterable[tuple[str, frozenset[str]]]:
+    """Each text that went, and those that stand between the neighbours that stayed."""
+    if not after:
+        return
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag == "replace":
+            for old in before[i1:i2]:
+                yield old, frozenset(after[j1:j2])

@@ -202,6 +202,9 @@ class ReviewSettings(SettingsSection):
     event_hours: float = Field(
         default=48.0, ge=0, description="Observations further apart are about different events."
     )
+    later_hours: float = Field(
+        default=12.0, ge=0, description="What supersedes a block is at least so much later than it."
+    )
 
 
 class PruningSettings(SettingsSection):

@@ -159,3 +159,26 @@ def test_a_look_reports_and_can_be_cancelled() -> None:
         progress.cancel()
         with pytest.raises(Cancelled):
             memory.lifecycle.plan_review(progress=progress)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Copyright 2020 The Harbour Team.", "Copyright 2021 The Harbour Team."),
+        ("- Close the pool of boats on exit (#1223)", "- Close the pool of boats on exit (#1346)"),
+        (
+            '<img src="https://boats.example/pool.gif" width="40">',
+            '<img src="https://boats.example/pool.gif" width="1">',
+        ),
+        ("The boat library works with Python 3.10.", "The boat library works with Python 3.11."),
+    ],
+)
+def test_licence_lines_issue_numbers_markup_and_versions_claim_nothing(older: str, newer: str) -> None:
+    assert found(older, newer) is None
+
+
+def test_of_two_texts_of_one_time_none_supersedes_the_other() -> None:
+    older = "# Rent\n\nThe rent of the boat house is 120 crowns a month."
+    newer = "# Rent\n\nFrom May the rent of the boat house is 135 crowns a month, not 120."
+    assert (found(older, newer, days=9) or ("",))[0] == "supersedes"
+    assert (found(older, newer, days=0) or ("",))[0] != "supersedes"

@@ -5,19 +5,25 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from amgs.identity import file_of
+from amgs.lifecycle.self_detection import documents
 from amgs.settings import ReviewSettings
 from amgs.text.claims import MEASURES, Claim, Value, claims, terms
 from amgs.text.markdown import slug
+from amgs.text.prose import prose, statements
 from amgs.types import Block
 
 SUPERSEDES, CONTRADICTS = "supersedes", "contradicts"
+SURE = 0.75
+"""A finding under this confidence is a suggestion."""
+
 EVENTS = frozenset({"observation", "dialogue", "task"})
 _LATER_DECISION = "a later decision"
 _MOST_SURE = 0.95
+_MOSTLY = 0.6
 _RARE_SHARE, _RARE_COUNT = 0.02, 3
 """A word is rare when at most so many of all blocks hold it, or so few at all."""
 
@@ -66,8 +72,13 @@ class Words:
 
 
 def topic(block: Block) -> frozenset[str]:
-    """The content words of a block with those of its title."""
-    return terms(f"{block.title}\n{block.content}")
+    """The content words of a block's prose with those of its title and tags."""
+    return subject_words(block) | terms(prose(block.content))
+
+
+def subject_words(block: Block) -> frozenset[str]:
+    """What a block says it is about: the content words of its title and its tags."""
+    return terms("\n".join([prose(block.title), *(str(tag) for tag in block.meta.get("tags") or ())]))
 
 
 def judge(
@@ -76,14 +87,15 @@ def judge(
     """The strongest finding between two blocks, None for none; linked: the newer one refers to the older."""
     pair = _Pair(older, newer, linked, words, settings)
     found: list[Finding | None] = [pair.amendment()] if linked else []
-    later = [(two, two.topic | pair.titles[1]) for two in claims(newer.content)]
-    for one in claims(older.content):
+    after = [pair.whole(two, pair.titles[1]) for two in claims(statements(newer.content))]
+    later = [(two, two.topic | pair.titles[1]) for two in after]
+    for one in claims(statements(older.content)):
         wide = one.topic | pair.titles[0]
         for two, other in later:
             speaks = two.moves or (one.values and two.values) or one.negated != two.negated
             if speaks and not wide.isdisjoint(other):
                 found += pair.between(one, two, wide & other)
-    surest = max((f for f in found if f is not None), key=lambda f: f[1], default=None)
+    surest = max((f for f in map(pair.dated, found) if f is not None), key=lambda f: f[1], default=None)
     if surest is None:
         return None
     kind, sure, because = surest
@@ -98,13 +110,38 @@ class _Pair:
         self, older: Block, newer: Block, linked: bool, words: Words, settings: ReviewSettings
     ) -> None:
         self.words, self.settings, self.linked = words, settings, linked
-        self.titles = terms(older.title), terms(newer.title)
+        self.titles = subject_words(older), subject_words(newer)
         self.older, self.newer = older, newer
         self.names = terms("\n".join(str(n) for b in (older, newer) for n in b.meta.get("entities") or ()))
         self.decides = newer.category == "decision"
         hours = (newer.created_at - older.created_at).total_seconds() / 3600.0
         self.apart = hours > settings.event_hours
         self.events = bool(EVENTS & {older.category, newer.category})
+        self.later = hours >= settings.later_hours
+        self.manuals = documents(older.content, older.meta) and documents(newer.content, newer.meta)
+        self.same_title = words.rare(self.titles[0] & self.titles[1])
+
+    def whole(self, claim: Claim, title: frozenset[str]) -> Claim:
+        """A statement that is hardly more than a new value ("15,900 now") is about what its block is about."""
+        if len(claim.subject) >= 2 or not claim.values or not claim.change:
+            return claim
+        values = tuple(v if v.beside else replace(v, beside=title) for v in claim.values)
+        return replace(claim, values=values, topic=claim.topic | title)
+
+    def dated(self, finding: Finding | None) -> Finding | None:
+        """What supersedes must be later: of two texts of one time the one with another value only disagrees."""
+        if finding is None or finding[0] != SUPERSEDES or self.later or self.linked:
+            return finding
+        return None
+
+    def one_subject(self, one: Claim, two: Claim) -> bool:
+        """Whether two statements are about one thing. Two manuals of different things use the same words of them: they
+        must share a telling word in their titles, or most of the words of both statements.
+        """
+        if not self.manuals or self.same_title or self.linked:
+            return True
+        either = (self.words.covered(one.subject, two.topic), self.words.covered(two.subject, one.topic))
+        return min(either) >= _MOSTLY
 
     def amendment(self) -> Finding | None:
         """The newer block names the older one and says what of it stays, or that it takes its place."""
@@ -116,6 +153,8 @@ class _Pair:
 
     def between(self, one: Claim, two: Claim, both: frozenset[str]) -> list[Finding]:
         """What two statements, the older first, say against each other; both: shared words, titles counted in."""
+        if not self.one_subject(one, two):
+            return []
         renamed = self._renamed(one, two, both)
         if renamed is not None:
             return [renamed]

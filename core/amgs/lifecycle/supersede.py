@@ -17,13 +17,12 @@ from amgs.errors import UsageError
 from amgs.identity import file_of
 from amgs.index.neighbours import nearest
 from amgs.lifecycle.change import Change, carry_out
-from amgs.lifecycle.conflict import EVENTS, SUPERSEDES, Words, judge, topic
+from amgs.lifecycle.conflict import EVENTS, SUPERSEDES, Words, judge, subject_words, topic
 from amgs.lifecycle.linking import LINKS_TO, MENTIONS_SAME
 from amgs.lifecycle.merge_split import merge
 from amgs.lifecycle.similarity import Pair, pairs
 from amgs.settings import EnhancementSettings, ReviewSettings
 from amgs.storage.protocol import Storage
-from amgs.text.claims import terms
 from amgs.text.embedding import Embedder
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry, Progress, Review, Vector
 
@@ -148,7 +147,7 @@ def _pairs(
 def _rare_pairs(blocks: Sequence[Block]) -> Iterable[tuple[int, int]]:
     """Pairs that share two words which few blocks hold, or one that stands in both titles."""
     holders: dict[str, list[int]] = {}
-    titles = [terms(b.title) for b in blocks]
+    titles = [subject_words(b) for b in blocks]
     for row, block in enumerate(blocks):
         for word in topic(block):
             holders.setdefault(word, []).append(row)

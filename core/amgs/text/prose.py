@@ -50,7 +50,7 @@ _BULLET = re.compile(r"^[ \t]*(?:[-*+•]|\d+[.)])[ \t]+")
 
 _LICENCE = re.compile(
     r"\bcopyright\b|\(c\) ?\d{4}|©|\blicen[cs]e[ds]?\b|\bwarrant(?:y|ies)\b|\ball rights reserved\b|\bas is\b[\"”]"
-    r"|\bpermission (?:is|notice)\b|\bredistribut|\bliab(?:le|ility)\b|\bSPDX\b",
+    r"|^\s*--? +\S.*\d{4}|\bpermission (?:is|notice)\b|\bredistribut|\bliab(?:le|ility)\b|\bSPDX\b",
     re.IGNORECASE,
 )
 _ISSUE = re.compile(

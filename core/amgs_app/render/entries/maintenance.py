@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from amgs.lifecycle.conflict import SURE
 from amgs_app.render.catalogue import FigureOf, entry
 from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.proposals import EnhancementPlan, Proposal
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
     from amgs.lifecycle.supersede import ReviewPlan
+    from amgs.types import Review
     from amgs_app.results import Enhanced, ReviewList
 
 
@@ -90,11 +93,17 @@ def pruned(result: Pruned) -> ResultTable:
     return sheet(title, _PRUNING, _prune_rows(result.plan), notes)
 
 
+def _suggestions(reviews: Sequence[Review]) -> tuple[str, ...]:
+    """What says how many findings are suggestions only."""
+    few = sum(r.confidence < SURE for r in reviews)
+    return (f"{few} under {SURE:g}: suggestions, more often wrong than right.",) if few else ()
+
+
 @entry(figure=FigureOf("inbox list"))
 def review_plan(result: ReviewPlan) -> ResultTable:
     rows = [(r.kind, r.confidence, r.older_id, r.newer_id, r.because) for r in result.found]
     title = f"Plan: {plural(len(rows), 'finding')} in {plural(result.compared, 'pair')}; nothing has been changed yet"
-    return sheet(title, "kind sure:score older:id newer:id because*", rows)
+    return sheet(title, "kind sure:score older:id newer:id because*", rows, _suggestions(result.found))
 
 
 @entry(figure=FigureOf("inbox list"))
@@ -111,7 +120,7 @@ def review_list(result: ReviewList) -> ResultTable:
         )
         for i in result.items
     ]
-    notes = () if rows else ("`review scan` looks for findings.",)
+    notes = _suggestions([i.review for i in result.items]) if rows else ("`review scan` looks for findings.",)
     return sheet(
         plural(len(rows), "finding"), "#:n kind sure:score state older* newer* because*", rows, notes
     )

@@ -394,11 +394,13 @@ class Memory:
         filter: BlockFilter | None = None,
         weights: Weights | None = None,
     ) -> SearchResult:
-        """The consolidated blocks that answer a query best, `.hits` in falling score; leaves no trace.
+        """The blocks that answer a query best, `.hits` in falling score, each with the passage that does; leaves no
+        trace.
 
-        top_k: how many at most. layers: of prefilter, keyword, fuzzy, vector, graph and score only these. filter: only
-        blocks that pass it. weights: other weights of the five parts of a score. Raises UsageError for a layer there
-        is not, WeightsError for weights that do not sum to one.
+        Raw blocks are found by their words until they are consolidated; `hit.block.status` tells them. top_k: how many
+        at most. layers: of prefilter, keyword, fuzzy, vector, graph and score only these. filter: only blocks that
+        pass it; raw and consolidated ones unless given. weights: other weights of the five parts of a score.
+        Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
         """
         return Retrieval(self._context()).search(
             query, top_k=top_k, layers=layers, filter=filter, weights=weights

@@ -50,7 +50,7 @@ def as_text(result: Any, form: Format = "table", *, width: int = PIPE_WIDTH, col
     made = table_of(result)
     if form == "csv":
         return to_csv(made)
-    lines = to_lines(made, width)
+    lines = to_lines(made, width, marks=not colour)
     if not colour:
         return "".join(f"{line.plain.rstrip()}\n" for line in lines)
     import io

@@ -61,6 +61,11 @@ LISTINGS: dict[Pane, Listing] = {
 """The panes that hold a list, and the fields of its rows."""
 
 
+def state_of(block: Block) -> str:
+    """What a reader should know of a block before trusting it as part of the memory; empty for nothing."""
+    return "raw: not consolidated" if block.status == "raw" else "superseded" if block.superseded else ""
+
+
 def of_raw(blocks: Sequence[Block], now: datetime) -> list[Row]:
     """The rows of the inbox. days: since the block was made. What a draft says of blocks they do not have."""
     return [_of_raw(block, now) for block in blocks]

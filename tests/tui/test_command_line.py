@@ -303,7 +303,7 @@ def test_piped_tables_are_whole_and_a_search_shows_the_passage_and_its_source(
     capsys.readouterr()
     assert run(*found, "search", "why did the dome stall?") == 0
     said = capsys.readouterr().out
-    assert "the dome stalled at azimuth 214" in said
+    assert "«dome» «stalled» at azimuth 214" in said
     assert "that no table of 120 columns has room for.md" in said
     assert "recency" in said
     assert run(*found, "frame", "list") == 0
@@ -319,18 +319,24 @@ def test_a_narrow_terminal_leaves_the_details_out_before_it_cuts_the_passage() -
     assert to_lines(made, 26)[1].plain == "The dome stalled in May"
 
 
-@pytest.mark.parametrize(
-    ("query", "wanted"),
-    [("why did the dome stall?", "dome stalled"), ("E-17", "E-17"), ("nothing like it", "Once upon")],
-)
-def test_a_passage_is_where_the_words_of_the_question_stand(query: str, wanted: str) -> None:
-    from amgs_app.render.passage import passage
+def test_marked_words_stand_in_view_under_their_row_however_narrow_the_terminal() -> None:
+    from amgs_app.render.sheet import Marked, sheet, to_csv, to_lines
 
-    padding = "and so on, as it always was and will be, " * 8
-    text = f"Once upon a time, {padding} the dome stalled with error E-17, {padding}"
-    assert wanted in passage(text, query)
-    assert len(passage(text, query)) <= 90
-    assert passage("short", query) == "short"
+    runs = (
+        ("it went on as ever, " * 12 + "until the ", False),
+        ("dome", True),
+        (" stalled" + " and" * 90, False),
+    )
+    made = sheet("", "#:n title* state~ passage/", [(1, "The dome", "", Marked(runs))])
+    for width in (40, 80, 1000):
+        head, row, *below = (line.plain for line in to_lines(made, width, marks=True))
+        assert head.split() == ["#", "title"]
+        assert row.split() == ["1", "The", "dome"]
+        assert len(below) <= 2
+        assert "«dome» stalled" in " ".join(line.strip() for line in below)
+        assert all(len(line) <= width for line in below)
+    assert "passage" in to_csv(made).splitlines()[0]
+    assert "«" not in to_csv(made)
 
 
 def test_the_table_of_a_frame_ends_with_its_text(

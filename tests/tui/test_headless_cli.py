@@ -97,8 +97,10 @@ def test_an_empty_memory_and_a_waiting_inbox_say_what_to_do(amgs: Amgs, tmp_path
     assert amgs.err.count("The memory is empty: `amgs ingest FOLDER`, then `amgs consolidate`.") == 3
     assert amgs("ingest", "The spare tyre is in the shed.") == 0
     assert amgs("search", "tyre", "--format", "json") == 0
-    assert json.loads(amgs.out)["hits"] == []
-    assert "1 block waits in the inbox: `amgs consolidate` makes it searchable." in amgs.err
+    (hit,) = json.loads(amgs.out)["hits"]
+    assert (hit["block"]["status"], hit["passage"]) == ("raw", "The spare tyre is in the shed.")
+    assert [hit["passage"][start:end] for start, end in hit["matches"]] == ["tyre"]
+    assert "1 block waits in the inbox, found by words alone: `amgs consolidate`" in amgs.err
     assert amgs("frame", "assemble", "INBOX") == 0 and "waits" not in amgs.err
     assert amgs("consolidate") == 0
     assert amgs("search", "tyre", "--format", "json") == 0

@@ -11,6 +11,9 @@ from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.text.loading import load
 from amgs.types import BlockFilter, Explanation, SearchResult, Weights
 
+SEARCHED = BlockFilter(statuses=("consolidated", "raw"))
+"""What a search looks through unless told: raw blocks too, which only their words can find."""
+
 
 class Retrieval:
     """See the module; each question reads one committed state, whatever is written meanwhile."""
@@ -29,7 +32,7 @@ class Retrieval:
     ) -> SearchResult:
         """The best blocks for a query through the six layers, or through those named."""
         request = waterfall.RetrievalRequest(
-            query, filter or BlockFilter(), weights or SEARCH_WEIGHTS, waterfall.check_layers(layers)
+            query, filter or SEARCHED, weights or SEARCH_WEIGHTS, waterfall.check_layers(layers)
         )
         if request.layers & {"vector", "graph"}:
             load(self._context.embedder, "the encoder")  # before the clock of its layer starts
@@ -57,7 +60,7 @@ class Retrieval:
     ) -> Explanation:
         """Why a block is among the `top_k` hits, or at which layer it fell out. Leaves no trace."""
         context = self._context
-        asked = waterfall.RetrievalRequest(query, filter or BlockFilter(), weights or SEARCH_WEIGHTS)
+        asked = waterfall.RetrievalRequest(query, filter or SEARCHED, weights or SEARCH_WEIGHTS)
         with context.derived.searching() as sources:
             wanted = context.block(block)
             number = context.storage.blocks.numbers_of([wanted.id])[wanted.id]

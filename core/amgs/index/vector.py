@@ -331,6 +331,11 @@ class QueryVectors:
         few = self._rows.size < SMALLEST_SHARE * max(len(index), 1)
         self.exact = few or not index.approximate
         self._whole = self.exact and not (few and index.approximate)
+        self._beside: dict[int, float] = {}
+
+    def add(self, number: int, vector: Vector) -> None:
+        """Measure a block that the index does not hold by its unit vector (d,); `of` gives its cosine from now on."""
+        self._beside[number] = round(float(np.clip(vector @ self._direction, -1.0, 1.0)), 6)
 
     def best(self, limit: int) -> list[tuple[int, float]]:
         """The best `limit` (number, cosine) of those that may be found; ties by number."""
@@ -353,10 +358,11 @@ class QueryVectors:
         wanted = np.array(list(numbers), dtype=np.int64)
         rows = self._index._locate(wanted)
         held = rows >= 0
+        beside = {n: self._beside[n] for n in wanted[~held].tolist() if n in self._beside}
         if not held.any():
-            return {}
+            return beside
         cosines = self._cosines[rows[held]] if self._whole else self._measured(rows[held])
-        return dict(zip(wanted[held].tolist(), _clipped(cosines).tolist(), strict=True))
+        return dict(zip(wanted[held].tolist(), _clipped(cosines).tolist(), strict=True)) | beside
 
     def nearer(self, cosine: float) -> int:
         """How many of those that may be found are nearer than this; by measuring all."""

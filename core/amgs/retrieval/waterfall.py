@@ -19,6 +19,7 @@ from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
 from amgs.retrieval.fuzzy import fuzzy
 from amgs.retrieval.graph import best, expand
 from amgs.retrieval.keyword import LexicalHit, keyword, saturated
+from amgs.retrieval.passages import PassageFinder, with_passages
 from amgs.retrieval.prefilter import prefilter, total
 from amgs.retrieval.score import SEARCH_WEIGHTS, CompositeScores, Finding, pulled, score, similarity
 from amgs.retrieval.similarity import contributions, fused
@@ -38,6 +39,13 @@ from amgs.types import (
 
 FINDERS = ("keyword", "fuzzy", "vector", "graph")
 """The layers that bring candidates; the pre-filter and the score always run."""
+
+RAW_BLOCKS = 16
+RAW_CHARACTERS = 6000
+"""So many blocks that words found and that have no embedding, and so much of their text, are embedded for a search."""
+
+LEAST_SPREAD = 0.02
+"""Where the store's cosines lie closer to each other, that of another block cannot be held against them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +105,10 @@ def search(
     top_k = bounds.count("The number of hits", top_k)
     start = sources.clock.perf()
     gathered = gather(replace(request, most=top_k), sources, settings)
+    finder = PassageFinder(sources.keyword.query(request.text), sources.keyword, gathered.corrections)
     return SearchResult(
         query=request.text,
-        hits=explained(gathered.candidates, gathered),
+        hits=with_passages(explained(gathered.candidates, gathered), finder),
         layers=gathered.layers,
         milliseconds=1000.0 * (sources.clock.perf() - start),
         weights=request.weights,
@@ -190,6 +199,7 @@ class _Run:
         fresh = len(found.keys() - self.found.keys())
         for number in found:
             self._add(number, "vector")
+        self._measure_raw(self.comparison)
         # The cosine of what the words found is known too: a score must not depend on which layer came first.
         self._add_cosines(self.comparison)
         self._report("vector", self.allowed.size, len(found), fresh, start)
@@ -324,6 +334,21 @@ class _Run:
         if layer not in known.layers:
             known.layers = (*known.layers, layer)
         return known
+
+    def _measure_raw(self, comparison: QueryVectors) -> None:
+        """Embed the best of what words found and no consolidation has embedded yet, so that it can compete."""
+        if comparison.spread[1] < LEAST_SPREAD:
+            return
+        known = comparison.of(self.found)
+        raw = sorted((n for n in self.found if n not in known), key=lambda n: (-self.found[n].share, n))
+        left = RAW_CHARACTERS
+        texts = {one.number: one.block.content for one in self.sources.blocks.stored(raw[:RAW_BLOCKS])}
+        for number in raw[:RAW_BLOCKS]:
+            text = texts[number][:RAW_CHARACTERS]
+            left -= len(text)
+            if left < 0:
+                break
+            comparison.add(number, self.sources.embed(text))
 
     def _add_cosines(self, comparison: QueryVectors) -> None:
         for number, cosine in comparison.of(self.found).items():

@@ -50,7 +50,16 @@ from amgs.types.lifecycle import (
     UndoPlan,
 )
 from amgs.types.progress import Progress
-from amgs.types.retrieval import LAYERS, BlockFilter, Candidate, Fate, LayerReport, SearchResult, StemReading
+from amgs.types.retrieval import (
+    LAYERS,
+    BlockFilter,
+    Candidate,
+    Fate,
+    LayerReport,
+    PassageSpan,
+    SearchResult,
+    StemReading,
+)
 from amgs.types.score import COMPONENTS, ScoreParts, Weights
 
 __all__ = [
@@ -99,6 +108,7 @@ __all__ = [
     "Merge",
     "Neighbourhood",
     "Outcome",
+    "PassageSpan",
     "Progress",
     "Refusal",
     "ReinforcementEvent",

@@ -42,12 +42,24 @@ Fate = Literal["selected", "over_budget", "duplicate", "below_threshold", "not_i
 
 
 @dataclass(frozen=True, slots=True)
+class PassageSpan:
+    """Characters [start, end) of a block's content. matches: where words of the query stand in the content, [start,
+    end) each, within the passage.
+    """
+
+    start: int
+    end: int
+    matches: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A block under consideration: its parts before weighting, its score, where it came from and what became of it.
 
     layers: the layers that found it, in waterfall order. because: a few words for the fate ("duplicate of 3f2a…").
     child: the atomic frame that brought it. lexical, vector, graph: the raw layer scores in [0, 1]. evidence:
-    what each feature adds to the linear score behind the similarity (hits of a search only).
+    what each feature adds to the linear score behind the similarity (hits of a search only). passage: of a hit what
+    answers the query; in a frame what of a block too long for it is written, None for all of it.
     """
 
     block: Block
@@ -62,6 +74,21 @@ class Candidate:
     vector: float = 0.0
     graph: float = 0.0
     evidence: tuple[tuple[str, float], ...] = ()
+    passage: PassageSpan | None = None
+
+    @property
+    def source(self) -> str:
+        """Where the block came from, on one line; empty where nothing says so."""
+        return " ".join(str(self.block.meta.get("source") or "").split())
+
+    @property
+    def excerpt(self) -> str:
+        """The passage, with … where the content goes on; the whole content where there is none."""
+        if self.passage is None:
+            return self.block.content
+        content, start, end = self.block.content, self.passage.start, self.passage.end
+        before, after = content[:start].strip(), content[end:].strip()
+        return f"{'…' if before else ''}{content[start:end]}{'…' if after else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,5 +34,7 @@ def _lacking(result: Any, counts: Mapping[str, int], empty: str, consolidate: st
     waiting = counts.get("raw", 0)
     if not waiting or (isinstance(result, Frame) and result.name == "INBOX"):
         return ""
-    said = "1 block waits" if waiting == 1 else f"{waiting:,} blocks wait"
-    return f"{said} in the inbox: {consolidate} makes {'it' if waiting == 1 else 'them'} searchable."
+    said, whose = ("1 block waits", "it") if waiting == 1 else (f"{waiting:,} blocks wait", "them")
+    if isinstance(result, SearchResult):
+        return f"{said} in the inbox, found by words alone: {consolidate} makes {whose} found by meaning too."
+    return f"{said} in the inbox: {consolidate} takes {whose} into the memory."

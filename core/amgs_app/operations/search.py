@@ -52,12 +52,14 @@ def search(
 ) -> SearchResult:
     """Search: pre-filter, keyword, fuzzy, vector, one hop of the graph, composite score.
 
-    Hits come best first, each with the parts of its score and the layers that found it. Searching does not reinforce.
+    Hits come best first, each with its source, its date, the passage that answers, the parts of its score and the
+    layers that found it. Raw blocks are found by their words alone and marked. Searching does not reinforce.
     """
     from amgs.clock import as_utc
     from amgs.types import BlockFilter
 
     chosen = BlockFilter(
+        statuses=("consolidated", "raw"),
         categories=tuple(category) if category else None,
         since=None if since is None else as_utc(since),
         until=None if until is None else as_utc(until),

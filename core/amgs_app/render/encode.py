@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Any
 
-from amgs.types import Block
+from amgs.types import Block, Candidate
 from amgs_app.printable import in_json
 
 DIGITS = 6
@@ -90,7 +90,18 @@ def _of_dataclass(value: Any) -> dict[str, Any]:
     kept = {each.name: getattr(value, each.name) for each in fields(value)}
     if isinstance(value, Block):
         kept["title"] = value.title
+    if isinstance(value, Candidate):
+        kept |= {"source": value.source, "date": value.block.created_at, **_passage(value)}
     return {name: plain(each) for name, each in kept.items() if not _is_array(each)}
+
+
+def _passage(value: Candidate) -> dict[str, Any]:
+    """The text of the passage, its place in the content, and the places of the query's words there; or None."""
+    told = value.passage
+    if told is None:
+        return {"passage": None}
+    text = value.block.content[told.start : told.end]
+    return {"passage": text, "offsets": [told.start, told.end], "matches": told.matches}
 
 
 def _is_array(value: Any) -> bool:

@@ -1,47 +1,122 @@
-"""The passage of a text that a question is about: where most of the question's words stand."""
+"""The passage of a hit in lines, with the words that were asked for marked."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
 
-WIDTH = 90
-"""Characters of a passage."""
+from rich.cells import cell_len
 
-_WORD = re.compile(r"\w+(?:[-._/]\w+)*")
-_SMALL_WORDS = (
-    "a an and are as at be by did do does for from had has have how i in is it its many much of on or she he that the"
-    " their there they this to was we were what when where which who whom whose why will with you your"
-)
-_COMMON = frozenset(_SMALL_WORDS.split())
+from amgs_app.printable import printable
 
+if TYPE_CHECKING:
+    from amgs.types import Candidate
 
-def passage(text: str, query: str, width: int = WIDTH) -> str:
-    """At most `width` characters around the words of the query, in whole words, with … where something is left out.
-
-    The beginning of the text where none of them stands in it.
-    """
-    flat = " ".join(text.split())
-    if len(flat) <= width:
-        return flat
-    wanted = {_stem(word) for word in _WORD.findall(query) if word.casefold() not in _COMMON}
-    found = [(match.start(), _stem(match[0])) for match in _WORD.finditer(flat)]
-    hits = [(at, stem) for at, stem in found if stem in wanted]
-    room = width - 2
-    begin = max(
-        (at for at, _ in hits),
-        key=lambda at: (len({stem for other, stem in hits if at <= other < at + room * 3 // 4}), -at),
-        default=0,
-    )
-    start = 0 if begin < room // 4 else flat.rfind(" ", 0, begin - room // 8) + 1
-    end = start + room if start + room >= len(flat) else flat.rfind(" ", start, start + room)
-    end = end if end > start else start + room
-    return ("…" if start else "") + flat[start:end] + ("…" if end < len(flat) else "")
+Run = tuple[str, bool]
+"""A run of text, and whether it is a word that was asked for."""
 
 
-def _stem(word: str) -> str:
-    """A word without its commonest endings, so that `stalled` fits `stall`."""
-    lower = word.casefold()
-    for ending in ("ing", "ed", "es", "s"):
-        if lower.endswith(ending) and len(lower) - len(ending) >= 3:
-            return lower[: -len(ending)]
-    return lower
+def runs_of(item: Candidate) -> tuple[Run, ...]:
+    """What is shown of a candidate's block on one line: its passage, with … where the content goes on."""
+    told = item.passage
+    if told is None:
+        return _on_one_line([(item.excerpt, False)])
+    content = item.block.content
+    runs: list[Run] = [("…" if content[: told.start].strip() else "", False)]
+    at = told.start
+    for start, end in told.matches:
+        runs += [(content[at:start], False), (content[start:end], True)]
+        at = end
+    rest = "…" if content[told.end :].strip() else ""
+    return _on_one_line([*runs, (content[at : told.end].rstrip() + rest, False)])
+
+
+def told(runs: Sequence[Run], *, marks: bool) -> str:
+    """The runs as a text; marks: «» around the words that were asked for."""
+    return "".join(f"«{text}»" if marks and asked else text for text, asked in runs)
+
+
+def in_lines(runs: Sequence[Run], width: int, most: int) -> list[list[Run]]:
+    """Broken at blanks into at most `most` lines of `width` cells, from where most of the marked words are in view."""
+    words = _words(runs)
+    first = _first(words, width * most)
+    lines: list[list[Run]] = [[]]
+    used = 0
+    left = list(words[first:])
+    if first:
+        left.insert(0, [("…", False)])
+    for place, word in enumerate(left):
+        size = sum(cell_len(text) for text, _ in word)
+        if used and used + 1 + size > width:
+            if len(lines) == most:
+                return _ended(lines, width)
+            lines.append([])
+            used = 0
+        gap = bool(used) and not (first and place == 1)
+        lines[-1] += [(" ", False), *word] if gap else word
+        used += size + gap
+    return [_joined(line) for line in lines if line]
+
+
+def _ended(lines: list[list[Run]], width: int) -> list[list[Run]]:
+    used = sum(cell_len(text) for text, _ in lines[-1])
+    while used >= width and lines[-1]:
+        used -= cell_len(lines[-1].pop()[0])
+    return [_joined([*line, ("…", False)] if line is lines[-1] else line) for line in lines]
+
+
+def _first(words: Sequence[Sequence[Run]], room: int) -> int:
+    """The word to begin with: the first, or, where marked words would be out of sight, a little before some."""
+    sizes = [1 + sum(cell_len(text) for text, _ in word) for word in words]
+    marked = [place for place, word in enumerate(words) if any(asked for _, asked in word)]
+    if not marked or sum(sizes) <= room:
+        return 0
+
+    def in_view(begin: int) -> int:
+        used = seen = 0
+        for place in range(begin, len(words)):
+            used += sizes[place]
+            if used > room:
+                break
+            seen += place in shown
+        return seen
+
+    shown = set(marked)
+    begins = [0, *(max(0, place - 3) for place in marked)]
+    return max(begins, key=lambda begin: (in_view(begin), -begin))
+
+
+def _words(runs: Sequence[Run]) -> list[list[Run]]:
+    """The runs cut at blanks; a word may be of several runs."""
+    words: list[list[Run]] = [[]]
+    for text, asked in runs:
+        for place, part in enumerate(text.split(" ")):
+            if place:
+                words.append([])
+            if part:
+                words[-1].append((part, asked))
+    return [word for word in words if word]
+
+
+def _on_one_line(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Runs of white space as one blank, within a run and between two; what could steer a terminal written out."""
+    flat: list[Run] = []
+    blank = True
+    for text, asked in runs:
+        words = " ".join(text.split())
+        begins = bool(text[:1].isspace()) and not blank
+        ends = bool(words) and text[-1:].isspace()
+        if words or begins:
+            flat.append((f"{' ' if begins else ''}{printable(words)}{' ' if ends else ''}", asked))
+            blank = ends or (begins and not words)
+    if flat:
+        flat[-1] = (flat[-1][0].rstrip(), flat[-1][1])
+    return tuple(_joined(flat))
+
+
+def _joined(runs: Sequence[Run]) -> list[Run]:
+    return [
+        ("".join(text for text, _ in some), asked)
+        for asked, some in groupby((run for run in runs if run[0]), key=lambda run: run[1])
+    ]

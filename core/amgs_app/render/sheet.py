@@ -18,23 +18,39 @@ from rich.text import Text
 
 from amgs_app.printable import printable, printable_line
 from amgs_app.render.encode import plain
+from amgs_app.render.passage import Run, in_lines, told
 
-Kind = Literal["text", "id", "number", "score", "milliseconds", "instant"]
+Kind = Literal["text", "id", "number", "score", "milliseconds", "instant", "day"]
 
 SHORT_ID = 12
 GAP = "  "
 _LEAST_WIDE = 12
+_INDENT = 4
 _RIGHT: frozenset[Kind] = frozenset({"number", "score", "milliseconds"})
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. wide: where the table does not fit, this one is cut with …. detail: there it is left out first."""
+    """One column. wide: where the table does not fit, this one is cut with …. detail: there it is left out first.
+    rare: people see it only where a row has something in it. below: it stands in lines of its own under its row.
+    """
 
     name: str
     kind: Kind = "text"
     wide: bool = False
     detail: bool = False
+    rare: bool = False
+    below: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A cell some words of which are marked."""
+
+    runs: tuple[Run, ...]
+
+    def __str__(self) -> str:
+        return told(self.runs, marks=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +69,7 @@ class ResultTable:
 
 def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()) -> ResultTable:
     """A sheet whose columns are written in one line: `id:id title* score:score part:score?` (name, kind after `:`,
-    `*` is wide, `?` is a detail).
+    `*` is wide, `?` is a detail, `~` is rare, `/` stands below).
     """
     return ResultTable(
         title,
@@ -73,29 +89,39 @@ def to_csv(given: ResultTable) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in given.columns])
-    writer.writerows([["" if cell is None else plain(cell) for cell in row] for row in given.rows])
+    writer.writerows([[_in_full(cell) for cell in row] for row in given.rows])
     return printable(out.getvalue())
 
 
-def to_lines(given: ResultTable, width: int) -> list[Text]:
-    """The sheet as lines of at most `width` cells.
+def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Text]:
+    """The sheet as lines of at most `width` cells. marks: marked words stand in «» instead of bold.
 
     Notes may be longer and are folded by whoever prints them.
     """
     lines = [Text(printable(given.title), style="bold")] if given.title else []
     if given.rows:
         shown = given.rows if given.digest is None else given.digest
+        beside = [
+            place
+            for place, column in enumerate(given.columns)
+            if not column.below and not (column.rare and not any(row[place] for row in shown))
+        ]
+        columns = [given.columns[place] for place in beside]
         cells = [
-            [_shown(cell, column.kind) for cell, column in zip(row, given.columns, strict=True)]
+            [_shown(row[place], column.kind) for place, column in zip(beside, columns, strict=True)]
             for row in shown
         ]
-        heads = [column.name for column in given.columns]
-        places = _places(given.columns, [heads, *cells], width)
-        columns = [given.columns[place] for place in places]
+        heads = [column.name for column in columns]
+        places = _places(columns, [heads, *cells], width)
+        columns = [columns[place] for place in places]
         heads, *cells = [[row[place] for place in places] for row in [heads, *cells]]
         widths = _widths(columns, [heads, *cells], width)
         lines.append(Text(_line(heads, columns, widths), style="dim"))
-        lines.extend(Text(_line(row, columns, widths)) for row in cells)
+        for row, whole in zip(cells, shown, strict=True):
+            lines.append(Text(_line(row, columns, widths)))
+            for place, column in enumerate(given.columns):
+                if column.below and whole[place] is not None:
+                    lines += _below(whole[place], width, marks=marks)
         if len(given.rows) > len(shown):
             lines.append(Text(f"… and {len(given.rows) - len(shown):,} more", style="dim"))
     return [*lines, *(Text(printable(note), style="dim") for note in given.notes)]
@@ -113,6 +139,22 @@ class _Drawn:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         del console
         yield from to_lines(self.sheet, options.max_width)
+
+
+def _below(cell: Any, width: int, *, marks: bool) -> list[Text]:
+    """A cell in lines under its row, two at most."""
+    runs = cell.runs if isinstance(cell, Marked) else ((printable_line(str(cell)), False),)
+    if marks:
+        runs = tuple((told([run], marks=True), run[1]) for run in runs)
+    indent = " " * _INDENT
+    return [
+        Text.assemble(indent, *((text, "bold" if asked else "") for text, asked in line))
+        for line in in_lines(runs, max(width - _INDENT, _LEAST_WIDE), 2)
+    ]
+
+
+def _in_full(cell: Any) -> Any:
+    return "" if cell is None else str(cell) if isinstance(cell, Marked) else plain(cell)
 
 
 def _places(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
@@ -160,7 +202,7 @@ def cut(text: str, width: int) -> str:
 
 
 def _column(word: str) -> Column:
-    name, _, kind = word.rstrip("*?").partition(":")
+    name, _, kind = word.rstrip("*?~/").partition(":")
     kinds: dict[str, Kind] = {
         "": "text",
         "id": "id",
@@ -168,8 +210,12 @@ def _column(word: str) -> Column:
         "score": "score",
         "ms": "milliseconds",
         "at": "instant",
+        "day": "day",
     }
-    return Column(name.replace("_", " "), kinds[kind], word.endswith("*"), word.endswith("?"))
+    signs = word[len(word.rstrip("*?~/")) :]
+    return Column(
+        name.replace("_", " "), kinds[kind], "*" in signs, "?" in signs, rare="~" in signs, below="/" in signs
+    )
 
 
 def _shown(value: Any, kind: Kind) -> str:
@@ -179,7 +225,7 @@ def _shown(value: Any, kind: Kind) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M")
+        return value.strftime("%Y-%m-%d" if kind == "day" else "%Y-%m-%d %H:%M")
     if isinstance(value, float):
         return (
             f"{value:.3f}"

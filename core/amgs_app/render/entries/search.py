@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import entry, table_of
 from amgs_app.render.figures.format import plural
-from amgs_app.render.passage import passage
-from amgs_app.render.sheet import ResultTable, sheet
+from amgs_app.render.passage import runs_of
+from amgs_app.render.sheet import Marked, ResultTable, sheet
+from amgs_app.row_fields import state_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -52,16 +53,18 @@ def search_result(result: SearchResult) -> ResultTable:
             n,
             hit.block.id,
             hit.block.title,
-            str(hit.block.meta.get("source", "")),
-            passage(hit.block.content, result.query),
+            hit.source,
+            hit.block.created_at,
+            state_of(hit.block),
             hit.score,
             *_parts(hit),
             "+".join(hit.layers),
+            Marked(runs_of(hit)),
         )
         for n, hit in enumerate(result.hits, 1)
     ]
     parts = "recency:score? centr:score? conf:score? simil:score? reinf:score?"
-    columns = f"#:n id:id title* source* passage* score:score {parts} found_by?"
+    columns = f"#:n id:id title* source* date:day state~ score:score {parts} found_by? passage/"
     notes = [layers_told(result.layers)]
     notes += [f"{each.written!r} was read as {each.read_as!r}" for each in result.readings]
     if result.answerable is not None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rich.style import Style
+
 from amgs.types import COMPONENTS, Candidate, Weights
 from amgs_app.render.figures.canvas import Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.format import count, share, short_id
 from amgs_app.render.figures.glyphs import apportion, scroll_note, verdict_sign, window_of, wrap
-from amgs_app.row_fields import fate_of, reason_of
+from amgs_app.render.passage import Run, in_lines, runs_of
+from amgs_app.row_fields import fate_of, reason_of, state_of
 
 PART_SIGNS: Mapping[str, str] = {
     "recency": "█",
@@ -152,7 +155,10 @@ def _row(region: Region, listed: Listed, place: int, widths: _Widths) -> None:
     taken = item.fate == "selected"
     x = region.put(0, 0, str(listed.numbers[place]), muted, width=widths.number + 1, align="right") + 1
     if region.height > 1:
-        region.put(x, 1, clean(item.block.content), muted, width=region.width - x - 1)
+        told = _about(item) if item.passage is not None else ""
+        at = region.put(x, 1, f"{told}  ", ink(palette.faint), width=width_of(told) + 2) if told else x
+        for line in in_lines(runs_of(item), max(region.width - at - 1, 8), 1):
+            region.pieces(at, 1, _inked(line, muted, region), width=region.width - at - 1)
     region.put(0, 0, "▸" if chosen else " ", ink(palette.accent, bold=True))
     if widths.verdict:
         said = listed.verdicts.get(item.block.id)
@@ -177,6 +183,17 @@ def _row(region: Region, listed: Listed, place: int, widths: _Widths) -> None:
     if chosen:
         for row in range(region.height):
             region.shade(row, palette.selection)
+
+
+def _about(item: Candidate) -> str:
+    """Where and when the block was written, and what to know before trusting it."""
+    day = f"{item.block.created_at:%Y-%m-%d}"
+    return clean(" · ".join(part for part in (item.source, day, state_of(item.block)) if part))
+
+
+def _inked(line: Sequence[Run], style: Style, region: Region) -> list[Piece]:
+    """The runs of a line, the words that were asked for in the accent's colour."""
+    return [(text, ink(region.palette.accent, bold=True) if asked else style) for text, asked in line]
 
 
 def _found(item: Candidate) -> str:
@@ -266,7 +283,11 @@ def draw_candidate(region: Region, item: Candidate, weights: Weights) -> None:
         region.part(left.width + 3, 1, region.width - left.width - 4) if beside else region.part(1, 1 + used)
     )
     body.put(0, 0, f"{found}   {raw}", ink(palette.muted), width=body.width)
-    for row, line in enumerate(
-        wrap(item.block.content, max(8, body.width - 1), max(0, body.height - 1)), start=1
-    ):
+    body.put(0, 1, _about(item), ink(palette.muted), width=body.width)
+    room, most = max(8, body.width - 1), max(0, body.height - 2)
+    if item.passage is not None and most:
+        for row, runs in enumerate(in_lines(runs_of(item), room, most), start=2):
+            body.pieces(0, row, _inked(runs, ink(palette.text), region), width=body.width)
+        return
+    for row, line in enumerate(wrap(item.block.content, room, most), start=2):
         body.put(0, row, line, ink(palette.text))

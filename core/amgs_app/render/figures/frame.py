@@ -187,7 +187,7 @@ def _search(
         sheet.put(
             1,
             y + 1,
-            "Nothing was found. Fewer or other words may; archived and raw blocks are not searched.",
+            "Nothing was found. Fewer or other words may; archived blocks are not searched.",
             ink(palette.muted),
             width=sheet.width - 2,
         )

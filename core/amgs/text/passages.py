@@ -1,0 +1,59 @@
+"""The passage of a text that speaks for it: the sentences in which most of the words that were asked for stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_SENTENCE = re.compile(r"[^\s].*?(?:[.!?。！？](?=\s|$)|(?=\n)|$)", re.DOTALL)
+_SHORTEST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Characters [start, end) of a text that stand for one thing that was asked for; weight: how much that tells."""
+
+    start: int
+    end: int
+    term: str
+    weight: float = 1.0
+
+
+def best_passage(text: str, matches: Sequence[Match], most: int) -> tuple[int, int]:
+    """Characters [start, end), at most `most`, of whole sentences where they are short enough, else of whole words.
+
+    Those that hold the weightiest different terms, the earliest of equals; without a match the text's beginning.
+    """
+    bare = len(text) - len(text.lstrip())
+    if len(text.strip()) <= most:
+        return (bare, len(text.rstrip())) if text.strip() else (0, 0)
+    pieces = [piece for found in _SENTENCE.finditer(text) for piece in _short(text, *found.span(), most)]
+    best, chosen = -1.0, (bare, bare)
+    for first, (start, stop) in enumerate(pieces):
+        if first and not any(start <= m.start < stop for m in matches):
+            continue
+        end = max(piece_end for _, piece_end in pieces[first:] if piece_end - start <= most)
+        terms = {m.term: m.weight for m in matches if start <= m.start and m.end <= end}
+        held = sum(terms.values())
+        if held > best:
+            best, chosen = held, (start, end)
+    return _filled(chosen, pieces, most)
+
+
+def _short(text: str, start: int, end: int, most: int) -> list[tuple[int, int]]:
+    """A sentence cut at blanks into pieces of half of what is wanted, where it is longer than all of it."""
+    pieces = []
+    while end - start > most:
+        step = max(most // 2, _SHORTEST)
+        blank = max(text.rfind(" ", start + 1, start + step), text.rfind("\n", start + 1, start + step))
+        stop = blank if blank > start else start + min(step, most)
+        pieces.append((start, stop))
+        start = stop + (blank > start)
+    return [*pieces, (start, end)]
+
+
+def _filled(chosen: tuple[int, int], pieces: Sequence[tuple[int, int]], most: int) -> tuple[int, int]:
+    """The same with what stands before, as far as there is room: at the end of a text, after the last match."""
+    start, end = chosen
+    return min((first for first, _ in pieces if first <= start and end - first <= most), default=start), end

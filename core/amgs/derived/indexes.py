@@ -36,6 +36,7 @@ from amgs.storage.opening import MEMORY
 from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
 from amgs.types import STATUSES, BlockFilter, Fault, Vector
+from amgs.types.block import untold
 
 _LIVE = BlockFilter(statuses=("raw", "consolidated"))
 _SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
@@ -235,8 +236,10 @@ class Derived:
             self._keyword.catch_up(self._storage.block_columns.numbers(_SEARCHABLE), self._texts, stamp)
 
     def _texts(self, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
+        """What of each block is indexed by words: its text, under the headings that the text does not tell."""
         for start in range(0, len(numbers), _BATCH):
-            yield from self._storage.blocks.texts(numbers[start : start + _BATCH])
+            for number, content, meta in self._storage.blocks.texts(numbers[start : start + _BATCH]):
+                yield number, "\n".join((*untold(content, meta), content))
 
     def _caught_up_vectors(self, structure: int) -> VectorIndex:
         index, at = self._vectors, self._vectors_at

@@ -121,7 +121,7 @@ def key_sentence(content: str, query: str) -> str:
 def _dateline(block: Block) -> str:
     """The day, and the headings that it stands under where the content does not open with them."""
     day = f"[{block.created_at:%Y-%m-%d}] "
-    path = " › ".join(untold(block))
+    path = " › ".join(untold(block.content, block.meta))
     return f"{day}{path}\n" if path else day
 
 

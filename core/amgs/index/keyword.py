@@ -37,9 +37,10 @@ from amgs.index.terms import (
     idf,
     word_analyzer,
 )
+from amgs.text.scripts import spaced
 from amgs.text.stop_words import COMMON_WORDS
 
-FORMAT = 1
+FORMAT = 2
 """Rises when the schema or an analyzer changes; an index of another format is built anew."""
 
 MOST_TERMS = 128
@@ -237,7 +238,7 @@ class KeywordIndex:
         what has no letter or digit has no terms.
         """
         text = clean(text[:LONGEST_QUERY])
-        every = dict.fromkeys(self._words.analyze(text))
+        every = dict.fromkeys(self._words.analyze(spaced(text, singles=False)))
         words = [word for word in every if word not in self._common] or list(every)
         terms = sorted((self._term(word) for word in words), key=lambda term: -term.idf)[:MOST_TERMS]
         named = sorted((self._identifier(i) for i in identifiers(text)), key=lambda term: -term.idf)[
@@ -294,7 +295,7 @@ class KeywordIndex:
 
     def stems(self, word: str) -> list[str]:
         """What a word is looked up as."""
-        return list(self._words.analyze(clean(word)))
+        return list(self._words.analyze(spaced(clean(word), singles=True)))
 
     def vocabulary(self) -> dict[str, int]:
         """Every stem with the number of documents that hold it; read once a commit."""
@@ -432,7 +433,7 @@ def _document(number: int, content: str) -> Document:
     text = clean(content)
     document = Document()
     document.add_unsigned("number", number)
-    document.add_text("content", text)
+    document.add_text("content", spaced(text, singles=True))
     document.add_text("identifier", identifier_text(text))
     return document
 

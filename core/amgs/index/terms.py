@@ -9,10 +9,15 @@ from dataclasses import dataclass
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
+from amgs.text.scripts import without_spaceless
+
 LONGEST_WORD = 60
 LONGEST_IDENTIFIER = 120
 LONGEST_QUERY = 100_000
 """Characters of a query that are read; nobody means the rest."""
+
+_WORD = r"[\p{Alphabetic}\p{N}][\p{Alphabetic}\p{N}\p{M}]*"
+"""Letters and digits, with the marks that belong to them."""
 
 _TOKEN = re.compile(r"\w+(?:[-._/:#@+~]\w+)*(?:\+\+|#)?")
 _AROUND_WORDS = ".,;:!?()[]{}\"'“”‘’«»…—–*"
@@ -21,13 +26,18 @@ _OUTER_CONNECTOR = re.compile(r"[/:#@]+")
 
 
 def word_analyzer() -> TextAnalyzer:
-    """Words in lower case without accents, stemmed."""
+    """Words in lower case without accents, stemmed; what a script without spaces holds must be `spaced` before.
+
+    The stemmers know their own letters only: a Russian one leaves English words alone.
+    """
     return (
-        TextAnalyzerBuilder(Tokenizer.simple())
+        TextAnalyzerBuilder(Tokenizer.regex(_WORD))
         .filter(Filter.remove_long(LONGEST_WORD))
         .filter(Filter.lowercase())
         .filter(Filter.ascii_fold())
         .filter(Filter.stemmer("english"))
+        .filter(Filter.stemmer("russian"))
+        .filter(Filter.stemmer("arabic"))
         .build()
     )
 
@@ -58,6 +68,7 @@ def identifiers(text: str) -> tuple[Identifier, ...]:
     "store/QX-7741-B".
     """
     found: dict[str, Identifier] = {}
+    text = without_spaceless(text)
     # No token spans white space, and most pieces are plain words: those need no closer look.
     looked_at = (piece for piece in text.lower().split() if not piece.strip(_AROUND_WORDS).isalpha())
     for token in (match.group() for piece in looked_at for match in _TOKEN.finditer(piece)):

@@ -188,7 +188,7 @@ def embedding_text(block: Block) -> str:
     A line that holds only a date says when and not what; words find it, a vector would only blur.
     """
     text = without_datelines(without_plumbing(block.content).strip() or block.content)
-    return "\n".join([*untold(block), text])
+    return "\n".join([*untold(block.content, block.meta), text])
 
 
 def _block(

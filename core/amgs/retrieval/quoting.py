@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from amgs.index.keyword import KeywordIndex
 from amgs.index.terms import LexicalQuery, identifiers
+from amgs.text.scripts import spaceless
 
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|$)|(?=\n)|$)", re.DOTALL)
@@ -27,9 +28,16 @@ def held(query: LexicalQuery, content: str, index: KeywordIndex) -> tuple[str, .
 
 
 def with_stems(stems: Collection[str], content: str, index: KeywordIndex) -> tuple[str, ...]:
-    """The words of the content that have one of these stems, in lower case, each once."""
+    """The words of the content that have one of these stems, in lower case, each once; of a script without spaces the
+    stems themselves.
+    """
     words = dict.fromkeys(found.group().lower() for found in _WORD.finditer(content[:_MOST_CHARACTERS]))
-    return tuple(word for word in words if any(stem in stems for stem in index.stems(word)))
+    found: dict[str, None] = {}
+    for word in words:
+        shared = [stem for stem in index.stems(word) if stem in stems]
+        if shared:
+            found |= dict.fromkeys(shared if spaceless(word) else (word,))
+    return tuple(found)
 
 
 def told(words: Collection[str], content: str) -> str:

@@ -117,8 +117,8 @@ class BlockStorage(Protocol):
         """How many blocks pass the filter."""
         ...
 
-    def texts(self, wanted: Sequence[int]) -> list[tuple[int, str]]:
-        """(number, content) of the blocks with these numbers, rising."""
+    def texts(self, wanted: Sequence[int]) -> list[tuple[int, str, Mapping[str, Any]]]:
+        """(number, content, what meta says of its title and headings) of the blocks with these numbers, rising."""
         ...
 
     def with_source(self, source: str) -> tuple[str, ...]:

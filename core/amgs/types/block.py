@@ -75,13 +75,14 @@ def heading_path(meta: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(" ".join(h.split()) for h in headings)
 
 
-def untold(block: Block) -> tuple[str, ...]:
+def untold(content: str, meta: Mapping[str, Any]) -> tuple[str, ...]:
     """The headings of a block that the beginning of its text does not tell."""
-    opening = "".join(c for c in block.content[:400].lower() if c.isalnum())
+    path = heading_path(meta)
+    if not path:
+        return ()
+    opening = "".join(c for c in content[:400].lower() if c.isalnum())
     return tuple(
-        h
-        for h in dict.fromkeys(heading_path(block.meta))
-        if "".join(c for c in h.lower() if c.isalnum()) not in opening
+        h for h in dict.fromkeys(path) if "".join(c for c in h.lower() if c.isalnum()) not in opening
     )
 
 

@@ -181,7 +181,7 @@ def _ids(store: Storage, numbers: Sequence[int]) -> list[str]:
 def _texts(store: Storage, numbers: NDArray[np.int64]) -> Iterator[str]:
     for start in range(0, numbers.size, _BATCH):
         some = numbers[start : start + _BATCH].tolist()
-        yield from (text for _, text in store.blocks.texts(some))
+        yield from (text for _, text, _ in store.blocks.texts(some))
 
 
 def _timed(act: Callable[[str], object], question: str) -> float:

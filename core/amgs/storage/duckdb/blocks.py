@@ -242,12 +242,15 @@ class DuckDBBlocks(BlockStorage):
             self._connection.value(f"SELECT count(*) FROM memory_blocks WHERE {condition}", parameters)
         )
 
-    def texts(self, wanted: Sequence[int]) -> list[tuple[int, str]]:
+    def texts(self, wanted: Sequence[int]) -> list[tuple[int, str, Mapping[str, Any]]]:
         sql = (
-            "SELECT number, content FROM memory_blocks "
+            "SELECT number, content, meta->>'$.title', meta->>'$.document', meta->>'$.headings' FROM memory_blocks "
             "WHERE number IN (SELECT unnest(?::BIGINT[])) ORDER BY number"
         )
-        return [(int(n), str(c)) for n, c in self._connection.rows(sql, [[int(n) for n in wanted]])]
+        return [
+            (int(n), str(content), _titles(*titles))
+            for n, content, *titles in self._connection.rows(sql, [[int(n) for n in wanted]])
+        ]
 
     def with_source(self, source: str) -> tuple[str, ...]:
         found = self._connection.rows(
@@ -344,3 +347,9 @@ def _instant_in(instant: datetime | None) -> int | None:
 
 def _dump(meta: Mapping[str, Any]) -> str:
     return json.dumps(dict(meta), ensure_ascii=False, sort_keys=True)
+
+
+def _titles(title: str | None, document: str | None, headings: str | None) -> dict[str, Any]:
+    """What meta says of a block's title, without the rest of it."""
+    given = {"title": title, "document": document, "headings": json.loads(headings) if headings else None}
+    return {key: value for key, value in given.items() if value}

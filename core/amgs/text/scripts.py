@@ -1,0 +1,53 @@
+"""Scripts that write without spaces between words: what of them is looked up as a term."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import pairwise
+
+_CJK = (
+    "\u3005\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Han, kana, bopomofo and Hangul."""
+
+_SOUTH_EAST = "\u0e01-\u0e4e\u0e81-\u0ece\u0edc-\u0edf\u1000-\u103f\u1050-\u109f\u1780-\u17d3\u1950-\u1974"
+"""Thai, Lao, Myanmar, Khmer, Tai Le."""
+
+_RUN = re.compile(f"[{_CJK}]+|[{_SOUTH_EAST}]+")
+_WIDE = re.compile("[\uff01-\uff9f]+")
+"""Letters and digits of full width, kana of half."""
+
+
+def spaceless(text: str) -> bool:
+    """Whether a text holds a script that is written without spaces."""
+    return not text.isascii() and _RUN.search(text) is not None
+
+
+def without_spaceless(text: str) -> str:
+    """The text with spaces for what is written without them."""
+    return text if text.isascii() else _RUN.sub(" ", text)
+
+
+def spaced(text: str, *, singles: bool) -> str:
+    """The text with each run of a script without spaces as its overlapping pairs of characters; a character takes its
+    marks with it. singles: each character by itself, too, as documents need it to be found by one.
+
+    Other text stays as it is, but for the composition of its accents (NFC).
+    """
+    if text.isascii():
+        return text
+    text = _WIDE.sub(lambda wide: unicodedata.normalize("NFKC", wide[0]), unicodedata.normalize("NFC", text))
+    return _RUN.sub(lambda run: f" {' '.join(_terms(run[0], singles=singles))} ", text)
+
+
+def _terms(run: str, *, singles: bool) -> list[str]:
+    letters: list[str] = []
+    for c in run:
+        if letters and unicodedata.category(c).startswith("M"):
+            letters[-1] += c
+        else:
+            letters.append(c)
+    pairs = [a + b for a, b in pairwise(letters)]
+    return [*letters, *pairs] if singles or not pairs else pairs

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import ModelError
+from amgs.text.capitals import naming_sentences
 from amgs.text.entities import Entity, RuleRecogniser
 from amgs.text.spacy_entities import SpacyRecogniser
 
@@ -49,6 +50,13 @@ def test_links_are_entities_of_their_own_kind() -> None:
 @given(st.lists(st.text(max_size=200), max_size=5))
 def test_any_texts_give_one_answer_each(texts: list[str]) -> None:
     assert len(RuleRecogniser().recognise(texts)) == len(texts)
+
+
+def test_only_sentences_that_could_name_something_are_read_for_names() -> None:
+    text = "The dome stalls. Ilse came. I think it was cold, and we left!\n\nthen\n東京に行く。\nIn 1999 it rained."
+    assert naming_sentences(text) == "Ilse came. 東京に行く。\n"
+    assert naming_sentences("") == naming_sentences("nothing. here") == ""
+    assert naming_sentences("ask iPhone owners about NATO") == "ask iPhone owners about NATO"
 
 
 def test_a_missing_spacy_model_is_a_clear_error() -> None:

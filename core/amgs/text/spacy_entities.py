@@ -9,6 +9,7 @@ from typing import Any
 
 from amgs.errors import ModelError
 from amgs.extras import installed
+from amgs.text.capitals import naming_sentences
 from amgs.text.entities import Entity, RuleRecogniser
 
 _KEPT = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "PRODUCT", "EVENT", "WORK_OF_ART", "NORP"})
@@ -20,7 +21,8 @@ _OWN_NAME = "en_core_web_sm"
 
 
 class SpacyRecogniser:
-    """People, organisations, places and products by spaCy; identifiers and links by the rules.
+    """People, organisations, places and products by spaCy; identifiers and links by the rules. spaCy reads the
+    sentences that could hold a name: two thirds of a text.
 
     model: a path or an installed package; empty means the packaged small model, else the same one under spaCy's own
     name. Raises ModelError on first use when it is missing.
@@ -47,7 +49,7 @@ class SpacyRecogniser:
         found = []
         # Every new word of a text would stay in the vocabulary for good without the zone.
         with pipeline.memory_zone():
-            documents = pipeline.pipe(texts, batch_size=128)
+            documents = pipeline.pipe(map(naming_sentences, texts), batch_size=128)
             for document, ruled in zip(documents, self._rules.recognise(texts), strict=True):
                 names = [
                     Entity(text, "name")

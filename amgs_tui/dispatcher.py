@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ASKING: Final = "asking"
 """The slot of a plan that the operator is asked about before it is carried out."""
+WHEN_DUE: Final = "when due"
+"""The slot of a consolidation that nobody asked for."""
 ASK_FIRST: Final = frozenset({"undo"})
 """The commands that ask first, known here without loading the registry."""
 
@@ -83,6 +85,11 @@ class Dispatcher:
                 self._notices.acted()
                 self._waiting = request
         return request
+
+    def consolidate_when_due(self) -> None:
+        """Consolidate if it is due by the session's clock, unless something runs: the next look comes soon."""
+        if self.engine.running is None:
+            self.submit("consolidate", {"if_due": True}, slot=WHEN_DUE, origin="screen")
 
     def look(self) -> None:
         """Have every pane look again: those on the screen now, the others when they come there."""

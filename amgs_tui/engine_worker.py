@@ -82,13 +82,17 @@ class RunningRequest:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the screen is told of a session that was opened: its clock, and what its settings ask for."""
+    """What the screen is told of a session that was opened: its clock, and what its settings ask for.
+
+    consolidates: by itself, as soon as it is due.
+    """
 
     clock: Clock | None = None
     theme: str | None = None
     theme_folders: tuple[Path, ...] = ()
     symbols: Symbols | Literal["auto"] = "auto"
     keys: Mapping[str, str] = field(default_factory=dict)
+    consolidates: bool = False
 
     @classmethod
     def of(cls, operator: Any) -> Opening:
@@ -98,9 +102,10 @@ class Opening:
 
         if not isinstance(operator, Operator):
             return cls()
-        screen = operator.engine.settings.screen
+        settings = operator.engine.settings
+        screen, consolidates = settings.screen, settings.memory.consolidation.automatic
         clock, theme = operator.engine.clock, operator.theme_name
-        return cls(clock, theme, theme_folders(), screen.symbols, screen.keys)
+        return cls(clock, theme, theme_folders(), screen.symbols, screen.keys, consolidates)
 
 
 class EngineWorker:

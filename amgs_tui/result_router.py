@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from amgs_tui.dispatcher import ASKING
+from amgs_tui.dispatcher import ASKING, WHEN_DUE
 from amgs_tui.engine_worker import OPEN
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.status import seconds
@@ -68,6 +68,9 @@ class ResultRouter:
         if event.command == OPEN:
             self._opened(event.result)
             return
+        if event.request.slot == WHEN_DUE:
+            self._consolidated_when_due(event)
+            return
         by_operator = event.request.origin == "operator"
         self._state.cache.learn(event.result, listed=by_operator)
         self._take(event)
@@ -83,6 +86,7 @@ class ResultRouter:
         """The session is there: its clock, the operator's own palettes, the theme that was asked for."""
         if self._state.clock is None and opening.clock is not None:
             self._state.clock = opening.clock.now
+        self._state.consolidates = opening.consolidates
         looks = self._appearance
         self._notices.skipped_themes(looks.add_folders(opening.theme_folders))
         looks.use_symbols(opening.symbols)
@@ -93,6 +97,15 @@ class ResultRouter:
         elif asked:
             words = f"There is no theme {asked!r}. Available: {', '.join(looks.palettes)}."
             self._notices.warn("Unknown theme", words, 5)
+
+    def _consolidated_when_due(self, event: Finished) -> None:
+        """Say what was done without being asked, and have the panes look; nothing where it was not due."""
+        from amgs_app.render.catalogue import sentence_of
+        from amgs_app.results import Untouched
+
+        if not isinstance(event.result, Untouched):
+            self._notices.say(f"{sentence_of(event.result)}, as it was due", "good")
+            self._dispatcher.look()
 
     def _take(self, event: Finished) -> None:
         """Results that concern the whole screen."""

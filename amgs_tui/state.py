@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class ScreenState:
     """The store's name and clock, its overview, the last frame, the selection, and the blocks seen so far.
 
-    clock: gives the memory's time; None until the session is open.
+    clock: gives the memory's time; None until the session is open. consolidates: by itself, as soon as it is due.
     """
 
     def __init__(self, store_name: str = "", clock: Callable[[], datetime] | None = None) -> None:
@@ -27,6 +27,7 @@ class ScreenState:
         self.last_frame: Frame | None = None
         self.selected: str | None = None
         self.recording = False
+        self.consolidates = False
         self.cache = CompletionCache()
 
     def now(self) -> datetime:

@@ -39,10 +39,14 @@ class ConsolidationSettings(SettingsSection):
     neighbours: int = Field(default=5, ge=0, description="At most this many `related` edges per new block.")
     similarity: float = Field(default=0.45, ge=0, le=1, description="Minimum cosine of two `related` blocks.")
     interval_minutes: float = Field(
-        default=15.0, gt=0, description="Consolidate at least this often when asked to watch."
+        default=15.0, gt=0, description="What waits this long makes a consolidation due."
     )
     volume: int = Field(
-        default=50, gt=0, description="Consolidate when the inbox holds this many raw blocks."
+        default=50, gt=0, description="This many raw blocks in the inbox make a consolidation due."
+    )
+    automatic: bool = Field(
+        default=False,
+        description="Consolidate as soon as it is due, while the workstation is open; it looks every minute.",
     )
 
 

@@ -393,17 +393,20 @@ class Memory:
         layers: Sequence[str] | None = None,
         filter: BlockFilter | None = None,
         weights: Weights | None = None,
+        as_of: datetime | None = None,
     ) -> SearchResult:
         """The blocks that answer a query best, `.hits` in falling score, each with the passage that does; leaves no
         trace.
 
-        Raw blocks are found by their words until they are consolidated; `hit.block.status` tells them. top_k: how many
-        at most. layers: of prefilter, keyword, fuzzy, vector, graph and score only these. filter: only blocks that
-        pass it; raw and consolidated ones unless given. weights: other weights of the five parts of a score.
+        Raw blocks are found by their words until they are consolidated; `hit.block.status` tells them. What was
+        superseded ranks behind, and `hit.block.superseded` tells it. top_k: how many at most. layers: of prefilter,
+        keyword, fuzzy, vector, graph and score only these. filter: only blocks that pass it; raw and consolidated ones
+        unless given. weights: other weights of the five parts of a score. as_of: only what held at that instant, also
+        what was superseded or archived since.
         Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
         """
         return Retrieval(self._context()).search(
-            query, top_k=top_k, layers=layers, filter=filter, weights=weights
+            query, top_k=top_k, layers=layers, filter=filter, weights=weights, as_of=as_of
         )
 
     def load(self, progress: Progress | None = None) -> None:
@@ -451,13 +454,15 @@ class Memory:
         budget: int | None = None,
         weights: Weights | None = None,
         reinforce: bool = True,
+        as_of: datetime | None = None,
     ) -> Frame:
         """Assemble a frame. What it selects is reinforced once, and its scores are logged as forecasts.
 
         reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
+        as_of: of what held at that instant; a look, too.
         """
         return Assembler(self._context()).assemble(
-            name, query=query, budget=budget, weights=weights, reinforce=reinforce
+            name, query=query, budget=budget, weights=weights, reinforce=reinforce, as_of=as_of
         )
 
     def context(

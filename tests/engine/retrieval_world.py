@@ -124,6 +124,7 @@ class Reader:
             decay_lambda=np.array([row.block.decay_lambda for row in rows], dtype=np.float64),
             confidence=np.array([row.block.confidence for row in rows], dtype=np.float64),
             reinforcements=np.array([row.reinforcements for row in rows], dtype=np.int64),
+            superseded=np.array([row.block.superseded for row in rows], dtype=np.bool_),
         )
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
@@ -133,7 +134,8 @@ class Reader:
 def passes(block: Block, wanted: BlockFilter) -> bool:
     """The pre-filter, as plainly as it can be said."""
     return (
-        block.status in wanted.statuses
+        not (wanted.current and block.superseded)
+        and block.status in wanted.statuses
         and (wanted.categories is None or block.category in wanted.categories)
         and (wanted.since is None or block.created_at >= wanted.since)
         and (wanted.until is None or block.created_at < wanted.until)

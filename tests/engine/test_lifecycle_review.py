@@ -74,7 +74,9 @@ def test_an_accepted_supersession_marks_the_old_block_and_keeps_it() -> None:
         old = memory.block(item.older.id)
         assert old.status == "consolidated"
         assert old.meta["superseded_by"] == item.newer.id
-        assert datetime.fromisoformat(old.meta["superseded_at"]) == item.newer.created_at
+        assert datetime.fromisoformat(old.meta["superseded_at"]) == item.newer.created_at == old.valid_to
+        frame = memory.assemble("ATTENTION", query="What is the rent of the boat house?", reinforce=False)
+        assert old.id not in {c.block.id for c in frame.candidates}
         assert ("supersedes", item.newer.id) in {(e.relation_type, e.source_id) for e in memory.edges(old.id)}
         with pytest.raises(UsageError, match="already accepted"):
             memory.lifecycle.reject(item.review.id)

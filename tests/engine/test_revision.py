@@ -5,7 +5,7 @@ brings everything back.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -182,3 +182,37 @@ def test_a_watched_folder_is_taken_in_whenever_it_changes(memory: Memory, tmp_pa
         ["superseded", "restored"],
     ]
     assert not list(memory.sources.watch(folder, wait, rounds=2))
+
+
+def test_what_was_superseded_leaves_frames_and_ranks_behind_and_the_past_is_as_it_was(
+    memory: Memory, tmp_path: Path
+) -> None:
+    folder = write(tmp_path / "n", door_md=DOOR, hours_md=HOURS)
+    memory.ingest_folder(folder)
+    memory.consolidate()
+    first = memory.clock.now()
+    later(memory, 10)
+    write(folder, door_md=NEW_DOOR)
+    (folder / "hours.md").unlink()
+    sync(memory, folder)
+    memory.consolidate()
+    asked = "What is the office door code?"
+
+    def hits(at: datetime | None = None) -> list[str]:
+        return [hit.block.content for hit in memory.search(asked, as_of=at).hits]
+
+    def framed(at: datetime | None = None) -> set[str]:
+        return {c.block.content for c in memory.assemble("SESSION", query=asked, as_of=at).selected}
+
+    assert hits() == [NEW_DOOR, DOOR]
+    assert framed() == {NEW_DOOR}
+    assert framed(first + timedelta(days=9)) == {DOOR, HOURS}
+    assert set(hits(first + timedelta(days=9))) >= {DOOR} and NEW_DOOR not in hits(first + timedelta(days=9))
+    assert set(hits(memory.clock.now())) == {NEW_DOOR}
+    assert "superseded 2026-03-11" in memory.assemble("SESSION", query=asked, as_of=first).text
+    later(memory, 10)
+    write(folder, door_md=DOOR)
+    sync(memory, folder)
+    assert framed() == {DOOR}
+    assert set(hits(memory.clock.now() - timedelta(days=1))) == {NEW_DOOR}
+    assert set(hits(first)) >= {DOOR}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -260,3 +260,19 @@ def test_a_summary_takes_the_sentence_that_answers(content: str, query: str, sen
 @given(st.text(max_size=200), st.text(max_size=20))
 def test_a_key_sentence_is_part_of_its_text(content: str, query: str) -> None:
     assert key_sentence(content, query) in content
+
+
+def test_of_two_that_say_the_same_the_newer_is_taken() -> None:
+    old, new, other = candidate("a", 0.9, 5), candidate("b", 0.8, 5), candidate("c", 0.7, 5)
+    later = replace(new.block, created_at=old.block.created_at + timedelta(days=1))
+    new = replace(new, block=later)
+    along, across = np.array([1.0, 0.0], np.float32), np.array([0.0, 1.0], np.float32)
+    vectors = {old.block.id: along, new.block.id: along, other.block.id: across}
+    done = select([old, new, other], 99, SelectionRule(), Taken(vectors, 0.95))
+    assert [one.fate for one in done.candidates] == ["duplicate", "selected", "selected"]
+    assert done.candidates[0].because == f"older than {new.block.id[:6]}…, which says the same"
+    tight = select([old, replace(new, tokens=50)], 10, SelectionRule(), Taken(vectors, 0.95))
+    assert [one.fate for one in tight.candidates] == ["selected", "over_budget"]
+    taken = Taken(vectors, 0.95)
+    taken.add(old)
+    assert [one.fate for one in select([new], 9, SelectionRule(), taken).candidates] == ["selected"]

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from amgs.api.context import MemoryContext
 from amgs.calibration import forecasts
+from amgs.clock import as_utc
 from amgs.decay import hours_between
 from amgs.frames import cache, pipeline, pool_cache, registry
 from amgs.frames import definition as shipped
@@ -37,19 +38,21 @@ class Assembler:
         budget: int | None = None,
         weights: Weights | None = None,
         reinforce: bool = True,
+        as_of: datetime | None = None,
     ) -> Frame:
         """Assemble a frame. What it selects is reinforced once, and its scores are logged as forecasts.
 
-        reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
+        reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only, and so is a look
+        at what held as of an instant.
         """
         known = self._context.definitions()
-        asked = pipeline.FrameRequest(query, budget, weights)
+        asked = pipeline.FrameRequest(query, budget, weights, None if as_of is None else as_utc(as_of))
         definition = registry.find(name, known)
         if query:
             load(self._context.embedder, "the encoder")  # before the clocks of the layers start
         with self._context.derived.searching() as sources:
             frame, pools = self._assembled(definition, asked, known, sources)
-        if reinforce and not self._context.storage.read_only:
+        if reinforce and as_of is None and not self._context.storage.read_only:
             self._log_use(frame, asked, pools, known)
         return frame
 
@@ -93,7 +96,7 @@ class Assembler:
         pools = {
             child.name: self._pool(definition, child, request, known, sources)
             for child in (registry.leaves(definition, known) if definition.is_composite else ())
-            if self._hours(child) > 0
+            if self._hours(child) > 0 and request.as_of is None
         }
         frame = pipeline.build(
             definition,
@@ -125,7 +128,9 @@ class Assembler:
         if row is not None and not self.stale(row, child, known):
             found = pool_cache.decode(row.assembly, lambda ids: context.storage.blocks.get(ids))
             statuses = child.rule.filter.statuses
-            if found is not None and all(c.block.status in statuses for c in found[0].candidates):
+            if found is not None and all(
+                c.block.status in statuses and not c.block.superseded for c in found[0].candidates
+            ):
                 age = hours_between(row.computed_at, context.clock.now())
                 return KeptPool(found[0], found[1], age)
         return KeptPool(self.scored(parent, child, asked, sources))
@@ -153,7 +158,7 @@ class Assembler:
 
     def _identity(self) -> dict[str, float]:
         """The centrality of every self-tagged block, by id."""
-        tagged = BlockFilter(self_only=True)
+        tagged = BlockFilter(self_only=True, current=True)
         ids = [block.id for block in self._context.storage.blocks.select(tagged, order="id")]
         numbers = self._context.storage.blocks.numbers_of(ids)
         with self._context.derived.reading() as state:

@@ -96,7 +96,8 @@ class Frames:
             frame = cache.decode(text, lambda ids: self._context.storage.blocks.get(ids))
         except StoreCorruptError:
             return None
-        return frame if all(c.block.status in statuses for c in frame.selected) else None
+        fit = all(c.block.status in statuses and not c.block.superseded for c in frame.selected)
+        return frame if fit else None
 
     def remember(self, frame: Frame) -> None:
         """Keep a frame, with the candidates that did not get in, as the one assembled last; nothing in a memory

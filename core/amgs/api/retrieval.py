@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 
 from amgs.api.context import MemoryContext
+from amgs.clock import ShiftedClock, as_utc
 from amgs.retrieval import waterfall
 from amgs.retrieval import why as following
 from amgs.retrieval.score import SEARCH_WEIGHTS
@@ -29,14 +32,20 @@ class Retrieval:
         layers: Sequence[str] | None = None,
         filter: BlockFilter | None = None,
         weights: Weights | None = None,
+        as_of: datetime | None = None,
     ) -> SearchResult:
-        """The best blocks for a query through the six layers, or through those named."""
+        """The best blocks for a query through the six layers, or through those named; as_of: of what held then."""
+        wanted = filter or SEARCHED
+        if as_of is not None:
+            wanted = replace(wanted, as_of=as_utc(as_of))
         request = waterfall.RetrievalRequest(
-            query, filter or SEARCHED, weights or SEARCH_WEIGHTS, waterfall.check_layers(layers)
+            query, wanted, weights or SEARCH_WEIGHTS, waterfall.check_layers(layers)
         )
         if request.layers & {"vector", "graph"}:
             load(self._context.embedder, "the encoder")  # before the clock of its layer starts
         with self._context.derived.searching() as sources:
+            if wanted.as_of is not None:
+                sources = replace(sources, clock=ShiftedClock(wanted.as_of, base=sources.clock))
             return waterfall.search(request, sources, self._context.settings.retrieval, top_k)
 
     def gather(

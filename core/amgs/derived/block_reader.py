@@ -72,6 +72,7 @@ class StateReader:
             decay_lambda=found.decay_lambda,
             confidence=found.confidence,
             reinforcements=found.reinforcements,
+            superseded=found.superseded,
         )
 
     def _read_scoring(self) -> ScoringColumns:

@@ -120,7 +120,8 @@ def key_sentence(content: str, query: str) -> str:
 
 def _dateline(block: Block) -> str:
     """The day, and the headings that it stands under where the content does not open with them."""
-    day = f"[{block.created_at:%Y-%m-%d}] "
+    ended = f", superseded {block.valid_to:%Y-%m-%d}" if block.valid_to is not None else ""
+    day = f"[{block.created_at:%Y-%m-%d}{ended}] "
     path = " › ".join(untold(block.content, block.meta))
     return f"{day}{path}\n" if path else day
 
@@ -134,6 +135,8 @@ def _structured(candidate: Candidate) -> tuple[TextSpan, ...]:
         "created_at": block.created_at.isoformat(),
         "score": round(candidate.score, 4),
     }
+    if block.valid_to is not None:
+        facts["valid_to"] = block.valid_to.isoformat()
     before = json.dumps(facts, ensure_ascii=False)[:-1]
     return (
         TextSpan(f'{before}, "content": '),

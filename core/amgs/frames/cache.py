@@ -37,7 +37,8 @@ DAMAGED = (KeyError, TypeError, ValueError, AttributeError, WeightsError)
 def request_key(request: FrameRequest) -> str:
     """What tells one request of a frame from another."""
     weights = None if request.weights is None else [getattr(request.weights, n) for n in COMPONENTS]
-    text = json.dumps([request.query, request.budget, weights])
+    asked = [request.query, request.budget, weights]
+    text = json.dumps(asked if request.as_of is None else [*asked, request.as_of.isoformat()])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -6,9 +6,10 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import MappingProxyType
 
+from amgs.clock import ShiftedClock
 from amgs.frames.assemble import Assembled, CountTokens, FrameSection, Template, assemble
 from amgs.frames.compose import Filled, Pool, Pools, fill
 from amgs.frames.registry import Definitions, check_budget, leaves
@@ -25,12 +26,13 @@ from amgs.types import BlockFilter, Candidate, Frame, FrameDefinition, FramePart
 class FrameRequest:
     """What is asked of a frame; budget (tokens) and weights stand in for those of the definition when given.
 
-    For a composite, weights stand in for those of every child.
+    For a composite, weights stand in for those of every child. as_of: of what held at that instant, None for now.
     """
 
     query: str = ""
     budget: int | None = None
     weights: Weights | None = None
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ def build(
     start = sources.clock.perf()
     budget = check_budget(definition.budget if request.budget is None else request.budget)
     sources = replace(sources, embed=_once(sources.embed))
+    if request.as_of is not None:
+        sources = replace(sources, clock=ShiftedClock(request.as_of, base=sources.clock))
     template = Template(definition.assembly, definition.name, request.query, sources.clock.now())
     atoms = leaves(definition, known)
     scored = {
@@ -92,7 +96,7 @@ def build(
         layers=_waterfall(atoms, scored),
         weights=request.weights or definition.rescore or _own_weights(definition, scored),
         entropy_bits=entropy_bits(block.category for block in chosen),
-        remarks=tuple(remark for s in scored.values() for remark in s.remarks),
+        remarks=(*_past(request), *(remark for s in scored.values() for remark in s.remarks)),
         milliseconds=1000.0 * (sources.clock.perf() - start),
         parts=tuple(
             FramePart(a.name, definition.rescore or scored[a.name].weights, a.rule.gather) for a in atoms
@@ -118,7 +122,7 @@ def score_frame(
     """Steps 1 and 2 for an atomic frame: gather its pool and score it."""
     has_query = any(c.isalnum() for c in request.query)
     shared = effective(definition, request.weights or definition.weights, has_query=has_query)
-    wanted = windowed(definition, sources)
+    wanted = windowed(definition, request, sources)
     asked, belonging = asked_of(definition, wanted, request.query, shared.weights, sources, settings)
     gathered = gather(asked, sources, settings.retrieval)
     tiers = {i: belonging[n] for i, n in gathered.numbers.items() if n in belonging}
@@ -161,14 +165,17 @@ def asked_of(
     return replace(plain, present=numbers, within=numbers), tiers
 
 
-def windowed(definition: FrameDefinition, sources: Sources) -> BlockFilter:
-    """The frame's filter with its time window; a block's last reinforcement is never before its creation."""
+def windowed(definition: FrameDefinition, request: FrameRequest, sources: Sources) -> BlockFilter:
+    """The frame's filter for what holds now, or held as of the request, with the frame's time window; a block's last
+    reinforcement is never before its creation.
+    """
     rule = definition.rule
+    wanted = replace(rule.filter, current=request.as_of is None, as_of=request.as_of)
     if rule.window_hours is None:
-        return rule.filter
+        return wanted
     since = sources.clock.now() - timedelta(hours=rule.window_hours)
-    given = rule.filter.reinforced_since
-    return replace(rule.filter, reinforced_since=since if given is None else max(since, given))
+    given = wanted.reinforced_since
+    return replace(wanted, reinforced_since=since if given is None else max(since, given))
 
 
 def _relevant(candidates: list[Candidate], share: float) -> list[Candidate]:
@@ -230,6 +237,10 @@ def _sections(candidates: tuple[Candidate, ...], *, titled: bool) -> list[FrameS
         if candidate.fate == "selected":
             by_child.setdefault(candidate.child, []).append(candidate)
     return [FrameSection(name if titled else "", tuple(chosen)) for name, chosen in by_child.items()]
+
+
+def _past(request: FrameRequest) -> tuple[str, ...]:
+    return () if request.as_of is None else (f"what held on {request.as_of:%Y-%m-%d %H:%M}",)
 
 
 def _waterfall(atoms: Sequence[FrameDefinition], scored: Mapping[str, ScoredPool]) -> tuple[LayerReport, ...]:

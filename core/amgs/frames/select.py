@@ -6,12 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 
 import numpy as np
 
 from amgs.frames.score import entropy_bits
 from amgs.types import Candidate, Fate, SelectionRule, Vector
 
+_NEWER = timedelta(hours=1)
 _BALANCE = 0.15
 """What the whole of the attainable entropy is worth in score, when a frame balances its categories."""
 
@@ -27,11 +29,14 @@ class Taken:
     vectors: Mapping[str, Vector] = field(default_factory=dict)
     threshold: float | None = None
     frame_of: dict[str, str] = field(default_factory=dict)
+    _said: list[datetime] = field(default_factory=list)
     _ids: list[str] = field(default_factory=list)
     _rows: Vector | None = None  # (taken, d)
 
     def duplicate(self, candidate: Candidate) -> str:
-        """Why the candidate would repeat what is taken; empty when it would not."""
+        """Why the candidate would repeat what is taken; empty when it would not, or says it anew: the newer one of two
+        that are alike is never left out for the older one.
+        """
         block_id = candidate.block.id
         if block_id in self.frame_of:
             return f"already in {self.frame_of[block_id] or 'the frame'}"
@@ -40,7 +45,7 @@ class Taken:
             return ""
         cosines = self._rows @ vector
         nearest = int(np.argmax(cosines))
-        if float(cosines[nearest]) < self.threshold:
+        if float(cosines[nearest]) < self.threshold or _later(candidate, self._said[nearest]):
             return ""
         return f"duplicate of {self._ids[nearest][:6]}… (cosine {float(cosines[nearest]):.2f})"
 
@@ -50,8 +55,33 @@ class Taken:
         vector = self.vectors.get(candidate.block.id)
         if vector is not None:
             self._ids.append(candidate.block.id)
+            self._said.append(_said_at(candidate))
             # Few are taken and many are asked about: the matrix is made here, not for each question.
             self._rows = vector[None] if self._rows is None else np.vstack([self._rows, vector])
+
+    def newer(self, candidate: Candidate, others: Sequence[Candidate]) -> Candidate | None:
+        """Of the others that say the same as the candidate and later, the latest."""
+        vector = self.vectors.get(candidate.block.id)
+        if self.threshold is None or vector is None:
+            return None
+        twins = [
+            one
+            for one in others
+            if one.fate == "selected"
+            and _later(one, _said_at(candidate))
+            and one.block.id in self.vectors
+            and float(self.vectors[one.block.id] @ vector) >= self.threshold
+        ]
+        return max(twins, key=lambda one: (_said_at(one), one.score, one.block.id), default=None)
+
+
+def _said_at(candidate: Candidate) -> datetime:
+    return candidate.block.valid_from or candidate.block.created_at
+
+
+def _later(candidate: Candidate, than: datetime) -> bool:
+    """Whether it was said later by so much that the order of two files on a disk does not decide."""
+    return _said_at(candidate) - than >= _NEWER
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +115,15 @@ def select(
         waiting.remove(at)
         candidate = candidates[at]
         fate, because = _fate(candidate, at, budget - used, picked, rule, taken)
+        if fate == "selected":
+            newer = taken.newer(candidate, [candidates[i] for i in waiting])
+            if newer is not None and newer.tokens <= budget - used and newer.score >= rule.threshold:
+                because = f"older than {newer.block.id[:6]}…, which says the same"
+                decided[at] = replace(candidate, fate="duplicate", because=because)
+                at = next(i for i in waiting if candidates[i] is newer)
+                waiting.remove(at)
+                candidate = newer
+                fate, because = _fate(candidate, at, budget - used, picked, rule, taken)
         decided[at] = replace(candidate, fate=fate, because=because)
         if fate == "selected":
             taken.add(candidate)

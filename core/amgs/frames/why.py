@@ -52,7 +52,7 @@ def why(
     """
 
     def assembled(weights: Weights | None) -> Frame:
-        again = FrameRequest(request.query, request.budget, weights)
+        again = replace(request, weights=weights)
         return build(definition, again, known, sources, settings, count_tokens)
 
     atoms = {leaf.name: leaf for leaf in leaves(definition, known)}
@@ -100,7 +100,7 @@ class _Part:
         self._has_query = any(c.isalnum() for c in query)
         self.weights = effective(atom, request.weights or atom.weights, has_query=self._has_query).weights
         self.asked, self._belonging = asked_of(
-            atom, windowed(atom, sources), query, self.weights, sources, settings
+            atom, windowed(atom, request, sources), query, self.weights, sources, settings
         )
 
     def finders(self, block: Block, number: int) -> tuple[LayerVerdict, ...]:

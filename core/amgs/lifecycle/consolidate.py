@@ -54,7 +54,7 @@ RAW = BlockFilter(statuses=("raw",))
 def link_context(storage: Storage) -> LinkContext:
     """What linking must know of the consolidated blocks; of the raw ones, who signed what they say of self."""
     known = LinkContext()
-    for one in storage.blocks.described(BlockFilter(statuses=("raw", "consolidated"))):
+    for one in storage.blocks.described(BlockFilter(statuses=("raw", "consolidated"), current=True)):
         if one.status == "raw":
             known.note_author(one.meta)
         else:

@@ -22,7 +22,7 @@ from amgs.text.embedding import Embedder
 from amgs.types import Block, BlockFilter, Edge, EdgeKey, JournalEntry, Progress, Vector
 
 KIND = "enhance"
-_LIVE = BlockFilter(statuses=("consolidated",))
+_LIVE = BlockFilter(statuses=("consolidated",), current=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry, Progres
 
 MERGES = "merges"
 FOUND, DECIDED = "review", "review verdict"
-_LIVE = BlockFilter(statuses=("consolidated",))
+_LIVE = BlockFilter(statuses=("consolidated",), current=True)
 _ROWS = 512
 _FEW = 12
 """A word that at most so many blocks hold brings them together."""
@@ -221,7 +221,9 @@ def accept(storage: Storage, review_id: int, now: datetime, embedder: Embedder) 
     changed: tuple[tuple[Block, Block], ...] = ()
     if relation == SUPERSEDES:
         marks = {"superseded_by": item.newer.id, "superseded_at": as_utc(item.newer.created_at).isoformat()}
-        changed = ((item.older, replace(item.older, meta={**item.older.meta, **marks})),)
+        ended = min(max(as_utc(item.newer.created_at), as_utc(item.older.created_at)), now)
+        after = replace(item.older, meta={**item.older.meta, **marks}, valid_to=item.older.valid_to or ended)
+        changed = ((item.older, after),)
     told = f"{item.newer.id[:8]} {relation} {item.older.id[:8]} (review {review_id})"
     return _decide(storage, item, "accepted", Change(changed, edges=((None, edge),)), told, now)
 

@@ -25,6 +25,9 @@ _IDENTIFIER_PULL = 0.9
 _IDENTIFIER_PUSH = 0.5
 """How far, while some block holds them, every similarity is drawn towards 0 first."""
 
+_SUPERSEDED_SHARE = 0.5
+"""What of its similarity a block keeps that was superseded."""
+
 _MICROSECONDS_PER_HOUR = 3_600_000_000.0
 
 
@@ -62,6 +65,11 @@ def pulled(similarities: NDArray[np.float64], exact: NDArray[np.float64]) -> NDA
     """Similarities (m,) with the exact identifiers' say (m,): who holds a rare one outweighs who does not."""
     spared = similarities * (1.0 - _IDENTIFIER_PUSH * float(exact.max(initial=0.0)))
     return np.clip(spared + (1.0 - spared) * _IDENTIFIER_PULL * exact, 0.0, 1.0)
+
+
+def ranked_down(similarities: NDArray[np.float64], superseded: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Similarities (m,) with those of what no longer holds (m,) at half: it is found behind what took its place."""
+    return np.where(superseded, _SUPERSEDED_SHARE * similarities, similarities)
 
 
 def reinforcement(count: float) -> float:

@@ -21,7 +21,15 @@ from amgs.retrieval.graph import best, expand
 from amgs.retrieval.keyword import LexicalHit, keyword, saturated
 from amgs.retrieval.passages import PassageFinder, with_passages
 from amgs.retrieval.prefilter import prefilter, total
-from amgs.retrieval.score import SEARCH_WEIGHTS, CompositeScores, Finding, pulled, score, similarity
+from amgs.retrieval.score import (
+    SEARCH_WEIGHTS,
+    CompositeScores,
+    Finding,
+    pulled,
+    ranked_down,
+    score,
+    similarity,
+)
 from amgs.retrieval.similarity import contributions, fused
 from amgs.retrieval.sources import Numbers, Sources
 from amgs.retrieval.vector import vector
@@ -233,9 +241,12 @@ class _Run:
         facts = self.sources.blocks.facts(sorted(self.found))
         numbers = facts.numbers.tolist()
         evidence = self._evidence(facts.numbers) if self.fuses and numbers else None
+        similarities = self._similarities(numbers, evidence)
+        if self.request.filter.as_of is None:
+            similarities = ranked_down(similarities, facts.superseded)
         scored = score(
             facts,
-            self._similarities(numbers, evidence),
+            similarities,
             self.sources.graph.importances(facts.numbers),
             self.sources.clock.now(),
             self.request.weights,

@@ -16,7 +16,7 @@ from amgs.types import BlockFilter, Vector
 class ScoringColumns:
     """The numbers that a score is made from, one row a block in rising number: arrays of length n.
 
-    reinforced: microseconds since 1970. reinforcements: how often.
+    reinforced: microseconds since 1970. reinforcements: how often. superseded: no longer holds.
     """
 
     numbers: NDArray[np.int64]
@@ -24,6 +24,7 @@ class ScoringColumns:
     decay_lambda: NDArray[np.float64]
     confidence: NDArray[np.float64]
     reinforcements: NDArray[np.int64]
+    superseded: NDArray[np.bool_]
 
     def of(self, wanted: Sequence[int]) -> Self:
         """The rows of these numbers, rising; unknown numbers are left out."""

@@ -38,10 +38,16 @@ def encode_weights(weights: Weights) -> str:
     return json.dumps({name: getattr(weights, name) for name in COMPONENTS}, sort_keys=True)
 
 
+_OF_A_REQUEST = frozenset({"current", "as_of"})
+"""What a request adds to a filter: no definition holds it."""
+
+
 def encode_rule(rule: SelectionRule) -> dict[str, Any]:
     """A rule as JSON knows it; `decode_rule` gives an equal one back."""
     plain = {f.name: getattr(rule, f.name) for f in fields(rule) if f.name != "filter"}
-    wanted = {f.name: getattr(rule.filter, f.name) for f in fields(rule.filter)}
+    wanted = {
+        f.name: getattr(rule.filter, f.name) for f in fields(rule.filter) if f.name not in _OF_A_REQUEST
+    }
     wanted["meta"] = dict(rule.filter.meta)
     for name in ("since", "until", "reinforced_since"):
         wanted[name] = None if wanted[name] is None else as_utc(wanted[name]).isoformat()

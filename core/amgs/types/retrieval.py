@@ -15,7 +15,10 @@ LAYERS = ("prefilter", "keyword", "fuzzy", "vector", "graph", "score")
 
 @dataclass(frozen=True, slots=True)
 class BlockFilter:
-    """What the pre-filter lets through; None means no condition. since/until bound created_at, half open."""
+    """What the pre-filter lets through; None means no condition. since/until bound created_at, half open.
+
+    current: only what holds to this day. as_of: only what held at that instant, also what was archived since.
+    """
 
     statuses: tuple[Status, ...] = ("consolidated",)
     categories: tuple[str, ...] | None = None
@@ -24,6 +27,8 @@ class BlockFilter:
     reinforced_since: datetime | None = None
     self_only: bool = False
     meta: Mapping[str, str] = field(default_factory=dict, hash=False)
+    current: bool = False
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
@@ -51,12 +52,17 @@ def assemble(
     look: Annotated[
         bool, Option("--look", help="Leave no trace: nothing is reinforced or forecast.")
     ] = False,
+    as_of: Annotated[
+        datetime | None,
+        Option("--as-of", metavar="DATE", help="Of what held then; leaves no trace."),
+    ] = None,
     progress: Progress | None = None,
 ) -> Frame:
     """Assemble a frame: which blocks got in, which did not and why, and the text with the source block of every
     passage.
 
-    Selected blocks are reinforced once, and each composite score is logged as a forecast that `feedback` settles.
+    What was superseded stays out. Selected blocks are reinforced once, and each composite score is logged as a
+    forecast that `feedback` settles.
     """
     if composite:
         wanted = name.strip().upper()
@@ -66,9 +72,9 @@ def assemble(
     if query:
         engine.memory.load(progress)
     frame = engine.memory.assemble(
-        name, query=query, budget=budget, weights=read_weights(weights), reinforce=not look
+        name, query=query, budget=budget, weights=read_weights(weights), reinforce=not look, as_of=as_of
     )
-    if not look:
+    if not look and as_of is None:
         engine.memory.frames.remember(frame)
     return frame
 

@@ -47,13 +47,18 @@ def search(
     since: Annotated[datetime | None, Option("--since", metavar="DATE", help="Created at or after.")] = None,
     until: Annotated[datetime | None, Option("--until", metavar="DATE", help="Created before.")] = None,
     self_only: Annotated[bool, Option("--self", help="Only blocks that belong to the self.")] = False,
+    as_of: Annotated[
+        datetime | None,
+        Option("--as-of", metavar="DATE", help="Only what held then, also what was superseded since."),
+    ] = None,
     weights: WeightsText = None,
     progress: Progress | None = None,
 ) -> SearchResult:
     """Search: pre-filter, keyword, fuzzy, vector, one hop of the graph, composite score.
 
     Hits come best first, each with its source, its date, the passage that answers, the parts of its score and the
-    layers that found it. Raw blocks are found by their words alone and marked. Searching does not reinforce.
+    layers that found it. Raw blocks are found by their words alone and marked; what was superseded is marked and ranks
+    behind. Searching does not reinforce.
     """
     from amgs.clock import as_utc
     from amgs.types import BlockFilter
@@ -73,6 +78,7 @@ def search(
         layers=[each.value for each in layer] if layer else None,
         filter=chosen,
         weights=read_weights(weights),
+        as_of=as_of,
     )
 
 

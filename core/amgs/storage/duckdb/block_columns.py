@@ -22,7 +22,8 @@ from amgs.types import BlockFilter, Vector
 
 _FACTS = (
     "number, id, epoch_us(created_at) AS created, epoch_us(last_reinforced_at) AS reinforced, "
-    "decay_lambda, confidence, reinforcements, is_self_component AS self_component"
+    "decay_lambda, confidence, reinforcements, valid_to IS NOT NULL AS superseded, "
+    "is_self_component AS self_component"
 )
 # Who speaks: what the source says, else a name before a colon at the very start ("Mara Lind: …").
 _SPEAKER = (
@@ -57,13 +58,14 @@ class DuckDBBlockColumns(BlockColumnStorage):
             decay_lambda=np.asarray(c["decay_lambda"], dtype=np.float64),
             confidence=np.asarray(c["confidence"], dtype=np.float64),
             reinforcements=np.asarray(c["reinforcements"], dtype=np.int64),
+            superseded=np.asarray(c["superseded"], dtype=np.bool_),
             self_component=np.asarray(c["self_component"], dtype=np.bool_),
         )
 
     def scoring(self) -> ScoringColumns:
         c = self._connection.columns(
-            "SELECT number, epoch_us(last_reinforced_at) AS reinforced, decay_lambda, confidence, reinforcements "
-            "FROM memory_blocks"
+            "SELECT number, epoch_us(last_reinforced_at) AS reinforced, decay_lambda, confidence, reinforcements, "
+            "valid_to IS NOT NULL AS superseded FROM memory_blocks"
         )
         order = np.argsort(
             c["number"], kind="stable"
@@ -74,6 +76,7 @@ class DuckDBBlockColumns(BlockColumnStorage):
             decay_lambda=np.asarray(c["decay_lambda"], dtype=np.float64)[order],
             confidence=np.asarray(c["confidence"], dtype=np.float64)[order],
             reinforcements=np.asarray(c["reinforcements"], dtype=np.int64)[order],
+            superseded=np.asarray(c["superseded"], dtype=np.bool_)[order],
         )
 
     def fading(self, wanted: BlockFilter) -> FadingColumns:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from amgs.storage.duckdb.connection import stored
+from amgs.storage.duckdb.sources import STANDING
 from amgs.types import BlockFilter
+
+_HELD = (
+    "(status IN (SELECT unnest(?::VARCHAR[])) OR status = 'archived' AND valid_to IS NOT NULL) AND "
+    "(coalesce(valid_from, created_at) <= ? AND (valid_to IS NULL OR valid_to > ?) OR id IN "
+    f"(SELECT block_id FROM {STANDING} WHERE since <= ? AND until > ?))"
+)
+"""What held at an instant: by its own validity, or because a source held it then and has dropped it since."""
 
 
 def where(wanted: BlockFilter) -> tuple[str, list[Any]]:
@@ -15,6 +23,12 @@ def where(wanted: BlockFilter) -> tuple[str, list[Any]]:
     """
     conditions = ["status IN (SELECT unnest(?::VARCHAR[]))"]
     parameters: list[Any] = [list(wanted.statuses)]
+    if wanted.as_of is not None:
+        at = stored(wanted.as_of)
+        conditions = [_HELD]
+        parameters += [at, at, at, at]
+    if wanted.current:
+        conditions.append("valid_to IS NULL")
     if wanted.categories is not None:
         conditions.append("category IN (SELECT unnest(?::VARCHAR[]))")
         parameters.append(list(wanted.categories))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.decay import profile_name
 from amgs_app.render.catalogue import entry
-from amgs_app.render.figures.format import plural
+from amgs_app.render.figures.format import plural, title_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ _BLOCKS = "#:n id:id title* category status conf:score created:at"
 
 def _block_rows(blocks: Sequence[Block]) -> list[tuple[Any, ...]]:
     return [
-        (n, b.id, b.title, b.category, b.status, b.confidence, b.created_at) for n, b in enumerate(blocks, 1)
+        (n, b.id, title_told(b), b.category, b.status, b.confidence, b.created_at)
+        for n, b in enumerate(blocks, 1)
     ]
 
 
@@ -83,12 +84,14 @@ def block_detail(result: BlockDetail) -> ResultTable:
         ("self", block.is_self_component),
         ("edges", f"{result.edges_out} out, {result.edges_in} in"),
     ]
+    held = (("held from", block.valid_from), ("held until", block.valid_to))
+    pairs += [(name, at) for name, at in held if at is not None]
     pairs += [
         (name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
         for name, value in block.meta.items()
         if name != "title"
     ]
-    return facts(block.title, pairs, ("", block.content))
+    return facts(title_told(block), pairs, ("", block.content))
 
 
 def _selected(result: SelectedBlock) -> str:

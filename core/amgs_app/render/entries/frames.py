@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import FigureOf, entry, sentence_of, table_of
 from amgs_app.render.entries.search import layers_told
-from amgs_app.render.figures.format import plural
+from amgs_app.render.figures.format import plural, title_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.row_fields import fate_of, listed, reason_of
 
@@ -97,7 +97,16 @@ def _drawn(
 @entry(figure=_drawn)
 def frame(result: Frame) -> ResultTable:
     numbered = [
-        (n, each.block.id, each.block.title, each.score, each.tokens, each.child, _fate(each), each.fate)
+        (
+            n,
+            each.block.id,
+            title_told(each.block),
+            each.score,
+            each.tokens,
+            each.child,
+            _fate(each),
+            each.fate,
+        )
         for n, each in enumerate(listed(result), 1)
     ]
     # What is in comes first; the numbers stay those of the whole list, which `@2` refers to.

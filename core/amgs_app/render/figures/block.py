@@ -47,7 +47,7 @@ def block(
         1,
         [
             HeaderPart(
-                0, ((item.status, ink(palette.good if item.status == "consolidated" else palette.warn)),)
+                0, ((_status(item), ink(palette.good if item.status == "consolidated" else palette.warn)),)
             ),
             HeaderPart(1, ((clean(item.category), ink(palette.accent)),)),
             HeaderPart(
@@ -127,3 +127,7 @@ def content_lines(content: str, width: int, limit: int) -> list[str]:
     if limit <= 0:
         return []
     return wrap(content.strip(), max(8, width), limit)
+
+
+def _status(item: Block) -> str:
+    return f"{item.status}, superseded" if item.superseded and item.status != "archived" else item.status

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from amgs.types import IngestReport, JournalEntry, UndoPlan
+    from amgs.types import Block, IngestReport, JournalEntry, UndoPlan
 
 SHORT_ID = 8
 """Digits of a block id that the screen shows; commands take any unambiguous prefix."""
@@ -151,6 +151,11 @@ def undoing(plan: UndoPlan, now: datetime) -> str:
 
 
 _ENDINGS_TOLD = 4
+
+
+def title_told(block: Block) -> str:
+    """The title, with a mark where what the block says no longer holds."""
+    return f"superseded · {block.title}" if block.superseded else block.title
 
 
 def ingested(report: IngestReport) -> str:

@@ -31,6 +31,7 @@ from amgs.errors import UsageError
 from amgs.frames import definition as shipped
 from amgs.frames import shipping
 from amgs.ingest.raw_blocks import RawBlock
+from amgs.lifecycle import annotate as annotating
 from amgs.lifecycle import block_edit as editing
 from amgs.retrieval import waterfall
 from amgs.settings import Settings
@@ -325,6 +326,29 @@ class Memory:
             is_self_component=is_self_component,
             status=status,
         )
+
+    def tag(self, id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Block:
+        """Add tags to a block and take others away; journalled, and kept when its source is read again."""
+        whole = self._context().whole_id(id)
+        return annotating.annotate(self._storage, whole, self.clock.now(), add=add, remove=remove)
+
+    def note(self, id: str, text: str) -> Block:
+        """Write a note on a block, in place of the one before; an empty one removes it. Journalled."""
+        return annotating.annotate(self._storage, self._context().whole_id(id), self.clock.now(), note=text)
+
+    def add_edge(
+        self, source: str, target: str, *, kind: str = "related", weight: float = 0.8, confidence: float = 1.0
+    ) -> Edge:
+        """Add an edge between two consolidated blocks, or change the one of that kind; journalled."""
+        start, goal = (self._context().whole_id(one) for one in (source, target))
+        return annotating.add_edge(
+            self._storage, start, goal, self.clock.now(), kind=kind, weight=weight, confidence=confidence
+        )
+
+    def remove_edge(self, source: str, target: str, *, kind: str | None = None) -> JournalEntry:
+        """Remove the edges from one block to another, of one kind or of all; journalled."""
+        start, goal = (self._context().whole_id(one) for one in (source, target))
+        return annotating.remove_edges(self._storage, start, goal, self.clock.now(), kind=kind)
 
     # --- lifecycle --------------------------------------------------------------------------------------
 

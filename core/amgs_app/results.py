@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Block,
         Centrality,
         ConsolidationPlan,
+        Edge,
         ForecastCase,
         Frame,
         FrameDefinition,
@@ -363,6 +364,22 @@ class CorrectedBlock:
     """`block set`, `block pin`: the block as it is now."""
 
     block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedBlock:
+    """`block tag`, `block note`: the block as it is now."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeAdded:
+    """`edge add`: the edge, and the titles of its ends."""
+
+    edge: Edge
+    source: str
+    target: str
 
 
 @dataclass(frozen=True, slots=True)

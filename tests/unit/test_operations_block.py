@@ -6,9 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from amgs.errors import UsageError
+from amgs.ingest.metadata import tagged
 from amgs.ingest.raw_blocks import RawBlock
+from amgs.types import BlockFilter
 from amgs_app.engine import Engine, Options
-from amgs_app.operations import block
+from amgs_app.operations import block, edge
 from amgs_app.operator import Operator
 from amgs_app.render.catalogue import table_of
 from amgs_app.results import BlockList
@@ -49,3 +52,42 @@ def test_a_time_bounds_them_half_open(operator: Operator) -> None:
 
 def test_a_category_that_no_block_has_leaves_none(operator: Operator) -> None:
     assert contents(operator.run(block.latest(category=["nothing"]))) == []
+
+
+def test_tags_and_notes_by_hand_can_be_undone_and_outlast_a_new_reading(operator: Operator) -> None:
+    memory = operator.engine.memory
+    one = memory.blocks(BlockFilter())[0]
+    done = operator.run(block.tag(one.id, add=["#recipe", "soup"]))
+    assert done.block.meta["tags"] == ["recipe", "soup"]
+    assert operator.run(block.tag(one.id, remove=["soup"])).block.meta["tags"] == ["recipe"]
+    assert tagged({**memory.block(one.id).meta, "tags": ["soup", "new"]}, ())["tags"] == ["new", "recipe"]
+    noted = operator.run(block.note("Ask Ilse.", one.id))
+    assert "note “Ask Ilse.”" in table_of(noted).title
+    for _ in range(3):
+        memory.undo(memory.lifecycle.plan_undo().operation.id)
+    assert memory.block(one.id).meta == one.meta
+    with pytest.raises(UsageError, match="both added and removed"):
+        operator.run(block.tag(one.id, add=["a"], remove=["a"]))
+
+
+def test_an_edge_by_hand_is_added_changed_removed_and_undone(operator: Operator) -> None:
+    memory = operator.engine.memory
+    first, second = (each.id for each in memory.blocks(BlockFilter())[:2])
+    before = set(memory.edges())
+    operator.run(edge.add(first, second, kind="depends_on"))
+    added = operator.run(edge.add(first, second, kind="depends_on", weight=0.4))
+    assert set(memory.edges()) - before == {added.edge} and added.edge.weight == 0.4
+    operator.run(edge.remove(first, second, kind="depends_on"))
+    assert set(memory.edges()) == before
+    memory.undo(memory.lifecycle.plan_undo().operation.id)
+    memory.undo(memory.lifecycle.plan_undo().operation.id)
+    assert [e.weight for e in set(memory.edges()) - before] == [0.8]
+    raw = memory.blocks(BlockFilter(statuses=("raw",)))[0].id
+    for ends, kind in (
+        ((first, first), "related"),
+        ((first, raw), "related"),
+        ((first, second), "Two words"),
+    ):
+        with pytest.raises(UsageError):
+            operator.run(edge.add(*ends, kind=kind))
+    assert memory.verify().ok

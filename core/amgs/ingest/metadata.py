@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -23,6 +23,7 @@ _ENGINES = LISTS - {"tags"} | {
     "dialogue",
     "document",
     "lines",
+    "tags_by_hand",
 }
 _VERDICTS = frozenset(
     [
@@ -86,6 +87,20 @@ def fit(meta: Mapping[str, Any]) -> dict[str, Any]:
     except ValueError:
         raise ValueError("its metadata holds a number that is infinite or none") from None
     return made
+
+
+def tagged(meta: Mapping[str, Any], added: Sequence[str], removed: Sequence[str] = ()) -> dict[str, Any]:
+    """The same metadata with tags added and removed by hand, and what was done by hand kept beside."""
+    kept = meta.get("tags_by_hand")
+    said = kept if isinstance(kept, Mapping) else {}
+    more = [tag for tag in dict.fromkeys((*said.get("added", ()), *added)) if tag not in removed]
+    less = [tag for tag in dict.fromkeys((*said.get("removed", ()), *removed)) if tag not in added]
+    made = {key: value for key, value in meta.items() if key not in ("tags", "tags_by_hand")}
+    written = meta.get("tags")
+    given = [str(tag) for tag in written] if isinstance(written, list | tuple) else []
+    tags = list(dict.fromkeys([*(tag for tag in given if tag not in less), *more]))
+    by_hand = {name: each for name, each in (("added", more), ("removed", less)) if each}
+    return made | ({"tags": tags} if tags else {}) | ({"tags_by_hand": by_hand} if by_hand else {})
 
 
 def _texts(key: str, value: Any) -> list[str]:

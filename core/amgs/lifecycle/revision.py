@@ -16,7 +16,7 @@ from typing import Any, Literal
 from amgs.clock import as_utc
 from amgs.decay import PROFILES
 from amgs.errors import UsageError
-from amgs.ingest import raw_blocks
+from amgs.ingest import metadata, raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.linking import NEXT
@@ -308,6 +308,8 @@ class _Plan:
             for key in (*_PIECE, *_LINES, "headings"):
                 meta.pop(key, None)
             meta |= {key: value for key, value in own.items() if key != "follows"}
+            if "tags_by_hand" in meta:
+                meta = metadata.tagged(meta, ())
         meta["source"], meta["sources"] = places[0], places
         given = block.meta.get("follows")
         chain = {k: v for k, v in given.items() if k in places} if isinstance(given, Mapping) else {}

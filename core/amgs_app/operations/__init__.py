@@ -20,6 +20,7 @@ NOUNS = (
     "maintenance",
     "montecarlo",
     "block",
+    "edge",
     "search",
     "frame",
     "frame_definitions",
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import calibration as calibration
     from amgs_app.operations import consolidation_plan as consolidation_plan
     from amgs_app.operations import decay as decay
+    from amgs_app.operations import edge as edge
     from amgs_app.operations import exchange as exchange
     from amgs_app.operations import focus as focus
     from amgs_app.operations import focus_control as focus_control

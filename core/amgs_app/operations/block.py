@@ -1,14 +1,15 @@
-"""Looking at blocks and correcting them: `block show`, `find`, `latest`, `set` and `pin`; `select`."""
+"""Looking at blocks and correcting them: `block show`, `find`, `latest`, `set`, `pin`, `tag`, `note`; `select`."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import LambdaValue, Limit, Offset, Profile, Reference, read_lambda
-from amgs_app.results import BlockDetail, BlockList, CorrectedBlock, SelectedBlock
+from amgs_app.results import AnnotatedBlock, BlockDetail, BlockList, CorrectedBlock, SelectedBlock
 
 if TYPE_CHECKING:
     from amgs_app.engine import Engine
@@ -134,6 +135,34 @@ def pin(
     chosen = engine.block(block)
     wanted = decay_of(chosen.category, engine.settings.memory.decay.profiles) if off else 0.0
     return CorrectedBlock(engine.memory.set_metadata(chosen.id, decay_lambda=wanted))
+
+
+@operation("block tag", summary="Add tags to a block, or take them away.", writes=True)
+def tag(
+    engine: Engine,
+    block: Reference = None,
+    *,
+    add: Annotated[list[str] | None, Option("--add", metavar="TAG", help="A tag; may be repeated.")] = None,
+    remove: Annotated[
+        list[str] | None, Option("--remove", metavar="TAG", help="A tag to take away; may be repeated.")
+    ] = None,
+) -> AnnotatedBlock:
+    """Change a block's tags: `block tag @1 --add recipe --remove draft`. What is done by hand stays when the block's
+    source is read again; `undo` takes it back.
+    """
+    if not add and not remove:
+        raise UsageError("No tags given.", way_out="Give --add TAG or --remove TAG.")
+    return AnnotatedBlock(engine.memory.tag(engine.block(block).id, add or (), remove or ()))
+
+
+@operation("block note", summary="Write a note on a block.", writes=True)
+def note(
+    engine: Engine,
+    text: Annotated[str, Arg(metavar="TEXT", help="The note; an empty one removes it.")],
+    block: Reference = None,
+) -> AnnotatedBlock:
+    """Write a note on a block, in place of the one before; the block's text stays as it is. `undo` takes it back."""
+    return AnnotatedBlock(engine.memory.note(engine.block(block).id, text))
 
 
 @operation("select", summary="Select a block; every pane follows.")

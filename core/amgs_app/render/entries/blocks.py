@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from amgs.types import Block
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import BlockDetail, BlockList, Bookmark, BookmarkList, CorrectedBlock, SelectedBlock
+    from amgs_app.results import (
+        AnnotatedBlock,
+        BlockDetail,
+        BlockList,
+        Bookmark,
+        BookmarkList,
+        CorrectedBlock,
+        EdgeAdded,
+        SelectedBlock,
+    )
 
 
 MOST_LINES = 2000
@@ -114,6 +123,30 @@ def _corrected(result: CorrectedBlock) -> str:
 @entry(sentence=_corrected)
 def corrected_block(result: CorrectedBlock) -> ResultTable:
     return sheet("Selected", _BLOCKS, _block_rows((result.block,)))
+
+
+def _annotated(result: AnnotatedBlock) -> str:
+    block = result.block
+    tags = ", ".join(str(tag) for tag in block.meta.get("tags") or ())
+    note = str(block.meta.get("note") or "")
+    told = [f"tags {tags}" if tags else "no tags", *([f"note “{note}”"] if note else [])]
+    return f"“{block.title}”: {', '.join(told)}"
+
+
+@entry(sentence=_annotated)
+def annotated_block(result: AnnotatedBlock) -> ResultTable:
+    return sheet(_annotated(result), _BLOCKS, _block_rows((result.block,)))
+
+
+def _joined(result: EdgeAdded) -> str:
+    return f"“{result.source}” → “{result.target}”: {result.edge.relation_type}"
+
+
+@entry(sentence=_joined)
+def edge_added(result: EdgeAdded) -> ResultTable:
+    edge = result.edge
+    row = (edge.source_id, edge.target_id, edge.relation_type, edge.weight, edge.confidence)
+    return sheet(_joined(result), "from:id to:id kind* weight:score conf:score", [row])
 
 
 def _bookmarked(result: Bookmark) -> str:

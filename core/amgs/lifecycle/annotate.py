@@ -1,0 +1,148 @@
+"""Tags, notes and edges that somebody makes by hand, journalled like every change: `undo` takes them back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from amgs.decay import PROFILES
+from amgs.errors import UnknownBlockError, UsageError
+from amgs.ingest.metadata import tagged
+from amgs.log import journal
+from amgs.storage.protocol import Storage
+from amgs.types import Block, Edge, JournalEntry
+
+NOTE = "annotate"
+EDGE = "edge"
+_LONGEST_TAG = 60
+_LONGEST_NOTE = 2000
+_KIND = re.compile(r"^[a-z][a-z0-9_]{0,39}$")
+
+
+def annotate(
+    storage: Storage,
+    block_id: str,
+    now: datetime,
+    *,
+    add: Sequence[str] = (),
+    remove: Sequence[str] = (),
+    note: str | None = None,
+) -> Block:
+    """Add and take away tags, and set a note (an empty one removes it); returns the block as it is then.
+
+    What is done by hand outlasts a later reading of the block's source. Raises UnknownBlockError, and UsageError for a
+    tag that is none, for one that is both added and removed, and for a note that is too long.
+    """
+    added, removed = ([checked_tag(tag) for tag in tags] for tags in (add, remove))
+    if both := set(added) & set(removed):
+        raise UsageError(f"The tag {min(both)} is both added and removed.", way_out="Choose one of them.")
+    if note is not None and len(note) > _LONGEST_NOTE:
+        raise UsageError(
+            f"A note has at most {_LONGEST_NOTE:,} characters, this one {len(note):,}.",
+            way_out="Make a longer text a block of its own, and add an edge to it.",
+        )
+    with storage.transaction():
+        before = _block(storage, block_id)
+        meta = tagged(before.meta, added, removed)
+        if note is not None:
+            meta.pop("note", None)
+            meta |= {"note": note.strip()} if note.strip() else {}
+        if meta == before.meta:
+            return before
+        after = replace(before, meta=meta)
+        storage.blocks.update([after])
+        told = [f"+{tag}" for tag in added] + [f"-{tag}" for tag in removed]
+        told += ["note"] if note is not None else []
+        row = journal.block_row(before, after)
+        journal.write(storage, NOTE, now, f"{before.title}: {', '.join(told)}", [row])
+        return after
+
+
+def add_edge(
+    storage: Storage,
+    source_id: str,
+    target_id: str,
+    now: datetime,
+    *,
+    kind: str = "related",
+    weight: float = 0.8,
+    confidence: float = 1.0,
+) -> Edge:
+    """Add an edge, or give one that is there another weight and confidence.
+
+    Raises UnknownBlockError, and UsageError for an end that is not consolidated, for a block and itself, for a kind
+    that is no single word in lower case, and for a weight or confidence outside [0, 1].
+    """
+    if not _KIND.match(kind):
+        raise UsageError(
+            f"The kind of an edge is one word in lower case, not {kind!r}.",
+            way_out="For example related, links_to or depends_on.",
+        )
+    for name, value in (("weight", weight), ("confidence", confidence)):
+        if not 0 <= value <= 1:
+            raise UsageError(f"The {name} of an edge must be between 0 and 1, got {value:g}.", way_out="")
+    with storage.transaction():
+        ends = _block(storage, source_id), _block(storage, target_id)
+        if source_id == target_id:
+            raise UsageError("An edge needs two different blocks.", way_out="Give another block.")
+        for one in ends:
+            if one.status != "consolidated":
+                raise UsageError(
+                    f"“{one.title}” is {one.status}; only consolidated blocks have edges.",
+                    way_out="Consolidate the inbox first."
+                    if one.status == "raw"
+                    else "Choose another block.",
+                )
+        made = Edge(source_id, target_id, kind, weight, confidence, now, now, PROFILES["core"])
+        known = storage.edges.get([made.key]).get(made.key)
+        if known is not None:
+            made = replace(known, weight=weight, confidence=confidence)
+        if made != known:
+            storage.edges.put([made])
+            told = f"{ends[0].title} → {ends[1].title} ({kind})"
+            journal.write(storage, EDGE, now, told, [journal.edge_row(known, made)])
+        return made
+
+
+def remove_edges(
+    storage: Storage, source_id: str, target_id: str, now: datetime, *, kind: str | None = None
+) -> JournalEntry:
+    """Remove the edges from one block to another, of one kind or of all. Raises UsageError where there is none."""
+    with storage.transaction():
+        ends = _block(storage, source_id), _block(storage, target_id)
+        gone = [
+            edge
+            for edge in storage.edges.touching([source_id])
+            if edge.key[:2] == (source_id, target_id) and kind in (None, edge.relation_type)
+        ]
+        if not gone:
+            raise UsageError(
+                f"There is no {'' if kind is None else f'{kind} '}edge from “{ends[0].title}” to “{ends[1].title}”.",
+                way_out="An edge has a direction: try the other one, or list the neighbours of the block.",
+            )
+        storage.edges.delete([edge.key for edge in gone])
+        kinds = ", ".join(edge.relation_type for edge in gone)
+        told = f"removed {ends[0].title} → {ends[1].title} ({kinds})"
+        return journal.write(storage, EDGE, now, told, [journal.edge_row(edge, None) for edge in gone])
+
+
+def checked_tag(tag: str) -> str:
+    """The tag without white space and a number sign around it; raises UsageError for one that is none."""
+    bare = tag.strip().removeprefix("#")
+    if not bare or len(bare) > _LONGEST_TAG or not bare.isprintable() or "," in bare:
+        raise UsageError(
+            f"A tag is one line of at most {_LONGEST_TAG} visible characters without a comma, not {tag[:80]!r}.",
+            way_out="For example recipe or read-later.",
+        )
+    return bare
+
+
+def _block(storage: Storage, block_id: str) -> Block:
+    found = storage.blocks.get([block_id]).get(block_id)
+    if found is None:
+        raise UnknownBlockError(
+            f"There is no block {block_id[:12]}.", way_out="Search for the block by its words."
+        )
+    return found

@@ -1,0 +1,52 @@
+"""Edges made by hand: `edge add` and `edge remove`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.results import EdgeAdded
+
+if TYPE_CHECKING:
+    from amgs.types import JournalEntry
+    from amgs_app.engine import Engine
+
+_From = Annotated[str, Arg(metavar="FROM", help="The block that the edge leaves."), Takes("block")]
+_To = Annotated[
+    str | None,
+    Arg(metavar="TO", help="The block that it leads to; default: the selected one."),
+    Takes("block"),
+]
+
+
+@operation("edge add", summary="Add an edge between two blocks by hand.", writes=True)
+def add(
+    engine: Engine,
+    start: _From,
+    goal: _To = None,
+    *,
+    kind: Annotated[
+        str, Option("--kind", metavar="TYPE", help="What joins them: related, links_to, depends_on, …")
+    ] = "related",
+    weight: Annotated[float, Option("--weight", metavar="X", min=0, max=1, help="Strength, 0 to 1.")] = 0.8,
+    confidence: Annotated[
+        float, Option("--confidence", metavar="X", min=0, max=1, help="How sure it is, 0 to 1.")
+    ] = 1.0,
+) -> EdgeAdded:
+    """Add an edge, or change the weight and the confidence of one that is there; `undo` takes it back."""
+    ends = engine.block(start), engine.block(goal)
+    edge = engine.memory.add_edge(ends[0].id, ends[1].id, kind=kind, weight=weight, confidence=confidence)
+    return EdgeAdded(edge, ends[0].title, ends[1].title)
+
+
+@operation("edge remove", summary="Remove the edges from one block to another.", writes=True)
+def remove(
+    engine: Engine,
+    start: _From,
+    goal: _To = None,
+    *,
+    kind: Annotated[str | None, Option("--kind", metavar="TYPE", help="Only edges of this type.")] = None,
+) -> JournalEntry:
+    """Remove edges, those that the program made too; `undo` brings them back."""
+    return engine.memory.remove_edge(engine.block(start).id, engine.block(goal).id, kind=kind)

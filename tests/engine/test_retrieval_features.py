@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs.index.block_features import BlockFeatures
+from amgs.index.block_features import NOBODY, BlockFeatures
 from amgs.retrieval.features import FEATURES
 from amgs.retrieval.sequence_index import NOTHING, lay_out
 from amgs.retrieval.similarity import WEIGHTS
 from amgs.retrieval.sources import Sources
+from amgs.retrieval.text_forms import NOTE, PART
 from amgs.retrieval.waterfall import RetrievalRequest, gather, search
 from amgs.settings import RetrievalSettings
 from amgs.types import LAYERS, Block, SearchResult
@@ -54,7 +55,7 @@ def test_the_answer_after_a_matching_question_is_lifted_by_it(sources: Sources) 
     found = ask(sources, "where did the heron nest")
     answer = parts(found, "Bo: By the mill")
     assert answer["words"] == 0.0
-    assert answer["words_before"] > 0 and answer["after_question"] > 0
+    assert answer["window"] > 0 and answer["neighbour_words"] > 0 and answer["after_question"] > 0
     assert parts(found, "Ann: Where did")["asking"] < 0
     at = [h.block.content[:10] for h in found.hits]
     assert at.index("Bo: By the") < at.index("Bo: My sis")
@@ -83,8 +84,8 @@ def test_an_episode_that_mentions_what_is_asked_lifts_its_turns(sources: Sources
 @pytest.mark.parametrize(
     ("off", "silent"),
     [
-        ("graph", ["words_before", "words_after", "episode_words", "after_question", "flow"]),
-        ("vector", ["meaning", "episode_meaning"]),
+        ("graph", ["window", "neighbour_words", "episode_words", "after_question", "flow"]),
+        ("vector", ["meaning", "subject", "document_meaning"]),
     ],
 )
 def test_a_layer_that_is_off_has_no_say(sources: Sources, off: str, silent: list[str]) -> None:
@@ -128,6 +129,51 @@ def test_every_query_gets_finite_evidence(words: list[str]) -> None:
     assert bool(np.isfinite(gathered.scored.totals).all())
     assert gathered.answerable is None or 0.0 <= gathered.answerable <= 1.0
     assert gathered.evidence is None or bool(np.isfinite(gathered.evidence.values).all())
+
+
+def test_a_word_before_a_colon_makes_no_speaker_outside_a_dialogue() -> None:
+    """Neither notes nor the parts of a document are turns, and their names stay among the words to look for."""
+    blocks = [note("License: MIT"), note("What: the weekly standup"), note("Why: to keep in touch")]
+    blocks += [
+        note(text, meta={"source": f"readme.md#{i}"})
+        for i, text in enumerate(
+            ["Note: install it first", "It parses licenses.", "It is fast.", "It is small."]
+        )
+    ]
+    order = [Link(i, i + 1, "next") for i in (4, 5, 6)]
+    made = world(blocks, order)
+    forms = made.sequences().forms
+    assert not forms.turns.any() and set(forms.speaker.tolist()) == {NOBODY} and not forms.gate.any()
+    assert forms.form.tolist() == [NOTE] * 3 + [PART] * 4
+    found = ask(made, "what license does it have")
+    assert parts(found, "License: MIT")["words"] > 0 and parts(found, "License: MIT")["asked_of"] == 0
+    assert parts(found, "It parses")["neighbour_words"] == parts(found, "It parses")["turn_length"] == 0
+
+
+def test_a_common_word_calls_somebody_only_where_it_is_written_as_a_name() -> None:
+    talk = [turn("Will", "Will: hello", "a#0"), turn("Bo", "Bo: hi", "a#1")]
+    traits_of = BlockFeatures.none().merged(traits(talk))
+    assert traits_of.named("what will Bo say") == (traits_of.names.index("bo"),)
+    assert traits_of.named("Will it rain?") == ()
+    assert traits_of.named("what does Will say") == (traits_of.names.index("will"),)
+
+
+def test_a_long_turn_leans_less_on_its_neighbours() -> None:
+    long = [turn("Ann", "Ann: " + "the mill turned all day " * 60, "a#0"), turn("Bo", "Bo: did it", "a#1")]
+    gate = world(long, [Link(1, 2, "next")]).sequences().forms.gate
+    assert gate[1] == 1.0 and 0.0 < gate[0] < 0.15
+
+
+def test_a_short_fact_is_not_outweighed_by_long_documents() -> None:
+    long = " ".join(
+        ["The handbook tells which door is painted, which code is reviewed, and what is open now."] * 12
+    )
+    blocks = [note(f"{long} {i}", meta={"source": f"h.md#{i}"}) for i in range(4)]
+    order = [Link(i, i + 1, "next") for i in (1, 2, 3)]
+    found = ask(
+        world([*blocks, note("The office door code changed to 8830.")], order), "what is the office door code"
+    )
+    assert found.hits[0].block.content.startswith("The office door")
 
 
 # --- the terrain ------------------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ def test_the_command_prints_one_object(data: Path, capsys: pytest.CaptureFixture
 
 
 def test_the_fit_prints_constants_for_every_feature(data: Path) -> None:
-    seen = dict(fit.corpora(data, None, HashingEmbedder()))
+    seen = dict(fit.corpora(fit.FitData(dialogues=data), HashingEmbedder()))
     text = fit.constants(seen)
     held: dict[str, object] = {}
     exec(text.replace(": Mapping[str, float]", ""), held)

@@ -5,7 +5,7 @@ Both are convex and small, so Newton's method finds the optimum in a few steps; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,33 +20,55 @@ Row = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """One labelled question. values: (m, k) features of its candidates. relevant: (m,) which answer it."""
+    """One labelled question. values: (m, k) features of its candidates. relevant: (m,) which answer it. weight: how
+    much it counts beside others.
+    """
 
     values: NDArray[np.float64]
     relevant: NDArray[np.bool_]
+    weight: float = 1.0
 
 
-def fit_ranking(questions: Sequence[LabelledRows], *, ridge: float = 1e-3) -> Row:
-    """The weights (k,) that make the relevant candidates likeliest under a softmax over all candidates,
-    questions counted equally; those without a relevant candidate teach nothing and are passed over.
+def fit_ranking(
+    questions: Sequence[LabelledRows], *, ridge: float = 1e-3, rising: Collection[int] = ()
+) -> Row:
+    """The weights (k,) that make the relevant candidates likeliest under a softmax over all candidates, questions
+    counted by their weights; those without a relevant candidate teach nothing and are passed over.
+
+    rising: features whose weights may not be negative; the most negative one is set to 0 and the rest fitted anew
+    until there is none.
     """
     taught = [q for q in questions if q.relevant.any()]
     if not taught:
         raise ValueError("no question has a relevant candidate")
     width = taught[0].values.shape[1]
+    free = list(range(width))
+    while True:
+        found = np.zeros(width)
+        found[free] = _fit([LabelledRows(q.values[:, free], q.relevant, q.weight) for q in taught], ridge)
+        negative = [place for place in rising if found[place] < 0]
+        if not negative:
+            return found
+        free.remove(min(negative, key=lambda place: float(found[place])))
+
+
+def _fit(taught: Sequence[LabelledRows], ridge: float) -> Row:
+    width = taught[0].values.shape[1]
+    whole = sum(q.weight for q in taught)
 
     def loss(weights: Row) -> float:
-        return ridge * float(weights @ weights) + sum(_surprise(q, weights) for q in taught) / len(taught)
+        return (
+            ridge * float(weights @ weights) + sum(q.weight * _surprise(q, weights) for q in taught) / whole
+        )
 
     def slope(weights: Row) -> tuple[Row, NDArray[np.float64]]:
         gradient, curvature = 2 * ridge * weights, 2 * ridge * np.eye(width)
         for q in taught:
+            share = q.weight / whole
             chance = _softmax(q.values @ weights)
             mean = chance @ q.values
-            gradient = gradient + (mean - q.values[q.relevant].mean(axis=0)) / len(taught)
-            curvature = curvature + ((q.values * chance[:, None]).T @ q.values - np.outer(mean, mean)) / len(
-                taught
-            )
+            gradient = gradient + share * (mean - q.values[q.relevant].mean(axis=0))
+            curvature = curvature + share * ((q.values * chance[:, None]).T @ q.values - np.outer(mean, mean))
         return gradient, curvature
 
     return _newton(np.zeros(width), loss, slope)

@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.storage.block_columns import FeatureColumns
+from amgs.text.stop_words import COMMON_WORDS
 
 NOBODY = -1
 _WORD = re.compile(r"\w+")
 _SHORTEST_NAME = 3
+_COMMON = frozenset(COMMON_WORDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +54,13 @@ class BlockFeatures:
         return np.where(self.numbers[at] == numbers, at, -1).astype(np.int64)
 
     def named(self, text: str) -> tuple[int, ...]:
-        """The names that a text mentions, by their first word or any longer one: places in `names`."""
-        words = set(_WORD.findall(text.lower()))
+        """The names that a text mentions, by their first word or any longer one: places in `names`.
+
+        One that is a common word too ("Will") is meant only where it is capitalised and does not begin the text.
+        """
+        written = _WORD.findall(text)
+        later = {word.lower() for word in written[1:] if word[:1].isupper()}
+        words = {word.lower() for word in written if word.lower() not in _COMMON} | later
         return tuple(sorted({place for word in words for place in self._called.get(word, ())}))
 
     @cached_property

@@ -52,6 +52,9 @@ MOST_CONTENT_TERMS = 24
 _STAMP = "stamp.json"
 _WRITER_BYTES = 30_000_000
 _DELETED_AT_ONCE = 1000
+_NAMES = 0.1
+"""An identifier of less rarity names nothing: in a store of a thousand it stands in every ninth document."""
+
 _RARE = 20
 """A filter that passes fewer than one in so many documents is made part of the query."""
 
@@ -350,7 +353,8 @@ class KeywordIndex:
         asked = [term for term in query.identifiers if has_digit(term.identifier)]
         exact: dict[int, float] = {}
         for term in asked:
-            if term.document_frequency == 0:
+            # What many documents hold, as those of a project hold its name, names none of them.
+            if term.document_frequency == 0 or term.rarity < _NAMES:
                 continue
             # The commonest identifiers decide nothing; reading all their documents would only cost.
             hits = self._run(

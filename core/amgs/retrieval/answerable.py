@@ -30,20 +30,20 @@ SIGNS: Mapping[str, str] = {
 """Each sign and what it says, in the order of the columns."""
 
 WEIGHTS_OF_SIGNS: Mapping[str, float] = {
-    "margin": 0.2922,
-    "mass": 2.018,
-    "top": 0.4368,
-    "first": 0.1559,
-    "coverage": 1.535,
-    "coverage_lost": -0.3384,
-    "meaning": 0.06938,
-    "meaning_lost": 0.3619,
-    "nobody": 2.638,
-    "score": 0.1497,
-    "spread": 0.4872,
+    "margin": 0.465,
+    "mass": 2.074,
+    "top": 1.128,
+    "first": -0.5871,
+    "coverage": 1.386,
+    "coverage_lost": -0.2243,
+    "meaning": -0.002886,
+    "meaning_lost": 0.3177,
+    "nobody": 2.577,
+    "score": 0.08509,
+    "spread": 0.2535,
 }
-INTERCEPT = -6.342
-"""Fitted with the similarity's weights and on the same questions, both answers weighed alike."""
+INTERCEPT = -3.811
+"""Fitted with the similarity's weights, on the forms that have questions without an answer; both weighed alike."""
 
 _OF_PERSONS = ("asked_of", "in_reply")
 _TOP = 5

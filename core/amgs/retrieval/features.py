@@ -1,12 +1,14 @@
 """What speaks for a block, feature by feature: its words, its neighbours' words, its meaning, who says it.
 
-Every feature is general: nothing here knows a language beyond its commonest words, or any corpus. Features
-are relative to the query's best, so that a linear sum of them ranks; `similarity` weighs them.
+What may speak depends on the form of the text (`text_forms`): only a turn of a dialogue has a speaker. Every feature
+is general: nothing here knows a language beyond its commonest words, or any corpus. Features are relative to the
+query's best, so that a linear sum of them ranks; `similarity` weighs them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,54 +20,64 @@ from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors, VectorIndex
 from amgs.retrieval.sequence_index import NOTHING, SequenceIndex
 from amgs.retrieval.sources import Numbers
+from amgs.retrieval.text_forms import PART
+from amgs.text.stop_words import COMMON_WORDS
 
 FEATURES: Mapping[str, str] = {
     "words": "BM25 of what is asked about, by the query's best",
-    "words_before": "the same of the piece before",
-    "words_after": "the same of the piece after",
-    "words_2_before": "the same two pieces before",
-    "words_2_after": "the same two pieces after",
-    "meaning": "cosine of it and the piece before together, in deviations from the store's mean",
-    "asked_of": "somebody whom the query names says or wrote it",
+    "coverage": "how much of what is asked about it mentions, rare words counting more",
+    "window": "the same of it and its neighbours together: two on either side of a turn, one of a part",
+    "neighbour_words": "BM25 of the two turns on either side, by the query's best; gated",
+    "meaning": "cosine in deviations from the store's mean; of a turn and the one before it together",
+    "subject": "the same for the query without the names of those whom it asks about",
+    "asked_of": "a turn of somebody whom the query names",
     "in_reply": "so it is, and it follows what somebody else said",
-    "episode_words": "how much of what is asked about its episode mentions, by the best episode",
-    "episode_meaning": "the best cosine of its episode, in deviations",
-    "asking": "share of questions among its sentences",
-    "after_question": "the piece before ends with a question",
-    "length": "logarithm of its length in characters",
+    "episode_words": "how much of what is asked about the turn's episode mentions, by the best episode",
+    "document_meaning": "the best cosine of the part's document, in deviations",
+    "asking": "share of questions among the turn's sentences",
+    "after_question": "the turn before ends with a question; gated",
+    "turn_length": "logarithm of a turn's length over that of the middle one",
+    "part_length": "the same of a part of a document among parts",
     "flow": "what flowed in along the edges of the graph",
 }
-"""Each feature and what it says, in the order of the columns."""
+"""Each feature and what it says, in the order of the columns. Gated: times the gate of the text's form, which is 0 for
+all but turns and falls with their length.
+"""
 
 MOST_POSTINGS = 2000
 """Documents looked up for one word; of a commoner word only the best count."""
 
 _SHARPEST = 1e-6
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
     """values: (m, k) for m candidates in rising number and the k FEATURES. named: (m,) whether somebody whom
     the query names says the block; all False when it names nobody. coverage: (m,) how much of what is asked
-    about the block itself mentions, in [0, 1].
+    about the block itself mentions, in [0, 1]. form, gate: (m,) see TextForms.
     """
 
     numbers: Numbers
     values: NDArray[np.float64]
     named: NDArray[np.bool_]
     coverage: NDArray[np.float64]
+    form: NDArray[np.int8]
+    gate: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class QueryFeatures:
     """A query as the evidence needs it. comparison: None while the vector layer is off. flows: by number.
-    lexical, order: whether words, and the order of blocks, may speak at all.
+    compare: embeds and compares another text, for the query without names. lexical, order: whether words, and the
+    order of blocks, may speak at all.
     """
 
     text: str
     query: LexicalQuery
     comparison: QueryVectors | None
     flows: Mapping[int, float]
+    compare: Callable[[str], QueryVectors] | None = None
     lexical: bool = True
     order: bool = True
 
@@ -78,101 +90,152 @@ def weigh(
     vectors: VectorIndex,
 ) -> Features:
     """The features of each candidate: numbers (m,) rising, all of them in the sequence index."""
-    traits = sequences.traits
+    traits, forms = sequences.traits, sequences.forms
     rows = traits.rows(numbers)
     before = sequences.step(rows, sequences.before)
-    people = traits.named(asked.text)
-    words = _Words(asked, sequences, keyword, [traits.names[i] for i in people])
-    named = np.isin(traits.name[rows], people)
-    columns: dict[str, NDArray[np.float64]] = {"words": words.of(rows)}
+    people = sequences.called(asked.text)
+    names = {word for place in people for word in name_words(traits.names[place])}
+    turn = forms.turns[rows].astype(np.float64)
+    part = (forms.form[rows] == PART).astype(np.float64)
+    gate = forms.gate[rows]
+    named = np.isin(forms.speaker[rows], people)
+    words = _Words(asked, sequences, keyword, rows, names)
+    columns: dict[str, NDArray[np.float64]] = {"words": words.own, "coverage": words.coverage}
     if asked.order:
-        columns["words_before"] = words.of(before)
-        columns["words_after"] = words.of(sequences.step(rows, sequences.after))
-        columns["words_2_before"] = words.of(sequences.step(rows, sequences.before, 2))
-        columns["words_2_after"] = words.of(sequences.step(rows, sequences.after, 2))
-        columns["episode_words"] = words.of_episodes(rows)
-        columns["after_question"] = np.where(before == NOTHING, 0.0, traits.asks[before])
-    best = max(float(columns["words"].max(initial=0.0)), _SHARPEST)
-    for name in ("words", "words_before", "words_after", "words_2_before", "words_2_after"):
-        if name in columns:
-            columns[name] = columns[name] / best
+        columns["window"] = words.window
+        columns["neighbour_words"] = gate * words.beside
+        columns["episode_words"] = turn * words.episode
+        columns["after_question"] = gate * np.where(before == NOTHING, 0.0, traits.asks[before])
     if asked.comparison is not None:
-        columns |= _meaning(numbers, rows, before, asked, asked.comparison, sequences, vectors)
+        paired = np.where(forms.turns[rows] & asked.order, before, NOTHING)
+        columns["meaning"] = _meaning(numbers, paired, asked.comparison, sequences, vectors)
+        columns["subject"] = columns["meaning"]
+        if names and asked.compare is not None:
+            bare = asked.compare(without_names(asked.text, names))
+            columns["subject"] = _meaning(numbers, paired, bare, sequences, vectors)
+        if asked.order:
+            columns["document_meaning"] = (1.0 - turn) * _best_of_episode(
+                columns["meaning"], sequences.episode[rows]
+            )
     columns["asked_of"] = named.astype(np.float64)
-    spoken_by_others = (before != NOTHING) & ~np.isin(traits.name[before], people)
+    spoken_by_others = (before != NOTHING) & ~np.isin(forms.speaker[before], people)
     columns["in_reply"] = (named & spoken_by_others).astype(np.float64)
-    columns["asking"] = np.minimum(traits.asking[rows], 1.0).astype(np.float64)
-    columns["length"] = traits.length[rows].astype(np.float64)
+    columns["asking"] = turn * np.minimum(traits.asking[rows], 1.0)
+    columns["turn_length"] = turn * forms.length[rows]
+    columns["part_length"] = part * forms.length[rows]
     columns["flow"] = np.array([asked.flows.get(n, 0.0) for n in numbers.tolist()], dtype=np.float64)
     nothing = np.zeros(numbers.size)
     values = np.stack([columns.get(name, nothing) for name in FEATURES], axis=1)
-    return Features(numbers, values, named, words.coverage[rows] if numbers.size else nothing)
+    return Features(numbers, values, named, words.coverage, forms.form[rows], gate)
+
+
+def without_names(text: str, names: Collection[str]) -> str:
+    """A query's words without names and the commonest words: what it is about, whoever is meant."""
+    idle = {*COMMON_WORDS, *names}
+    kept = [word for word in _WORD.findall(text) if word.lower() not in idle]
+    return " ".join(kept) or text
 
 
 class _Words:
-    """What is asked about, word by word: BM25 of every block of the sequence index, and which episode mentions what.
+    """What is asked about, word by word, for m candidates: own (m,) and beside (m,), BM25 of each and of the two on
+    either side by the best own; coverage, window (m,) in [0, 1]; episode (m,) by the best of the candidates.
 
-    The names of the people asked about are left out: who says a thing is evidence of its own.
+    Among turns the names of the speakers asked about are left out: who says a thing is evidence of its own. Any other
+    text is searched for them as for every word.
     """
 
     def __init__(
-        self, asked: QueryFeatures, sequences: SequenceIndex, keyword: KeywordIndex, people: list[str]
+        self,
+        asked: QueryFeatures,
+        sequences: SequenceIndex,
+        keyword: KeywordIndex,
+        rows: NDArray[np.int64],
+        names: Collection[str],
     ) -> None:
-        traits = sequences.traits
-        self._sequences = sequences
-        self._lexical = np.zeros(traits.numbers.size)
-        self.coverage = np.zeros(traits.numbers.size)
-        self._episodes = np.zeros(sequences.episodes)
-        if not asked.lexical:
+        self.own, self.beside, self.coverage, self.window, self.episode = (
+            np.zeros(rows.size) for _ in range(5)
+        )
+        every = keyword.content(asked.query) if asked.lexical else ()
+        if not every or not rows.size:
             return
-        terms = keyword.content(asked.query, {word for name in people for word in name_words(name)})
-        mass = sum(term.idf for term in terms)
-        for term in terms:
+        spoken = {term.text for term in keyword.content(asked.query, names)} if names else None
+        turns, episode = sequences.forms.turns, sequences.episode
+        near = _neighbours(sequences, rows)
+        beside = [
+            sequences.step(rows, way, count)
+            for way in (sequences.before, sequences.after)
+            for count in (1, 2)
+        ]
+        turn = turns[rows]
+        mass = np.zeros(rows.size)
+        episodes = np.zeros(sequences.episodes)
+        for term in every:
+            asked_of_turns = spoken is None or term.text in spoken
             found = keyword.postings(term.text, MOST_POSTINGS)
-            rows = traits.rows(found.numbers)
-            known = rows != NOTHING
-            rows = rows[known]
-            self._lexical[rows] += found.scores[known]
-            self.coverage[rows] += term.idf / mass
-            self._episodes[np.unique(sequences.episode[rows])] += term.idf
+            at = sequences.traits.rows(found.numbers)
+            known = (at != NOTHING) & (asked_of_turns | ~turns[at])
+            at = at[known]
+            scores = np.zeros(turns.size)
+            scores[at] = found.scores[known]
+            self.own += scores[rows]
+            for other in beside:
+                self.beside += _at(scores, other)
+            counts = term.idf * (asked_of_turns | ~turn)
+            mass += counts
+            self.coverage += counts * (scores[rows] > 0)
+            self.window += counts * np.any([_at(scores, other) > 0 for other in near], axis=0)
+            if asked_of_turns:
+                episodes[np.unique(episode[at])] += term.idf
+        best = max(float(self.own.max()), _SHARPEST)
+        mass = np.maximum(mass, _SHARPEST)
+        self.own, self.beside = self.own / best, self.beside / best
+        self.coverage, self.window = self.coverage / mass, self.window / mass
+        mentioned = np.where(turn, episodes[episode[rows]], 0.0)
+        self.episode = mentioned / max(float(mentioned.max()), _SHARPEST)
 
-    def of(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """BM25 at each row, 0 at NOTHING."""
-        return np.where(rows == NOTHING, 0.0, self._lexical[rows]) if rows.size else np.zeros(0)
 
-    def of_episodes(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What the episode of each row mentions, by the best of them."""
-        mentioned = self._episodes[self._sequences.episode[rows]]
-        return np.asarray(mentioned / max(float(mentioned.max(initial=0.0)), _SHARPEST))
+def _neighbours(sequences: SequenceIndex, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The rows themselves and those that their windows hold: two on either side of a turn, one of anything else."""
+    turn = sequences.forms.turns[rows]
+    found = [rows]
+    for way in (sequences.before, sequences.after):
+        one = sequences.step(rows, way)
+        found += [one, np.where(turn, sequences.step(one, way), NOTHING)]
+    return found
+
+
+def _at(values: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The value at each row, 0 at NOTHING."""
+    return np.where(rows == NOTHING, 0.0, values[rows])
 
 
 def _meaning(
     numbers: Numbers,
-    rows: NDArray[np.int64],
     before: NDArray[np.int64],
-    asked: QueryFeatures,
     comparison: QueryVectors,
     sequences: SequenceIndex,
     vectors: VectorIndex,
-) -> dict[str, NDArray[np.float64]]:
-    """Cosines in deviations from the mean; a block without an embedding stands at the mean.
+) -> NDArray[np.float64]:
+    """(m,) cosines in deviations from the mean; a block without an embedding stands at the mean. before: (m,) rows
+    of the pieces to be taken together with each, or NOTHING.
 
-    A piece alone is often a fragment ("Yes, on Tuesday."): its vector and that of the piece before are added.
+    A turn alone is often a fragment ("Yes, on Tuesday."): its vector and that of the turn before are added.
     """
     mean, deviation = comparison.spread
-    deviation = max(deviation, _SHARPEST)
     own = comparison.of(numbers.tolist())
     cosine = np.array([own.get(n, mean) for n in numbers.tolist()], dtype=np.float64)
-    single = (cosine - mean) / deviation
-    if not asked.order:
-        return {"meaning": single}
     earlier = np.where(before == NOTHING, NOTHING, sequences.traits.numbers[before])
     length = vectors.together(numbers, earlier)
     theirs = comparison.of(earlier.tolist())
     other = np.array([theirs.get(n, 0.0) for n in earlier.tolist()], dtype=np.float64)
     paired = length > _SHARPEST
     together = np.where(paired, (cosine + other) / np.where(paired, length, 1.0), cosine)
-    _, episode = np.unique(sequences.episode[rows], return_inverse=True)
-    best = np.full(rows.size, -np.inf)
-    np.maximum.at(best, episode, single)
-    return {"meaning": (together - mean) / deviation, "episode_meaning": best[episode]}
+    return np.asarray((together - mean) / max(deviation, _SHARPEST))
+
+
+def _best_of_episode(values: NDArray[np.float64], episode: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(m,) the highest of the candidates' values in the episode of each."""
+    _, place = np.unique(episode, return_inverse=True)
+    best = np.full(values.size, -np.inf)
+    np.maximum.at(best, place, values)
+    return np.asarray(best[place])

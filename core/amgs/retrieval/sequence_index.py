@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.graph.view import GraphView
-from amgs.index.block_features import BlockFeatures
+from amgs.index.block_features import NOBODY, BlockFeatures
 from amgs.index.snapshot_store import Generation, save_arrays
+from amgs.retrieval.text_forms import TextForms, forms_of
 
 NEXT = "next"
 NOTHING = -1
@@ -40,6 +41,19 @@ class SequenceIndex:
     def episodes(self) -> int:
         """How many episodes there are."""
         return int(self.episode.max(initial=-1)) + 1
+
+    @cached_property
+    def forms(self) -> TextForms:
+        """What form of text each block is."""
+        return forms_of(self.traits, self.episode, (self.before != NOTHING) | (self.after != NOTHING))
+
+    def called(self, text: str) -> tuple[int, ...]:
+        """The speakers of dialogues that a text names: places in the names of the traits."""
+        return tuple(place for place in self.traits.named(text) if place in self._speakers)
+
+    @cached_property
+    def _speakers(self) -> frozenset[int]:
+        return frozenset(np.unique(self.forms.speaker).tolist()) - {NOBODY}
 
     def step(self, rows: NDArray[np.int64], way: NDArray[np.int64], count: int = 1) -> NDArray[np.int64]:
         """The rows `count` steps along a way (`before` or `after`); NOTHING where it ends."""

@@ -280,6 +280,7 @@ class _Run:
             self.query,
             self.comparison,
             flows,
+            compare=lambda text: self.sources.vectors.compare(self.sources.embed(text), self.allowed),
             lexical="keyword" in self.wanted,
             order="graph" in self.wanted,
         )

@@ -15,14 +15,14 @@ from time import perf_counter, process_time
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.calibration.listwise import fit_logistic, fit_ranking
+from amgs.calibration.listwise import fit_logistic
 from amgs.memory import Memory
 from amgs.text.embedding import Embedder
 from amgs.text.tokens import approximate_tokens
 from amgs.types import LAYERS, SearchResult
 from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches import measures
-from amgs_app.benches.fit import ObservedQuestion, scaled, signs_of, taught
+from amgs_app.benches.fit import ObservedQuestion, ranking_weights, scaled, signs_of
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.locomo_data import ADVERSARIAL, CATEGORIES, MULTI_HOP, Conversation, read_folder
 from amgs_app.benches.references import Bm25, fused_ranks, with_neighbours
@@ -180,7 +180,7 @@ def _leave_out(measured: LocomoMeasurements) -> None:
     doubts: list[tuple[float, bool]] = []
     for name, seen in measured.seen.items():
         rest = [one for other, many in measured.seen.items() if other != name for one in many]
-        weights = fit_ranking(taught(rest))
+        weights = ranking_weights(rest)
         answered = iter(r for r in measured.rankings[OURS] if r.conversation == name)
         for one, ids, ours in zip(seen, measured.ids[name], answered, strict=False):
             order = np.argsort(-(one.evidence.values @ weights), kind="stable")[:_DEEPEST]

@@ -240,15 +240,27 @@ class Memory:
         """Take in one piece of markdown, split when it is long; raises InputError when it is unfit."""
         return Intake(self._context()).text(text, created_at=created_at, meta=meta)
 
-    def ingest_file(self, path: Path) -> IngestReport:
-        """Take in one markdown file; a file that is missing or unfit raises InputError."""
-        return Intake(self._context()).file(path)
+    def ingest_file(
+        self, path: Path, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
+    ) -> IngestReport:
+        """Take in one file; a file that is missing or unfit raises InputError. created_at, meta: as for a folder."""
+        return Intake(self._context()).file(path, created_at=created_at, meta=meta)
 
-    def ingest_folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
-        """Take in every note (`.md`, `.markdown`, `.rst`, `.org`, `.txt`) below a folder, sorted; what is unfit is
-        refused by name, the rest goes on.
+    def ingest_folder(
+        self,
+        folder: Path,
+        progress: Progress | None = None,
+        *,
+        created_at: datetime | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> IngestReport:
+        """Take in every file below a folder that has a reader (notes, pages, PDFs, mail, subtitles, chats, code),
+        sorted; what is unfit is refused by name, the rest goes on.
+
+        created_at: the instant of every text, whatever its file says. meta: metadata of every text, over what its file
+        says; `tags` are added to the file's own.
         """
-        return Intake(self._context()).folder(folder, progress)
+        return Intake(self._context()).folder(folder, progress, created_at=created_at, meta=meta)
 
     def ingest_many(self, drafts: Iterable[RawBlock], progress: Progress | None = None) -> IngestReport:
         """Take in drafts as they are, without splitting, in one transaction."""

@@ -23,6 +23,7 @@ def examples(language: str) -> list[str]:
 
 def test_the_verbs_run_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_notes(tmp_path / "notes")
+    write_notes(tmp_path / "mail", {"roof.eml": "From: Ann <ann@example.org>\nSubject: Roof\n\nIt is tight."})
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "store.amgs"
     script.write_text("".join(examples("amgs")), encoding="utf-8")

@@ -13,7 +13,8 @@ from amgs.clock import as_utc
 from amgs.errors import InputError
 from amgs.identity import file_of
 from amgs.ingest import raw_blocks, source_names
-from amgs.ingest.raw_blocks import RawBlock, SourceOf
+from amgs.ingest.metadata import tagged
+from amgs.ingest.raw_blocks import FolderContents, RawBlock, SourceOf
 from amgs.ingest.reading import read_file, read_folder, read_note
 from amgs.ingest.source_names import NamedReading
 from amgs.types import IngestReport, Progress
@@ -41,21 +42,36 @@ class Intake:
             )
         return report
 
-    def file(self, path: Path) -> IngestReport:
-        """Take in one file; a file that is missing or unfit raises InputError."""
-        reading = read_file(path, path.name, self._context.settings.ingest)
+    def file(
+        self, path: Path, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
+    ) -> IngestReport:
+        """Take in one file; a file that is missing or unfit raises InputError. created_at, meta: see `folder`."""
+        dated = None if created_at is None else as_utc(created_at)
+        reading = read_file(path, path.name, self._context.settings.ingest, dated=dated)
         if reading.refused:
             raise InputError(
                 f"{path} was not ingested: {reading.refused[0].reason}.",
                 way_out="Fix the file or choose another. Nothing was changed.",
             )
-        named = source_names.of_file(self._context.storage, path, reading)
+        named = source_names.of_file(self._context.storage, path, _marked(reading, meta or {}))
         return self._ingest(named, path.name, source_of=lambda _: named.names[0].name)
 
-    def folder(self, folder: Path, progress: Progress | None = None) -> IngestReport:
-        """Take in every file below a folder that has a reader; what is unfit is refused by name, the rest goes on."""
-        reading = read_folder(folder, self._context.settings.ingest, progress)
-        named = source_names.of_folder(self._context.storage, folder, reading)
+    def folder(
+        self,
+        folder: Path,
+        progress: Progress | None = None,
+        *,
+        created_at: datetime | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> IngestReport:
+        """Take in every file below a folder that has a reader; what is unfit is refused by name, the rest goes on.
+
+        created_at: the instant of every text, whatever its file says. meta: metadata of every text, over what its file
+        says; `tags` are added to the file's own, and stay when it is read again.
+        """
+        dated = None if created_at is None else as_utc(created_at)
+        reading = read_folder(folder, self._context.settings.ingest, progress, dated=dated)
+        named = source_names.of_folder(self._context.storage, folder, _marked(reading, meta or {}))
         return self._ingest(named, folder.resolve().name, progress)
 
     def many(
@@ -90,3 +106,14 @@ class Intake:
             skipped=reading.skipped,
             warnings=reading.warnings,
         )
+
+
+def _marked(reading: FolderContents, given: Mapping[str, Any]) -> FolderContents:
+    """What was read, with metadata that is given beside."""
+    if not given:
+        return reading
+    tags = given.get("tags") or ()
+    more = {key: value for key, value in given.items() if key != "tags"}
+    added = (tags,) if isinstance(tags, str) else tuple(str(tag) for tag in tags)
+    drafts = (replace(one, meta=tagged({**one.meta, **more}, added)) for one in reading.drafts)
+    return replace(reading, drafts=tuple(drafts))

@@ -89,6 +89,11 @@ def fit(meta: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
+def of_the_engine(key: str) -> bool:
+    """Whether a key of metadata is written by the engine, or has a place of its own, and cannot be given."""
+    return key in _ENGINES or key in _VERDICTS or key in ("date", "ingest")
+
+
 def tagged(meta: Mapping[str, Any], added: Sequence[str], removed: Sequence[str] = ()) -> dict[str, Any]:
     """The same metadata with tags added and removed by hand, and what was done by hand kept beside."""
     kept = meta.get("tags_by_hand")

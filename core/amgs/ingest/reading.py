@@ -42,12 +42,18 @@ class _Found:
     foreign: list[Refusal]
 
 
-def read_folder(folder: Path, settings: IngestSettings, progress: Progress | None = None) -> FolderContents:
+def read_folder(
+    folder: Path,
+    settings: IngestSettings,
+    progress: Progress | None = None,
+    *,
+    dated: datetime | None = None,
+) -> FolderContents:
     """Every file below a folder that there is a reader for, sorted by path; files of other kinds are named.
 
     Sources are paths relative to the folder. Hidden files and folders, files that say `ingest: false`, and folders that
-    a program filled (node_modules, virtual environments, caches) are passed over. Raises InputError for a folder that
-    is missing or cannot be read.
+    a program filled (node_modules, virtual environments, caches) are passed over. dated: the instant of all of them,
+    whatever they say. Raises InputError for a folder that is missing or cannot be read.
     """
     if not folder.exists():
         raise InputError(f"{folder} does not exist.", way_out="Give a folder of notes.")
@@ -63,7 +69,7 @@ def read_folder(folder: Path, settings: IngestSettings, progress: Progress | Non
     for i, path in enumerate(found.notes):
         if progress is not None:
             progress(i, len(found.notes), "reading")
-        reading = read_file(path, path.relative_to(folder).as_posix(), settings)
+        reading = read_file(path, path.relative_to(folder).as_posix(), settings, dated=dated)
         drafts += reading.drafts
         warnings += reading.warnings
         # A file that asks to stay out is no fault of the folder; asked for by name, it says why it is not taken.
@@ -109,7 +115,9 @@ def _found(folder: Path) -> _Found:
     return found
 
 
-def read_file(path: Path, source: str, settings: IngestSettings) -> FolderContents:
+def read_file(
+    path: Path, source: str, settings: IngestSettings, *, dated: datetime | None = None
+) -> FolderContents:
     """One file as drafts, or the reason why it is refused; a name that no reader knows is read as Markdown."""
     if shown(source) != source:
         return _refused(shown(source), "its file name is not UTF-8; rename the file")
@@ -136,7 +144,8 @@ def read_file(path: Path, source: str, settings: IngestSettings) -> FolderConten
         return _refused(source, f"{error.message} {error.way_out}".rstrip("."))
     if document.form == "code":
         document = replace(document, title=path.name)
-    return drafts_of(document, source, datetime.fromtimestamp(status.st_mtime, UTC), settings)
+    modified = datetime.fromtimestamp(status.st_mtime, UTC)
+    return drafts_of(document, source, modified, settings, dated=dated)
 
 
 def read_note(

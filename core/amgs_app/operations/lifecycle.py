@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
@@ -62,6 +64,17 @@ def ingest(
             help="Bring a known file or folder up to date: changed texts are superseded, missing ones archived.",
         ),
     ] = False,
+    speaker: Annotated[str, Option("--speaker", metavar="NAME", help="Who said or wrote it.")] = "",
+    date: Annotated[
+        datetime | None, Option("--date", metavar="DATE", help="When, whatever the file says: 2026-03-01.")
+    ] = None,
+    tag: Annotated[list[str] | None, Option("--tag", metavar="TAG", help="A tag; may be repeated.")] = None,
+    meta: Annotated[
+        list[str] | None, Option("--meta", metavar="KEY=VALUE", help="Other metadata; may be repeated.")
+    ] = None,
+    source: Annotated[
+        str, Option("--source", metavar="NAME", help="The source of TEXT; a file's source is its path.")
+    ] = "",
     progress: Progress | None = None,
 ) -> IngestReport | RevisionPlan | Revision:
     """Add raw blocks to the inbox: they are hashed, dated and stored; `consolidate` does the rest.
@@ -71,7 +84,10 @@ def ingest(
 
     Where a file or folder was taken in before and says something else now, the revision is shown and nothing is
     changed; --sync carries it out, in one step that `undo` reverts.
+
+    --speaker, --date, --tag and --meta are said of everything that is taken in now.
     """
+    given = given_metadata(speaker, tag or (), meta or ())
     if batch is not None and file is None and text is not None and Path(text).is_dir():
         raise UsageError("--batch takes one folder at a time.", way_out="Ingest one folder after the other.")
     if sum(given is not None for given in (text, file, batch)) > 1:
@@ -79,10 +95,22 @@ def ingest(
     if text is not None:
         path = _path_of(text)
         if path is None:
-            return engine.memory.ingest_text(text)
+            said = f"{speaker}: {text}" if speaker else text
+            extra = given | ({"source": source} if source else {})
+            return engine.memory.ingest_text(said, created_at=date, meta=extra)
         file, batch = (None, path) if path.is_dir() else (path, None)
+    if source:
+        raise UsageError(
+            "--source names the source of a TEXT.", way_out="A file's source is its path: leave it out."
+        )
     if file is not None or batch is not None:
-        return _of_path(engine, file, batch, sync, progress)
+        if not given and date is None:
+            return _of_path(engine, file, batch, sync, progress)
+        return _marked(engine, file, batch, date, given, progress)
+    if given or date is not None:
+        raise UsageError(
+            "There is nothing to say it of.", way_out="Give a text, `--file FILE` or `--batch FOLDER`."
+        )
     if engine.is_own:
         raise UsageError(
             "There is nothing to ingest.", way_out="Give a text, `--file FILE` or `--batch FOLDER`."
@@ -90,6 +118,53 @@ def ingest(
     memory = engine.memory
     engine.enter_corpus()
     return memory.ingest_folder(engine.corpus.path, progress)
+
+
+def _marked(
+    engine: Engine,
+    file: Path | None,
+    batch: Path | None,
+    date: datetime | None,
+    given: dict[str, Any],
+    progress: Progress | None,
+) -> IngestReport:
+    """A file or a folder that is not known yet, with what is said of it."""
+    path = file or batch
+    if path is not None and engine.memory.sources.knows(path):
+        raise UsageError(
+            f"{path} is known already; --speaker, --date, --tag and --meta are said when something is taken in first.",
+            way_out="Change single blocks by `block tag` and `block set`, or take the file in without them.",
+        )
+    if file is not None:
+        return engine.memory.ingest_file(file, created_at=date, meta=given)
+    return engine.memory.ingest_folder(
+        Path() if batch is None else batch, progress, created_at=date, meta=given
+    )
+
+
+def given_metadata(speaker: str, tags: Sequence[str], pairs: Sequence[str]) -> dict[str, Any]:
+    """Metadata as options give it. Raises UsageError for a pair that is none, and for a key of the engine's own."""
+    from amgs.ingest.metadata import of_the_engine
+    from amgs.lifecycle.annotate import checked_tag
+
+    made: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        key = key.strip().lower()
+        if not equals or not key or not value.strip():
+            raise UsageError(
+                f"--meta takes KEY=VALUE, not {pair!r}.", way_out="For example --meta project=boat."
+            )
+        if of_the_engine(key) or key in ("tags", "speaker"):
+            raise UsageError(
+                f"The key {key} has a meaning of its own.", way_out="Give another key, or its own option."
+            )
+        made[key] = value.strip()
+    if speaker.strip():
+        made["speaker"] = speaker.strip()
+    if tags:
+        made["tags"] = [checked_tag(one) for one in tags]
+    return made
 
 
 def _of_path(

@@ -1,0 +1,72 @@
+"""`ingest`: what is said beside a text, a file or a folder."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from amgs.errors import UsageError
+from amgs.types import Block, BlockFilter
+from amgs_app.engine import Engine, Options
+from amgs_app.operations import lifecycle
+from amgs_app.operator import Operator
+
+NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def operator() -> Operator:
+    return Operator(Engine(Options(store=":memory:", model="tiny", now=NOW)))
+
+
+def held(operator: Operator) -> list[Block]:
+    return list(operator.engine.memory.blocks(BlockFilter(statuses=("raw",))))
+
+
+def test_a_text_takes_speaker_date_tags_source_and_other_metadata(operator: Operator) -> None:
+    day = datetime(2025, 5, 5, tzinfo=UTC)
+    operator.run(
+        lifecycle.ingest(
+            "The dome stalls.", speaker="Ilse", date=day, tag=["#dome"], meta=["project=Boat"], source="talk"
+        )
+    )
+    (one,) = held(operator)
+    assert one.content == "Ilse: The dome stalls." and one.created_at == day
+    assert {key: one.meta[key] for key in ("speaker", "tags", "project", "source")} == {
+        "speaker": "Ilse",
+        "tags": ["dome"],
+        "project": "Boat",
+        "source": "talk",
+    }
+
+
+def test_a_folder_takes_them_for_each_of_its_files_and_keeps_their_own_tags(
+    operator: Operator, tmp_path: Path
+) -> None:
+    (tmp_path / "a.md").write_text("---\ntags: [own]\ndate: 2020-01-01\n---\nOne.")
+    (tmp_path / "b.txt").write_text("Two.")
+    operator.run(lifecycle.ingest(batch=tmp_path, tag=["given"], date=NOW, meta=["project=x"]))
+    blocks = {str(each.meta["source"]): each for each in held(operator)}
+    assert blocks["a.md"].meta["tags"] == ["own", "given"] and blocks["b.txt"].meta["tags"] == ["given"]
+    assert all(each.created_at == NOW and each.meta["project"] == "x" for each in blocks.values())
+    with pytest.raises(UsageError, match="known already"):
+        operator.run(lifecycle.ingest(batch=tmp_path, tag=["more"]))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"meta": ["nothing"]}, "KEY=VALUE"),
+        ({"meta": ["source=x"]}, "meaning of its own"),
+        ({"meta": ["superseded_by=x"]}, "meaning of its own"),
+        ({"tag": ["  "]}, "A tag is one line"),
+    ],
+)
+def test_what_cannot_be_said_is_refused_before_anything_is_taken_in(
+    operator: Operator, options: dict[str, list[str]], told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        operator.run(lifecycle.ingest("Text.", meta=options.get("meta"), tag=options.get("tag")))
+    assert not held(operator)

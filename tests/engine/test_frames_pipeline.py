@@ -131,17 +131,20 @@ def test_budget_spans_and_fates_hold_for_every_frame(
         position = span.end
     assert position == len(made.text)
 
-    content = {b.id: b.content for b in blocks}
+    chosen = {c.block.id: c for c in made.selected}
     written = [span for span in made.spans if span.block_id is not None]
     assert Counter(s.block_id for s in written) == Counter(c.block.id for c in made.selected)
     assert len({c.block.id for c in made.selected}) == len(made.selected)
     for span in written:
         text = made.text[span.start : span.end]
-        whole = content[str(span.block_id)]
+        one = chosen[str(span.block_id)]
+        told = one.passage
+        wanted = one.block.content if told is None else one.block.content[told.start : told.end]
         if assembly == "structured":
-            assert json.loads(text) == whole
+            assert json.loads(text) == one.excerpt
         else:
-            assert text in whole if assembly == "summary" else text == whole
+            assert text in wanted if assembly == "summary" else text == wanted
+        assert told is None or "cut to" in one.because
 
     for c in made.candidates:
         assert c.fate == "selected" or c.because

@@ -18,8 +18,21 @@ from amgs.frames.definition import DEFAULTS
 from amgs.frames.registry import by_name, find, leaves, order, register
 from amgs.frames.score import effective, entropy_bits
 from amgs.frames.select import Taken, select
+from amgs.frames.shorten import LONGEST_WHOLE, Shortener
+from amgs.index.keyword import KeywordIndex
+from amgs.index.snapshot_store import Stamp
+from amgs.retrieval.passages import PassageFinder
 from amgs.text.tokens import approximate_tokens
-from amgs.types import COMPONENTS, Candidate, ChildFrame, FrameDefinition, SelectionRule, Weights
+from amgs.types import (
+    COMPONENTS,
+    Assembly,
+    Candidate,
+    ChildFrame,
+    FrameDefinition,
+    PassageSpan,
+    SelectionRule,
+    Weights,
+)
 from tests.engine.frames_samples import CATEGORIES, candidate, candidates
 
 KNOWN = by_name(DEFAULTS)
@@ -230,9 +243,10 @@ def test_the_template_dates_and_titles_a_block_once() -> None:
         assemble(template, [FrameSection("", (c,))], approximate_tokens).text
         for c in (plain, titled, repeated)
     ]
-    assert texts[0] == "# ATTENTION: why did it stall?\n\n[2026-02-16] It stalled.\n\n"
-    assert "[2026-02-16] Dome log\nIt stalled." in texts[1]
-    assert "[2026-02-16] # Dome log\nIt stalled." in texts[2]
+    cited = f"[2026-02-16] ({plain.block.id[:8]})"
+    assert texts[0] == f"# ATTENTION: why did it stall?\n\n{cited} It stalled.\n\n"
+    assert f"{cited} Dome log\nIt stalled." in texts[1]
+    assert f"{cited} # Dome log\nIt stalled." in texts[2]
 
 
 def test_a_query_of_any_length_takes_one_short_line() -> None:
@@ -276,3 +290,45 @@ def test_of_two_that_say_the_same_the_newer_is_taken() -> None:
     taken = Taken(vectors, 0.95)
     taken.add(old)
     assert [one.fate for one in select([new], 9, SelectionRule(), taken).candidates] == ["selected"]
+
+
+def test_a_block_too_long_for_the_budget_stands_there_with_its_passage() -> None:
+    text = " ".join(
+        ["It rained and nothing happened here."] * 60 + ["The dome stalled."] + ["We slept."] * 60
+    )
+    index = KeywordIndex.open(None)
+    index.catch_up(np.array([1]), lambda numbers: [(n, text) for n in numbers], Stamp("store", 1))
+    assemblies: tuple[Assembly, ...] = ("template", "raw", "structured")
+    for assembly in assemblies:
+        template = Template(assembly, "ATTENTION", "dome stalled", datetime(2026, 3, 1, tzinfo=UTC))
+        finder = PassageFinder(index.query("why did the dome stall?"), index)
+        long = candidate(text, 0.9, 0)
+        long = replace(long, tokens=template.cost(long, approximate_tokens))
+        taken = Taken(shorten=Shortener(1024, template, finder, approximate_tokens))
+        (made,) = select([long], 1024, SelectionRule(), taken).candidates
+        assert made.fate == "selected"
+        assert made.because == f"cut to {made.tokens} of {long.tokens} tokens"
+        around = template.cost(replace(long, passage=PassageSpan(0, 0)), approximate_tokens)
+        assert made.tokens <= LONGEST_WHOLE + around < long.tokens
+        assert made.tokens == template.cost(made, approximate_tokens)
+        written = assemble(template, [FrameSection("", (made,))], approximate_tokens)
+        (span,) = (one for one in written.spans if one.block_id == long.block.id)
+        shown = written.text[span.start : span.end]
+        assert "The dome stalled." in shown and "…" in written.text
+        assert assembly == "structured" or shown in text
+        (other,) = select([long], 100, SelectionRule(), taken).candidates
+        assert other.fate == "duplicate"
+        (small,) = select([long], around + 40, SelectionRule(), Taken(shorten=taken.shorten)).candidates
+        assert (small.fate, small.tokens <= around + 40) == ("selected", True)
+        (none,) = select([long], 20, SelectionRule(), Taken(shorten=taken.shorten)).candidates
+        assert (none.fate, none.passage) == ("over_budget", None)
+
+
+@pytest.mark.parametrize("assembly", ["template", "raw", "structured", "summary"])
+def test_every_template_cites_source_and_id(assembly: Assembly) -> None:
+    template = Template(assembly, "ATTENTION", "", datetime(2026, 3, 1, tzinfo=UTC))
+    plain = candidate("It stalled.", 0.9, 9)
+    told = replace(plain, block=replace(plain.block, meta={"source": "notes/a\nb.md#2"}))
+    text = assemble(template, [FrameSection("", (told,))], approximate_tokens).text
+    assert "notes/a b.md#2" in text
+    assert told.block.id[:8] in text

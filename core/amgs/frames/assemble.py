@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from amgs.types import Assembly, Block, Candidate, Span
+from amgs.types import Assembly, Candidate, Span
 from amgs.types.block import untold
 
 CountTokens = Callable[[str], int]
 """How many tokens the base model makes of a text."""
+
+ID = 8
+"""Characters of a block's id in a citation."""
 
 _LONGEST_QUERY = 120
 _SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|$)|(?=\n)|$)", re.DOTALL)
@@ -64,15 +67,18 @@ class Template:
         return f"## {title}\n\n" if title and self.assembly in ("template", "summary") else ""
 
     def block(self, candidate: Candidate) -> tuple[TextSpan, ...]:
-        """One block with the words around it; its content stands in full, except in a summary."""
+        """One block with the words around it, which cite its source and id; its content stands in full, but for a
+        passage of it and in a summary.
+        """
         block = candidate.block
         if self.assembly == "structured":
             return _structured(candidate)
         if self.assembly == "summary":
-            return TextSpan("- "), TextSpan(key_sentence(block.content, self.query), block.id), TextSpan("\n")
+            sentence = TextSpan(key_sentence(block.content, self.query), block.id)
+            return TextSpan("- "), sentence, TextSpan(f" {citation(candidate)}\n")
         if self.assembly == "raw":
-            return TextSpan(block.content, block.id), TextSpan("\n\n")
-        return TextSpan(_dateline(block)), TextSpan(block.content, block.id), TextSpan("\n\n")
+            return *_content(candidate), TextSpan(f"\n{citation(candidate)}\n\n")
+        return TextSpan(_dateline(candidate)), *_content(candidate), TextSpan("\n\n")
 
     def cost(self, candidate: Candidate, count_tokens: CountTokens) -> int:
         """Tokens of one block with the words around it."""
@@ -118,11 +124,29 @@ def key_sentence(content: str, query: str) -> str:
     return prose[shared.index(max(shared))]
 
 
-def _dateline(block: Block) -> str:
-    """The day, and the headings that it stands under where the content does not open with them."""
+def citation(candidate: Candidate) -> str:
+    """`(notes/dome.md, 3f2a91c0)`: where a block came from, and the beginning of its id."""
+    return f"({', '.join(part for part in (candidate.source, candidate.block.id[:ID]) if part)})"
+
+
+def _content(candidate: Candidate) -> tuple[TextSpan, ...]:
+    """The content of a block, or its passage, with … where the content goes on."""
+    block, told = candidate.block, candidate.passage
+    if told is None:
+        return (TextSpan(block.content, block.id),)
+    return (
+        TextSpan("…" if block.content[: told.start].strip() else ""),
+        TextSpan(block.content[told.start : told.end], block.id),
+        TextSpan("…" if block.content[told.end :].strip() else ""),
+    )
+
+
+def _dateline(candidate: Candidate) -> str:
+    """The day, the citation, and the headings that it stands under where what is written does not open with them."""
+    block, told = candidate.block, candidate.passage
     ended = f", superseded {block.valid_to:%Y-%m-%d}" if block.valid_to is not None else ""
-    day = f"[{block.created_at:%Y-%m-%d}{ended}] "
-    path = " › ".join(untold(block.content, block.meta))
+    day = f"[{block.created_at:%Y-%m-%d}{ended}] {citation(candidate)} "
+    path = " › ".join(untold(block.content[0 if told is None else told.start :], block.meta))
     return f"{day}{path}\n" if path else day
 
 
@@ -130,6 +154,7 @@ def _structured(candidate: Candidate) -> tuple[TextSpan, ...]:
     block = candidate.block
     facts = {
         "id": block.id,
+        "source": candidate.source,
         "frame": candidate.child,
         "category": block.category,
         "created_at": block.created_at.isoformat(),
@@ -140,7 +165,7 @@ def _structured(candidate: Candidate) -> tuple[TextSpan, ...]:
     before = json.dumps(facts, ensure_ascii=False)[:-1]
     return (
         TextSpan(f'{before}, "content": '),
-        TextSpan(json.dumps(block.content, ensure_ascii=False), block.id),
+        TextSpan(json.dumps(candidate.excerpt, ensure_ascii=False), block.id),
         TextSpan("}"),
     )
 

@@ -22,6 +22,7 @@ from amgs.types import (
     FramePart,
     LayerReport,
     LedgerEntry,
+    PassageSpan,
     ScoreParts,
     Span,
     Weights,
@@ -157,7 +158,16 @@ def _values(one: Any) -> list[Any]:
 def candidate_out(one: Candidate) -> dict[str, Any]:
     """A candidate as JSON knows it, its block by the id."""
     plain = {f.name: getattr(one, f.name) for f in fields(one)}
-    return {**plain, "block": one.block.id, "parts": _values(one.parts), "layers": list(one.layers)}
+    passage = None if one.passage is None else _values(one.passage)
+    written = {"block": one.block.id, "parts": _values(one.parts), "layers": list(one.layers)}
+    return {**plain, **written, "passage": passage}
+
+
+def _passage_in(told: Any) -> PassageSpan | None:
+    if told is None:
+        return None
+    start, end, matches = told
+    return PassageSpan(int(start), int(end), tuple((int(first), int(last)) for first, last in matches))
 
 
 def candidate_in(row: Mapping[str, Any], blocks: Mapping[str, Block]) -> Candidate:
@@ -173,5 +183,6 @@ def candidate_in(row: Mapping[str, Any], blocks: Mapping[str, Block]) -> Candida
             "parts": ScoreParts(*row["parts"]),
             "layers": tuple(row["layers"]),
             "evidence": tuple((str(name), float(value)) for name, value in row["evidence"]),
+            "passage": _passage_in(row.get("passage")),
         }
     )

@@ -16,6 +16,8 @@ from amgs.frames.registry import Definitions, check_budget, leaves
 from amgs.frames.score import effective, entropy_bits
 from amgs.frames.select import Taken, apart
 from amgs.frames.self import identity
+from amgs.frames.shorten import Shortener
+from amgs.retrieval.passages import PassageFinder
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import Gathered, RetrievalRequest, gather
 from amgs.settings import Settings
@@ -80,7 +82,11 @@ def build(
         for name, s in scored.items()
     }
     vectors = {block_id: vector for s in scored.values() for block_id, vector in s.vectors.items()}
-    filled, assembled, tokens = _fitted(definition, budget, pools, known, vectors, template, count_tokens)
+    finder = PassageFinder(sources.keyword.query(request.query), sources.keyword)
+    shorten = Shortener(budget, template, finder, count_tokens)
+    filled, assembled, tokens = _fitted(
+        definition, budget, pools, known, vectors, shorten, template, count_tokens
+    )
     chosen = [c.block for c in filled.candidates if c.fate == "selected"]
     return Frame(
         id=frame_id(definition.name, request.query, template.as_of.isoformat(), [b.id for b in chosen]),
@@ -211,6 +217,7 @@ def _fitted(
     pools: Pools,
     known: Definitions,
     vectors: Mapping[str, Vector],
+    shorten: Shortener,
     template: Template,
     count_tokens: CountTokens,
 ) -> tuple[Filled, Assembled, int]:
@@ -221,7 +228,7 @@ def _fitted(
     """
     spend = budget - count_tokens(template.opening()) - count_tokens(template.closing())
     while True:
-        taken = Taken(vectors, definition.semantic_threshold)
+        taken = Taken(vectors, definition.semantic_threshold, shorten)
         filled = fill(definition, max(spend, -1), pools, known, taken)
         sections = _sections(filled.candidates, titled=definition.is_composite)
         assembled = assemble(template, sections, count_tokens)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -23,11 +23,12 @@ class Taken:
     """What an assembly holds so far. A composite's children share it, so that none takes what another has.
 
     vectors: unit embeddings (d,) by block id. threshold: cosine from which two blocks say the same; None:
-    only equal content.
+    only equal content. shorten: gives a candidate that costs more than it may, with so many tokens left, as a passage.
     """
 
     vectors: Mapping[str, Vector] = field(default_factory=dict)
     threshold: float | None = None
+    shorten: Callable[[Candidate, int], Candidate] = lambda candidate, _: candidate
     frame_of: dict[str, str] = field(default_factory=dict)
     _said: list[datetime] = field(default_factory=list)
     _ids: list[str] = field(default_factory=list)
@@ -113,17 +114,23 @@ def select(
     while waiting:
         at = _next(waiting, candidates, categories, balance)
         waiting.remove(at)
-        candidate = candidates[at]
-        fate, because = _fate(candidate, at, budget - used, picked, rule, taken)
+        candidate, left = candidates[at], budget - used
+        fate, because = _fate(candidate, at, picked, rule, taken)
         if fate == "selected":
             newer = taken.newer(candidate, [candidates[i] for i in waiting])
-            if newer is not None and newer.tokens <= budget - used and newer.score >= rule.threshold:
+            fits = newer is not None and taken.shorten(newer, left).tokens <= left
+            if newer is not None and fits and newer.score >= rule.threshold:
                 because = f"older than {newer.block.id[:6]}…, which says the same"
                 decided[at] = replace(candidate, fate="duplicate", because=because)
                 at = next(i for i in waiting if candidates[i] is newer)
                 waiting.remove(at)
                 candidate = newer
-                fate, because = _fate(candidate, at, budget - used, picked, rule, taken)
+                fate, because = _fate(candidate, at, picked, rule, taken)
+        if fate == "selected":
+            candidate = taken.shorten(candidate, left)
+            fits = candidate.tokens <= left
+            because = candidate.because if fits else over_budget(candidate.tokens, left)
+            fate = "selected" if fits else "over_budget"
         decided[at] = replace(candidate, fate=fate, because=because)
         if fate == "selected":
             taken.add(candidate)
@@ -145,10 +152,12 @@ def refill(candidates: Sequence[Candidate], left: int, taken: Taken) -> tuple[Ca
         repeated = taken.duplicate(candidate)
         if repeated:
             result[at] = replace(candidate, fate="duplicate", because=repeated)
-        elif candidate.tokens <= left - used:
+            continue
+        candidate = taken.shorten(replace(candidate, because="in the budget that others left"), left - used)
+        if candidate.tokens <= left - used:
             taken.add(candidate)
             used += candidate.tokens
-            result[at] = replace(candidate, fate="selected", because="in the budget that others left")
+            result[at] = replace(candidate, fate="selected")
         else:
             result[at] = replace(candidate, because=over_budget(candidate.tokens, left - used))
     return tuple(result)
@@ -160,8 +169,9 @@ def over_budget(tokens: int, left: int) -> str:
 
 
 def _fate(
-    candidate: Candidate, place: int, left: int, picked: int, rule: SelectionRule, taken: Taken
+    candidate: Candidate, place: int, picked: int, rule: SelectionRule, taken: Taken
 ) -> tuple[Fate, str]:
+    """What becomes of a candidate as long as there are tokens."""
     if candidate.fate != "selected":
         return candidate.fate, candidate.because
     if candidate.score < rule.threshold:
@@ -171,8 +181,6 @@ def _fate(
         return "duplicate", repeated
     if rule.top_k is not None and picked >= rule.top_k:
         return "not_in_top_k", f"rank {place + 1}, the top {rule.top_k} were taken"
-    if candidate.tokens > left:
-        return "over_budget", over_budget(candidate.tokens, left)
     return "selected", candidate.because
 
 

@@ -11,6 +11,7 @@ from amgs.clock import FixedClock
 from amgs.errors import UnknownBlockError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
+from amgs.retrieval import similarity
 from amgs.types import BlockFilter, Weights
 from tests.engine.retrieval_world import NOW
 
@@ -55,6 +56,21 @@ def test_a_block_that_nothing_finds_falls_out_at_a_finder(memory: Memory) -> Non
     verdicts = {v.layer: v for v in fall.layers}
     assert verdicts["keyword"].verdict == "missed" and verdicts["keyword"].value == 0.0
     assert fall.admitted or fall.fell_at in ("keyword", "fuzzy", "vector", "graph")
+
+
+def test_the_change_of_the_evidence_that_is_promised_admits_the_block(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    falls = [memory.why("boiler valve", ident(memory, name), top_k=1) for name in "abd"]
+    told = [(fall, fall.evidence_change) for fall in falls if fall.evidence_change is not None]
+    assert told
+    for fall, change in told:
+        assert not fall.admitted and fall.form == "note of its own" and fall.gate == 0.0
+        assert change.rank == 1 and change.distance > 0
+        moved = {name: new for name, (_, new) in change.weights.items()}
+        with monkeypatch.context() as other:
+            other.setattr(similarity, "WEIGHTS", {**similarity.WEIGHTS, **moved})
+            assert memory.search("boiler valve", top_k=1).hits[0].block.id == fall.block.id
 
 
 def test_the_change_of_weights_that_is_promised_admits_the_block(memory: Memory) -> None:

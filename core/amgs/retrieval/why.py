@@ -9,12 +9,14 @@ import numpy as np
 
 from amgs.clock import as_utc
 from amgs.retrieval.admit import Admission, admission
+from amgs.retrieval.evidence_change import evidence_change
 from amgs.retrieval.fuzzy import fuzzy
 from amgs.retrieval.keyword import LexicalHit, keyword
 from amgs.retrieval.prefilter import prefilter
 from amgs.retrieval.quoting import held, told, with_stems
 from amgs.retrieval.score import weight_row
 from amgs.retrieval.sources import Sources
+from amgs.retrieval.text_forms import FORMS
 from amgs.retrieval.waterfall import FINDERS, Gathered, RetrievalRequest, explained, gather
 from amgs.settings import RetrievalSettings
 from amgs.types import COMPONENTS, Block, BlockFilter, Explanation, LayerVerdict, WeightChange, Weights
@@ -121,6 +123,9 @@ def _scored(
     if fell_at == "score":
         change = _change(admission(scored.parts, row, weight_row(request.weights), places))
     candidate = next((c for c in gathered.candidates if c.block.id == block.id), None)
+    evidence, remedy = gathered.evidence, None
+    if evidence is not None and fell_at == "score":
+        remedy = evidence_change(evidence, scored, row, places, request.weights)
     return Explanation(
         query=request.text,
         block=block,
@@ -137,6 +142,9 @@ def _scored(
         layers=(*layers, stands),
         weights=request.weights,
         change=change,
+        evidence_change=remedy,
+        form="" if evidence is None else FORMS[int(evidence.form[row])],
+        gate=0.0 if evidence is None else float(evidence.gate[row]),
     )
 
 

@@ -18,7 +18,7 @@ from amgs.types.decay import (
     Supposed,
 )
 from amgs.types.entropy import Entropy
-from amgs.types.explanation import Explanation, LayerVerdict, Verdict, WeightChange
+from amgs.types.explanation import EvidenceChange, Explanation, LayerVerdict, Verdict, WeightChange
 from amgs.types.frame import (
     Assembly,
     BudgetStrategy,
@@ -85,6 +85,7 @@ __all__ = [
     "Edge",
     "EdgeKey",
     "Entropy",
+    "EvidenceChange",
     "Explanation",
     "Fate",
     "Fault",

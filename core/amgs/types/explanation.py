@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,6 +36,17 @@ class WeightChange:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceChange:
+    """Weights of the evidence under which a block would be admitted, at which rank: of each feature that changes the
+    fitted weight and the other one. distance: L2 between the two.
+    """
+
+    weights: Mapping[str, tuple[float, float]]
+    distance: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """Why a block was admitted to an answer, or where it fell out.
 
@@ -42,7 +54,8 @@ class Explanation:
     there, in the unit of that layer. rank: where its score stands among `of` candidates, 1 the best; 0 when the
     pre-filter turned it away. places: how many are admitted. score, needed: its composite and that of the last
     admitted. change: the smallest change of weights that would admit it; None where it is admitted, or where no
-    weights can.
+    weights can. evidence_change: the same for the fitted weights of the evidence. form: of its text, in words; gate:
+    how much its neighbours may say for it, in [0, 1]; both only where evidence was weighed.
     """
 
     query: str
@@ -60,6 +73,9 @@ class Explanation:
     layers: tuple[LayerVerdict, ...]
     weights: Weights
     change: WeightChange | None = None
+    evidence_change: EvidenceChange | None = None
+    form: str = ""
+    gate: float = 0.0
 
     @property
     def admitted(self) -> bool:

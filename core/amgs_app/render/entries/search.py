@@ -72,6 +72,10 @@ def search_result(result: SearchResult) -> ResultTable:
     return sheet(f"{plural(len(rows), 'hit')} for {result.query!r}", columns, rows, notes)
 
 
+_MOST_CHANGES = 3
+"""Weights of the evidence that an explanation names."""
+
+
 def _followed(result: Explanation, canvas: Canvas, now: datetime) -> RenderableType:
     """A block on its way down the layers, each with its reason in full."""
     from rich.console import Group
@@ -99,6 +103,8 @@ def explanation(result: Explanation) -> ResultTable:
     if result.candidate is not None and result.candidate.evidence:
         strongest = sorted(result.candidate.evidence, key=lambda part: -abs(part[1]))
         notes.append("evidence: " + ", ".join(f"{name} {value:+.2f}" for name, value in strongest if value))
+    if result.form:
+        notes.append(f"a {result.form}; its neighbours and episode speak for it by {result.gate:.2f}")
     if result.change is not None:
         wanted = ",".join(f"{getattr(result.change.weights, name):.4f}" for name in COMPONENTS)
         notes.append(
@@ -107,5 +113,13 @@ def explanation(result: Explanation) -> ResultTable:
         )
     elif not result.admitted and result.fell_at in ("score", "selection"):
         notes.append("no change of weights was found that admits it")
+    if result.evidence_change is not None:
+        change = result.evidence_change
+        most = sorted(change.weights.items(), key=lambda one: -abs(one[1][1] - one[1][0]))[:_MOST_CHANGES]
+        told = ", ".join(f"{name} {old:.2f} → {new:.2f}" for name, (old, new) in most)
+        notes.append(
+            f"other weights of the evidence would admit it at rank {change.rank}, moved by {change.distance:.2f}, "
+            f"most of all {told}"
+        )
     title = f"{result.block.title}: {said} for {asked}"
     return sheet(title, "layer verdict value:score needed:score because*", rows, notes)

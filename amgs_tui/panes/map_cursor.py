@@ -17,13 +17,14 @@ Axis = Literal["lifetime", "log", "context"]
 
 
 def entry_holding(view: FocusView | None, token: int | None) -> int:
-    """The place of the entry that holds a lifetime token; the last one for None or when nothing does."""
+    """The place of the finest entry that holds a lifetime token; the last one for None or when nothing does."""
     entries = view.entries if view is not None else ()
-    if token is not None:
-        for place, entry in enumerate(entries):
-            if entry.start <= token < entry.end:
-                return place
-    return max(0, len(entries) - 1)
+    last = max(0, len(entries) - 1)
+    if token is None:
+        return last
+    return max(
+        (place for place, entry in enumerate(entries) if entry.start <= token < entry.end), default=last
+    )
 
 
 @dataclass(frozen=True, slots=True)

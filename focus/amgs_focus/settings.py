@@ -14,6 +14,7 @@ CHANGEABLE = (
     "cooldown",
     "full_read_every",
     "horizon",
+    "insets",
     "n_diff",
     "order",
     "policy",
@@ -29,7 +30,7 @@ CHANGEABLE = (
 )
 """What an operator may change while a lifetime is open."""
 
-BEFORE = {"full_read_every": 1, "bridge_share": 0.5}
+BEFORE = {"full_read_every": 1, "bridge_share": 0.5, "insets": False}
 """What was always so before these settings were any: traces without them, and hashes, are read by it."""
 
 
@@ -96,6 +97,11 @@ class FocusSettings(BaseModel):
     thresholds: Literal["fixed", "adaptive"] = Field(
         default="fixed",
         description="Whether τ is fixed, or adapts to how full the window is and how much the loop swaps.",
+    )
+    insets: bool = Field(
+        default=False,
+        description="Whether a block that is wanted below a coarse gist is put beside it, "
+        "without opening the gist into all its children.",
     )
     cooldown: int = Field(
         default=2, ge=0, description="For how many refocuses the opposite of an action stays blocked."

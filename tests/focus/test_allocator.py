@@ -276,8 +276,9 @@ def test_pinned_stays_fine_and_forbidden_stays_coarse() -> None:
         (NodeRef(3, 0), "collapse", "superseded"),
     ],
 )
-def test_an_order_that_cannot_be_carried_out_is_answered(node: NodeRef, word: Action, reason: str) -> None:
-    assert decision(run({}, state=said(node, word)), node, word).reason == reason
+def test_an_order_that_cannot_be_carried_out_is_answered(node: NodeRef, word: Override, reason: str) -> None:
+    kind: Action = "expand" if word == "expand" else "collapse"
+    assert decision(run({}, state=said(node, word)), node, kind).reason == reason
 
 
 def test_room_is_made_by_what_is_wanted_least() -> None:
@@ -338,7 +339,7 @@ def test_headroom_is_kept_free_where_it_can_be() -> None:
 def test_whatever_the_scores_the_outcome_fits_and_everything_is_answered(
     length: int, slack: int, policy: str, order: str, data: st.DataObject
 ) -> None:
-    settings = SMALL.model_copy(update={"policy": policy, "order": order})
+    settings = SMALL.model_copy(update={"policy": policy, "order": order, "insets": True})
     shape = Shape(length)
     window = coarsest(shape, 10**6, 2).used + slack
     context = assemble(shape, window, 2)
@@ -348,8 +349,10 @@ def test_whatever_the_scores_the_outcome_fits_and_everything_is_answered(
             st.lists(st.floats(-1, 1), min_size=len(context.entries()), max_size=len(context.entries()))
         )
         scores = {entry.node: value for entry, value in zip(context.entries(), drawn, strict=True)}
+        blocks = st.integers(0, max(0, length // 4 - 1)).map(lambda index: NodeRef(1, index))
+        inside = data.draw(st.dictionaries(blocks, st.floats(-1, 1), max_size=3))
         state = replace(state, refocus=number)
-        allocation = allocate(context, told(context, scores), shape, settings, state)
+        allocation = allocate(context, replace(told(context, scores), inside=inside), shape, settings, state)
         allocation.context.check()
         assert sum(one.applied for one in allocation.actions) == len(allocation.edits) <= SMALL.n_diff
         again = context
@@ -358,6 +361,8 @@ def test_whatever_the_scores_the_outcome_fits_and_everything_is_answered(
         assert again == allocation.context
         answered = [(one.node, one.kind) for one in allocation.actions]
         assert len(answered) == len(set(answered))
+        for node in inside:
+            assert ((node, "inset") in answered) is (context.inset_place(node) is not None)
         for entry in context.entries():
             parent = NodeRef(entry.level + 1, entry.index // (4 if entry.level else 1))
             kind: Action = "expand" if scores[entry.node] >= 0 else "collapse"
@@ -382,6 +387,88 @@ def test_nothing_flips_within_its_cooldown(drawn: list[float]) -> None:
                 assert kind == one.kind or number - when > SMALL.cooldown
                 last[one.node] = (one.kind, number)
         context, state = allocation.context, allocation.state
+
+
+BLOCK = NodeRef(1, 6)  # below L3
+INSETS = SMALL.model_copy(update={"insets": True})
+
+
+def wanting(
+    inside: Mapping[NodeRef, float],
+    *,
+    settings: FocusSettings = INSETS,
+    window: int = 60,
+    state: AllocatorState | None = None,
+    context: WorkingContext | None = None,
+    shape: Shape | None = None,
+) -> Allocation:
+    """A pass in which blocks below coarse gists are wanted, and so are those gists."""
+    made, held = context_of(window=window)
+    context, shape = context or made, shape or held
+    hosts = {host.node: score for node, score in inside.items() if (host := context.host(node)) is not None}
+    scores = replace(told(context, hosts), inside=inside)
+    return allocate(context, scores, shape, settings, state or AllocatorState(refocus=1))
+
+
+@pytest.mark.parametrize("policy", ["greedy", "exact"])
+def test_one_block_wanted_below_a_coarse_gist_is_put_beside_it_in_one_action(policy: str) -> None:
+    settings = INSETS.model_copy(update={"policy": policy})
+    found = wanting({BLOCK: 0.9, NodeRef(1, 9): 0.5, NodeRef(1, 12): 0.1}, settings=settings)
+    beside = decision(found, BLOCK, "inset")
+    assert (beside.reason, beside.cost, beside.score, beside.start) == ("applied", 4, 0.9, 24)
+    assert decision(found, NodeRef(1, 9), "inset").applied
+    assert decision(found, NodeRef(1, 12), "inset").reason == "below_threshold"
+    assert decision(found, L3, "expand").reason == "inset"
+    assert [str(entry.node) for entry in found.context.entries()[:4]] == ["L3#0", "L0#6", "L0#9", "L2#4"]
+    assert found.scores[NodeRef(0, 6)] == 0.9
+    off = wanting({BLOCK: 0.9}, settings=settings.model_copy(update={"insets": False}))
+    assert applied(off) == {(L3, "expand")} and not off.context.insets
+    full = wanting({BLOCK: 0.9}, settings=settings, window=context_of()[0].used + 3)
+    assert decision(full, BLOCK, "inset").reason == "budget"
+
+
+@pytest.mark.parametrize("policy", ["greedy", "exact"])
+def test_an_inset_is_closed_like_other_detail_and_never_within_its_cooldown(policy: str) -> None:
+    settings = INSETS.model_copy(update={"policy": policy})
+    base, shape = context_of(window=context_of()[0].used + 4)
+    made = allocate(
+        base, replace(told(base, {L3: 0.9}), inside={BLOCK: 0.9}), shape, settings, AllocatorState(1)
+    )
+    assert made.context.free == 0
+    wanted = {NodeRef(0, 6): -0.9, L1: 0.9}
+    for refocus, expected in ((2, {"cooldown"}), (4, {"applied"})):
+        state = replace(made.state, refocus=refocus)
+        found = run(wanted, context=made.context, shape=shape, settings=settings, state=state)
+        assert {decision(found, BLOCK, "collapse").reason} == expected
+    assert decision(found, BLOCK, "collapse").cost == -4 and not found.context.insets
+    assert found.context.position(NodeRef(0, 20)) is not None
+    again = replace(found.state, refocus=5)
+    assert decision(wanting({BLOCK: 0.9}, state=again), BLOCK, "inset").reason == "cooldown"
+
+
+def test_what_the_operator_says_of_a_block_holds_for_its_inset() -> None:
+    asked = run({}, state=said(BLOCK, "expand"), settings=INSETS)
+    assert decision(asked, BLOCK, "inset").detail == "asked for by the operator"
+    assert not [one for one in asked.actions if one.node == BLOCK and one.kind == "expand"]
+    again = run({}, context=asked.context, state=said(BLOCK, "expand"), settings=INSETS)
+    assert decision(again, BLOCK, "expand").detail == "it is at that level already"
+    for node in (BLOCK, NodeRef(2, 1), L3):
+        forbidden = wanting({BLOCK: 0.9}, state=said(node, "forbid"))
+        assert decision(forbidden, BLOCK, "inset").reason == "superseded"
+    pinned = run({NodeRef(0, 6): -0.9}, context=asked.context, state=said(NodeRef(0, 6), "pin"))
+    assert decision(pinned, BLOCK, "collapse").detail == "the operator pinned it"
+    shape = Shape(100, sealed={NodeRef(2, 1)})
+    assert decision(wanting({BLOCK: 0.9}, shape=shape), BLOCK, "inset").reason == "illegal_level"
+    context = assemble(Shape(100), 60, 2, overrides={NodeRef(0, 6): "pin"}, insets=True, focus_share=0.6)
+    assert context.insets == {NodeRef(0, 6)}
+
+
+def test_room_is_made_by_taking_an_inset_away_when_nothing_else_is_left() -> None:
+    base, shape = context_of()
+    context = base.inset(BLOCK)[0]
+    tight = replace(context, window=context.used - 1)
+    found = make_room(tight, {NodeRef(0, 6): -0.5}, shape, SMALL, AllocatorState(refocus=3))
+    assert applied(found) == {(BLOCK, "collapse")} and found.context == replace(base, window=tight.window)
 
 
 EXACT = SMALL.model_copy(update={"policy": "exact"})

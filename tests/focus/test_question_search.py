@@ -28,6 +28,7 @@ from amgs_focus.tree.retention import act_of
 from tests.focus.focus_world import MODEL, StillClock
 
 SETTINGS = FocusSettings(block_size=16, window=160, cadence=8)
+INSETS = SETTINGS.model_copy(update={"insets": True})
 FACT = "The hound sleeps in the crimson hut."
 QUESTION = "dog bed colour?"
 ALIKE = (("hound", "dog"), ("sleeps", "bed"), ("crimson", "colour"))
@@ -60,15 +61,19 @@ def filler(words: int, seed: int) -> str:
     return "".join(f" {word}{'.' if at % 5 == 4 else ''}" for at, word in enumerate(made))
 
 
-def world(search: QuestionSearch | None, trace: TraceWriter | None = None) -> FocusRuntime:
+def world(
+    search: QuestionSearch | None, trace: TraceWriter | None = None, settings: FocusSettings = SETTINGS
+) -> FocusRuntime:
     return FocusRuntime(
-        MODEL, PointerEncoder(), TailSimilarity(), SETTINGS, trace, clock=StillClock(), search=search
+        MODEL, PointerEncoder(), TailSimilarity(), settings, trace, clock=StillClock(), search=search
     )
 
 
-def told(search: QuestionSearch | None, trace: TraceWriter | None = None) -> FocusRuntime:
+def told(
+    search: QuestionSearch | None, trace: TraceWriter | None = None, settings: FocusSettings = SETTINGS
+) -> FocusRuntime:
     """A lifetime of some hundred blocks with one fact early in it."""
-    runtime = world(search, trace)
+    runtime = world(search, trace, settings)
     runtime.ingest([Segment(f"{filler(60, 1)} {FACT} {filler(300, 2)}")])
     return runtime
 
@@ -86,9 +91,12 @@ def in_sight(runtime: FocusRuntime) -> bool:
     return all(place is not None and entries[place].level == 0 for place in places)
 
 
-def test_a_question_in_other_words_opens_the_whole_statement_and_words_alone_do_not() -> None:
+@pytest.mark.parametrize("chosen", [SETTINGS, INSETS])
+def test_a_question_in_other_words_opens_the_whole_statement_and_words_alone_do_not(
+    chosen: FocusSettings,
+) -> None:
     for search, expected in ((QuestionSearch(Meanings()), True), (None, False)):
-        runtime = told(search)
+        runtime = told(search, settings=chosen)
         assert not in_sight(runtime)
         runtime.question(QUESTION)
         runtime.refocus()
@@ -104,12 +112,22 @@ def test_what_a_bench_asks_is_looked_up_as_in_a_session() -> None:
 
 
 def test_a_found_block_is_wanted_through_every_gist_above_it() -> None:
-    runtime = told(QuestionSearch(Meanings()))
+    runtime = told(QuestionSearch(Meanings()), settings=INSETS)
     start, _ = span(runtime.tree)
     runtime.question(QUESTION)
     assert runtime.state.findings is not None
     assert runtime.state.findings.blocks[0].block in range(start // 16, start // 16 + 4)
-    steps = [one.node for one in runtime.refocus().applied if one.kind == "expand"]
+    record = runtime.refocus()
+    beside = [one.node for one in record.applied if one.kind == "inset"]
+    assert NodeRef(1, start // 16) in beside and NodeRef(0, start // 16) in runtime.context.insets
+    place = runtime.context.position(NodeRef(0, start // 16))
+    assert place is not None and runtime.snapshot().entries[place].inset
+    assert runtime.why(place).reason_text.startswith("Put beside its gist")
+    host = runtime.context.tile(start)
+    assert host is not None and runtime.context.entries()[host].level >= 2
+    without = told(QuestionSearch(Meanings()))
+    without.question(QUESTION)
+    steps = [one.node for one in without.refocus().applied if one.kind == "expand"]
     assert NodeRef(2, start // 256) in steps and NodeRef(1, start // 16) in steps
 
 
@@ -173,18 +191,20 @@ def test_what_was_forgotten_is_not_found_and_what_was_purged_has_no_vector() -> 
     assert not tree.vectors.cosines(asked, blocks[-1] + 1)[list(blocks)].any()
 
 
+@pytest.mark.parametrize("chosen", [SETTINGS, INSETS.model_copy(update={"window": 256, "cooldown": 0})])
 def test_stepping_back_over_a_question_takes_back_what_it_found_and_a_replay_finds_the_same(
-    tmp_path: Path,
+    tmp_path: Path, chosen: FocusSettings
 ) -> None:
     path = tmp_path / "run.jsonl"
-    writer = TraceWriter(path, header_of(world(QuestionSearch(Meanings()))))
-    runtime = told(QuestionSearch(Meanings()), writer)
+    writer = TraceWriter(path, header_of(world(QuestionSearch(Meanings()), settings=chosen)))
+    runtime = told(QuestionSearch(Meanings()), writer, chosen)
     runtime.decode(2)
     before = runtime.state_hash()
     runtime.decode(1)
     runtime.question(QUESTION)
     runtime.decode(2)
     after, found = runtime.state_hash(), runtime.state.findings
+    assert bool(runtime.context.insets) is chosen.insets
     runtime.back(3)
     assert runtime.state_hash() == before and runtime.state.findings is None
     runtime.decode(1)
@@ -192,10 +212,10 @@ def test_stepping_back_over_a_question_takes_back_what_it_found_and_a_replay_fin
     runtime.decode(2)
     assert (runtime.state_hash(), runtime.state.findings) == (after, found)
     writer.close()
-    assert replay(read(path), world(QuestionSearch(Meanings()))) == 8
+    assert replay(read(path), world(QuestionSearch(Meanings()), settings=chosen)) == 8
     for other in (None, QuestionSearch(Meanings("another"))):
         with pytest.raises(TraceError, match="text_encoder"):
-            replay(read(path), world(other))
+            replay(read(path), world(other, settings=chosen))
 
 
 def test_sentences_are_cut_at_their_ends_and_cover_the_block() -> None:

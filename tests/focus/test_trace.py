@@ -189,7 +189,7 @@ def test_another_format_an_empty_file_and_no_file_are_named(
 
 def test_a_line_is_plain_json_after_its_checksum(traced: tuple[Path, list[StepRecord]]) -> None:
     header, *rest = traced[0].read_text(encoding="utf-8").splitlines()
-    assert json.loads(header[9:])["data"]["format"] == "amgs-focus-trace-2"
+    assert json.loads(header[9:])["data"]["format"] == "amgs-focus-trace-3"
     assert {json.loads(line[9:])["kind"] for line in rest} == {
         "ingest",
         "question",

@@ -2,7 +2,8 @@
 
 Facts planted in a text are asked for one after another, with two more refocuses after each question, by variant: as it
 is, without the cooldown, with one pass after a question, with as many actions as all its passes have in that one,
-without any action, with noise on the scores, and with the causal twin of a lens. On plain prose the shipped lens opens
+without any action, with noise on the scores, and with the causal twin of a lens; where questions are looked up by
+meaning too, with that, and with it but without insets. On plain prose the shipped lens opens
 nothing, so that nothing could be told there. Answers beside swap rate, residency and reversals.
 """
 
@@ -25,6 +26,7 @@ from amgs_focus.evaluation.needles import CHANCE, facts, needle_nll, plant
 from amgs_focus.evaluation.statistics import Interval, resampled
 from amgs_focus.lens.lensnet import LensNetScorer
 from amgs_focus.lens.linear import LinearLens
+from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
@@ -49,6 +51,7 @@ AT_ONCE = SETTINGS.question_passes * SETTINGS.question_n_diff
 NOISE = 0.5
 SEED = 0
 PLAIN, NOISY, CAUSAL = "as it is", "noisy scores", "causal twin"
+SEARCHED, WHOLE = "looked up", "looked up no insets"
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,14 @@ def run(
 
     Raises TextError when the text is shorter than one lifetime.
     """
-    told = {**rig.parts(), "lifetime": lifetime, "facts": FACTS, **settings.model_dump(), "seed": SEED}
+    told = {
+        **rig.parts(),
+        "lifetime": lifetime,
+        "facts": FACTS,
+        **settings.model_dump(),
+        "seed": SEED,
+        **rig.searching(),
+    }
     ledger = rig.ledger(BENCH, told)
     drawn = rig.corpus.excerpts(lifetime, 2 if rig.quick else places, SEED)
     variants: dict[str, tuple[FocusScorer | None, FocusSettings]] = {
@@ -100,19 +110,28 @@ def run(
     }
     if isinstance(rig.scorer, LensNetScorer | LinearLens):
         variants[CAUSAL] = (rig.scorer.twin(), settings)
+    if rig.search is not None:
+        variants[SEARCHED] = (rig.scorer, settings.model_copy(update={"insets": True}))
+        variants[WHOLE] = (rig.scorer, settings.model_copy(update={"insets": False}))
     rows: dict[str, list[Row]] = {name: [] for name in variants}
     for number, one in enumerate(drawn):
         for name, (chosen, used) in variants.items():
             rig.progress(number, len(drawn), name)
             scorer = chosen or NoisyLook(rig.scorer, np.random.default_rng(SEED + number))
-            measure = partial(_ask, rig, scorer, one.tokens, number, used)
+            search = rig.search if name in (SEARCHED, WHOLE) else None
+            measure = partial(_ask, rig, scorer, search, one.tokens, number, used)
             rows[name].append(ledger.once(f"{one.document}/{one.at}/{name}", measure))
     shown = {**told, "places": len(drawn), "chance": 100 * CHANCE, "rows": str(ledger.path)}
     return BENCH.result(shown, _metrics(rows), (_table(rows, [one.document for one in drawn]),))
 
 
 def _ask(
-    rig: FocusRig, scorer: FocusScorer, text: Sequence[int], number: int, settings: FocusSettings
+    rig: FocusRig,
+    scorer: FocusScorer,
+    search: QuestionSearch | None,
+    text: Sequence[int],
+    number: int,
+    settings: FocusSettings,
 ) -> Row:
     """The facts of one place, asked in the order in which they stand."""
     model = rig.model
@@ -122,7 +141,9 @@ def _ask(
     found: list[Row] = []
     records = []
     with closing(rig.lifetime(tokens, settings)) as tree:
-        runtime = FocusRuntime(model, scorer=scorer, settings=settings, tree=tree, clock=rig.clock)
+        runtime = FocusRuntime(
+            model, scorer=scorer, settings=settings, tree=tree, clock=rig.clock, search=search
+        )
         for one in planted:
             runtime.question(one.needle.question)
             records.append(runtime.refocus())

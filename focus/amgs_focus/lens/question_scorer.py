@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from amgs_focus.lens.scoring import FocusScorer, LensView
+from amgs_focus.records import NodeRef
 from amgs_focus.window.scores import Scores, aggregate
 
 FIRST = 0.95
@@ -42,10 +43,15 @@ class QuestionScorer:
         values = aggregate(view.context, found.values)
         wanted = np.minimum(values, 0.0)
         size, step = view.tree.block_size, (FIRST - LAST) / len(blocks)
+        inside: dict[NodeRef, float] = {}
         for rank in range(len(blocks) - 1, -1, -1):  # the best last, so that its score stands
             place = view.context.covering(blocks[rank].block * size)
             if place is not None and entries[place].end <= view.context.tail_start:
                 wanted[place] = FIRST - step * rank
+                if entries[place].level > 1:
+                    inside[NodeRef(1, blocks[rank].block)] = FIRST - step * rank
         spread = np.repeat(wanted - values, [entry.cost for entry in entries])
         total = np.clip(found.values + spread, -1.0, 1.0)
-        return replace(found, values=total, parts={**found.parts, "question": total - found.values})
+        return replace(
+            found, values=total, parts={**found.parts, "question": total - found.values}, inside=inside
+        )

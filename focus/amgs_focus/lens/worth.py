@@ -56,7 +56,8 @@ def as_of(view: LensView, at: int) -> LensView:
     asked later is not there yet; how rare its words are is counted over the whole lifetime.
     """
     context = view.context
-    until = context.entries()[at].end
-    prefix = replace(context, items=context.entries()[: at + 1], lifetime=until, tail_blocks=0)
+    seen = context.entries()[: at + 1]
+    until = max(entry.end for entry in seen)
+    prefix = replace(context, items=seen, lifetime=until, tail_blocks=0)
     asked = [span.end for span in view.tree.spans() if span.kind == "question"]
     return LensView(prefix, view.tree, view.question if asked and asked[-1] <= until else ())

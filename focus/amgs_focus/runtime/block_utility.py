@@ -63,7 +63,7 @@ def before_answer(state: FocusState) -> WorkingContext:
     context = state.context
     length = context.lifetime - len(state.answer)
     items = [entry for entry in context.entries() if entry.end <= length]
-    start = items[-1].end if items else 0
+    start = max((entry.end for entry in items), default=0)
     whole = tuple(items) + tuple(token_entries(start, length, context.block_size))
     return WorkingContext(
         whole, length, context.window, context.block_size, context.slots, context.tail_blocks

@@ -20,7 +20,7 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.provenance import node_provenance
 from amgs_focus.views import REASON_SENTENCES, EntryExplanation, EntryView, FocusView, nothing_alike
-from amgs_focus.window.candidates import FORGOTTEN, cooldown_left, expand_cost, reserve
+from amgs_focus.window.candidates import FORGOTTEN, cooldown_left, reserve
 from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.working_context import SINKS, Entry, WorkingContext
 
@@ -111,7 +111,7 @@ def explain(
     decisions = _by_node(state.last.decisions if state.last else ())
     decision = _decision_of(entry, decisions, settings.block_size)
     shown = _entry_view(state, tree, measurements, place, decisions)
-    opening = expand_cost(entry, state.context) if shown.expandable else None
+    opening = state.context.expand_cost(place) if shown.expandable else None
     findings = state.findings.blocks if state.findings is not None else ()
     likelihood = state.findings.likelihood if state.findings is not None else None
     inside = (
@@ -196,6 +196,7 @@ def _entry_view(
         delta_nll_error=measured.error if measured else None,
         source=_main_source(entry, tree),
         inherited=entry.node in state.scores and entry.node not in state.parts,
+        inset=entry.node in context.insets,
     )
 
 
@@ -206,7 +207,8 @@ def _by_node(decisions: tuple[Decision, ...]) -> Decisions:
 def _decision_of(entry: Entry, decisions: Decisions, block_size: int) -> Decision | None:
     """The decision that concerns an entry: what made it, else what was, or was not, done with it."""
     parent = parent_of(entry.node, block_size)
-    made = (decisions.get((entry.node, "collapse")), decisions.get((parent, "expand")))
+    kinds: tuple[Action, ...] = ("expand", "inset")
+    made = (decisions.get((entry.node, "collapse")), *(decisions.get((parent, kind)) for kind in kinds))
     for decision in made:
         if decision is not None and decision.applied:
             return decision
@@ -223,7 +225,7 @@ def _collapsible(entry: Entry, context: WorkingContext, tree: LifetimeTree) -> b
 def _collapse_cost(entry: Entry, context: WorkingContext) -> int:
     """Positions that closing the entry's parent takes (negative), were all siblings at its level."""
     siblings = 1 if entry.level == 0 else context.block_size
-    return context.slots - siblings * entry.cost
+    return context.collapse_cost(parent_of(entry.node, context.block_size), [entry] * siblings)
 
 
 def _main_source(entry: Entry, tree: LifetimeTree) -> str | None:
@@ -249,7 +251,7 @@ def _sentence(decision: Decision | None, refocuses: int) -> str:
     if decision is None:
         so_far = "it came after the last refocus" if refocuses else "no refocus so far"
         return f"Not scored yet ({so_far})."
-    done = "expanded" if decision.kind == "expand" else "collapsed"
+    done = {"expand": "expanded", "collapse": "collapsed", "inset": "put beside its gist"}[decision.kind]
     if decision.applied:
         why = f": {decision.detail}" if decision.detail else f", rank {decision.rank} of {decision.of}"
         return f"{done.capitalize()}{why}."
@@ -268,7 +270,7 @@ def _would(shown: EntryView, decision: Decision | None, state: FocusState, setti
     steps = []
     if shown.cooldown:
         steps.append(f"cooldown {shown.cooldown}")
-    if decision is not None and decision.reason == "budget" and decision.kind == "expand":
+    if decision is not None and decision.reason == "budget" and decision.kind != "collapse":
         room = state.context.free - settings.cadence
         free = max(0, room - reserve(state.context, settings, settings.cadence))
         steps.append(f"would expand with {max(1, decision.cost - free)} more positions free")
@@ -278,6 +280,10 @@ def _would(shown: EntryView, decision: Decision | None, state: FocusState, setti
         steps.append("would collapse once all its siblings are at its level")
     elif decision is not None and decision.detail == FORGOTTEN:
         steps.append("would expand once what lies below it is restored")
+    elif decision is not None and decision.reason == "inset":
+        steps.append(
+            "would expand once nothing of it is wanted by itself and its score is above the threshold"
+        )
     elif decision is not None and decision.reason == "stale_gist":
         steps.append("would collapse once its gist is made anew")
     else:

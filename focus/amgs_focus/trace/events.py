@@ -20,7 +20,9 @@ from amgs_focus.records import (
 from amgs_focus.tree.node_set import NodeSet
 from amgs_focus.tree.span_metadata import Act, ActKind
 
-FORMAT = "amgs-focus-trace-2"
+FORMAT = "amgs-focus-trace-3"
+READABLE = ("amgs-focus-trace-2", FORMAT)
+"""Before 3 there were no insets: neither the action nor the reason of that name."""
 
 
 @dataclass(frozen=True, slots=True)

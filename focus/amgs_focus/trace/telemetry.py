@@ -267,4 +267,4 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _done(kind: Action) -> str:
-    return "expanded" if kind == "expand" else "collapsed"
+    return {"expand": "expanded", "collapse": "collapsed", "inset": "put beside its gist"}[kind]

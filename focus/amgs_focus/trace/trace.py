@@ -35,6 +35,7 @@ from amgs_focus.trace.events import (
     FORMAT,
     KINDS,
     NAMES,
+    READABLE,
     Acted,
     Branched,
     Configured,
@@ -233,7 +234,7 @@ def _header(body: bytes) -> TraceHeader:
     try:
         told = parsed(_AnyLine, body)
         found = told.data.get("format", told.kind)
-        if told.kind != "header" or found != FORMAT:
+        if told.kind != "header" or found not in READABLE:
             raise faulty(1, f"this program reads {FORMAT}, not {found}")
         header: TraceHeader = parsed(_HeaderLine, body).data
     except ValueError as error:

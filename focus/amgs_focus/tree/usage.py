@@ -157,9 +157,9 @@ class GistUsage:
         """Take in a refocus: what it opened, what was forgotten and has a score above τ, and the gists whose detail
         stands in the window since.
         """
-        opened = [one.node for one in refocus.applied if one.kind == "expand"]
+        opened = [one.node for one in refocus.applied if one.kind != "collapse"]
         refused = [one for one in refocus.decisions if one.reason == "illegal_level" and one.level]
-        wanted = [one.node for one in refused if one.kind == "expand" and one.score > tau]
+        wanted = [one.node for one in refused if one.kind != "collapse" and one.score > tau]
         for name, nodes in (("opened", opened), ("wanted", wanted), ("dwell", set(standing))):
             for level in {node.level for node in nodes}:
                 held = [node.index for node in nodes if node.level == level]

@@ -18,7 +18,7 @@ from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import Action, NodeRef, parent_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.exact_allocation import with_open
-from amgs_focus.window.working_context import SINKS, Codes, TreeShape, WorkingContext, gist_entry
+from amgs_focus.window.working_context import SINKS, Codes, Entry, TreeShape, WorkingContext, gist_entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def candidates(context: WorkingContext, tree: TreeShape) -> tuple[LabelledAction
         if entry.level and not tree.is_sealed(entry.node):
             found.append(LabelledAction(entry.node, "expand", context.expand(place)[0], keep))
         parent = parent_of(entry.node, context.block_size)
-        if _closable(context, tree, place, parent):
+        if _closable(context, tree, entry, parent):
             found.append(LabelledAction(parent, "collapse", context.collapse(parent)[0], keep))
         keep += entry.cost
     return tuple(found)
@@ -131,7 +131,7 @@ def counterfactuals(
             progress(done, len(actions), "ΔNLL")
         action = actions[number]
         other = reader.losses(action.context)
-        gains = base - other if action.kind == "expand" else other - base
+        gains = other - base if action.kind == "collapse" else base - other
         positions = abs(action.context.used - context.used)
         labels[number] = Label(tuple(gains.tolist()), positions, action.node, action.kind)
     return tuple(labels[number] for number in range(len(actions)))
@@ -196,12 +196,10 @@ class HorizonReader:
         return losses.cpu()
 
 
-def _closable(context: WorkingContext, tree: TreeShape, place: int, parent: NodeRef) -> bool:
-    """Whether the entry at a place opens a complete group that may give way to its gist."""
+def _closable(context: WorkingContext, tree: TreeShape, entry: Entry, parent: NodeRef) -> bool:
+    """Whether an entry is the first of a complete group that may give way to its gist."""
     if parent.index >= tree.count(parent.level) or tree.is_stale(parent):
         return False
-    gist = gist_entry(parent, context.block_size, context.slots)
-    if gist.end > context.tail_start:
+    if gist_entry(parent, context.block_size, context.slots).end > context.tail_start:
         return False
-    children = context.children(gist)
-    return context.entries()[place : place + len(children)] == children
+    return context.group(parent)[:1] == (entry,)

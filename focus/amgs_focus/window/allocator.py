@@ -59,33 +59,34 @@ class _Pass:
 
     def run(self) -> None:
         """Sort the units into candidates and the rest, then apply what the budget allows."""
-        queues: dict[Action, list[Unit]] = {"expand": [], "collapse": []}
+        opening: list[Unit] = []
+        closing: list[Unit] = []
         for unit in self.now.units(self.scores):
-            if unit.asked and unit.kind == "expand" and self.now.refusal(unit) is None:
+            if unit.asked and unit.opens and self.now.refusal(unit) is None:
                 self.clear_for(unit)
         units = self.now.units(self.scores)
         for unit in units:
             refused = self.now.refusal(unit)
             if refused is None:
-                queues[unit.kind].append(unit)
+                (opening if unit.opens else closing).append(unit)
             else:
                 self.decide(unit, *refused)
         self.answer_overrides({(unit.node, unit.kind) for unit in units})
-        for queue in queues.values():
+        for queue in (opening, closing):
             self.sort(queue)
             self.ranks |= {(unit.node, unit.kind): (at, len(queue)) for at, unit in enumerate(queue, 1)}
         spare = self.now.spare(self.scores)
         self.sort(spare)
         if self.now.settings.policy == "exact":
-            self.apply_exactly(queues["expand"], queues["collapse"], spare)
+            self.apply_exactly(opening, closing, spare)
         else:
-            self.apply_greedily(queues["expand"], queues["collapse"], spare)
+            self.apply_greedily(opening, closing, spare)
 
     def sort(self, queue: list[Unit]) -> None:
         """Most urgent first; of equals the nearest to the cursor expands, the farthest collapses."""
 
         def key(unit: Unit) -> tuple[bool, float, int]:
-            side = 1 if unit.kind == "expand" else -1
+            side = 1 if unit.opens else -1
             return not unit.asked, -side * self.appeal(unit), -side * self.start(unit)
 
         queue.sort(key=key)
@@ -140,8 +141,10 @@ class _Pass:
         return [one for one in spare if unit.score - one.score > self.margin]
 
     def affordable(self, unit: Unit, payers: Sequence[Unit], left: int) -> bool:
-        """Whether the collapses that still fit into this pass make room for an expand."""
-        refunds = sum(-payer.cost for payer in payers[: left - 1])
+        """Whether the collapses that still fit into this pass make room for an opening. An inset may be left to the
+        next pass: it costs a position more than the collapse of a block gives.
+        """
+        refunds = sum(-payer.cost for payer in payers[: left - (unit.kind != "inset")])
         return (self.now.free if unit.asked else self.now.room) + refunds >= unit.cost
 
     def free_for_it(self) -> str:
@@ -166,7 +169,7 @@ class _Pass:
         limit = self.now.settings.n_diff
         chosen = self.best(gates, limit)
         for unit in candidates:
-            if (unit.node in chosen) == (unit.kind == "expand") and self.now.valid(unit):
+            if (unit.node in chosen) == unit.opens and self.now.valid(unit):
                 self.act(unit)
         unlimited = self.best(gates, None)
         for unit in candidates:
@@ -174,9 +177,9 @@ class _Pass:
                 continue
             if not self.now.valid(unit):
                 self.decide(unit, "superseded", "another action changed its span first")
-            elif (unit.node in unlimited) == (unit.kind == "expand"):
+            elif (unit.node in unlimited) == unit.opens:
                 self.decide(unit, "n_diff", f"the best {limit} actions leave it out")
-            elif unit.kind == "expand":
+            elif unit.opens:
                 self.decide(unit, "budget", f"the room for its {unit.cost} is worth more elsewhere")
             else:
                 self.decide(unit, "budget", "nothing needs its room")
@@ -184,14 +187,15 @@ class _Pass:
     def gates(self, candidates: Sequence[Unit]) -> tuple[Gate, ...]:
         """The candidates' nodes and all above and below them, as the dynamic program wants them."""
         gains = {unit.node: self.gain(unit) for unit in candidates}
-        gates = gates_of(self.now.context, self.now.tree, gains)
+        beside = {unit.node for unit in candidates if unit.kind == "inset"}
+        gates = gates_of(self.now.context, self.now.tree, gains, beside=beside)
         return tuple(replace(gate, fixed=gate.node not in gains) for gate in gates)
 
     def gain(self, unit: Unit) -> float:
         """What the unit's node is worth open."""
         if unit.asked:
-            return ASKED if unit.kind == "expand" else -ASKED
-        if unit.kind == "expand":
+            return ASKED if unit.opens else -ASKED
+        if unit.opens:
             return self.appeal(unit)
         return max(KEPT * (1 + unit.score), unit.score + self.margin)
 
@@ -221,17 +225,19 @@ class _Pass:
         before, front = self.now.context, self.front(unit)
         if unit.kind == "expand":
             context, edit = before.expand(place)
-            done, undone = self.opened, self.closed
+        elif unit.kind == "inset":
+            context, edit = before.inset(unit.node)
         else:
             context, edit = before.collapse(unit.node)
-            done, undone = self.closed, self.opened
+        done, undone = (self.opened, self.closed) if unit.opens else (self.closed, self.opened)
         done[unit.node] = self.now.state.refocus
         if undone.pop(unit.node, None) is not None:
             self.flips[unit.node] = self.flips.get(unit.node, 0) + 1
         self.prices = self.prices.after(before, edit)
         self.now = replace(self.now, context=context)
         for entry in edit.inserted:
-            self.scores[entry.node] = unit.score
+            if entry not in edit.removed:
+                self.scores[entry.node] = unit.score
         self.edits.append(edit)
         self.decide(unit, "applied", detail or ("asked for by the operator" if unit.asked else ""), front)
 
@@ -263,9 +269,13 @@ class _Pass:
                 if spared and (self.now.pinned(parent) or self.now.within(spared, parent)):
                     continue
                 score = sum(self.scores.get(entry.node, 0.0) for entry in members) / len(members)
-                cost = context.slots - sum(entry.cost for entry in members)
+                cost = context.collapse_cost(parent, members)
                 unit = Unit(parent, "collapse", score, cost)
-                awkward = (self.now.pinned(parent), tree.is_stale(parent), self.now.cooling(unit) is not None)
+                awkward = (
+                    self.now.pinned(parent),
+                    self.now.stale(parent),
+                    self.now.cooling(unit) is not None,
+                )
                 if cost < 0 and not (gently and any(awkward)):
                     choices.append(((*awkward, score, self.start(unit)), unit))
             if not choices and context.free < 0 and not gently:
@@ -279,7 +289,7 @@ class _Pass:
         for node, word in self.now.state.overrides.items():
             if word in ("expand", "collapse"):
                 kind: Action = "expand" if word == "expand" else "collapse"
-                if (node, kind) not in known:
+                if not known & {(node, kind), (node, "inset" if kind == "expand" else kind)}:
                     unit = Unit(node, kind, 0.0, 0, asked=True)
                     self.decide(unit, *self.now.unanswerable(node, kind))
 
@@ -347,7 +357,7 @@ def allocate(
     if context.free < headroom:
         # the last collapse frees up to a block more than was needed: so much of the slack comes by itself
         headroom += max(0, int(settings.slack * context.window) - context.block_size)
-    now = WindowState(context, tree, settings, replace(state, headroom=headroom))
+    now = WindowState(context, tree, settings, replace(state, headroom=headroom), scores.inside)
     work = _Pass(now, by_node, prices or ReadingCosts(0))
     work.run()
     work.make_room(context.window - headroom, "to make room for the tokens to come", gently=True)

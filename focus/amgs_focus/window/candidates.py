@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from amgs_focus.records import Action, NodeRef, Override, Reason, children_cost, parent_of, with_sign
+from amgs_focus.records import Action, NodeRef, Override, Reason, parent_of, with_sign
 from amgs_focus.settings import FocusSettings
-from amgs_focus.window.working_context import Entry, TreeShape, WorkingContext, gist_entry
+from amgs_focus.window.working_context import Entry, TreeShape, WorkingContext
 
 Refusal = tuple[Reason, str]
 
@@ -99,8 +99,8 @@ class AllocatorState:
 class Unit:
     """One node that could be opened or closed. asked: by the operator, so thresholds do not apply.
 
-    score: of the entry, or the mean of the siblings that would be closed. cost: change in positions. members: entries
-    that would be closed.
+    score: of the entry, the block below it, or the mean of the siblings that would be closed. cost: change in
+    positions. members: entries that would be closed.
     """
 
     node: NodeRef
@@ -110,15 +110,21 @@ class Unit:
     asked: bool = False
     members: int = 1
 
+    @property
+    def opens(self) -> bool:
+        """Whether it brings detail in."""
+        return self.kind != "collapse"
+
 
 @dataclass(frozen=True)
 class WindowState:
-    """A working context with all that decides what may be done to it."""
+    """A working context with all that decides what may be done to it. inside: as `Scores` has it."""
 
     context: WorkingContext
     tree: TreeShape
     settings: FocusSettings
     state: AllocatorState
+    inside: Mapping[NodeRef, float] = field(default_factory=dict)
 
     @property
     def free(self) -> int:
@@ -133,22 +139,38 @@ class WindowState:
         return self.free - reserve(self.context, self.settings, self.state.headroom)
 
     def units(self, scores: Mapping[NodeRef, float]) -> list[Unit]:
-        """Every unit once: entries with a score of 0 or more to expand, groups with a negative one to
-        collapse.
+        """Every unit once: entries with a score of 0 or more to expand, blocks below them that are wanted to put beside
+        them, groups with a negative one to collapse.
         """
         units = []
-        for entry in self.context.entries():
+        for place, entry in enumerate(self.context.entries()):
             asked = self.state.overrides.get(entry.node) == "expand"
             if asked or scores[entry.node] >= 0:
-                cost = expand_cost(entry, self.context)
+                cost = self.context.expand_cost(place)
                 units.append(Unit(entry.node, "expand", scores[entry.node], cost, asked))
+        units += self.insets(scores)
         for parent, members in self.groups().items():
             asked = self.state.overrides.get(parent) == "collapse"
             values = [scores[entry.node] for entry in members]
             if asked or min(values) < 0:
-                cost = self.context.slots - sum(entry.cost for entry in members)
+                cost = self.context.collapse_cost(parent, members)
                 mean = sum(values) / len(values)
                 units.append(Unit(parent, "collapse", mean, cost, asked, len(members)))
+        return units
+
+    def insets(self, scores: Mapping[NodeRef, float]) -> list[Unit]:
+        """The blocks that could be put beside a coarse gist: those that are wanted, and those that the operator asked
+        to be expanded.
+        """
+        if not self.settings.insets:
+            return []
+        asked = {node for node, word in self.state.overrides.items() if word == "expand"}
+        units = []
+        for node in sorted(asked | self.inside.keys()):
+            host = self.context.host(node)
+            if host is not None and self.context.inset_place(node) is not None:
+                score = self.inside.get(node, scores[host.node])
+                units.append(Unit(node, "inset", score, self.context.block_size, node in asked))
         return units
 
     def groups(self) -> dict[NodeRef, list[Entry]]:
@@ -165,27 +187,27 @@ class WindowState:
         tree, units = self.tree, []
         for parent, members in self.groups().items():
             values = [scores[entry.node] for entry in members]
-            cost = self.context.slots - sum(entry.cost for entry in members)
+            cost = self.context.collapse_cost(parent, members)
             unit = Unit(parent, "collapse", max(values), cost)
             wanted = sum(values) / len(values) >= -self.state.thresholds.collapse(self.settings)
             legal = (
                 parent.index < tree.count(parent.level) and self.span(parent)[1] <= self.context.tail_start
             )
-            kept = self.pinned(parent) or tree.is_stale(parent) or self.cooling(unit) is not None
+            kept = self.pinned(parent) or self.stale(parent) or self.cooling(unit) is not None
             if cost < 0 and wanted and legal and not kept and self.closable(parent):
                 units.append(unit)
         return units
 
     def refusal(self, unit: Unit) -> Refusal | None:
         """Why a unit is no candidate, or None when it is one."""
-        return self._expand_refusal(unit) if unit.kind == "expand" else self._collapse_refusal(unit)
+        return self._opening_refusal(unit) if unit.opens else self._collapse_refusal(unit)
 
     def cooling(self, unit: Unit) -> Refusal | None:
         """Whether the opposite was done to it too recently."""
         left = cooldown_left(self.state, unit.node, unit.kind, self.settings.cooldown)
         if left < 0:
             return None
-        done = "collapsed" if unit.kind == "expand" else "expanded"
+        done = "collapsed" if unit.opens else "opened" if self.is_inset(unit.node) else "expanded"
         flips = self.state.flips.get(unit.node, 0)
         when = "in this refocus" if left == wait_of(flips, self.settings.cooldown) else "recently"
         if flips:
@@ -205,9 +227,15 @@ class WindowState:
 
     def closable(self, node: NodeRef) -> bool:
         """Whether all children of the node are entries now."""
-        children = self.context.children(gist_entry(node, self.context.block_size, self.context.slots))
-        first = self.context.position(children[0].node)
-        return first is not None and self.context.entries()[first : first + len(children)] == children
+        return bool(self.context.group(node))
+
+    def is_inset(self, node: NodeRef) -> bool:
+        """Whether the node's block stands beside a coarser gist."""
+        return node.level == 1 and NodeRef(0, node.index) in self.context.insets
+
+    def stale(self, node: NodeRef) -> bool:
+        """Whether a collapse would put a gist of another encoder in place."""
+        return self.tree.is_stale(node) and not self.is_inset(node)
 
     def valid(self, unit: Unit) -> bool:
         """Whether earlier actions of the pass left the unit possible."""
@@ -217,18 +245,19 @@ class WindowState:
         """The number of the first entry that a unit would change; None when it is not possible now."""
         if unit.kind == "expand":
             return self.context.position(unit.node)
-        size = self.context.block_size
-        first = NodeRef(unit.node.level - 1, unit.node.index * (size if unit.node.level > 1 else 1))
-        return self.context.position(first) if self.closable(unit.node) else None
+        if unit.kind == "inset":
+            return self.context.inset_place(unit.node)
+        group = self.context.group(unit.node)
+        return self.context.position(group[0].node) if group else None
 
     def unanswerable(self, node: NodeRef, kind: Action) -> Refusal:
         """Why an operator's `expand` or `collapse` of a node that is no unit cannot be done."""
         start, _ = self.span(node)
-        place = self.context.covering(start)
+        place = self.context.tile(start)
         if place is None or node.index >= self.tree.count(node.level):
             return "illegal_level", "there is no such node"
         entry = self.context.entries()[place]
-        if entry.level > node.level:
+        if entry.level > node.level and not (kind == "expand" and self.is_inset(node)):
             return "parent_not_open", f"{entry.node} stands for it"
         if kind == "collapse" and entry.level < node.level:
             return "mixed_siblings", "something below it is open"
@@ -239,18 +268,22 @@ class WindowState:
         width = self.context.block_size ** max(1, node.level)
         return node.index * width, (node.index + 1) * width
 
-    def _expand_refusal(self, unit: Unit) -> Refusal | None:
+    def _opening_refusal(self, unit: Unit) -> Refusal | None:
         start, _ = self.span(unit.node)
         if unit.node.level == 0:
             if start >= self.context.tail_start:
                 return "protected_tail", "it is part of the tail"
             return "illegal_level", "it is tokens already"
-        if self.tree.is_sealed(unit.node):
+        opened = self._opened_by(unit)
+        if any(self.tree.is_sealed(node) for node in opened):
             return "illegal_level", FORGOTTEN
-        if self.state.overrides.get(unit.node) == "forbid":
+        if any(self.state.overrides.get(node) == "forbid" for node in opened):
             return "superseded", "the operator forbade it"
         if unit.asked:
             return None
+        if unit.kind == "expand" and (beside := self._wanted_beside(unit.node)):
+            blocks = ", ".join(str(NodeRef(0, node.index)) for node in beside)
+            return "inset", f"what is wanted of it is put beside it: {blocks}"
         tau = self.state.thresholds.expand(self.settings)
         if unit.score <= tau:
             moved = self._moved(self.settings.tau_expand)
@@ -277,9 +310,22 @@ class WindowState:
             return "mixed_siblings", "some of its siblings are at another level"
         if self.pinned(node):
             return "superseded", "the operator pinned it"
-        if self.tree.is_stale(node):
+        if self.stale(node):
             return "stale_gist", f"the gist {node} needs to be made anew"
         return None if unit.asked else self.cooling(unit)
+
+    def _opened_by(self, unit: Unit) -> list[NodeRef]:
+        """The gist that a unit opens; for a block beside a gist, all from above the block up to that gist."""
+        nodes, host = [unit.node], self.context.host(unit.node) if unit.kind == "inset" else None
+        while host is not None and nodes[-1] != host.node:
+            nodes.append(parent_of(nodes[-1], self.context.block_size))
+        return nodes
+
+    def _wanted_beside(self, node: NodeRef) -> list[NodeRef]:
+        """The level-1 gists below one whose blocks are wanted, and could be put beside it."""
+        if node.level < 2 or not self.settings.insets:
+            return []
+        return [one for one in sorted(self.inside) if self.within(one, node)]
 
     def _moved(self, base: float) -> str:
         why = self.state.thresholds.why()
@@ -288,7 +334,7 @@ class WindowState:
 
 def cooldown_left(state: AllocatorState, node: NodeRef, kind: Action, cooldown: int) -> int:
     """Refocuses after the present one for which an action on a node stays masked; −1 when it is not."""
-    done = (state.closed if kind == "expand" else state.opened).get(node)
+    done = (state.opened if kind == "collapse" else state.closed).get(node)
     return -1 if done is None else max(-1, done + wait_of(state.flips.get(node, 0), cooldown) - state.refocus)
 
 
@@ -308,10 +354,3 @@ def wait_of(flips: int, cooldown: int) -> int:
 def remembered(flips: int, cooldown: int) -> int:
     """Refocuses after which an action is forgotten, and a node that was restless counts as calm again."""
     return max(CALM_AFTER, 2 * wait_of(flips, cooldown))
-
-
-def expand_cost(entry: Entry, context: WorkingContext) -> int:
-    """Positions that opening an entry takes; 0 for tokens."""
-    if entry.level == 0:
-        return 0
-    return children_cost(entry.node, context.block_size, context.slots) - entry.cost

@@ -53,6 +53,6 @@ class ReadingCosts:
 
     def after(self, context: WorkingContext, edit: Edit) -> ReadingCosts:
         """The prices once an edit of this context was carried out."""
-        new = sum(entry.cost for entry in edit.inserted)
+        new = sum(entry.cost for entry in edit.inserted if entry not in edit.removed)
         clean = min(self.clean, context.offsets[edit.position])
         return replace(self, clean=clean, pending=self.pending + new)

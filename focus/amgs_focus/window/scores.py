@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs_focus.records import NodeRef
 from amgs_focus.window.working_context import WorkingContext
 
 Values = NDArray[np.float64]
@@ -20,11 +21,14 @@ class Scores:
 
     Positive asks for more detail, negative for less. parts: named summands, each (N,). question_share: share of the
     question's words in the block before the tail that holds most of them; None where no words were looked for.
+    inside: level-1 gists whose blocks are wanted though a coarser gist stands for them, each with the score of the
+    block; that of the entry is then the greatest of them.
     """
 
     values: Values
     parts: Mapping[str, Values]
     question_share: float | None = None
+    inside: Mapping[NodeRef, float] = field(default_factory=dict)
 
 
 def aggregate(context: WorkingContext, values: Values) -> Values:

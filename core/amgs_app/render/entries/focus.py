@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from amgs_app.render.entries.lifetime import kept_rows
 from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.render.warnings import UNTRAINED, WARNING, unheld
 from amgs_focus.records import with_sign
+from amgs_focus.views import ACTION_SIGNS
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -73,7 +75,17 @@ def focus_view(result: FocusView) -> ResultTable:
         return entry.source or (None if named is None else named.label or named.kind)
 
     rows = [
-        (e.position, f"L{e.level}", e.start, e.end, e.cost, e.score, e.last_action, e.reason, origin(e))
+        (
+            e.position,
+            f"L{e.level}{' beside' * e.inset}",
+            e.start,
+            e.end,
+            e.cost,
+            e.score,
+            e.last_action,
+            e.reason,
+            origin(e),
+        )
         for e in result.entries
     ]
     title = (
@@ -154,11 +166,14 @@ def _decoded(result: Stepped) -> str:
 
 
 def _refocused(made: Refocus) -> str:
-    expanded = sum(each.kind == "expand" for each in made.applied)
-    collapsed = len(made.applied) - expanded
+    counts = Counter(each.kind for each in made.applied)
     if not made.applied:
         return f"refocus {made.number}: nothing changed"
-    return f"refocus {made.number}: {expanded} expanded, {collapsed} collapsed, swap {made.swap_rate:.2f}"
+    beside = f"{counts['inset']} put beside, " * bool(counts["inset"])
+    return (
+        f"refocus {made.number}: {counts['expand']} expanded, {beside}{counts['collapse']} collapsed, "
+        f"swap {made.swap_rate:.2f}"
+    )
 
 
 @entry(figure=with_view, sentence=_decoded)
@@ -168,7 +183,7 @@ def stepped(result: Stepped) -> ResultTable:
         done = (
             ""
             if record.refocus is None
-            else " ".join(f"{'▲' if d.kind == 'expand' else '▽'}{d.node}" for d in record.refocus.applied)
+            else " ".join(f"{ACTION_SIGNS[d.kind]}{d.node}" for d in record.refocus.applied)
         )
         rows.append(
             (record.step, record.text, record.nll, record.used, record.dirty, record.milliseconds, done)

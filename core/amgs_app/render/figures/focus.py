@@ -16,7 +16,7 @@ from amgs_app.render.figures.format import count, milliseconds, plural, share, s
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, wrap
 from amgs_app.render.warnings import UNTRAINED, WARNING, unheld
 from amgs_focus.records import TokenSpan
-from amgs_focus.views import REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView
+from amgs_focus.views import ACTION_SIGNS, REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView
 
 __all__ = ["decoded", "entry_at", "focus", "lod_map", "offset_for", "why"]
 
@@ -137,7 +137,7 @@ def entry_at(
     cut_up = columns(view, width, axis, zoom, offset)
     if place >= cut_up.width:
         return None
-    here = range(int(cut_up.first[place]), int(cut_up.last[place]))
+    here: list[int] = cut_up.entry[int(cut_up.first[place]) : int(cut_up.last[place])].tolist()
     return min(here, key=lambda index: (view.entries[index].level, index))
 
 
@@ -252,7 +252,10 @@ def _decisions(region: Region, view: FocusView, names: Mapping[str, str]) -> Non
             1, top, "No score reached a threshold; nothing was refused.", muted, width=region.width - 2
         )
     for row, one in enumerate(ranked[: max(0, region.height - top)], start=top):
-        sign, colour = ("▲", palette.heat_high) if one.kind == "expand" else ("▽", palette.heat_low)
+        sign, colour = (
+            ACTION_SIGNS[one.kind],
+            palette.heat_low if one.kind == "collapse" else palette.heat_high,
+        )
         line: list[Piece] = [
             (
                 sign if one.applied else REASON_LETTERS[one.reason],

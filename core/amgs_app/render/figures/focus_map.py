@@ -17,7 +17,7 @@ from amgs_app.render.figures.focus_columns import NOTHING, Axis, Columns, column
 from amgs_app.render.figures.format import count, share, short_count, short_id
 from amgs_app.render.figures.glyphs import DOWN, LEVELS, SHADES
 from amgs_focus.records import Reason
-from amgs_focus.views import REASON_LETTERS, FocusView
+from amgs_focus.views import ACTION_SIGNS, REASON_LETTERS, FocusView
 
 GUTTER = 5
 """Cells at the left for the names of the rows."""
@@ -31,6 +31,7 @@ _REASON_WORDS: Mapping[Reason, str] = {
     "parent_not_open": "parent",
     "superseded": "overruled",
     "stale_gist": "stale",
+    "inset": "beside",
 }
 
 
@@ -193,7 +194,7 @@ def _axis(
         told = {
             "lifetime": short_count(cut.starts[x]),
             "log": f"−{short_count(max(0.0, view.lifetime - cut.starts[x]))}",
-            "context": str(int(cut.first[x])),
+            "context": str(int(cut.entry[cut.first[x]])),
         }[axis]
         stop = x + width_of(told)
         if stop + 1 >= cut.width - 5:
@@ -274,10 +275,10 @@ def _actions(field: Region, y: int, cut: Columns) -> None:
     palette = field.palette
     for x in range(cut.width):
         mark, reason = cut.mark[x], cut.reason[x]
-        if mark == "expand":
-            field.put(x, y, "▲", ink(palette.heat_high, bold=True))
+        if mark in ("expand", "inset"):
+            field.put(x, y, ACTION_SIGNS[mark], ink(palette.heat_high, bold=True))
         elif mark == "collapse":
-            field.put(x, y, "▽", ink(palette.heat_low, bold=True))
+            field.put(x, y, ACTION_SIGNS[mark], ink(palette.heat_low, bold=True))
         elif mark == "pinned":
             field.put(x, y, "◆", ink(palette.accent, bold=True))
         elif mark == "forbidden":
@@ -355,8 +356,9 @@ def _legend(region: Region, y: int, cut: Columns, view: FocusView) -> None:
         pieces.append(("fine to coarse  ", muted))
     marks = set(cut.mark)
     for mark, sign, colour, word in (
-        ("expand", "▲", palette.heat_high, "expanded"),
-        ("collapse", "▽", palette.heat_low, "collapsed"),
+        ("expand", ACTION_SIGNS["expand"], palette.heat_high, "expanded"),
+        ("inset", ACTION_SIGNS["inset"], palette.heat_high, "put beside"),
+        ("collapse", ACTION_SIGNS["collapse"], palette.heat_low, "collapsed"),
         ("pinned", "◆", palette.accent, "pinned"),
         ("forbidden", "×", palette.bad, "forbidden"),
         ("protected", "═", palette.faint, "tail"),

@@ -17,6 +17,7 @@ from amgs.ingest.metadata import tagged
 from amgs.ingest.raw_blocks import FolderContents, RawBlock, SourceOf
 from amgs.ingest.reading import read_file, read_folder, read_note
 from amgs.ingest.source_names import NamedReading
+from amgs.text.links import referred, slugs_of
 from amgs.types import IngestReport, Progress
 
 
@@ -105,7 +106,16 @@ class Intake:
             refused=(*reading.refused, *report.refused),
             skipped=reading.skipped,
             warnings=reading.warnings,
+            links_to_nowhere=self._to_nowhere(reading),
         )
+
+    def _to_nowhere(self, reading: FolderContents) -> int:
+        """How many of the links in what was read lead to no file that the memory holds."""
+        wanted = [target for draft in reading.drafts for target in referred(draft.meta)]
+        if not wanted:
+            return 0
+        held = {one for name in self._context.storage.sources.names() for one in slugs_of(name.name)}
+        return sum(target not in held for target in wanted)
 
 
 def _marked(reading: FolderContents, given: Mapping[str, Any]) -> FolderContents:

@@ -21,7 +21,8 @@ class Passage:
     [start, end): characters of the document's text. path: the headings it stands under, outermost first, its own
     included. level: where a section of this depth begins with it, from 1; else 0. heading: it is nothing but the
     heading. lines: whether it is cut between lines (code, tables) rather than between sentences. line, last: the first
-    and the last line of the file, page: the page, where the text is not the file's own; 0 means unknown.
+    and the last line of the file, page: the page, where the text is not the file's own; 0 means unknown. links: the
+    addresses it leads to, where the text does not show them.
     """
 
     start: int
@@ -33,6 +34,7 @@ class Passage:
     line: int = 0
     last: int = 0
     page: int = 0
+    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,6 @@ class ParsedDocument:
     first_line: the line of the file at which the text begins, where the text is the file's own; 0 where it was made
     from the file. front: what the author wrote of it (front matter). meta: what the format says of it. date: as it is
     written, or an instant. hidden: markup is left out of pieces (comments and link definitions of Markdown).
-    references: relative addresses by the label that stands for them in the text.
     """
 
     text: str

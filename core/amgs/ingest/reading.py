@@ -19,6 +19,7 @@ from amgs.ingest.readers import markdown
 from amgs.ingest.readers.registry import Reader, reader_of
 from amgs.settings import IngestSettings
 from amgs.text.dates import note_date
+from amgs.text.links import definitions, references, relative
 from amgs.text.outline import without_plumbing
 from amgs.types import Progress, Refusal, Skipped
 
@@ -205,8 +206,26 @@ def drafts_of(
     if len(parts) == 1:
         title = document.title or (parts[0].path[0] if parts[0].path else "")
         own = ({"title": title} if title else {}) | meta | ({"source": source} if source else {})
+        own |= _references(document, parts)[0]
         return FolderContents((RawBlock(parts[0].text, at, own),), warnings=tuple(warnings))
-    return FolderContents(tuple(_pieces(parts, named, at, meta)), warnings=tuple(warnings))
+    return FolderContents(
+        tuple(_pieces(parts, _references(document, parts), named, at, meta)), warnings=tuple(warnings)
+    )
+
+
+def _references(document: ParsedDocument, parts: tuple[Piece, ...]) -> list[dict[str, list[str]]]:
+    """For each piece `refers_to`, the files it links to as they are written; nothing where there are none."""
+    if document.form == "code":
+        return [{} for _ in parts]
+    labels = definitions(document.text) if document.form == "markdown" else {}
+    linked = [passage for passage in document.passages if passage.links]
+    made = []
+    for part in parts:
+        beside = (link for p in linked if p.start < part.end and part.start < p.end for link in p.links)
+        found = dict.fromkeys((*references(part.text, labels), *relative(beside)))
+        named = [one for one in found if not PurePosixPath(one).suffix or reader_of(one) is not None]
+        made.append({"refers_to": named} if named else {})
+    return made
 
 
 def _instant(written: object, modified: datetime) -> tuple[datetime, str]:
@@ -228,13 +247,24 @@ def _instant(written: object, modified: datetime) -> tuple[datetime, str]:
 
 
 def _pieces(
-    parts: tuple[Piece, ...], source: str, at: datetime, meta: Mapping[str, Any]
+    parts: tuple[Piece, ...],
+    referring: list[dict[str, list[str]]],
+    source: str,
+    at: datetime,
+    meta: Mapping[str, Any],
 ) -> Iterator[RawBlock]:
-    """The pieces of a long text: each with the headings that it stands under, the nearest being its title."""
+    """The pieces of a long text: each with the headings that it stands under, the nearest being its title; what stands
+    before the first heading has the name of the file, or, of a README or an index, that of its folder.
+    """
+    path = PurePosixPath(source)
+    name = path.parent.name if path.stem.lower() in ("readme", "index") and path.parent.name else path.stem
+    headed = any(part.path for part in parts)
     for n, part in enumerate(parts, 1):
-        own = dict(meta) | {"source": f"{source}#{n}", "part": n, "parts": len(parts)}
+        own = dict(meta) | {"source": f"{source}#{n}", "part": n, "parts": len(parts)} | referring[n - 1]
         if part.path:
             own["title"] = part.path[-1]
+        elif headed and "title" not in own:
+            own["title"] = name
         if len(part.path) > 1:
             own["headings"] = list(part.path)
         if part.lines[0]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from amgs.identity import file_of, piece_of
 from amgs.lifecycle.self_detection import signed
 from amgs.text import names
+from amgs.text.links import referred, slugs_of
 from amgs.text.markdown import slug
 
 
@@ -52,7 +53,7 @@ def node(number: int, block_id: str, created_at: datetime, meta: Mapping[str, An
         title=str(meta.get("title") or ""),
         sources=tuple(str(s) for s in sources),
         follows=dict(follows) if isinstance(follows, Mapping) else {},
-        links=tuple(meta.get("links") or ()),
+        links=tuple(dict.fromkeys((*(meta.get("links") or ()), *referred(meta)))),
         entities=tuple(meta.get("entities") or ()),
         author=signed(meta),
     )
@@ -127,7 +128,6 @@ def places(n: LinkNode) -> Iterator[str]:
     for source in n.sources:
         path, piece = file_of(source), piece_of(source)
         if piece in ("", "1") and PurePosixPath(path).name:
-            yield slug(PurePosixPath(path).stem)
-            yield slug(str(PurePosixPath(path).with_suffix("")))
+            yield from slugs_of(path)
     if n.title and all(piece_of(s) in ("", "1") for s in n.sources):
         yield slug(n.title)

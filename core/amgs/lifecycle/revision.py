@@ -305,7 +305,7 @@ class _Plan:
         meta = dict(block.meta)
         if places[0] in self.drafts:
             own = self.drafts[places[0]].meta
-            for key in (*_PIECE, *_LINES, "headings"):
+            for key in (*_PIECE, *_LINES, "headings", "refers_to"):
                 meta.pop(key, None)
             meta |= {key: value for key, value in own.items() if key != "follows"}
             if "tags_by_hand" in meta:

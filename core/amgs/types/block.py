@@ -104,7 +104,7 @@ def _first_words(content: str) -> str:
         if not any(c.isalnum() for c in bare) or _IDLE.match(bare):
             continue
         words = _LINK.sub(r"\1", _MARKUP.sub(" ", bare)) if any(sign in bare for sign in "<[") else bare
-        words = " ".join(words.lstrip("#>*- ").split())
+        words = " ".join(words.replace("**", "").lstrip("#>*- ").split())
         if any(c.isalnum() for c in words):
             return words
     return lines[0].lstrip("#>*- ").strip()

@@ -32,7 +32,8 @@ class IngestReport:
     """Ids of the blocks that are new, of those already known, and what was refused.
 
     skipped: files that no reader takes, by the ending of their names. warnings: what of a source could not be read
-    though it was taken in. operation: the journal entry, None where nothing changed.
+    though it was taken in. operation: the journal entry, None where nothing changed. links_to_nowhere: links to files
+    that the memory does not hold.
     """
 
     added: tuple[str, ...]
@@ -41,6 +42,7 @@ class IngestReport:
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[Refusal, ...] = ()
     operation: int | None = None
+    links_to_nowhere: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,7 @@ def document(text: str) -> ParsedDocument:
                 block.whole,
                 block.line,
                 max(block.line, block.last),
+                links=block.links,
             )
         )
         joined.append(block.text)
@@ -100,6 +101,7 @@ class _TextBlock:
     item: bool
     line: int
     last: int
+    links: tuple[str, ...] = ()
 
 
 class _PageParser(HTMLParser):
@@ -111,6 +113,7 @@ class _PageParser(HTMLParser):
         self.title = self.author = self.date = ""
         self._hidden: list[str] = []
         self._words: list[str] = []
+        self._links: list[str] = []
         self._line = 0
         self._level = self._pre = self._table = 0
         self._item = False
@@ -130,6 +133,8 @@ class _PageParser(HTMLParser):
             if tag == "body" and self._hidden == ["head"]:
                 self._hidden = []
             return
+        if tag == "a" and given.get("href"):
+            self._links.append(given["href"])
         if tag == "table":
             if not self._table:
                 self.end_block()
@@ -206,10 +211,18 @@ class _PageParser(HTMLParser):
         if text.strip():
             shown = f"- {text}" if self._item and not self._pre else text
             self.blocks.append(
-                _TextBlock(shown, self._level, bool(self._pre), self._item, self._line, self.getpos()[0])
+                _TextBlock(
+                    shown,
+                    self._level,
+                    bool(self._pre),
+                    self._item,
+                    self._line,
+                    self.getpos()[0],
+                    tuple(self._links),
+                )
             )
             self._item = False
-        self._words, self._level, self._line = [], 0, 0
+        self._words, self._links, self._level, self._line = [], [], 0, 0
 
     def _cell(self) -> None:
         text = " ".join("".join(self._words).split())
@@ -224,8 +237,10 @@ class _PageParser(HTMLParser):
         self._table = 0
         text = "\n".join(" | ".join(row) for row in self._rows if row)
         if text:
-            self.blocks.append(_TextBlock(text, 0, True, False, self._line, self.getpos()[0]))
-        self._rows, self._line = [], 0
+            self.blocks.append(
+                _TextBlock(text, 0, True, False, self._line, self.getpos()[0], tuple(self._links))
+            )
+        self._rows, self._links, self._line = [], [], 0
 
     def _said(self, given: dict[str, str]) -> None:
         name = (given.get("name") or given.get("property") or given.get("itemprop") or "").lower()

@@ -121,11 +121,10 @@ def _between(found: PassageList, first: int, end: int) -> None:
 
 
 def _title(body: str, passages: Sequence[Passage]) -> str:
-    """The first heading, where it opens the text or is the only one of the highest level."""
-    headings = [p for p in passages if p.level]
-    if not headings:
+    """The only heading of the highest level; of several the first, where it opens the text."""
+    highest = min((p.level for p in passages if p.level), default=0)
+    top = [p for p in passages if highest and p.level == highest]
+    if not top:
         return ""
-    first = headings[0]
-    before = without_plumbing(body[: first.start])
-    alone = first.level < min((p.level for p in headings[1:]), default=7)
-    return first.path[-1] if alone or not _DECORATION.sub("", before).strip() else ""
+    before = without_plumbing(body[: top[0].start])
+    return top[0].path[-1] if len(top) == 1 or not _DECORATION.sub("", before).strip() else ""

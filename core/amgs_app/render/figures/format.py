@@ -167,6 +167,8 @@ def ingested(report: IngestReport) -> str:
     ]
     if report.warnings:
         told.append(plural(len(report.warnings), "warning"))
+    if report.links_to_nowhere:
+        told.append(f"{plural(report.links_to_nowhere, 'link')} to nowhere")
     if report.skipped:
         most = sorted(report.skipped, key=lambda each: (-each.files, each.ending))
         named = [each.ending or "no ending" for each in most[:_ENDINGS_TOLD]]

@@ -1,0 +1,75 @@
+"""Links from one file to another, as Markdown, reStructuredText, Org and HTML write them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+from amgs.identity import file_of
+from amgs.text.markdown import slug
+from amgs.text.outline import fenced
+
+_INLINE = re.compile(
+    r"(?<!!)\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\]\(\s*<?([^()\s<>]+(?:\([^()\s]*\)[^()\s<>]*)?)>?[^()\n]*\)"
+)
+_LABELLED = re.compile(r"(?<!!)\[([^\[\]\n]+)\](?:\[([^\[\]\n]*)\])?(?![\[(:])")
+_DEFINED = re.compile(r"^ {0,3}\[(?!\^)([^\[\]\n]+)\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
+_ROLE = re.compile(r":doc:`(?:[^`<]*<)?([^`<>]+)>?`|`[^`<]*<([^`<>\s]+)>`__?")
+_ORG = re.compile(r"\[\[(?:file:)?(\.{0,2}/?[^\[\]:]+\.\w+)(?:::[^\[\]]*)?\](?:\[[^\[\]]*\])?\]")
+_SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|#|mailto)", re.IGNORECASE)
+
+
+def definitions(text: str) -> dict[str, str]:
+    """What the labels of a Markdown text stand for, in lower case."""
+    return {match[1].lower(): match[2] for match in _DEFINED.finditer(text)} if "]:" in text else {}
+
+
+def references(text: str, labels: Mapping[str, str]) -> tuple[str, ...]:
+    """The files that a text links to, as they are written, each once; code is left out. labels: see `definitions`."""
+    if "](" not in text and "`" not in text and "[[" not in text and not labels:
+        return ()
+    found: list[str] = []
+    for part, code in fenced(text):
+        if code:
+            continue
+        found += (match[1] for match in _INLINE.finditer(part))
+        found += (match[1] or match[2] for match in _ROLE.finditer(part))
+        found += (match[1] for match in _ORG.finditer(part))
+        if labels:
+            used = (match[2] or match[1] for match in _LABELLED.finditer(part))
+            found += (labels[name.lower()] for name in used if name.lower() in labels)
+    return relative(found)
+
+
+def relative(targets: Iterable[str]) -> tuple[str, ...]:
+    """Of some addresses those of files beside, without anchors, each once."""
+    bare = (
+        unquote(target.partition("#")[0].partition("?")[0]) for target in targets if not _SCHEME.match(target)
+    )
+    return tuple(dict.fromkeys(one for one in bare if one.strip("./ ")))
+
+
+def resolved(reference: str, source: str) -> str:
+    """The slug of the file that a source refers to; one that begins with a slash is looked for from the root."""
+    folder = posixpath.dirname(file_of(source))
+    path = posixpath.normpath(
+        reference.lstrip("/") if reference.startswith("/") else posixpath.join(folder, reference)
+    )
+    return slug(path)
+
+
+def slugs_of(path: str) -> tuple[str, ...]:
+    """The slugs by which a file is referred to: its name alone, its path, and its path with the ending."""
+    pure = PurePosixPath(path)
+    return (slug(pure.stem), slug(str(pure.with_suffix(""))), slug(path)) if pure.name else ()
+
+
+def referred(meta: Mapping[str, Any]) -> tuple[str, ...]:
+    """The slugs of the files that a block refers to, from each of its sources."""
+    given = meta.get("refers_to") or ()
+    sources = meta.get("sources") or [meta.get("source") or ""]
+    return tuple(dict.fromkeys(resolved(str(one), str(source)) for source in sources for one in given))

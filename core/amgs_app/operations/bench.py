@@ -106,6 +106,35 @@ def bench_facts(
     return run(_rig(engine, progress), file, folder)
 
 
+@operation("bench lives", summary="Check what a memory says of notes that live.", long=True)
+def bench_lives(
+    engine: Engine,
+    *,
+    lives: Annotated[int, Option("--lives", metavar="N", min=1, max=75, help="How many.")] = 50,
+    moments: Annotated[int, Option("--moments", metavar="N", min=2, help="Of each.")] = 6,
+    words: Annotated[
+        bool, Option("--words/--model", help="With hashed words, which takes a minute, or with the encoder.")
+    ] = True,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Generate lives of notes in two folders (edited, moved, split, merged, deleted, restored, reverted, duplicated)
+    and take each moment in as `ingest --sync` does. Then ask for every fact: the current one must come first and no
+    stale one unmarked or into a frame, the past must be as it was, and undo must bring back exactly what was.
+
+    Beside it the same lives with plain ingest, and with a memory made anew each time. Misses are named. Does not touch
+    the session's own store.
+    """
+    from dataclasses import replace
+
+    from amgs.text.embedding import HashingEmbedder
+    from amgs_app.benches.lives import run
+
+    del as_json
+    rig = _rig(engine, progress)
+    return run(replace(rig, embedder=HashingEmbedder()) if words else rig, lives, moments)
+
+
 @operation("bench search", summary="Measure search time in stores of any size.", long=True)
 def bench_search(
     engine: Engine,

@@ -176,6 +176,41 @@ def test_a_short_fact_is_not_outweighed_by_long_documents() -> None:
     assert found.hits[0].block.content.startswith("The office door")
 
 
+MANUAL = [
+    "Winding: turn the brass crank once a day.",
+    "Cleaning: wipe the lens with soft cloth.",
+    "Oil: whale or rape.",
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "query", "answer"),
+    [
+        ("turns", "what did Bo's sister sell", "Bo: My sister"),
+        ("turns", "what broke again", "Ann: The kettle"),
+        ("parts", "how do I wipe the lens", "Cleaning"),
+        ("parts", "how often is the crank turned", "Winding"),
+        ("notes", "wipe the lens", "Cleaning"),
+        ("notes", "brass crank", "Winding"),
+    ],
+)
+def test_no_form_ranks_an_answer_below_the_better_of_words_and_meaning(
+    form: str, query: str, answer: str
+) -> None:
+    if form == "turns":
+        spoken = [turn(s, c, f"one#{i}") for i, (s, c) in enumerate([*TALK, *OTHER])]
+        made = world(spoken, [Link(i, i + 1, "next") for i in range(1, 6)])
+    else:
+        order = [Link(1, 2, "next"), Link(2, 3, "next")] if form == "parts" else []
+        made = world([note(text) for text in MANUAL], order)
+
+    def rank(*layers: str) -> int:
+        hits = ask(made, query, layers=frozenset(layers or LAYERS)).hits
+        return next((i for i, h in enumerate(hits) if h.block.content.startswith(answer)), len(hits))
+
+    assert rank() <= min(rank("keyword"), rank("vector"))
+
+
 # --- the terrain ------------------------------------------------------------------------------------------
 
 

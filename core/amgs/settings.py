@@ -171,6 +171,11 @@ class EnhancementSettings(SettingsSection):
         le=1,
         description="A block with a lower cosine between its halves holds two concepts.",
     )
+    split_paragraphs: int = Field(
+        default=1024,
+        ge=0,
+        description="At most so many paragraphs are embedded for it in one plan, those of the longest blocks first.",
+    )
     weak_strength: float = Field(default=0.1, gt=0, le=1, description="An edge below this strength is weak.")
     weak_confidence: float = Field(
         default=0.6, gt=0, le=1, description="A weak edge below this confidence may be removed."
@@ -223,6 +228,21 @@ class PruningSettings(SettingsSection):
         ge=0,
         le=1,
         description="In addition to the limits, this share of the memory counts as low in centrality and confidence.",
+    )
+    alone_cosine: float = Field(
+        default=0.65,
+        ge=0,
+        le=1,
+        description="A block that no other comes as near as this stands alone on its subject, and stays; 0 for none.",
+    )
+    redundant_cosine: float = Field(
+        default=0.9,
+        gt=0,
+        le=1,
+        description="A faded and unused block may go, however central, where another that stays comes as near as this.",
+    )
+    alone_words: int = Field(
+        default=8, gt=0, description="A shorter block has no subject of its own to stand alone on."
     )
 
 

@@ -71,7 +71,7 @@ def test_each_of_the_four_reasons_alone_keeps_a_block() -> None:
 
 def test_no_edge_ends_at_a_pruned_block_and_undo_brings_all_of_them_back() -> None:
     with _old() as memory:
-        loose = memory.settings.pruning.model_copy(update={"centrality": 1.0})
+        loose = memory.settings.pruning.model_copy(update={"centrality": 1.0, "alone_cosine": 0.0})
         memory.settings = memory.settings.model_copy(update={"pruning": loose})
         before = content(memory)
         assert memory.edges()
@@ -88,7 +88,7 @@ def test_no_edge_ends_at_a_pruned_block_and_undo_brings_all_of_them_back() -> No
 @given(st.integers(min_value=1, max_value=8), st.booleans())
 def test_pruning_and_its_undo_leave_the_store_as_it_was(limit: int, hard: bool) -> None:
     with _old() as memory, TemporaryDirectory() as folder:
-        loose = memory.settings.pruning.model_copy(update={"centrality": 1.0})
+        loose = memory.settings.pruning.model_copy(update={"centrality": 1.0, "alone_cosine": 0.0})
         memory.settings = memory.settings.model_copy(update={"pruning": loose})
         memory.reinforce([_odd(memory).id], event_type="looked", source="x")
         if hard:
@@ -196,3 +196,21 @@ def test_the_lowest_share_only_ever_adds_blocks(rows: list[tuple[int, int, int]]
     for less, more in pairwise(strict):
         assert not (less & ~more).any()
     assert (strict[3] == (seen.relevance < 0.05)).all()
+
+
+def test_what_stands_alone_on_its_subject_stays_and_of_two_alike_one_may_go() -> None:
+    with Memory.open(":memory:", clock=FixedClock(NOW)) as memory:
+        kiln = "The kiln in the yard is fired with beech wood twice a month, slowly, over one whole night."
+        texts = [
+            kiln,
+            kiln + " Slowly.",
+            "Auntie's harpsichord wants new quills, which only the man in Ulm still cuts.",
+        ]
+        memory.ingest_many([RawBlock(text, meta={"source": f"{n}.md"}) for n, text in enumerate(texts)])
+        memory.apply_consolidation(memory.plan_consolidation())
+        for block in memory.blocks(BlockFilter()):
+            memory.set_metadata(block.id, confidence=0.3, decay_lambda=0.01)
+        memory.clock = FixedClock(LATER)
+        plan = memory.lifecycle.plan_pruning()
+        assert [c.block.meta["source"] in ("0.md", "1.md") for c in plan.candidates] == [True]
+        assert plan.spared["alone on its subject"] >= 1

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.index.block_features import NOBODY, BlockFeatures
+from amgs.retrieval.answerable import in_words
 from amgs.retrieval.features import FEATURES
 from amgs.retrieval.sequence_index import NOTHING, lay_out
 from amgs.retrieval.similarity import WEIGHTS
@@ -249,3 +250,8 @@ def test_changed_traits_replace_the_old_and_the_rest_stays() -> None:
         new.names.index("cy"),
         new.names.index("ann"),
     }
+
+
+def test_an_estimate_is_told_in_words_and_not_at_all_where_it_does_not_know() -> None:
+    assert in_words(0.1) == "no sign of an answer" and in_words(0.9) == "an answer is likely"
+    assert in_words(0.5) == ""

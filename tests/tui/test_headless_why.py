@@ -50,4 +50,5 @@ def test_why_in_a_frame_and_of_an_unknown_block(amgs: Amgs) -> None:
 def test_a_search_says_what_it_read_a_typo_as(amgs: Amgs) -> None:
     assert amgs("search", "enkoder of the dome") == 0
     assert "'enkod' was read as 'encod'" in amgs.out
-    assert "answer likely in memory" in amgs.out
+    assert amgs("search", "why did the zeppelin land in Kathmandu?") == 0
+    assert "no sign of an answer in memory" in amgs.out and "%" not in amgs.out.split("no sign")[1]

@@ -130,10 +130,13 @@ def _alike(
     touching = _touching(seen.edges)
     linked = {(e.source_id, e.target_id) for e in seen.edges if e.relation_type == merge_split.SAME_EVENT}
     order = {kind: n for n, kind in enumerate(KINDS)}
-    for pair in sorted(
+    alike = sorted(
         pairs(seen.blocks, seen.matrix, settings, progress),
         key=lambda p: (order[p.kind], -p.confidence, p.a.id, p.b.id),
-    ):
+    )
+    for number, pair in enumerate(alike):
+        if progress is not None:
+            progress(number, len(alike), "merging")
         ids = (pair.a.id, pair.b.id)
         if pair.kind not in wanted or busy & set(ids) or (pair.b.id, pair.a.id) in linked:
             continue
@@ -203,8 +206,13 @@ def _splits(
         # What was merged would be split again at once.
         if len(b.content.split()) >= 2 * settings.split_words and "derived_from" not in b.meta
     ]
-    # One paragraph has no break to look for.
-    pieces = [p if len(p) > 1 else () for p in (merge_split.paragraphs_of(b.content) for b in asked)]
+    divided = [merge_split.sections(b.content, settings.split_words) for b in asked]
+    whole = [
+        # Headings say where a text divides, and a piece of a note was cut at the best place by whoever took it in.
+        () if len(parts) > 1 or "part" in b.meta else merge_split.paragraphs_of(b.content)
+        for b, parts in zip(asked, divided, strict=True)
+    ]
+    pieces = _bounded(whole, settings.split_paragraphs)
     # One call for all: an embedder is many times faster in batches.
     texts = [p for own in pieces for p in own]
     vectors = embedder.embed(texts, progress) if texts else seen.matrix[:0]
@@ -212,9 +220,9 @@ def _splits(
     for n, block in enumerate(asked):
         if block.id in waiting:
             continue
-        parts = merge_split.sections(block.content, settings.split_words)
+        parts = divided[n]
         reason, sure = f"{len(parts)} sections under headings of one level", 0.7
-        if len(parts) < 2:
+        if len(parts) < 2 and pieces[n]:
             parts, cosine = merge_split.semantic_break(
                 block.content, vectors[ends[n] : ends[n + 1]], settings.split_words, settings.split_cosine
             )
@@ -240,6 +248,19 @@ def _splits(
             )
         )
     return found
+
+
+def _bounded(pieces: Sequence[Sequence[str]], most: int) -> list[Sequence[str]]:
+    """Paragraphs to look for a break between, at most so many in all: those of the longest texts. A single paragraph
+    has none.
+    """
+    kept: list[Sequence[str]] = [()] * len(pieces)
+    left = most
+    for n in sorted(range(len(pieces)), key=lambda n: (-len(pieces[n]), n)):
+        if 1 < len(pieces[n]) <= left:
+            kept[n] = pieces[n]
+            left -= len(pieces[n])
+    return kept
 
 
 def _ends(edges: Iterable[Edge]) -> frozenset[str]:

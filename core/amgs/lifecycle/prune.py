@@ -8,17 +8,19 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from amgs.clock import as_utc
 from amgs.decay import falls_below, relevance_at
 from amgs.errors import StoreError, UsageError
+from amgs.index.neighbours import nearest
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.prune_criteria import SIGNS, Signals, expendable, least, limits, low, signals
 from amgs.settings import PruningSettings
@@ -27,6 +29,10 @@ from amgs.storage.protocol import Storage
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry
 
 KIND, HARD = "prune", "prune hard"
+_MOST_HELD = 20_000
+"""So many faded blocks are held beside all others in one plan, the most expendable first."""
+
+ALONE = "alone on its subject"
 _LIVE = BlockFilter(statuses=("consolidated",))
 _EVERY = BlockFilter(statuses=STATUSES)
 _GONE = BlockFilter(statuses=("pruned",))
@@ -108,21 +114,67 @@ def plan(
     facts = storage.block_columns.facts(_LIVE)
     seen = signals(facts, centrality, now)
     bounds = limits(seen, settings)
-    order = least(seen, np.flatnonzero(expendable(seen, bounds)))[:limit]
+    first = expendable(seen, bounds)
+    # Peers of a note hold each other up by their edges: what a nearer twin tells as well may go all the same.
+    faded = expendable(seen, {**bounds, "centrality": 1.0, "confidence": 1.0})
+    order = least(seen, np.flatnonzero(first | faded))[:_MOST_HELD]
+    near, other = _nearest_other(storage, facts.numbers, order)
     blocks = storage.blocks.get([str(facts.ids[i]) for i in order])
-    degree = _degree(storage, list(blocks))
+    going: dict[int, float] = {}
+    alone = 0
+    for at, cosine, twin in zip(order.tolist(), near.tolist(), other.tolist(), strict=True):
+        if cosine >= settings.redundant_cosine and twin not in going:
+            going[at] = cosine
+        elif first[at] and _alone(blocks[str(facts.ids[at])], cosine, settings):
+            alone += 1
+        elif first[at]:
+            going[at] = cosine
+    # What others tell as well goes first; of equals the one that was the most expendable anyway.
+    chosen = sorted(going, key=lambda at: -round(going[at], 1))[:limit]
+    degree = _degree(storage, [str(facts.ids[at]) for at in chosen])
     candidates = tuple(
-        _candidate(blocks[i], seen, at, degree.get(i, 0), bounds)
-        for at, i in ((int(at), str(facts.ids[at])) for at in order)
+        _candidate(blocks[i], seen, at, degree.get(i, 0), bounds, going[at])
+        for at, i in ((at, str(facts.ids[at])) for at in chosen)
     )
-    return PrunePlan(candidates, False, now, change_counter, _spared(seen, bounds), bounds)
+    spared = _spared(seen, bounds, going) | ({ALONE: alone} if alone else {})
+    return PrunePlan(candidates, False, now, change_counter, spared, bounds)
 
 
-def _spared(seen: Signals, bounds: Mapping[str, float]) -> dict[str, int]:
-    """What keeps the faded blocks, and how many; the commonest first."""
+def _nearest_other(
+    storage: Storage, numbers: NDArray[np.int64], asked: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """For the blocks at the places `asked` (m,) of the running numbers (n,), rising: the cosine of the nearest other
+    one (m,), and its place (m,); −1 and −1 without a vector, or in a memory of one.
+    """
+    cosines, places = np.full(asked.size, -1.0), np.full(asked.size, -1, dtype=np.int64)
+    held = storage.block_columns.embeddings(wanted=_LIVE)
+    if not held.numbers.size or not asked.size:
+        return cosines, places
+    rows = np.minimum(np.searchsorted(held.numbers, numbers[asked]), held.numbers.size - 1)
+    known = np.flatnonzero(held.numbers[rows] == numbers[asked])
+    near = nearest(held.matrix[rows[known]], held.matrix, 2)  # one of the two is the block itself
+    theirs = (near.rows >= 0) & (near.rows != rows[known][:, None])
+    found = np.where(theirs, near.cosines, -np.inf)
+    best = found.argmax(axis=1)
+    line = np.arange(known.size)
+    there = np.isfinite(found[line, best])
+    cosines[known[there]] = found[line, best][there]
+    places[known[there]] = np.searchsorted(numbers, held.numbers[near.rows[line, best][there]])
+    return cosines, places
+
+
+def _alone(block: Block, near: float, settings: PruningSettings) -> bool:
+    """Whether nothing else in the memory is about what a block tells of."""
+    return near < settings.alone_cosine and len(block.content.split()) >= settings.alone_words
+
+
+def _spared(seen: Signals, bounds: Mapping[str, float], going: Container[int]) -> dict[str, int]:
+    """What keeps the faded blocks that are not going, and how many; the commonest first."""
     signs = low(seen, bounds)
     kept: Counter[str] = Counter()
     for at in np.flatnonzero(signs["relevance"]).tolist():
+        if at in going:
+            continue
         keeping = [name for name in SIGNS[1:] if not signs[name][at]]
         if seen.exempt[at]:
             kept["self or pin"] += 1
@@ -158,6 +210,12 @@ def explain(
         for name in SIGNS
     )
     kept = [sign.name for sign in told if not sign.low]
+    every = np.union1d(facts.numbers, np.array([number], dtype=np.int64))
+    near = float(_nearest_other(storage, every, np.searchsorted(every, [number]))[0][0])
+    if near >= settings.redundant_cosine and signs["relevance"][0] and signs["reinforcement"][0]:
+        kept = [name for name in kept if name not in ("centrality", "confidence")]
+    elif not kept and block.status == "consolidated" and _alone(block, near, settings):
+        kept.append(ALONE)
     if block.is_self_component:
         kept.insert(0, "part of the self")
     if block.decay_lambda <= 0:
@@ -183,7 +241,7 @@ def plan_hard(storage: Storage, *, now: datetime, change_counter: int, limit: in
 
 
 def _candidate(
-    block: Block, seen: Signals, at: int, edges: int, bounds: Mapping[str, float]
+    block: Block, seen: Signals, at: int, edges: int, bounds: Mapping[str, float], near: float
 ) -> PruneCandidate:
     one = Signals(*(getattr(seen, f.name)[at : at + 1] for f in fields(seen)))
     return PruneCandidate(
@@ -192,7 +250,7 @@ def _candidate(
         round(float(one.centrality[0]), 6),
         int(one.reinforcement[0]),
         edges,
-        ", ".join(_told(name, one, bounds) for name in SIGNS),
+        ", ".join([*(_told(name, one, bounds) for name in SIGNS), f"another is as near as {near:.2f}"]),
     )
 
 

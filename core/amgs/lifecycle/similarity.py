@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from amgs.identity import file_of
 from amgs.index.neighbours import Within, nearest
+from amgs.lifecycle.self_detection import documents
 from amgs.settings import EnhancementSettings
 from amgs.types import Block, Progress, Vector
 
@@ -107,7 +108,12 @@ def pairs(
         bound = most / np.maximum(1, sizes[first] + sizes[second] - most)
         for k in np.flatnonzero((cosines >= floor) | (bound >= settings.copy_wording)).tolist():
             i, j = int(first[k]), int(second[k])
-            told = int(min(own.words[i], own.words[j])) >= settings.overlap_words
+            told = int(min(own.words[i], own.words[j])) >= settings.overlap_words and not (
+                # Manuals tell of no event.
+                float(cosines[k]) >= settings.overlap_cosine
+                and documents(blocks[i].content, blocks[i].meta)
+                and documents(blocks[j].content, blocks[j].meta)
+            )
             pair = _judge(blocks[i], blocks[j], own.wording(i, j), float(cosines[k]), told, settings)
             if pair is not None:
                 found.append(pair)

@@ -55,7 +55,8 @@ _WORD = re.compile(r"[^\W_]+")
 class Features:
     """values: (m, k) for m candidates in rising number and the k FEATURES. named: (m,) whether somebody whom
     the query names says the block; all False when it names nobody. coverage: (m,) how much of what is asked
-    about the block itself mentions, in [0, 1]. form, gate: (m,) see TextForms.
+    about the block itself mentions, in [0, 1]. form, gate: (m,) see TextForms. cosine: (m,) of the block's own vector,
+    0 without one.
     """
 
     numbers: Numbers
@@ -64,6 +65,7 @@ class Features:
     coverage: NDArray[np.float64]
     form: NDArray[np.int8]
     gate: NDArray[np.float64]
+    cosine: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +127,12 @@ def weigh(
     columns["part_length"] = part * forms.length[rows]
     columns["flow"] = np.array([asked.flows.get(n, 0.0) for n in numbers.tolist()], dtype=np.float64)
     nothing = np.zeros(numbers.size)
+    cosine = nothing
+    if asked.comparison is not None:
+        own = asked.comparison.of(numbers.tolist())
+        cosine = np.array([own.get(n, 0.0) for n in numbers.tolist()], dtype=np.float64)
     values = np.stack([columns.get(name, nothing) for name in FEATURES], axis=1)
-    return Features(numbers, values, named, words.coverage, forms.form[rows], gate)
+    return Features(numbers, values, named, words.coverage, forms.form[rows], gate, cosine)
 
 
 def without_names(text: str, names: Collection[str]) -> str:

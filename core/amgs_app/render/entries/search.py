@@ -68,7 +68,9 @@ def search_result(result: SearchResult) -> ResultTable:
     notes = [layers_told(result.layers)]
     notes += [f"{each.written!r} was read as {each.read_as!r}" for each in result.readings]
     if result.answerable is not None:
-        notes.append(f"answer likely in memory: {result.answerable:.0%} (estimated)")
+        from amgs.retrieval.answerable import in_words
+
+        notes += [f"{told} in memory (estimated)" for told in (in_words(result.answerable),) if told]
     return sheet(f"{plural(len(rows), 'hit')} for {result.query!r}", columns, rows, notes)
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel
     from amgs_focus.protocols import TextEncoder
     from amgs_focus.runtime.runtime import FocusRuntime
+    from amgs_focus.search_options import SearchOptions
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.events import Trace
     from amgs_focus.trace.trace import TraceWriter
@@ -266,6 +267,7 @@ class Engine:
         """
         from amgs_app.models import gist_encoder
         from amgs_focus.runtime.replay import replay
+        from amgs_focus.search_options import SearchOptions
         from amgs_focus.settings import FocusSettings
 
         if self._focus is not None:
@@ -292,7 +294,8 @@ class Engine:
             nonlocal steps
             steps = replay(told, runtime, progress)
 
-        self._begin_focus(settings, settings.seed, fill, gist, None, None, encoder)
+        options = SearchOptions.of(told.header.search)
+        self._begin_focus(settings, settings.seed, fill, gist, None, None, encoder, options)
         return path, steps
 
     def _left(self) -> Trace | None:
@@ -318,6 +321,7 @@ class Engine:
         tree: LifetimeTree | None,
         folder: Path | None,
         encoder: TextEncoder | None,
+        search_options: SearchOptions | None = None,
     ) -> FocusRuntime:
         """A new focus engine in the place of the one before, once `fill` has put its lifetime into it."""
         from amgs_app.models import focus_runtime
@@ -337,6 +341,7 @@ class Engine:
                 tree=tree,
                 kept=folder,
                 encoder=encoder,
+                search_options=search_options,
                 checkpoints=self.checkpoints,
             )
             fill(runtime)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from amgs_focus.protocols import TextEncoder
     from amgs_focus.records import Segment
     from amgs_focus.runtime.runtime import FocusRuntime
+    from amgs_focus.search_options import SearchOptions
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.trace import TraceWriter
     from amgs_focus.tree.gist_tree import LifetimeTree
@@ -131,12 +132,14 @@ def focus_runtime(
     kept: Path | None = None,
     checkpoints: Path | None = None,
     encoder: TextEncoder | None = None,
+    search_options: SearchOptions | None = None,
 ) -> tuple[FocusRuntime, TraceWriter]:
     """An empty focus engine over the model, with the gists and the scorer that ship for it.
 
     gist: other gists. tree: a lifetime to go on with, which has its own gists; kept: its folder. trace: the file its
     events are written to as they happen, None to keep them in memory; the caller closes the writer. checkpoints: the
-    folder of the user's own. encoder: by which questions are searched by meaning. Raises TraceError.
+    folder of the user's own. encoder: by which questions are searched by meaning, with these options. Raises
+    TraceError.
     """
     from amgs_focus.gist.checkpoint import for_model
     from amgs_focus.lens import checkpoint
@@ -149,7 +152,7 @@ def focus_runtime(
     chosen = settings.model_copy(update={"seed": seed})
     scorer = BridgedScorer(checkpoint.for_model(model, chosen.lens, checkpoints), chosen.bridge_share)
     gist = gist or for_model(model, own=checkpoints)
-    search = None if encoder is None else QuestionSearch(encoder)
+    search = None if encoder is None else QuestionSearch(encoder, search_options)
     silent = FocusRuntime(model, gist, scorer, chosen, clock=clock, tree=tree, search=search)
     writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat(), kept=str(kept or "")))
     tree = silent.tree

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from amgs_focus.runtime.replay import replay as replay
     from amgs_focus.runtime.runtime import FocusRuntime as FocusRuntime
     from amgs_focus.runtime.state import FocusState as FocusState
+    from amgs_focus.search_options import SearchOptions as SearchOptions
     from amgs_focus.settings import FocusSettings as FocusSettings
     from amgs_focus.settings import ForgetRules as ForgetRules
     from amgs_focus.trace.events import Trace as Trace
@@ -92,6 +93,7 @@ _HOMES = {
     "amgs_focus.gist.gistnet": ("GistEncoder", "PointerEncoder"),
     "amgs_focus.lens.baseline": ("TailSimilarity",),
     "amgs_focus.lens.question_search": ("QuestionSearch",),
+    "amgs_focus.search_options": ("SearchOptions",),
     "amgs_focus.lens.scoring": ("FocusScorer", "LensView"),
     "amgs_focus.model.base_model": ("BaseModel", "KVCache"),
     "amgs_focus.model.tiny": ("TinyModel",),

@@ -113,13 +113,15 @@ class SpanSource:
 @dataclass(frozen=True, slots=True)
 class FoundBlock:
     """A block that resembles the question. score: what ranks it; words: share of the question's words, by how rare
-    they are; meaning: cosine of the question and the sentence that stands in the block.
+    they are; meaning: cosine of the question and the sentence that stands in the block; similar: how much words like
+    the question's are there, in standard deviations above the mean block.
     """
 
     block: int
     score: float
     words: float
     meaning: float
+    similar: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amgs_focus.options import EngineOptions
 from amgs_focus.tree import postings as module
 from amgs_focus.tree.postings import BlockPostings
 from tests.focus.focus_world import MODEL
@@ -40,7 +41,7 @@ def test_a_search_finds_what_a_set_of_words_a_block_holds(
 
 
 def test_what_stands_nearly_everywhere_is_neither_kept_nor_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST", 10)
+    monkeypatch.setattr(module, "OPTIONS", EngineOptions(word_blocks=10))
     held = BlockPostings(MODEL)
     for start in range(0, 400, 20):
         blocks = [[97, 98, 32, 120 if start + i == 333 else 99] for i in range(20)]

@@ -5,20 +5,27 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import TraceError
 from amgs_focus.evaluation.asking import asked, stands_whole
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.question_likelihood import ASK, question_likelihoods
 from amgs_focus.lens.question_search import QuestionSearch, sentences
+from amgs_focus.lens.similar_words import SimilarWords
+from amgs_focus.model.tiny import TinyModel
+from amgs_focus.options import OPTIONS
 from amgs_focus.records import NodeRef, Segment
 from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.search_options import EARLIER, SearchOptions
 from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.trace import TraceWriter, read
 from amgs_focus.tree.files import VECTORS
@@ -216,6 +223,74 @@ def test_stepping_back_over_a_question_takes_back_what_it_found_and_a_replay_fin
     for other in (None, QuestionSearch(Meanings("another"))):
         with pytest.raises(TraceError, match="text_encoder"):
             replay(read(path), world(other, settings=chosen))
+
+
+def test_a_trace_names_its_options_and_one_that_does_not_had_those_of_before(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.jsonl"
+    now, before = QuestionSearch(Meanings()), QuestionSearch(Meanings(), EARLIER)
+    assert header_of(world(now)).search == SearchOptions().told()
+    writer = TraceWriter(path, replace(header_of(world(before)), search={}, options={}))
+    runtime = told(before, writer)
+    runtime.question(QUESTION)
+    runtime.decode(1)
+    writer.close()
+    options = SearchOptions.of(read(path).header.search)
+    assert options == EARLIER
+    assert replay(read(path), world(QuestionSearch(Meanings(), options))) == 1
+    with pytest.raises(TraceError, match="search"):
+        replay(read(path), world(now))
+    told_now = read(path).header
+    assert told_now.options == asdict(OPTIONS)
+    with pytest.raises(TraceError, match="options"):
+        other = replace(told_now, options={**told_now.options, "across": 0.5})
+        replay(replace(read(path), header=other), world(before))
+    with pytest.raises(TraceError, match="telepathy"):
+        SearchOptions.of({"telepathy": 1.0})
+
+
+class Synonyms(TinyModel):
+    """Each token is a word of its own; words 7 and 8 have one embedding."""
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return "".join(f" word{token}" for token in tokens)
+
+    def embed(self, tokens: torch.Tensor) -> torch.Tensor:
+        return super().embed(torch.where(tokens == 8, 7, tokens))
+
+
+def test_a_word_is_found_by_its_synonym_and_what_every_passage_has_counts_nothing() -> None:
+    model = Synonyms()
+    tree = LifetimeTree(model, PointerEncoder(), block_size=16)
+    tokens = np.random.Generator(np.random.PCG64(5)).integers(20, 200, 40 * 16)
+    tokens[::8], tokens[100], tokens[335] = 9, 8, 8  # blocks 6 and 20, the second at its edge
+    tree.append(tokens.tolist())
+    matches = SimilarWords(model).match([[7], [9]], np.ones(2), tree, 40)
+    assert set(np.argsort(-matches.blocks)[:3].tolist()) <= {5, 6, 7, 20, 21}
+    assert (
+        matches.blocks[6]
+        == matches.blocks[20]
+        == matches.blocks[21]
+        == matches.blocks.max()
+        > matches.blocks[30]
+    )
+    assert matches.span(98, 104) == pytest.approx(matches.blocks[6])
+    common = SimilarWords(model).match([[9]], np.ones(1), tree, 40)
+    assert not common.blocks.any()
+
+
+def test_a_question_is_as_likely_after_a_passage_whatever_is_read_beside_it() -> None:
+    passages = ["One.", "A passage of more words.", "Two two."]
+    together = question_likelihoods(MODEL, passages, QUESTION)
+    alone = [question_likelihoods(MODEL, [one], QUESTION)[0] for one in passages]
+    assert together == pytest.approx(alone, abs=1e-3) and len(set(together.tolist())) == 3
+    ids = MODEL.encode(MODEL.turn(f"{ASK}{passages[0]}") + QUESTION)
+    asked = MODEL.encode(QUESTION)
+    with torch.no_grad():
+        logits = MODEL.logits(MODEL.forward(MODEL.embed(torch.tensor([ids])))[0])
+    said = torch.log_softmax(logits[-len(asked) - 1 : -1], dim=-1)
+    assert float(said[range(len(asked)), asked].sum()) == pytest.approx(alone[0], abs=1e-3)
 
 
 def test_sentences_are_cut_at_their_ends_and_cover_the_block() -> None:

@@ -1,8 +1,8 @@
 """`bench focus-questions`: statements planted in a text, asked for in their own words and in others.
 
 Opened: after one refocus every token of the statement stands in the window as itself. Beside the whole search stand
-words alone, meaning alone, and as many blocks drawn at random; and for questions that have nothing to do with the text,
-how often it is said that no block resembles them.
+the same without similar words, words alone, meaning alone, and as many blocks drawn at random; and for questions that
+have nothing to do with the text, how often it is said that no block resembles them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from amgs_focus.evaluation.statistics import resampled
 from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.protocols import TextEncoder
 from amgs_focus.records import Findings, FoundBlock
+from amgs_focus.search_options import EARLIER, SearchOptions
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 
@@ -72,7 +73,7 @@ class _Drawn(QuestionSearch):
 
     def find(self, tree: LifetimeTree, question: str, end: int) -> Findings:
         blocks = range(end // tree.block_size)
-        drawn = random.Random(f"{SEED} {question}").sample(blocks, min(self.most, len(blocks)))
+        drawn = random.Random(f"{SEED} {question}").sample(blocks, min(self.options.found, len(blocks)))
         return Findings(tuple(FoundBlock(block, 0.0, 0.0, 0.0) for block in drawn))
 
 
@@ -123,10 +124,16 @@ def run(
     metrics: dict[str, float] = {}
     for name, found in rows.items():
         for kind in KINDS:
-            for system, label in (("both", ""), ("words", "_by_words"), ("meaning", "_by_meaning")):
+            for system, label in (
+                ("all", ""),
+                ("not reread", "_not_reread"),
+                ("no similar words", "_without_similar"),
+                ("words", "_by_words"),
+                ("meaning", "_by_meaning"),
+            ):
                 metrics[f"opened_{kind}_words{label}_{name}"] = _share(found, f"{system} {kind}")
             metrics[f"opened_{kind}_words_chance_{name}"] = _share(found, f"chance {kind}")
-            metrics[f"said_nothing_{kind}_words_{name}"] = _share(found, f"both {kind}", "said_nothing")
+            metrics[f"said_nothing_{kind}_words_{name}"] = _share(found, f"all {kind}", "said_nothing")
         metrics[f"said_nothing_unrelated_{name}"] = _share(found, "unrelated", "said_nothing")
     shown = {**told, "rows": str(ledger.path), "left_out": [one for one in sizes if one not in fitting]}
     return BENCH.result(shown, metrics, (_table(rows), _ranks(rows)))
@@ -144,9 +151,11 @@ def _lifetime(
 ) -> dict[str, list[Row]]:
     tokens, planted = plant_facts(rig.model, rig.text, facts, size, SEED)
     searches: dict[str, QuestionSearch | None] = {
-        "both": QuestionSearch(encoder),
+        "all": QuestionSearch(encoder),
         "words": None,
-        "meaning": QuestionSearch(encoder, words=0.0),
+        "meaning": QuestionSearch(encoder, SearchOptions(words=0.0, similar=0.0, likelihood=0.0)),
+        "not reread": QuestionSearch(encoder, SearchOptions(likelihood=0.0)),
+        "no similar words": QuestionSearch(encoder, EARLIER),
         "chance": _Drawn(encoder),
     }
     found: dict[str, list[Row]] = {}
@@ -163,7 +172,7 @@ def _lifetime(
         found["unrelated"] = []
         for number, question in enumerate(UNRELATED):
             rig.progress(number, len(UNRELATED), f"asking {name}: unrelated questions")
-            measure = partial(_said, rig, tree, settings, searches["both"], question)
+            measure = partial(_said, rig, tree, settings, searches["all"], question)
             found["unrelated"].append(ledger.once(f"{name}/unrelated/{number}", measure))
     return found
 
@@ -202,11 +211,11 @@ def _share(found: Mapping[str, Sequence[Row]], rows: str, field: str = "opened")
 def _table(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> BenchTable:
     lines: list[tuple[str | float, ...]] = []
     for name, found in rows.items():
-        for system in ("both", "words", "meaning", "chance"):
+        for system in ("all", "not reread", "no similar words", "words", "meaning", "chance"):
             cells = [_percent(found[f"{system} {kind}"], "opened") for kind in KINDS]
             said = [_percent(found[f"{system} {kind}"], "said_nothing") for kind in KINDS]
-            nothing = _percent(found["unrelated"], "said_nothing") if system == "both" else ""
-            lines.append((f"{name}, {system}", *cells, *(said if system == "both" else ("", "")), nothing))
+            nothing = _percent(found["unrelated"], "said_nothing") if system == "all" else ""
+            lines.append((f"{name}, {system}", *cells, *(said if system == "all" else ("", "")), nothing))
     columns = ("lifetime, search", "own words", "other words", "nothing: own", "other", "unrelated")
     return BenchTable(
         "Statements opened whole, and “no block resembles” said, percent", columns, tuple(lines)
@@ -217,7 +226,7 @@ def _ranks(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> BenchTable:
     lines: list[tuple[str | float, ...]] = []
     for name, found in rows.items():
         for kind in KINDS:
-            got = found[f"both {kind}"]
+            got = found[f"all {kind}"]
             ranks = [row["rank"] or math.inf for row in got]
             firsts = (f"{100 * np.mean([rank <= most for rank in ranks]):.0f}" for most in (1, 2, 4, 8, 16))
             edges = _percent([row for row in got if row["across"]], "opened")

@@ -422,7 +422,8 @@ def bench_questions(
     progress: Progress,
 ) -> BenchResult:
     """Plant statements in a text, ask for each in its own words and in other words, and see whether it is opened
-    whole; beside it words alone, meaning alone, chance, and questions that have nothing to do with the text.
+    whole; beside it the search without similar words, words alone, meaning alone, chance, and questions that have
+    nothing to do with the text.
 
     Lifetimes are built once and kept in the folder; a size that the texts cannot fill is skipped.
     """

@@ -90,6 +90,7 @@ def replay(engine: Engine, path: TracePath, *, progress: Progress | None = None)
     """
     from amgs_app.models import focus_runtime, gist_encoder
     from amgs_focus.runtime.replay import replay as again
+    from amgs_focus.search_options import SearchOptions
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.trace import read
 
@@ -105,6 +106,7 @@ def replay(engine: Engine, path: TracePath, *, progress: Progress | None = None)
         gist=gist,
         checkpoints=engine.checkpoints,
         encoder=engine.text_encoder() if told.header.text_encoder else None,
+        search_options=SearchOptions.of(told.header.search),
     )
     steps = again(told, runtime, progress)
     return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)

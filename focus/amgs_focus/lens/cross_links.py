@@ -12,12 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from amgs_focus.lens.scoring import FocusScorer, LensView
+from amgs_focus.options import OPTIONS
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.scores import Scores, aggregate
 from amgs_focus.window.working_context import Entry
-
-COARSEST = 2
-"""Gists above this level stand for too much to be one end of a bridge."""
 
 
 class BridgedScorer:
@@ -67,7 +65,7 @@ class BridgedScorer:
 
     def _ends(self, entry: Entry, tree: LifetimeTree) -> tuple[frozenset[str], frozenset[str]]:
         """Keys of an entry's spans that are current, and of what these have bridges to."""
-        if entry.level > COARSEST:
+        if entry.level > OPTIONS.coarsest_bridge:
             return frozenset(), frozenset()
         about = [tree.catalogue.about(span.start) for span in tree.sources_whole(entry.start, entry.end)]
         live = [one for one in about if one.key and self._current.get(one.path) == one.version]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from amgs_focus.lens.scoring import LensView
+from amgs_focus.options import OPTIONS
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
 from amgs_focus.window.scores import Values
@@ -33,12 +34,6 @@ NAMES = (
 the same against the best entry's, and cosine of mean embeddings. The others are 0 while there is a question: level,
 width (blocks, log); far and near grow with the distance to the cursor and fall with it, shared out by how much of the
 last tokens is prose and how much is code, where opposite blocks help."""
-
-LATEST = 512  # last tokens that tell prose from code
-PROSE = 0.25  # share of tokens without a letter up to which all is prose
-CODE = 0.45  # and from which on all is code
-FAR = 64.0  # blocks at which `far` is 1 and stays so
-NEAR = 8.0  # blocks at which `near` is a half
 
 
 class LensFeatures:
@@ -73,8 +68,8 @@ class LensFeatures:
         code = self._share_of_code(context.lifetime)
         distance = np.array([context.distance(entry) for entry in entries], np.float64)
         for name, share in (("prose", 1 - code), ("code", code)):
-            columns[f"far_{name}"] = told * share * np.minimum(1.0, distance / FAR)
-            columns[f"near_{name}"] = told * share / (1 + distance / NEAR)
+            columns[f"far_{name}"] = told * share * np.minimum(1.0, distance / OPTIONS.far_blocks)
+            columns[f"near_{name}"] = told * share / (1 + distance / OPTIONS.near_blocks)
         return np.stack([columns[name] for name in NAMES], axis=1)
 
     def _resemblance(self, tokens: Sequence[int], entries: Sequence[Entry]) -> tuple[Values, Values]:
@@ -88,8 +83,8 @@ class LensFeatures:
     def _share_of_code(self, until: int) -> float:
         """How far the last tokens before one are code, by how many of them have no letter."""
         tree = self.tree
-        tokens = tree.tokens(max(0, until - LATEST), until).tolist()
+        tokens = tree.tokens(max(0, until - OPTIONS.latest_tokens), until).tolist()
         for token in set(tokens) - self._symbols.keys():
             self._symbols[token] = not any(map(str.isalpha, tree.model.decode([token])))
         share = sum(self._symbols[token] for token in tokens) / max(1, len(tokens))
-        return min(1.0, max(0.0, (share - PROSE) / (CODE - PROSE)))
+        return min(1.0, max(0.0, (share - OPTIONS.prose_share) / (OPTIONS.code_share - OPTIONS.prose_share)))

@@ -12,19 +12,16 @@ import numpy as np
 
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.records import NodeRef
+from amgs_focus.search_options import SearchOptions
 from amgs_focus.window.scores import Scores, aggregate
-
-FIRST = 0.95
-"""The score of what holds the block that resembles the question most."""
-LAST = 0.55
-"""Of what holds only the last one: above everything that was not found by more than both thresholds."""
 
 
 class QuestionScorer:
     """Adds a part `question`; goes by the name and version of the scorer inside, as findings belong to the state."""
 
-    def __init__(self, inner: FocusScorer) -> None:
+    def __init__(self, inner: FocusScorer, options: SearchOptions) -> None:
         self.inner = inner
+        self._first, self._last = options.first, options.last
 
     @property
     def name(self) -> str:
@@ -42,14 +39,14 @@ class QuestionScorer:
             return found
         values = aggregate(view.context, found.values)
         wanted = np.minimum(values, 0.0)
-        size, step = view.tree.block_size, (FIRST - LAST) / len(blocks)
+        size, step = view.tree.block_size, (self._first - self._last) / len(blocks)
         inside: dict[NodeRef, float] = {}
         for rank in range(len(blocks) - 1, -1, -1):  # the best last, so that its score stands
             place = view.context.covering(blocks[rank].block * size)
             if place is not None and entries[place].end <= view.context.tail_start:
-                wanted[place] = FIRST - step * rank
+                wanted[place] = self._first - step * rank
                 if entries[place].level > 1:
-                    inside[NodeRef(1, blocks[rank].block)] = FIRST - step * rank
+                    inside[NodeRef(1, blocks[rank].block)] = self._first - step * rank
         spread = np.repeat(wanted - values, [entry.cost for entry in entries])
         total = np.clip(found.values + spread, -1.0, 1.0)
         return replace(

@@ -1,34 +1,36 @@
-"""Which blocks of a lifetime a question is about: by its words and by its meaning, searched once when it is asked.
+"""Which blocks of a lifetime a question is about, by meaning, by its words and by words that are like them: searched
+once when it is asked.
 
-Every block is ranked by its own vector and by the index of words. The best are then read sentence by sentence, as a
-sentence has one meaning and a block of 32 tokens cuts through several; the blocks that a sentence stands in are found
-together, so that what lies across an edge is seen whole.
+Every block is ranked by its own vector, by the index of words and by how rare its matches of similar words are. The
+best are then read sentence by sentence, as a sentence has one meaning and a block of 32 tokens cuts through several;
+the blocks that a sentence stands in are found together, so that what lies across an edge is seen whole. The frozen
+model itself says of the first of them how likely the question is after each.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs_focus.lens.question_likelihood import question_likelihoods
+from amgs_focus.lens.similar_words import SimilarWords, WordMatches, words_of
+from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import ProgressCallback, TextEncoder
 from amgs_focus.records import Findings, FoundBlock
+from amgs_focus.search_options import SearchOptions
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
 
-LOOKED_AT = 40  # blocks best by meaning that are read sentence by sentence
-BY_WORDS = 16  # and best by both kinds of evidence
-FOUND = 16  # blocks that a question finds at most
-WORDS = 2.0  # standard deviations of the cosine that all of the question's words in one block are worth
-LONGEST = 48  # tokens of a sentence
-SHORTEST = 5
 _ENDS = re.compile(r"[.!?][\"'”’)\]]*\s*$|\n\s*\n")
+
+_DEFAULT = SearchOptions()
 
 Values = NDArray[np.float64]
 
@@ -60,12 +62,11 @@ CALIBRATED: Mapping[str, QuestionCalibration] = {"all-MiniLM-L6-v2": QuestionCal
 class QuestionSearch:
     """Searches the lifetimes of one runtime with one text encoder."""
 
-    def __init__(self, encoder: TextEncoder, *, words: float = WORDS, meaning: float = 1.0) -> None:
-        """words, meaning: weights of the two kinds of evidence."""
+    def __init__(self, encoder: TextEncoder, options: SearchOptions | None = None) -> None:
         self.encoder = encoder
-        self.most = FOUND
-        self._weight, self._meaning = words, meaning
+        self.options = options or SearchOptions()
         self._index: SpanIndex | None = None
+        self._similar: SimilarWords | None = None
 
     def sync(self, tree: LifetimeTree, progress: ProgressCallback | None = None) -> None:
         """Encode the blocks that came since."""
@@ -78,52 +79,96 @@ class QuestionSearch:
             return Findings()
         asked = self.encoder.embed([question])[0]
         cosines = tree.vectors.cosines(asked, blocks).astype(np.float64)
-        words = self._words(tree, question, blocks)
+        index = self._indexed(tree)
+        words = self._words(tree, index, question, blocks)
+        matches = self._matches(tree, index, question, blocks)
+        similar = np.zeros(blocks) if matches is None else matches.blocks
         open_ = _open(tree, blocks)
         if not open_.any():
             return Findings()
         centre, spread = float(cosines[open_].mean()), max(float(cosines[open_].std()), 1e-6)
-        scores = self._score(cosines, centre, spread, words)
-        best = np.union1d(_best(self._meaning * cosines, open_, LOOKED_AT), _best(scores, open_, BY_WORDS))
-        spans = sorted({span for block in best.tolist() for span in sentences(tree, block, end)})
+        told = self.options
+        scores = self._score((cosines - centre) / spread, words, similar)
+        by_meaning = _best(told.meaning * cosines, open_, told.by_meaning)
+        best = np.union1d(by_meaning, _best(scores, open_, told.by_score))
+        spans = sorted({span for block in best.tolist() for span in sentences(tree, block, end, told)})
         texts = [tree.model.decode(tree.tokens(low, high).tolist()) for low, high in spans]
-        found: dict[int, FoundBlock] = {}
-        for (low, high), cosine in zip(spans, (self.encoder.embed(texts) @ asked).tolist(), strict=True):
+        read: list[tuple[float, str, list[FoundBlock]]] = []
+        for (low, high), text, cosine in zip(
+            spans, texts, (self.encoder.embed(texts) @ asked).tolist(), strict=True
+        ):
             standing = [at for at in _blocks_of(low, high, tree.block_size) if at < blocks and open_[at]]
             share = max((float(words[at]) for at in standing), default=0.0)
-            score = float(self._score(cosine, centre, spread, share))
-            for at in standing:
-                if at not in found or found[at].score < score:
-                    found[at] = FoundBlock(at, score, share, cosine)
+            alike = 0.0 if matches is None else matches.span(low, high)
+            score = float(self._score((cosine - centre) / spread, share, alike))
+            read.append((score, text, [FoundBlock(at, score, share, cosine, alike) for at in standing]))
+        found: dict[int, FoundBlock] = {}
+        for score, said in self._reread(tree.model, question, read):
+            for one in said:
+                if one.block not in found or found[one.block].score < score:
+                    found[one.block] = replace(one, score=score)
         ranked = sorted(found.values(), key=lambda one: (-one.score, -one.block))
-        chosen = tuple(ranked[: self.most])
+        chosen = tuple(ranked[: told.found])
         calibrated = CALIBRATED.get(self.encoder.name)
         return Findings(chosen, calibrated.likelihood(chosen, int(open_.sum())) if calibrated else None)
 
-    def _score(self, cosine: Values | float, centre: float, spread: float, words: Values | float) -> Any:
-        return self._meaning * (cosine - centre) / spread + self._weight * words
+    def _reread(
+        self, model: BaseModel, question: str, read: Sequence[tuple[float, str, list[FoundBlock]]]
+    ) -> Iterator[tuple[float, list[FoundBlock]]]:
+        """Scores with what the model says of the best sentences, which stay before all others, and their blocks."""
+        told = self.options
+        ordered = sorted(read, key=lambda one: -one[0])
+        best = ordered[: told.reread] if told.likelihood else []
+        gains = question_likelihoods(model, [text for _, text, _ in best], question) if best else np.zeros(0)
+        for (score, _, said), gain in zip(
+            best, (gains - (gains.min() if len(gains) else 0.0)).tolist(), strict=True
+        ):
+            yield score + told.likelihood * gain, said
+        for score, _, said in ordered[len(best) :]:
+            yield score, said
 
-    def _words(self, tree: LifetimeTree, question: str, blocks: int) -> Values:
-        """(blocks,) share of the question's words in each."""
+    def _score(self, meaning: Values | float, words: Values | float, similar: Values | float) -> Any:
+        told = self.options
+        return told.meaning * meaning + told.words * words + told.similar * similar
+
+    def _indexed(self, tree: LifetimeTree) -> SpanIndex:
+        """The index of the lifetime's words as it is now."""
         if self._index is None or self._index.tree is not tree:
-            self._index = SpanIndex(tree)
+            self._index, self._similar = SpanIndex(tree), SimilarWords(tree.model)
         self._index.sync()
+        return self._index
+
+    def _matches(
+        self, tree: LifetimeTree, index: SpanIndex, question: str, blocks: int
+    ) -> WordMatches | None:
+        """Words like the question's, the rare ones of these counting most; None where there are none."""
+        words = words_of(tree.model, question) if self.options.similar else []
+        if not words or self._similar is None:
+            return None
+        weights = np.array([index.rarity(word).max() for word in words])
+        return self._similar.match(words, weights, tree, blocks)
+
+    @staticmethod
+    def _words(tree: LifetimeTree, index: SpanIndex, question: str, blocks: int) -> Values:
+        """(blocks,) share of the question's words in each."""
         tokens = tree.model.encode(question)
-        held, shares = self._index.search(self._index.query(tokens, [1.0] * len(tokens)))
+        held, shares = index.search(index.query(tokens, [1.0] * len(tokens)))
         found = np.zeros(blocks)
         inside = held < blocks
         np.maximum.at(found, held[inside], shares[inside])
         return found
 
 
-def sentences(tree: LifetimeTree, block: int, end: int) -> list[tuple[int, int]]:
+def sentences(
+    tree: LifetimeTree, block: int, end: int, options: SearchOptions = _DEFAULT
+) -> list[tuple[int, int]]:
     """Tokens [start, stop) of each sentence that stands in a block, as far as the tokens around it tell."""
     size = tree.block_size
-    low, high = max(0, block * size - LONGEST), min(end, (block + 1) * size + LONGEST)
+    low, high = max(0, block * size - options.longest), min(end, (block + 1) * size + options.longest)
     pieces = [tree.model.decode([token]) for token in tree.tokens(low, high).tolist()]
     cuts = [0]
     for at, piece in enumerate(pieces, start=1):
-        if (_ENDS.search(piece) and at - cuts[-1] >= SHORTEST) or at - cuts[-1] >= LONGEST:
+        if (_ENDS.search(piece) and at - cuts[-1] >= options.shortest) or at - cuts[-1] >= options.longest:
             cuts.append(at)
     cuts += [len(pieces)] if cuts[-1] < len(pieces) else []
     spans = []

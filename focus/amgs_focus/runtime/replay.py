@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from amgs_focus.codec import plain, rounded
 from amgs_focus.errors import TraceError
+from amgs_focus.options import OPTIONS
 from amgs_focus.records import Refocus, StepRecord
 from amgs_focus.trace.events import (
     Acted,
@@ -45,6 +47,8 @@ def header_of(runtime: FocusRuntime, *, created: str = "", kept: str = "") -> Tr
         created=created,
         kept=kept,
         text_encoder="" if runtime.search is None else runtime.search.encoder.name,
+        options=asdict(OPTIONS),
+        search={} if runtime.search is None else runtime.search.options.told(),
     )
 
 
@@ -73,6 +77,8 @@ def replay(trace: Trace, runtime: FocusRuntime, progress: ProgressCallback | Non
         "scorer",
         "scorer_version",
         "text_encoder",
+        "search",
+        "options",
         "settings",
         "lifetime",
     )

@@ -78,7 +78,7 @@ class FocusRuntime:
         self._scorer = scorer or TailSimilarity()
         self._search = search
         if search is not None:
-            self._scorer = QuestionScorer(self._scorer)
+            self._scorer = QuestionScorer(self._scorer, search.options)
         settings = settings or FocusSettings()
         self._trace = trace
         self._clock = clock

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from amgs_focus.records import (
@@ -30,7 +30,8 @@ class TraceHeader:
     """What a replay needs to begin alike. fingerprint: of the model's embedding rows; gist_version,
     scorer_version: of the encoder's and the lens's weights; lifetime: tokens that were there before; created:
     ISO 8601 or empty; kept: the folder of a lifetime that is kept, "" where the trace holds all of it;
-    text_encoder: by which questions are searched, "" where they are searched by words alone.
+    text_encoder: by which questions are searched, "" where they are searched by words alone; search: the options of
+    that search, by name; options: the engine's constants.
     """
 
     model: ModelCard
@@ -45,6 +46,8 @@ class TraceHeader:
     scorer_version: int = 0
     kept: str = ""
     text_encoder: str = ""
+    search: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, TextIO, Union
 
 from pydantic import Field, create_model
 
+from amgs_focus import options
 from amgs_focus.codec import compact, parsed, plain, rounded
 from amgs_focus.errors import TraceError
 from amgs_focus.records import (
@@ -30,6 +31,7 @@ from amgs_focus.records import (
     Segment,
     StepRecord,
 )
+from amgs_focus.search_options import EARLIER
 from amgs_focus.settings import BEFORE
 from amgs_focus.trace.events import (
     FORMAT,
@@ -239,7 +241,9 @@ def _header(body: bytes) -> TraceHeader:
         header: TraceHeader = parsed(_HeaderLine, body).data
     except ValueError as error:
         raise faulty(1, "it is not a header") from error
-    return dataclasses.replace(header, settings={**BEFORE, **header.settings})
+    search = {**EARLIER.told(), **header.search} if header.text_encoder else {}
+    settings, constants = {**BEFORE, **header.settings}, {**options.EARLIER, **header.options}
+    return dataclasses.replace(header, settings=settings, search=search, options=constants)
 
 
 def _record(body: bytes, number: int) -> Record:

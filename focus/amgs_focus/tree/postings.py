@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.options import OPTIONS
 
-MOST = 2048
-"""Blocks that are kept of a word."""
 RECENT = 1024
 """Last blocks whose words are remembered, so that they can be taken back."""
 
@@ -69,7 +68,7 @@ class BlockPostings:
         blocks = (self.blocks + rows[order]).astype(np.uint32)
         for word, places in zip(kinds.tolist(), np.split(blocks, starts)[1:], strict=True):
             held = self._places[word]
-            if (room := MOST - len(held)) > 0:
+            if (room := OPTIONS.word_blocks - len(held)) > 0:
                 held.frombytes(places[:room].tobytes())
         self.blocks += len(tokens)
         if (first := len(tokens) - (RECENT - (total - self.blocks))) < len(tokens):
@@ -98,7 +97,7 @@ class BlockPostings:
         """log((N + 1) / (n + 1)) of each word over all blocks; 0 for mere space and for what is common."""
         held = self._counts[words]
         weights = np.log((self.blocks + 1) / (held + 1))
-        rare: NDArray[np.float64] = np.where((words > 0) & (held <= MOST), weights, 0.0)
+        rare: NDArray[np.float64] = np.where((words > 0) & (held <= OPTIONS.word_blocks), weights, 0.0)
         return rare
 
     def search(self, weights: dict[int, float]) -> tuple[Numbers, NDArray[np.float64]]:

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from amgs_focus.options import OPTIONS
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.files import MemoryRows
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -26,9 +27,6 @@ from amgs_focus.tree.postings import BlockPostings, Numbers
 CHUNK = 2048  # blocks read at a time
 STORED = 3  # level from which sums are kept
 CACHED = 4096  # sums of finer nodes that are remembered
-LONGEST_EPOCH = 1 << 15
-LOOKED_AT = 32  # best blocks of a search whose edges are looked at
-ACROSS = 0.95  # what words beside an edge count for the block on the other side
 
 Vectors = NDArray[np.float64]
 
@@ -69,7 +67,7 @@ class SpanIndex:
             self._forget(min(cuts[self._seen_cuts :]) // self.tree.block_size)
             self._seen_cuts = len(cuts)
         total = self.tree.count(0)
-        epoch = min(LONGEST_EPOCH, 1 << (total.bit_length() - 1)) if total else 0
+        epoch = min(OPTIONS.weighed_blocks, 1 << (total.bit_length() - 1)) if total else 0
         if epoch > self._epoch:
             self._add(epoch)
             self._epoch = epoch
@@ -93,6 +91,12 @@ class SpanIndex:
         summed = self._summed(ids, np.asarray(weights) * self._weights(ids))
         total = math.fsum(words.values()) + math.fsum(pairs.values())
         return Query(words, pairs, total, self._centred(summed[None])[0])
+
+    def rarity(self, tokens: Sequence[int]) -> Vectors:
+        """(n,) in [0, 1]: the idf of each token's word, 1 for one that the lifetime lacks."""
+        most = math.log(self._postings.blocks + 1)
+        idf = self._postings.idf(self._postings.words_of(np.asarray(tokens, np.int64)))
+        return idf / most if most else idf
 
     def similarity(self, query: Query, nodes: Sequence[NodeRef]) -> Vectors:
         """(nodes,) cosine in [-1, 1] between the query's and each node's mean embedding; else 0."""
@@ -129,7 +133,7 @@ class SpanIndex:
     def _closely(self, query: Query, blocks: Numbers, found: Vectors) -> tuple[Numbers, Vectors]:
         """(m,) blocks that hold most and those beside them, (m,) what the query finds in them word by word."""
         size, total = self.tree.block_size, self._postings.blocks
-        best = np.sort(blocks[np.lexsort((-blocks, -found))[:LOOKED_AT]])
+        best = np.sort(blocks[np.lexsort((-blocks, -found))[: OPTIONS.edges_looked_at]])
         looked, held = [], []
         for block in best.tolist():
             looked.append(block)
@@ -138,7 +142,7 @@ class SpanIndex:
             if 0 < edge < total:
                 around = self._held(query, edge * size - size // 2, edge * size + size // 2)
                 looked += [edge - 1, edge]
-                held += [ACROSS * around] * 2
+                held += [OPTIONS.across * around] * 2
         return np.array(looked, np.int64), np.array(held, np.float64)
 
     def _held(self, query: Query, start: int, end: int) -> float:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from amgs_focus.errors import WindowBudgetError
+from amgs_focus.options import OPTIONS
 from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Reason, with_sign
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.candidates import AllocatorState, Unit, WindowState, remembered
@@ -22,9 +23,6 @@ from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.layout import too_small
 from amgs_focus.window.scores import Scores, aggregate
 from amgs_focus.window.working_context import Edit, TreeShape, WorkingContext
-
-ASKED = 10.0  # the score that an operator's override has for the exact policy; other scores are at most 1
-KEPT = 1e-6  # what detail that nobody asks for is worth to it, so that it is closed only for room
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +192,10 @@ class _Pass:
     def gain(self, unit: Unit) -> float:
         """What the unit's node is worth open."""
         if unit.asked:
-            return ASKED if unit.opens else -ASKED
+            return OPTIONS.overridden if unit.opens else -OPTIONS.overridden
         if unit.opens:
             return self.appeal(unit)
-        return max(KEPT * (1 + unit.score), unit.score + self.margin)
+        return max(OPTIONS.kept * (1 + unit.score), unit.score + self.margin)
 
     def best(self, gates: tuple[Gate, ...], n_diff: int | None) -> frozenset[NodeRef]:
         """The nodes to have open. Where nothing fits, or nothing would be opened that is worth the room for the
@@ -206,7 +204,7 @@ class _Pass:
         opened = frozenset(gate.node for gate in gates if gate.opened)
         used = self.now.context.used
         fixed = used - sum(gate.cost for gate in gates if gate.opened)
-        asked = any(gate.gain == ASKED for gate in gates)
+        asked = any(gate.gain == OPTIONS.overridden for gate in gates)
         for spare in (self.now.free,) if asked else (self.now.room, self.now.free):
             try:
                 found = solve(gates, used + spare - fixed, self.now.context.block_size, n_diff)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from amgs_focus.options import OPTIONS
 from amgs_focus.records import Action, NodeRef, Override, Reason, parent_of, with_sign
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.working_context import Entry, TreeShape, WorkingContext
@@ -16,15 +17,6 @@ Refusal = tuple[Reason, str]
 
 FORGOTTEN = "its detail was forgotten"
 """Why a gist that was pruned may not be opened."""
-
-MOST_DOUBLED = 4  # flips in a row that lengthen the cooldown
-CALM_AFTER = 8  # refocuses that an action is remembered at the least
-
-FULL, ROOMY = 0.95, 0.75  # of what the window may hold; between them the lean stays
-RESTLESS, QUIET = 0.25, 0.125  # actions an entry outside the tail; between them the calm stays
-LEAN_STEP = 0.25
-CALM_STEP = 1.25
-MOST_CALM = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +57,14 @@ class Thresholds:
         if settings.thresholds == "fixed":
             return Thresholds()
         lean, calm = self.lean, self.calm
-        if utilization > FULL:
-            lean = min(1.0, lean + LEAN_STEP)
-        elif utilization < ROOMY:
-            lean = max(-1.0, lean - LEAN_STEP)
-        if swap_rate > RESTLESS:
-            calm = min(MOST_CALM, calm * CALM_STEP)
-        elif swap_rate < QUIET:
-            calm = max(1.0, calm / CALM_STEP)
+        if utilization > OPTIONS.full:
+            lean = min(1.0, lean + OPTIONS.lean_step)
+        elif utilization < OPTIONS.roomy:
+            lean = max(-1.0, lean - OPTIONS.lean_step)
+        if swap_rate > OPTIONS.restless:
+            calm = min(OPTIONS.most_calm, calm * OPTIONS.calm_step)
+        elif swap_rate < OPTIONS.quiet:
+            calm = max(1.0, calm / OPTIONS.calm_step)
         return Thresholds(lean, calm)
 
 
@@ -348,9 +340,9 @@ def reserve(context: WorkingContext, settings: FocusSettings, headroom: int) -> 
 
 def wait_of(flips: int, cooldown: int) -> int:
     """Refocuses for which the opposite stays masked: the cooldown, doubled with each flip in a row."""
-    return int(cooldown * 2 ** min(flips, MOST_DOUBLED))
+    return int(cooldown * 2 ** min(flips, OPTIONS.most_doubled))
 
 
 def remembered(flips: int, cooldown: int) -> int:
     """Refocuses after which an action is forgotten, and a node that was restless counts as calm again."""
-    return max(CALM_AFTER, 2 * wait_of(flips, cooldown))
+    return max(OPTIONS.calm_after, 2 * wait_of(flips, cooldown))

@@ -246,6 +246,7 @@ def _resemblance(result: EntryExplanation) -> list[tuple[str, str]]:
     if one is None:
         return []
     told = f"L0#{one.block}, rank {result.found_rank}: meaning {one.meaning:+.2f}, words {one.words:.0%}"
+    told += f", similar words {one.similar:+.1f}σ"
     return [("resembles the question", told)]
 
 

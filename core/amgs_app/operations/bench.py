@@ -113,7 +113,7 @@ def bench_lives(
     lives: Annotated[int, Option("--lives", metavar="N", min=1, max=75, help="How many.")] = 50,
     moments: Annotated[int, Option("--moments", metavar="N", min=2, help="Of each.")] = 6,
     words: Annotated[
-        bool, Option("--words/--model", help="With hashed words, which takes a minute, or with the encoder.")
+        bool, Option("--words/--encoder", help="With hashed words, or with the encoder of the session.")
     ] = True,
     as_json: AsJson = False,
     progress: Progress,

@@ -181,6 +181,12 @@ def test_python_is_cut_at_its_functions_and_classes(tmp_path: Path) -> None:
         ["tool.py", "class C", "c()"],
     ]
     assert drafts[-1].content.startswith("    # says why\n    @property\n    def c(self)")
+    (long,) = [
+        d
+        for d in taken(tmp_path, "long.py", f"def a():\n{body}\n    tail = 1\n{body}").drafts
+        if "tail" in d.content
+    ]
+    assert "    tail = 1" in long.content
     broken = taken(tmp_path, "old.py", "print 'two'\n")
     assert broken.warnings[0].reason == "its Python cannot be parsed (line 1); it was cut at blank lines"
     assert broken.drafts[0].content == "print 'two'"

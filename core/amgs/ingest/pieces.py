@@ -10,7 +10,7 @@ from itertools import pairwise
 from amgs.ingest.document import ParsedDocument, Passage, titled
 from amgs.text.outline import without_plumbing
 
-_BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
+_BLANK_LINE = re.compile(r"\n(?:[^\S\n]*\n)+")
 _LINE = re.compile(r"\n")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？｡])")
 _WORD = re.compile(r"\s+")

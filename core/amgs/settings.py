@@ -75,6 +75,15 @@ class RetrievalSettings(SettingsSection):
     )
 
 
+class FrameSettings(SettingsSection):
+    waterfalls: int = Field(
+        default=100,
+        ge=0,
+        description="Past assemblies whose candidates are kept, so that `frame why` answers from them; about 100 bytes "
+        "per candidate. 0: none.",
+    )
+
+
 class GraphSettings(SettingsSection):
     ttl_seconds: float = Field(
         default=300.0,
@@ -279,6 +288,7 @@ class Settings(SettingsSection):
     ingest: IngestSettings = IngestSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
+    frames: FrameSettings = FrameSettings()
     graph: GraphSettings = GraphSettings()
     decay: DecaySettings = DecaySettings()
     identity: SelfSettings = SelfSettings()

@@ -12,9 +12,10 @@ from amgs.api.frames import ComparisonSide
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.memory import Memory
+from amgs.settings import FrameSettings, Settings
 from amgs.storage.duckdb.migrations import MIGRATIONS
 from amgs.types import BlockFilter, ChildFrame, SelectionRule, Weights
-from tests.engine.memory_world import NOW, consolidated, open_memory
+from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
 
 RECENT = Weights(recency=1, centrality=0, confidence=0, similarity=0, reinforcement=0)
 
@@ -181,6 +182,54 @@ def test_a_frame_of_ones_own_is_deleted_but_not_under_a_parent_and_never_a_shipp
         assert memory.frames.replay(frame.id).equal
         with pytest.raises(UsageError, match="ships with"):
             memory.frames.delete("SELF")
+
+
+def test_why_of_a_past_assembly_answers_from_what_was_kept_whatever_has_changed(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        frame = memory.assemble("SESSION", query="dome valve QX-7741-B", budget=90)
+        live = {
+            c.block.id: memory.frames.why("SESSION", frame.query, c.block.id, made=frame)
+            for c in frame.candidates
+        }
+        assert len({c.fate for c in frame.candidates}) > 1
+        # A year goes by, the note that was best is archived, and another assembly is made.
+        move(memory, 24 * 365)
+        memory.set_metadata(frame.selected[0].block.id, status="archived", category="place")
+        memory.assemble("SESSION", query="azimuth")
+        for block, then in live.items():
+            told = memory.frames.why_then(frame.id, block)
+            assert told.admitted == then.admitted and told.as_of == frame.as_of
+            assert then.admitted or told.because == then.because
+            assert (told.rank, told.of, told.places) == (then.rank, then.of, then.places)
+            assert told.score == pytest.approx(then.score, abs=1e-5)
+            assert told.needed == pytest.approx(then.needed, abs=1e-5)
+            assert told.weights == then.weights
+            assert then.candidate is not None and told.candidate is not None
+            assert told.candidate.layers == then.candidate.layers
+            assert told.candidate.fate == then.candidate.fate
+        add(memory, "The lamp in the cellar flickers.")
+        (late,) = memory.blocks(BlockFilter(), limit=1)
+        absent = memory.frames.why_then(frame.id[:8], late.id)
+        assert not absent.admitted and absent.fell_at == "candidates"
+
+
+def test_so_many_assemblies_keep_their_candidates_as_the_settings_say(tmp_path: Path) -> None:
+    write_notes(tmp_path)
+    for keep in (2, 0):
+        settings = Settings(frames=FrameSettings(waterfalls=keep))
+        with open_memory(settings=settings) as memory:
+            memory.ingest_folder(tmp_path)
+            memory.consolidate()
+            made = []
+            for query in ("dome", "valve", "azimuth"):
+                made.append(memory.assemble("ATTENTION", query=query))
+                move(memory, 1)
+            for frame in made[3 - keep :]:
+                block = frame.selected[0].block.id
+                assert memory.frames.why_then(frame.id, block).admitted
+            with pytest.raises(UsageError, match=f"no longer kept; those of the latest {keep} are"):
+                memory.frames.why_then(made[0].id, made[0].selected[0].block.id)
+            assert memory.verify().ok
 
 
 def test_an_older_store_gets_the_new_tables(tmp_path: Path) -> None:

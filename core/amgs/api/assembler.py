@@ -11,7 +11,7 @@ from amgs.api.context import MemoryContext
 from amgs.calibration import forecasts
 from amgs.clock import as_utc
 from amgs.decay import hours_between
-from amgs.frames import cache, pipeline, pool_cache, registry
+from amgs.frames import cache, pipeline, pool_cache, registry, stored_waterfall
 from amgs.frames import definition as shipped
 from amgs.frames.assemble import Template
 from amgs.frames.pool_cache import KeptPool
@@ -20,6 +20,7 @@ from amgs.log import reinforcement as reinforcing
 from amgs.retrieval.sources import Sources
 from amgs.storage.assemblies import AssemblyRecord, version_of
 from amgs.storage.frame_cache import CacheRow
+from amgs.storage.waterfalls import WaterfallRow
 from amgs.text.loading import load
 from amgs.types import BlockFilter, EdgeKey, Frame, FrameDefinition, Weights
 
@@ -207,6 +208,8 @@ class Assembler:
                 {name: pool.made_by for name, pool in pools.items() if pool.made_by is not None},
             ),
         )
+        keep = self._context.settings.frames.waterfalls
+        storage.waterfalls.put(WaterfallRow(serial, stored_waterfall.encode(frame) if keep else "{}"), keep)
         if definition.refresh_hours > 0:
             of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
             row = CacheRow(

@@ -14,7 +14,7 @@ from amgs.clock import Clock, FixedClock, as_utc
 from amgs.decay import hours_between
 from amgs.derived.indexes import Derived
 from amgs.errors import StoreCorruptError, UsageError
-from amgs.frames import as_of, cache, pipeline, registry, shipping
+from amgs.frames import as_of, cache, pipeline, registry, shipping, stored_waterfall
 from amgs.frames import definition as shipped
 from amgs.frames import why as following
 from amgs.frames.compare import compare, weights_of
@@ -321,6 +321,22 @@ class Frames:
                 child,
                 made,
             )
+
+    def why_then(self, assembly_id: str, block: str) -> Explanation:
+        """Why a block was in a past assembly or not, from the candidates that were kept of it. Leaves no trace.
+
+        Raises UsageError for an id that no assembly or more than one has, and where its candidates are not kept.
+        """
+        record = self._find(assembly_id)
+        kept = self._context.storage.waterfalls.get(record.serial)
+        if kept is None:
+            number = self._context.settings.frames.waterfalls
+            raise UsageError(
+                f"The candidates of assembly {record.id} are no longer kept; those of the latest {number} are.",
+                title="Not kept",
+                way_out="Replay the assembly; `memory.frames.waterfalls` in the settings says how many are kept.",
+            )
+        return stored_waterfall.explain(record, kept, self._context.block(block))
 
     def compare(self, left: ComparisonSide, right: ComparisonSide) -> FrameComparison:
         """Two assemblies beside each other: by name and query, with other weights, at other instants, or past

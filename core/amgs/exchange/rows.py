@@ -414,6 +414,8 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
     ],
     ("frame_cache", "assembly"): Object,
     ("frame_cache", "identity"): Object,
+    ("waterfalls", "serial"): Number,
+    ("waterfalls", "candidates"): Object,
     ("forecast_curves", "curve"): Annotated[
         str, _readable(lambda data: read_curve(json.dumps(data)), "curve")
     ],

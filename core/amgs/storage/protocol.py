@@ -29,6 +29,7 @@ from amgs.storage.scores import ScoreStorage
 from amgs.storage.sources import SourceStorage
 from amgs.storage.tables import TableStorage
 from amgs.storage.undone import UndoneStorage
+from amgs.storage.waterfalls import WaterfallStorage
 
 
 class Storage(Protocol):
@@ -116,6 +117,9 @@ class Storage(Protocol):
 
     @property
     def assemblies(self) -> AssemblyStorage: ...
+
+    @property
+    def waterfalls(self) -> WaterfallStorage: ...
 
     @property
     def scores(self) -> ScoreStorage: ...

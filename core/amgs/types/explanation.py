@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from amgs.types.block import Block
@@ -56,6 +57,7 @@ class Explanation:
     admitted. change: the smallest change of weights that would admit it; None where it is admitted, or where no
     weights can. evidence_change: the same for the fitted weights of the evidence. form: of its text, in words; gate:
     how much its neighbours may say for it, in [0, 1]; both only where evidence was weighed.
+    as_of: the instant of a past assembly that was explained from what is kept of it; None for now.
     """
 
     query: str
@@ -76,6 +78,7 @@ class Explanation:
     evidence_change: EvidenceChange | None = None
     form: str = ""
     gate: float = 0.0
+    as_of: datetime | None = None
 
     @property
     def admitted(self) -> bool:

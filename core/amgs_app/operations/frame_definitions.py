@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Limit, WeightsText, read_weights
+from amgs_app.operations.arguments import Limit, Reference, WeightsText, read_weights
 from amgs_app.row_fields import listed
 
 if TYPE_CHECKING:
     from amgs.frames.results import CachedFrame, FrameComparison, History, Replay
-    from amgs.types import ChildFrame, FrameDefinition
+    from amgs.types import ChildFrame, Explanation, FrameDefinition
     from amgs_app.engine import Engine
 
 Name = Annotated[str, Arg(metavar="NAME", help="A registered frame."), Takes("frame")]
@@ -306,6 +306,21 @@ def replay(
     Runs on a copy of the store in memory, with blocks, edges, clocks and definitions as they were.
     """
     return engine.memory.frames.replay(assembly)
+
+
+@operation("frame why", summary="Explain why a block was or was not in a past assembly.")
+def why_then(
+    engine: Engine,
+    assembly: Annotated[str, Arg(metavar="ID", help="The start of an assembly's id.")],
+    block: Reference = None,
+) -> Explanation:
+    """Say what became of a block in a past assembly: which layers had found it, its score and rank then, and why it was
+    taken or left out.
+
+    Answered from the candidates that were kept with the assembly, whatever has changed since; `frame history` has the
+    ids.
+    """
+    return engine.memory.frames.why_then(assembly, engine.block(block).id)
 
 
 @operation("frame compare", summary="Compare two assemblies: overlap, tokens, what moved and why.")

@@ -304,7 +304,13 @@ CREATE TABLE source_blocks (
     + ADOPT_SOURCES
 )
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _LIFECYCLE, _LEARNING, _KEPT_POOLS, _REDO, _SOURCES)
+_WATERFALLS = """
+-- What became of every candidate of the latest assemblies. serial: of the assembly. candidates: JSON, which nothing
+-- in the database reads.
+CREATE TABLE waterfalls (serial BIGINT NOT NULL, candidates VARCHAR NOT NULL);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _LIFECYCLE, _LEARNING, _KEPT_POOLS, _REDO, _SOURCES, _WATERFALLS)
 """Step i brings a store from schema i to i + 1."""
 
 LATEST = len(MIGRATIONS)

@@ -24,6 +24,7 @@ from amgs.storage.duckdb.scores import DuckDBScores
 from amgs.storage.duckdb.sources import DuckDBSources
 from amgs.storage.duckdb.tables import DuckDBTables
 from amgs.storage.duckdb.undone import DuckDBUndone
+from amgs.storage.duckdb.waterfalls import DuckDBWaterfalls
 
 
 class DuckDBStorage(Connection):
@@ -39,6 +40,7 @@ class DuckDBStorage(Connection):
         self.frames = DuckDBFrames(self)
         self.frame_cache = DuckDBFrameCache(self)
         self.assemblies = DuckDBAssemblies(self)
+        self.waterfalls = DuckDBWaterfalls(self)
         self.scores = DuckDBScores(self)
         self.forecasts = DuckDBForecasts(self)
         self.edge_forecasts = DuckDBEdgeForecasts(self)

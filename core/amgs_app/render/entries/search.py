@@ -113,6 +113,8 @@ def explanation(result: Explanation) -> ResultTable:
             f"--weights {wanted} would admit it at rank {result.change.rank} (moved by "
             f"{result.change.distance:.3f})"
         )
+    elif result.as_of is not None:
+        notes.append(f"as it was at {result.as_of:%Y-%m-%d %H:%M}, from what was kept with the assembly")
     elif not result.admitted and result.fell_at in ("score", "selection"):
         notes.append("no change of weights was found that admits it")
     if result.evidence_change is not None:

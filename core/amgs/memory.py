@@ -1,5 +1,7 @@
 """Memory: the engine's public face. It opens the store, hands the stages what they need, and holds no rules
 itself.
+
+What a search does not need is imported where it is: a command that asks one question and ends pays for no other part.
 """
 
 from __future__ import annotations
@@ -9,36 +11,20 @@ from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from amgs import bounds
-from amgs.api import health
-from amgs.api.assembler import Assembler
-from amgs.api.calibration import Calibration
 from amgs.api.context import MemoryContext
-from amgs.api.diversity import Diversity, diversity
-from amgs.api.exchange import Exchange
-from amgs.api.frames import Frames
-from amgs.api.graph import Graph
-from amgs.api.ingest import Intake
-from amgs.api.lifecycle import Lifecycle
 from amgs.api.retrieval import Retrieval
-from amgs.api.simulation import Simulation
-from amgs.api.sources import SourceLibrary
 from amgs.clock import Clock
 from amgs.derived.indexes import Derived
 from amgs.errors import UsageError
 from amgs.frames import definition as shipped
 from amgs.frames import shipping
-from amgs.ingest.raw_blocks import RawBlock
-from amgs.lifecycle import annotate as annotating
-from amgs.lifecycle import block_edit as editing
 from amgs.retrieval import waterfall
 from amgs.settings import Settings
-from amgs.storage.forecasts import ForecastGroup
 from amgs.storage.opening import MEMORY, open_storage, remove
 from amgs.storage.protocol import Storage
-from amgs.text import finder
 from amgs.text.embedders import named
 from amgs.text.embedding import Embedder, HashingEmbedder
 from amgs.text.entities import EntityRecogniser, RuleRecogniser
@@ -70,6 +56,19 @@ from amgs.types import (
     Verification,
     Weights,
 )
+
+if TYPE_CHECKING:
+    from amgs.api.calibration import Calibration
+    from amgs.api.diversity import Diversity
+    from amgs.api.exchange import Exchange
+    from amgs.api.frames import Frames
+    from amgs.api.graph import Graph
+    from amgs.api.ingest import Intake
+    from amgs.api.lifecycle import Lifecycle
+    from amgs.api.simulation import Simulation
+    from amgs.api.sources import SourceLibrary
+    from amgs.ingest.raw_blocks import RawBlock
+    from amgs.storage.forecasts import ForecastGroup
 
 _COUNTS_KEPT = 4096
 
@@ -185,21 +184,29 @@ class Memory:
     @property
     def frames(self) -> Frames:
         """What has been assembled: cached, compared, replayed; and frames of the user's own."""
+        from amgs.api.frames import Frames
+
         return Frames(self._context())
 
     @property
     def calibration(self) -> Calibration:
         """Learning from outcomes: recalibration, tuning, metrics, monitors."""
+        from amgs.api.calibration import Calibration
+
         return Calibration(self._context())
 
     @property
     def simulation(self) -> Simulation:
         """What a change, a pruning, time, a new block or noise will come to, by simulation."""
+        from amgs.api.simulation import Simulation
+
         return Simulation(self._context(), self.lifecycle.means)
 
     @property
     def exchange(self) -> Exchange:
         """The whole memory as a file, and back."""
+        from amgs.api.exchange import Exchange
+
         return Exchange(self._context())
 
     def _context(self) -> MemoryContext:
@@ -238,13 +245,13 @@ class Memory:
         self, text: str, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
     ) -> IngestReport:
         """Take in one piece of markdown, split when it is long; raises InputError when it is unfit."""
-        return Intake(self._context()).text(text, created_at=created_at, meta=meta)
+        return self._intake.text(text, created_at=created_at, meta=meta)
 
     def ingest_file(
         self, path: Path, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
     ) -> IngestReport:
         """Take in one file; a file that is missing or unfit raises InputError. created_at, meta: as for a folder."""
-        return Intake(self._context()).file(path, created_at=created_at, meta=meta)
+        return self._intake.file(path, created_at=created_at, meta=meta)
 
     def ingest_folder(
         self,
@@ -260,16 +267,24 @@ class Memory:
         created_at: the instant of every text, whatever its file says. meta: metadata of every text, over what its file
         says; `tags` are added to the file's own.
         """
-        return Intake(self._context()).folder(folder, progress, created_at=created_at, meta=meta)
+        return self._intake.folder(folder, progress, created_at=created_at, meta=meta)
 
     def ingest_many(self, drafts: Iterable[RawBlock], progress: Progress | None = None) -> IngestReport:
         """Take in drafts as they are, without splitting, in one transaction."""
-        return Intake(self._context()).many(drafts, progress)
+        return self._intake.many(drafts, progress)
 
     @property
     def sources(self) -> SourceLibrary:
         """Where texts came from, and what becomes of them when their sources say something else."""
+        from amgs.api.sources import SourceLibrary
+
         return SourceLibrary(self._context())
+
+    @property
+    def _intake(self) -> Intake:
+        from amgs.api.ingest import Intake
+
+        return Intake(self._context())
 
     # --- blocks -----------------------------------------------------------------------------------------
 
@@ -303,6 +318,8 @@ class Memory:
 
     def find(self, text: str, limit: int = 20) -> tuple[Block, ...]:
         """Blocks whose title, first words or id fit what was typed, the best first."""
+        from amgs.text import finder
+
         ids = finder.find(self._storage.blocks.outlines(), text, bounds.count("A limit", limit))
         found = self._storage.blocks.get(ids)
         return tuple(found[i] for i in ids if i in found)
@@ -328,6 +345,8 @@ class Memory:
         status: Status | None = None,
     ) -> Block:
         """Change a block's metadata; journalled, so that it can be undone."""
+        from amgs.lifecycle import block_edit as editing
+
         return editing.edit(
             self._storage,
             self._context().whole_id(id),
@@ -342,10 +361,14 @@ class Memory:
     def tag(self, id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Block:
         """Add tags to a block and take others away; journalled, and kept when its source is read again."""
         whole = self._context().whole_id(id)
+        from amgs.lifecycle import annotate as annotating
+
         return annotating.annotate(self._storage, whole, self.clock.now(), add=add, remove=remove)
 
     def note(self, id: str, text: str) -> Block:
         """Write a note on a block, in place of the one before; an empty one removes it. Journalled."""
+        from amgs.lifecycle import annotate as annotating
+
         return annotating.annotate(self._storage, self._context().whole_id(id), self.clock.now(), note=text)
 
     def add_edge(
@@ -353,6 +376,8 @@ class Memory:
     ) -> Edge:
         """Add an edge between two consolidated blocks, or change the one of that kind; journalled."""
         start, goal = (self._context().whole_id(one) for one in (source, target))
+        from amgs.lifecycle import annotate as annotating
+
         return annotating.add_edge(
             self._storage, start, goal, self.clock.now(), kind=kind, weight=weight, confidence=confidence
         )
@@ -360,6 +385,8 @@ class Memory:
     def remove_edge(self, source: str, target: str, *, kind: str | None = None) -> JournalEntry:
         """Remove the edges from one block to another, of one kind or of all; journalled."""
         start, goal = (self._context().whole_id(one) for one in (source, target))
+        from amgs.lifecycle import annotate as annotating
+
         return annotating.remove_edges(self._storage, start, goal, self.clock.now(), kind=kind)
 
     # --- lifecycle --------------------------------------------------------------------------------------
@@ -367,6 +394,8 @@ class Memory:
     @property
     def lifecycle(self) -> Lifecycle:
         """Enhancement, review of what may be superseded, pruning, previews and triggers."""
+        from amgs.api.lifecycle import Lifecycle
+
         return Lifecycle(self._context())
 
     def consolidate(
@@ -402,7 +431,7 @@ class Memory:
 
     def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         """The latest operations, the newest first."""
-        return self.lifecycle.operations(limit)
+        return self._storage.journal.latest(bounds.count("A limit", limit))
 
     def undo(self, operation_id: int) -> JournalEntry:
         """Take an operation back; raises UsageError when a later one stands on it."""
@@ -497,6 +526,8 @@ class Memory:
         reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
         as_of: of what held at that instant; a look, too.
         """
+        from amgs.api.assembler import Assembler
+
         return Assembler(self._context()).assemble(
             name, query=query, budget=budget, weights=weights, reinforce=reinforce, as_of=as_of
         )
@@ -534,6 +565,8 @@ class Memory:
     @property
     def graph(self) -> Graph:
         """What lies around a block, ways between blocks, communities, centralities."""
+        from amgs.api.graph import Graph
+
         return Graph(self._context())
 
     def neighbourhood(self, block_id: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
@@ -582,7 +615,7 @@ class Memory:
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
         """The latest forecasts, with their outcome where there is one."""
-        return self.calibration.outcomes(limit)
+        return self._storage.forecasts.latest(bounds.count("A limit", limit))
 
     def reliability(
         self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
@@ -611,16 +644,24 @@ class Memory:
 
     def status(self) -> StoreStatus:
         """One look at the whole memory."""
+        from amgs.api import health
+
         return health.status(self._context())
 
     def health(self) -> Health:
         """How each side of the memory stands, and what looks closer or mends it."""
+        from amgs.api import health
+
         return health.health(self._context())
 
     def diversity(self, progress: Progress | None = None) -> Diversity:
         """How evenly the memory is spread: entropy of its categories, of the decisions for them, of its clusters."""
+        from amgs.api.diversity import diversity
+
         return diversity(self._context(), progress)
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Re-hash every block, follow every reference, compare the indexes; names each fault."""
+        from amgs.api import health
+
         return health.verify(self._context(), progress)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import typing
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -33,11 +34,15 @@ def types_of_public_methods() -> set[str]:
         if annotation is not None
     ]
     names = {node.id for each in annotations for node in ast.walk(each) if isinstance(node, ast.Name)}
-    return {
-        name
-        for name in names
-        if str(getattr(getattr(memory, name, None), "__module__", "")).startswith("amgs.") or name == "Status"
+    ours = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)  # some are imported for their annotations alone
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "amgs"
+        for alias in node.names
+        if isinstance(getattr(import_module(str(node.module)), alias.name, None), type)
+        or alias.name == "Status"
     }
+    return names & ours
 
 
 def test_every_type_that_memory_takes_and_gives_is_exported() -> None:

@@ -1,5 +1,5 @@
-"""`bench documents`, `bench multihop` and `bench facts` on texts made up here: what is asked, what is right, and what
-the controls say beside it.
+"""`bench documents`, `bench multihop`, `bench facts` and `bench inference` on texts made up here: what is asked or
+concluded, what is right, and what the controls say beside it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import InputError
+from amgs.text.entities import RuleRecogniser
 from amgs_app import cli
-from amgs_app.benches import documents, facts, multihop
+from amgs_app.benches import documents, facts, inference, multihop
 from amgs_app.benches.document_data import read_projects
 from amgs_app.benches.ranked import METHODS
 from tests.tui.bench_rigs import memory_rig
@@ -112,8 +113,32 @@ def test_a_fact_is_found_among_documents_and_bad_lines_are_named(tmp_path: Path)
         facts.read_facts(file)
 
 
+def test_findings_are_right_where_they_were_planted_or_a_reader_says_so(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a-kiln.md").write_text(
+        "The kiln at the quarry burns 41 sacks of coal a week.\n", encoding="utf-8"
+    )
+    (notes / "kiln.md").write_text(
+        "The kiln at the quarry now burns 38 sacks of coal a week, not 41.\n", encoding="utf-8"
+    )
+    labels = tmp_path / "labels.tsv"
+    labels.write_text("category\tkiln.md\tnote\n", encoding="utf-8")
+    plain = inference.run(memory_rig(), notes, RuleRecogniser(), labels).metrics
+    assert plain["blocks"] == 22 and plain["sure_foreign"] == 1 and plain["labelled"] == 1
+    assert plain["planted_recall"] >= 0.8 > plain["simplest_planted_recall"] > 0
+    labels.write_text("supersedes\ta-kiln.md\tkiln.md\tright\n", encoding="utf-8")
+    read = inference.run(memory_rig(), notes, RuleRecogniser(), labels).metrics
+    assert read["sure_precision"] > plain["sure_precision"]
+    assert read["simplest_precision"] > plain["simplest_precision"]
+    labels.write_text("no label\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no label"):
+        inference.run(memory_rig(), notes, RuleRecogniser(), labels)
+
+
 @pytest.mark.parametrize(
-    ("words", "missing"), [("documents", "--data"), ("multihop", "--data"), ("facts", "--among")]
+    ("words", "missing"),
+    [("documents", "--data"), ("multihop", "--data"), ("facts", "--among"), ("inference", "--data")],
 )
 def test_missing_data_is_said(words: str, missing: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--model", "tiny", "bench", words]) != 0

@@ -200,6 +200,33 @@ def bench_metrics(
     return run(_rig(engine, progress), engine.corpus.path if data is None else data)
 
 
+@operation("bench inference", summary="Measure what is concluded from foreign documents.", long=True)
+def bench_inference(
+    engine: Engine,
+    *,
+    data: Annotated[
+        Path | None, Option("--data", metavar="DIR", help="A folder of documents that nobody here wrote.")
+    ] = None,
+    labels: Annotated[
+        Path | None, Option("--labels", metavar="FILE", help="What a reader said of findings and categories.")
+    ] = None,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Consolidate the documents with planted pairs of notes among them that supersede or contradict each other.
+
+    Prints precision and recall of what is shown as sure, the share of names that are debris, and how often categories
+    agree with the labels; lists what was found among the documents for reading.
+    """
+    from amgs_app.benches.inference import run
+    from amgs_app.models import text_models
+
+    del as_json
+    folder = given(data, "No documents given.", "Give their folder: `bench inference --data DIR`.")
+    _, recogniser, _ = text_models(engine.model_spec, engine.settings.model, lambda: None)
+    return run(_rig(engine, progress), folder, recogniser, labels)
+
+
 @operation("bench tui", summary="Measure how quickly the screen responds.", long=True)
 def bench_tui(
     engine: Engine,

@@ -26,8 +26,11 @@ def found(
 ) -> tuple[str, str] | None:
     """(kind, because) for two texts some days apart."""
     later = DAY + timedelta(days=days)
-    one = Block("a", older, DAY, DAY, category=more.get("kind", "note"), meta={"source": "old-rule.md"})
-    two = Block("b", newer, later, later, category=more.get("then", "note"), meta={"source": "b.md"})
+    names = {"entities": more.get("names", "").split()}
+    one = Block(
+        "a", older, DAY, DAY, category=more.get("kind", "note"), meta={"source": "old-rule.md", **names}
+    )
+    two = Block("b", newer, later, later, category=more.get("then", "note"), meta={"source": "b.md", **names})
     verdict = judge(one, two, 0.5, linked, Words.of((one, two, *COMMON)), ReviewSettings())
     return None if verdict is None or verdict[1] < ReviewSettings().confidence else (verdict[0], verdict[2])
 
@@ -182,3 +185,72 @@ def test_of_two_texts_of_one_time_none_supersedes_the_other() -> None:
     newer = "# Rent\n\nFrom May the rent of the boat house is 135 crowns a month, not 120."
     assert (found(older, newer, days=9) or ("",))[0] == "supersedes"
     assert (found(older, newer, days=0) or ("",))[0] != "supersedes"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The ferry to Tvedt costs 30 crowns.", "The ferry to Rønvik now costs 35 crowns, not 30."),
+        ("The Garde bakery opens at 7:30 on Mondays.", "The Pellworm bakery now opens at 8:30 on Mondays."),
+        ("The well of Garde is 22 metres deep.", "The well of Tvedt is 31 metres deep."),
+        (
+            "The contract of the Garde dairy with Halvard covers storm damage.",
+            "The contract of the Tvedt dairy with Halvard was cancelled; storm damage is theirs.",
+        ),
+        (
+            "The spare lantern of the Garde hut lies with Henrik.",
+            "The spare lantern of the Tvedt hut was moved from Henrik to Solveig.",
+        ),
+        (
+            "Ada Berg is the chair of the Garde society.",
+            "Nils Holm is the chair of the Tvedt society from May.",
+        ),
+        (
+            "In Garde we polish lenses with chalk and felt.",
+            "In Tvedt we polish lenses with oxide instead of chalk.",
+        ),
+    ],
+)
+def test_statements_about_differently_named_things_say_nothing_against_each_other(
+    older: str, newer: str
+) -> None:
+    assert found(older, newer) is None
+
+
+def test_a_name_that_opens_a_statement_is_known_from_the_entities_of_its_block() -> None:
+    older, newer = "Henrik is 57 metres up on the ladder.", "Now Solveig is 60 metres up on the ladder."
+    assert found(older, newer) is not None
+    assert found(older, newer, names="Henrik Solveig") is None
+    older, newer = (
+        "# Garde mill\n\nThe rent is 30 crowns.",
+        "# Tvedt mill\n\nThe rent is now 35 crowns, not 30.",
+    )
+    assert found(older, newer) is not None
+    assert found(older, newer, names="Garde Tvedt") is None
+    assert found(older.replace("Garde", "Tvedt"), newer, names="Garde Tvedt") is not None
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The ferry to Tvedt costs 30 crowns.", "The ferry to Tvedt now costs 35 crowns, not 30."),
+        (
+            "Ada Berg is the chair of the Garde society.",
+            "Nils Holm is the chair of the Garde society from May.",
+        ),
+        (
+            "The spare lantern of the Garde hut lies with Henrik.",
+            "The spare lantern of the Garde hut was moved from Henrik to Solveig.",
+        ),
+        (
+            "Henrik measured the well of Garde: 22 metres.",
+            "Solveig says the well of Garde is 31 metres deep.",
+        ),
+        (
+            "The rope of the ferry to Tvedt holds 40 kilograms.",
+            "Solveig decided that the rope of the ferry now holds 30 kilograms.",
+        ),
+    ],
+)
+def test_other_names_for_who_holds_or_says_it_are_no_other_thing(older: str, newer: str) -> None:
+    assert found(older, newer) is not None

@@ -13,6 +13,7 @@ from amgs.lifecycle.self_detection import documents
 from amgs.settings import ReviewSettings
 from amgs.text.claims import MEASURES, Claim, Value, claims, terms
 from amgs.text.markdown import slug
+from amgs.text.mentions import Mention, differ, mentions
 from amgs.text.prose import prose, statements
 from amgs.types import Block
 
@@ -157,17 +158,38 @@ class _Pair:
             return []
         renamed = self._renamed(one, two, both)
         if renamed is not None:
-            return [renamed]
+            return [] if self._named_apart(one, two) else [renamed]
         words = self.words
         own = words.shared(one.topic, two.topic)
         found = [self._retired(one, two, own), self._reassigned(one, two, both)]
         subject = max(own, words.shared(one.topic | self.titles[0], two.topic | self.titles[1]))
         named = bool(one.values and two.values) and words.rare(self.titles[0] & self.titles[1])
         if subject >= self.settings.subject or (self.linked and two.change) or named:
-            found.append(self._valued(one, two, subject, own))
             found.append(self._ended(one, two, own))
-            found.append(self._denied(one, two))
+            others = [self._valued(one, two, subject, own), self._denied(one, two)]
+            if any(others) and not self._named_apart(one, two):
+                found += others
+        if any(found) and self._named_apart(one, two, qualifying=True):
+            return []
         return [f for f in found if f is not None]
+
+    def _named_apart(self, one: Claim, two: Claim, *, qualifying: bool = False) -> bool:
+        """Whether the statements are about differently named things, or, where neither names anything, the titles that
+        share their other words ("The Orsa mill", "The Brenta mill").
+
+        qualifying: only names that tell which thing is meant count; who holds or keeps it may be what changed.
+        """
+        ours, theirs = mentions(one.text, self.names), mentions(two.text, self.names)
+        wide = one.topic | self.titles[0], two.topic | self.titles[1]
+        if qualifying:
+            ours, theirs = (tuple(m for m in side if m.qualifies) for side in (ours, theirs))
+        elif not ours and not theirs and (self.titles[0] & self.titles[1]) - self.names:
+            ours, theirs = (self._titled(title) for title in self.titles)
+        return differ(ours, theirs, *wide)
+
+    def _titled(self, title: frozenset[str]) -> tuple[Mention, ...]:
+        named = title & self.names
+        return (Mention(named),) if named else ()
 
     def _renamed(self, one: Claim, two: Claim, both: frozenset[str]) -> Finding | None:
         """The later statement takes the old value back by name and gives another: "42, not 35"."""

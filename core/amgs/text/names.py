@@ -29,7 +29,6 @@ _NO_NAME = re.compile(
     r"|credits|acknowledge?ments|contributing|contributions|development|testing|tests|support|source|download|faq",
     re.IGNORECASE,
 )
-_HONORIFIC = re.compile(r"^(?:dr|mr|mrs|ms|miss|prof(?:essor)?|sir|dame|herr|frau)\.?\s+", re.IGNORECASE)
 
 
 def cleaned(name: str) -> str:
@@ -60,14 +59,3 @@ def key(name: str) -> str:
     """What forms of one name share: case, white space, an article, a possessive, the plural of an acronym."""
     bare = _ARTICLE.sub("", " ".join(name.split()))
     return _PLURAL.sub("", _POSSESSIVE.sub("", bare)).casefold().replace("-", " ")
-
-
-def without_honorific(name: str) -> str:
-    """ "Dr Smith" as "Smith"."""
-    return _HONORIFIC.sub("", name)
-
-
-def initials(name: str) -> str:
-    """The acronym of a name of several words, by its capitals: "Natural Language Toolkit" gives "NLT"."""
-    words = re.findall(r"[A-Za-zÀ-ÿ]+", name)
-    return "".join(w[0] for w in words if w[0].isupper()) if len(words) > 1 else ""

@@ -92,7 +92,8 @@ def test_every_field_of_a_definition_has_its_option_and_none_takes_a_limit_away(
     assert same == {"children"}, "every field is another than that of the frame it started from"
     rule = made["rule"]
     assert {key for key in rule if rule[key] == plain["rule"][key]} == set()
-    assert {key for key in rule["filter"] if rule["filter"][key] == plain["rule"]["filter"][key]} == set()
+    same = {key for key in rule["filter"] if rule["filter"][key] == plain["rule"]["filter"][key]}
+    assert same == {"current", "as_of"}, "what holds, and when, is said at each assembly"
     freed = "--category none --meta none --not-self-only --since none --until none --used-since none"
     freed += " --window 0 --select budget --top-k 0 --dedup 0 --rescore none"
     assert amgs("frame", "define", "WHOLE", *freed.split()) == 0

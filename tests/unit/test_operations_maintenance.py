@@ -17,7 +17,7 @@ from amgs_app.operations.standard import standard
 from amgs_app.operator import Operator
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from tests.engine.lifecycle_world import OWL, OWL_COPY, lively
+from tests.engine.lifecycle_world import OTHERS, OWL, OWL_AGAIN, OWL_COPY, lively
 from tests.engine.memory_world import NOW
 from tests.engine.test_lifecycle_review import NEW_RENT, OLD_RENT
 
@@ -66,9 +66,12 @@ def test_a_hard_pruning_asks_for_two_words(session: Operator) -> None:
 
 
 def test_pruning_explains_what_keeps_a_block_and_prunes_nothing_by_it(session: Operator) -> None:
-    seen = do(session, f"prune --explain {block_id(OWL)[:12]} --threshold 0.5 --lowest 0.2")
+    seen = do(session, f"prune --explain {block_id(OWL_AGAIN)[:12]} --threshold 0.5 --lowest 0.2")
     assert "centrality" in seen.kept_by and "is kept" in table_of(seen).title
-    assert session.engine.memory.block(block_id(OWL)).status == "consolidated"
+    assert session.engine.memory.block(block_id(OWL_AGAIN)).status == "consolidated"
+    alone = do(session, f"prune --explain {block_id(OTHERS[0])[:12]} --threshold 0.5 --lowest 0.2")
+    assert alone.kept_by == ("alone on its subject",)
+    assert do(session, f"prune --explain {block_id(OWL)[:12]} --threshold 0.5 --lowest 0.2").kept_by == ()
     assert do(session, "prune --dry-run --lowest 1 --threshold 1 --limit 2").limits["relevance"] == 1.0
 
 

@@ -84,7 +84,7 @@ def _together(tables: Tables) -> list[str]:
     for key in (DIMENSION, "highest_number"):
         if key in kept and not (kept[key].isdecimal() and int(kept[key]) <= _LARGEST):
             return [f"meta: {key} is {kept[key][:_LONGEST_VALUE]!r}, not a count"]
-    if sizes and (EMBEDDER not in kept or sizes != {int(kept.get(DIMENSION, 0))}):
+    if sizes and (not kept.get(EMBEDDER) or sizes != {int(kept.get(DIMENSION, 0))}):
         return [
             f"memory_blocks: embeddings of {sorted(sizes)[:3]} values, where meta names another length or none"
         ]

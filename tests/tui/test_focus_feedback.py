@@ -17,7 +17,12 @@ from amgs_app.operator import Operator
 from amgs_app.render.catalogue import table_of
 from amgs_app.results import FocusFeedback
 from amgs_focus.evaluation.gist import horizon_nll
+from amgs_focus.records import NodeRef
 from amgs_focus.runtime.block_utility import before_answer, block_utilities
+from amgs_focus.runtime.state import FocusState
+from amgs_focus.settings import FocusSettings
+from amgs_focus.window.layout import coarsest
+from tests.focus.focus_world import Shape
 from tests.tui.headless_world import NOW, Amgs, make, prepare
 
 
@@ -32,7 +37,11 @@ def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.fixture
-def session(amgs: Amgs) -> Iterator[Operator]:
+def session(
+    amgs: Amgs, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Operator]:
+    """In a window that holds the whole frame as tokens, or in the one that a test asks for."""
+    monkeypatch.setenv("AMGS_FOCUS__WINDOW", str(getattr(request, "param", 1024)))
     options = Options(store=str(amgs.store), corpus=amgs.corpus, model="tiny", now=parse_instant(NOW), seed=7)
     with Operator(Engine(options)) as opened:
         yield opened
@@ -83,6 +92,7 @@ def test_without_measuring_residency_alone_is_told(session: Operator) -> None:
     assert all(row.worth.gain is None for row in done.rows)
 
 
+@pytest.mark.parametrize("session", [384, 1024], indirect=True, ids=["a full window", "everything fits"])
 def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Operator) -> None:
     answered(session)
     runtime = session.engine.focus
@@ -95,6 +105,17 @@ def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Operator) 
     def nll(rows: torch.Tensor) -> float:
         return float(horizon_nll(tree.model, rows[None], answer).mean())
 
+    def without_detail(index: int) -> float:
+        """The NLL without the detail of a block of tokens less that with it, the rest being as it stands."""
+        place = context.position(NodeRef(1, index))
+        if place is not None:
+            gists.add(index)
+            opened, _ = context.expand(place)
+            return plain - nll(opened.embeddings(tree, 0, opened.used))
+        closed, _ = context.collapse(NodeRef(1, index))
+        return nll(closed.embeddings(tree, 0, closed.used)) - plain
+
+    gists: set[int] = set()
     plain = nll(context.embeddings(tree, 0, context.used))
     for worth in block_utilities(state, tree):
         held = [span for span in tree.spans() if span.source == worth.source]
@@ -102,11 +123,26 @@ def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Operator) 
         for index in range(context.tail_start // 32):
             overlap = sum(max(0, min(s.end, 32 * index + 32) - max(s.start, 32 * index)) for s in held)
             if overlap:
-                from amgs_focus.records import NodeRef
-
-                closed, _ = context.collapse(NodeRef(1, index))
-                expected += overlap / 32 * (nll(closed.embeddings(tree, 0, closed.used)) - plain)
+                expected += overlap / 32 * without_detail(index)
         assert (worth.gain or 0.0) == pytest.approx(expected, abs=1e-6)
+    assert bool(gists) == (context.window < context.lifetime)
+
+
+def test_the_tail_before_the_answer_was_tokens_and_insets_stay_beside_their_gist() -> None:
+    context = coarsest(Shape(86), 10**6, 2)  # L3#0 over [0, 64), one L2 over [64, 80) and the tail
+    beside, _ = context.inset(NodeRef(1, 6))
+    state = FocusState(beside, FocusSettings(), answer=tuple(range(86 - 42)))
+    before = before_answer(state)
+    assert (before.lifetime, before.window) == (42, context.window)
+    assert [str(entry.node) for entry in before.entries()] == [
+        "L2#0",
+        "L2#1",
+        "L0#6",
+        "L0#8",
+        "L0#9",
+        "L0#10",
+    ]
+    before.check()
 
 
 def test_without_an_answer_or_a_block_it_says_why(session: Operator, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from amgs_focus.errors import FocusError
 from amgs_focus.protocols import ProgressCallback
-from amgs_focus.records import Band, BlockUtility, SpanSource
+from amgs_focus.records import Band, BlockUtility, SpanSource, tail_start
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility.labels import Label, LabelSnapshot, counterfactuals
@@ -59,9 +59,16 @@ def block_utilities(
 
 
 def before_answer(state: FocusState) -> WorkingContext:
-    """The present layout without the answer's tokens, as the model saw it when it began."""
+    """The present layout without the answer's tokens, as the model saw it when it began.
+
+    What was the tail then stands as tokens again, and of a gist over older text too, that text is left as it is one
+    level finer.
+    """
     context = state.context
     length = context.lifetime - len(state.answer)
+    tail = tail_start(length, context.block_size, context.tail_blocks)
+    while coarse := [one for one in context.items if one.level and one.start < length and one.end > tail]:
+        context, _ = context.expand(context.items.index(coarse[0]))
     items = [entry for entry in context.entries() if entry.end <= length]
     start = max((entry.end for entry in items), default=0)
     whole = tuple(items) + tuple(token_entries(start, length, context.block_size))

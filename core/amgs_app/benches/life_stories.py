@@ -103,11 +103,6 @@ def lives(number: int, seed: int, moments: int) -> tuple[NoteLife, ...]:
     return tuple(made)
 
 
-def most_lives() -> int:
-    """How many lives have topics of their own."""
-    return len(_THINGS) * len(_PLACES) * len(_KINDS) // 4
-
-
 def _life(
     name: str,
     topics: tuple[Topic, ...],

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from amgs.errors import InputError
+from amgs.errors import InputError, UsageError
 from amgs.text.embedding import HashingEmbedder
 from amgs_app import cli
 from amgs_app.bench_results import BenchResult
@@ -184,6 +184,28 @@ def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(
         assert len({row["opened"][name] for name in by_rank}) == 1, "each fills the same room"
         oldest, latest = row["predicted"]["oldest first"], row["predicted"]["recency"]
         assert np.argsort(oldest).tolist() == np.argsort(latest)[::-1].tolist()
+
+
+def test_with_facts_the_policy_bench_asks_and_the_search_opens_what_answers(
+    text: Path, tmp_path: Path
+) -> None:
+    facts = [
+        FactQuestion("Zoë hid the zither by the quay.", "Where is it?", "zither quay Zoë hid"),
+        FactQuestion("Quinn vexed the xylophone jury.", "Who was it?", "xylophone jury Quinn vexed"),
+    ]
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-policy"))
+    settings = focus_policy.SETTINGS.model_copy(update={"horizon": 8})
+    with pytest.raises(UsageError, match="text encoder"):
+        focus_policy.run(rig, places=2, lifetime=700, settings=settings, facts=facts)
+    rig = replace(rig, search=QuestionSearch(HashingEmbedder()))
+    found = focus_policy.run(rig, places=2, lifetime=700, settings=settings, facts=facts)
+    assert {"regret_asked", "regret_asked_built_chance", "spearman_asked_oldest"} <= set(found.metrics)
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    for row in rows:
+        alone = row["predicted"]["search alone"]
+        assert len(set(alone)) > len(alone) // 2, "every block has a rank"
+        assert len(row["gains"]) == len(row["predicted"]["search and lens"])
+        assert row["worth"]["search alone"] != row["worth"]["recency"]
 
 
 def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, tmp_path: Path) -> None:

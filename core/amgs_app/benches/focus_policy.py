@@ -5,21 +5,30 @@ is, 1 no better than opening what is latest. Summed over all places before the d
 "Filled by rank" opens the policy's best blocks one by one, whatever the scale and sign of its values.
 Of single ΔNLLs it is the regret of a sum (the oracle chooses by them); of the NLL after the context that was
 really built it is `regret_built` (the greedy oracle measures after each of its steps).
+
+With facts a question in other words stands after each lifetime, in which some of them are planted, and what is scored
+is the statement that answers it. Beside the policies above stand then the search of the whole lifetime with the lens,
+as a session has it, and the search alone: the order that its evidence gives all blocks, and that of meaning alone.
 """
 
 from __future__ import annotations
 
+import hashlib
+import random
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from amgs.errors import UsageError
 from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.focus_rig import FocusRig
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Row
 from amgs_app.benches.references import Bm25
-from amgs_focus.evaluation.places import snapshot_of
+from amgs_focus.evaluation.places import asked_snapshot_of, snapshot_of
+from amgs_focus.evaluation.planted_facts import FactQuestion, plant_facts
 from amgs_focus.evaluation.policy import (
     FILLED,
     GREEDY,
@@ -27,17 +36,22 @@ from amgs_focus.evaluation.policy import (
     RECENT_TOKENS,
     STATIC,
     Attentive,
+    Judged,
     Policy,
     by_age,
     by_attention,
     by_chance,
+    by_findings,
     by_recency,
     by_scorer,
     judge,
 )
 from amgs_focus.evaluation.statistics import Interval, resampled, spearman
+from amgs_focus.lens.question_scorer import QuestionScorer
+from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.search_options import SearchOptions
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.layout import assemble
 from amgs_focus.window.scores import Values
@@ -49,43 +63,96 @@ BENCH = Bench(
         "regret_built": ("<=", 0.8),
         "spearman": (">=", 0.35),
         "regret_below_bm25": (">=", 0.0),
+        "regret_asked": ("<=", 0.8),
+        "regret_asked_built": ("<=", 0.8),
+        "spearman_asked": (">=", 0.35),
     },
 )
 SETTINGS = FocusSettings(window=256, focus_share=0.25, horizon=512)
 LIFETIME = 2048
 SEED = 0
-RECENCY, AGE, BM25 = "recency", "oldest first", "BM25 to the tail"
+PLANTED = 4  # facts a lifetime, one of which is asked for
+RECENCY, AGE, BM25, CHANCE = "recency", "oldest first", "BM25 to the tail", "random"
+SHIPPED, INDEX, MEANING = "search and lens", "search alone", "meaning alone"
 
 
 def run(
-    rig: FocusRig, *, places: int = 16, lifetime: int = LIFETIME, settings: FocusSettings = SETTINGS
+    rig: FocusRig,
+    *,
+    places: int = 16,
+    lifetime: int = LIFETIME,
+    settings: FocusSettings = SETTINGS,
+    facts: Sequence[FactQuestion] = (),
 ) -> BenchResult:
-    """Measure every action in so many places of a text; the first scorer gives `regret` and `spearman`. A quick run
-    takes a quarter of the places.
+    """Measure every action in so many places of a text; the first scorer gives `regret` and `spearman`, with facts the
+    search with it. A quick run takes a quarter of the places.
 
-    Raises TextError when the text is shorter than one lifetime.
+    Raises TextError when the text is shorter than one lifetime, UsageError when there are facts and no text encoder.
     """
+    search = rig.search
+    if facts and search is None:
+        raise UsageError("Questions are looked up with a text encoder.", way_out="Set model.embedder.")
     places = max(2, places // 4) if rig.quick else places
     told = {**rig.parts_with(rig.scorers), "lifetime": lifetime, **settings.model_dump(), "seed": SEED}
+    if facts:
+        mark = hashlib.sha256(repr(facts).encode()).hexdigest()[:10]
+        told |= {"facts": f"{len(facts)} {mark}", **rig.searching()}
     ledger = rig.ledger(BENCH, told)
-    drawn = rig.corpus.excerpts(lifetime + settings.horizon, places, SEED)
+    drawn = rig.corpus.excerpts(lifetime + (0 if facts else settings.horizon), places, SEED)
     rows = []
     for number, one in enumerate(drawn):
         rig.progress(number, len(drawn), "place")
-        measure = partial(_judged, rig, one.tokens, settings, number)
+        if facts and search is not None:
+            measure = partial(_asked, rig, search, one.tokens, facts, settings, number)
+        else:
+            measure = partial(_judged, rig, one.tokens, settings, number)
         rows.append(ledger.once(f"{one.document}/{one.at}", measure))
     groups = [one.document for one in drawn]
-    own = rig.scorer.name
+    own = SHIPPED if facts else rig.scorer.name
     shown = {**told, "places": len(rows), "scorer": own, "rows": str(ledger.path)}
     shown["actions"] = sum(len(row["gains"]) for row in rows)
-    return BENCH.result(shown, _metrics(rows, own, groups), (_table(rows, groups),))
+    metrics = _asked_metrics(rows, groups) if facts else _metrics(rows, own, groups)
+    return BENCH.result(shown, metrics, (_table(rows, groups),))
 
 
 def _judged(rig: FocusRig, tokens: Sequence[int], settings: FocusSettings, number: int) -> Row:
     """What every action of one place is worth, and what each policy would have chosen."""
     snapshot = snapshot_of(rig.model, rig.encoder, tokens, settings.horizon, settings)
     static = assemble(snapshot.tree, settings.window, settings.tail_blocks)
-    judged = judge(snapshot, _policies(rig.model, rig.scorers, number), {STATIC: static})
+    return _row(judge(snapshot, _policies(rig.model, rig.scorers, number), {STATIC: static}))
+
+
+def _asked(
+    rig: FocusRig,
+    search: QuestionSearch,
+    tokens: Sequence[int],
+    facts: Sequence[FactQuestion],
+    settings: FocusSettings,
+    number: int,
+) -> Row:
+    """The same of a place with facts in it, one of which is asked for in other words."""
+    rng = random.Random(f"{SEED} {number}")
+    asked = facts[number % len(facts)]
+    others = rng.sample([fact for fact in facts if fact != asked], min(PLANTED, len(facts)) - 1)
+    chosen = rng.sample([asked, *others], 1 + len(others))
+    planted, _ = plant_facts(rig.model, tokens, chosen, len(tokens), number)
+    question = asked.other_words
+    snapshot = asked_snapshot_of(rig.model, rig.encoder, planted, question, asked.statement, settings)
+    context, tree = snapshot.context, snapshot.tree
+    tree.vectors.sync(tree, search.encoder)
+    found = search.find(tree, question, context.tail_start)
+    all_blocks = tree.count(1)
+    every = SearchOptions(likelihood=0.0, by_meaning=all_blocks, found=all_blocks)
+    policies = {SHIPPED: by_scorer(QuestionScorer(rig.scorer, search.options))}
+    for name, options in ((INDEX, every), (MEANING, replace(every, words=0.0, similar=0.0))):
+        ranked = QuestionSearch(search.encoder, options).find(tree, question, context.tail_start)
+        policies[name] = by_findings(ranked)
+    policies |= _policies(rig.model, rig.scorers, number)
+    static = assemble(tree, settings.window, settings.tail_blocks)
+    return _row(judge(snapshot, policies, {STATIC: static}, findings=found))
+
+
+def _row(judged: Judged) -> Row:
     return {
         "gains": [label.gain for label in judged.labels],
         "errors": [label.error for label in judged.labels],
@@ -105,7 +172,7 @@ def by_bm25(view: LensView) -> Values:
 
 def _policies(model: BaseModel, scorers: Sequence[FocusScorer], number: int) -> dict[str, Policy]:
     policies: dict[str, Policy] = {scorer.name: by_scorer(scorer) for scorer in scorers}
-    policies |= {"random": by_chance(SEED + number), RECENCY: by_recency, AGE: by_age, BM25: by_bm25}
+    policies |= {CHANCE: by_chance(SEED + number), RECENCY: by_recency, AGE: by_age, BM25: by_bm25}
     if isinstance(model, Attentive):
         policies["attention mass"] = by_attention
     return policies
@@ -142,6 +209,15 @@ def _metrics(rows: Sequence[Row], name: str, groups: Sequence[int]) -> dict[str,
         "spearman_bm25": _correlation(rows, BM25, groups).mean,
         "spearman_oldest": _correlation(rows, AGE, groups).mean,
     }
+
+
+def _asked_metrics(rows: Sequence[Row], groups: Sequence[int]) -> dict[str, float]:
+    found = {}
+    for name, ending in ((SHIPPED, ""), (INDEX, "_index"), (AGE, "_oldest"), (CHANCE, "_chance")):
+        found[f"regret_asked{ending}"] = _regret(rows, name, "worth", groups).mean
+        found[f"regret_asked_built{ending}"] = _regret(rows, name, "nll", groups).mean
+        found[f"spearman_asked{ending}"] = _correlation(rows, name, groups).mean
+    return found
 
 
 def _table(rows: Sequence[Row], groups: Sequence[int]) -> BenchTable:

@@ -33,6 +33,14 @@ LensFile = Annotated[
     Path | None,
     Option("--lens", metavar="FILE", help="A lens checkpoint; default: the setting focus.lens."),
 ]
+FactsFile = Annotated[
+    Path | None,
+    Option(
+        "--facts",
+        metavar="FILE",
+        help="Lines of statement, question in its words, question in other words, tabs between.",
+    ),
+]
 OutFolder = Annotated[
     Path | None,
     Option("--out", metavar="DIR", help="Where to keep the measured rows; default: the data folder."),
@@ -119,6 +127,7 @@ def bench_policy(
     horizon: Annotated[
         int, Option("--horizon", metavar="N", min=1, help="Tokens that are scored at each place.")
     ] = 512,
+    facts: FactsFile = None,
     out: OutFolder = None,
     quick: Quick = False,
     as_json: AsJson = False,
@@ -127,13 +136,19 @@ def bench_policy(
     """Measure the ΔNLL of every expansion, and which ones each policy would have chosen: the scorers, BM25 on the
     tail, recency, oldest first, attention mass, chance, a static layout and the oracle; by its values and by its ranks.
 
+    With --facts each place has a question in other words about a statement planted there, what is scored is the
+    statement, and the search of the lifetime stands beside the others.
+
     An interrupted run continues from the rows in the folder.
     """
     from amgs_app.benches.focus_policy import BENCH, SETTINGS, run
+    from amgs_app.benches.focus_questions import read_facts
 
     del as_json
+    planted = read_facts(facts) if facts else ()
     rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
-    return run(rig, places=places, settings=SETTINGS.model_copy(update={"horizon": horizon}))
+    settings = SETTINGS.model_copy(update={"horizon": horizon})
+    return run(rig, places=places, settings=settings, facts=planted)
 
 
 @operation(
@@ -401,14 +416,7 @@ def bench_c1c2(
 def bench_questions(
     engine: Engine,
     *,
-    facts: Annotated[
-        Path | None,
-        Option(
-            "--facts",
-            metavar="FILE",
-            help="Lines of statement, question in its words, question in other words, tabs between.",
-        ),
-    ] = None,
+    facts: FactsFile = None,
     text: TextFiles = None,
     gist: GistFile = None,
     lens: LensFile = None,

@@ -11,6 +11,7 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility.labels import LabelSnapshot
 from amgs_focus.window.layout import spread
+from amgs_focus.window.working_context import WorkingContext
 
 
 def lifetime_of(
@@ -38,6 +39,26 @@ def snapshot_of(
     window that `focus_share` names is free.
     """
     tree = lifetime_of(model, gist, tokens[:-horizon], settings, progress)
+    return LabelSnapshot(_gists_all_over(tree, settings), tree, tuple(tokens[-horizon:]))
+
+
+def asked_snapshot_of(
+    model: BaseModel,
+    gist: GistEncoder,
+    tokens: Sequence[int],
+    question: str,
+    answer: str,
+    settings: FocusSettings,
+) -> LabelSnapshot:
+    """As `snapshot_of`, of all the tokens with a question after them; its future is the answer, up to `horizon`
+    tokens of it.
+    """
+    tree = lifetime_of(model, gist, tokens, settings)
+    tree.append(model.encode(model.turn(question)))
+    future = tuple(model.encode(answer)[: settings.horizon])
+    return LabelSnapshot(_gists_all_over(tree, settings), tree, future, tuple(model.encode(question)))
+
+
+def _gists_all_over(tree: LifetimeTree, settings: FocusSettings) -> WorkingContext:
     headroom = settings.cadence + int(settings.focus_share * settings.window)
-    context = spread(tree, settings.window, settings.tail_blocks, headroom=headroom)
-    return LabelSnapshot(context, tree, tuple(tokens[-horizon:]))
+    return spread(tree, settings.window, settings.tail_blocks, headroom=headroom)

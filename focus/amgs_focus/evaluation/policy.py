@@ -19,7 +19,7 @@ import torch
 from amgs_focus.evaluation.statistics import spearman
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.protocols import ProgressCallback
-from amgs_focus.records import NodeRef
+from amgs_focus.records import Findings, NodeRef
 from amgs_focus.utility.labels import HorizonReader, Label, LabelSnapshot, counterfactuals
 from amgs_focus.window.exact_allocation import best, is_open, total_gain, with_open
 from amgs_focus.window.scores import Values, aggregate
@@ -70,6 +70,7 @@ def judge(
     policies: Mapping[str, Policy],
     fixed: Mapping[str, WorkingContext],
     *,
+    findings: Findings | None = None,
     steps: int = 4,
     breadth: int = 8,
     progress: ProgressCallback | None = None,
@@ -77,13 +78,14 @@ def judge(
     """Measure every action of the snapshot, let each policy spend the window's room, and read what it built.
 
     Each policy's context is built by its values and, under its name and `FILLED`, by their order alone.
-    fixed: contexts that are what they are, without values (a static layout). steps, breadth: of the greedy
+    fixed: contexts that are what they are, without values (a static layout). findings: what a search found for the
+    snapshot's question. steps, breadth: of the greedy
     oracle, as `climbed` takes them.
     """
     context, tree = snapshot.context, snapshot.tree
     labels = counterfactuals(snapshot, progress=progress)
     gains = {label.node: label.gain for label in labels}
-    view = LensView(context, tree, snapshot.question)
+    view = LensView(context, tree, snapshot.question, findings)
     values = {name: _by_node(policy(view), labels, context) for name, policy in policies.items()}
     built = {name: best(context, tree, wanted).context for name, wanted in values.items()}
     built |= {f"{name}{FILLED}": filled(context, wanted) for name, wanted in values.items()}
@@ -160,6 +162,23 @@ def _moves(context: WorkingContext, gains: Mapping[NodeRef, float]) -> list[tupl
 def by_scorer(scorer: FocusScorer) -> Policy:
     """A scorer's signed scores."""
     return lambda view: aggregate(view.context, scorer.score(view).values)
+
+
+def by_findings(findings: Findings) -> Policy:
+    """The score of the best block found in each entry, less the middle one of all that were found; 0 for what holds
+    none.
+    """
+    middle = float(np.median([one.score for one in findings.blocks])) if findings.blocks else 0.0
+
+    def policy(view: LensView) -> Values:
+        values = np.zeros(len(view.context.entries()))
+        for one in reversed(findings.blocks):  # the best last, so that its score stands
+            place = view.context.covering(one.block * view.context.block_size)
+            if place is not None:
+                values[place] = one.score - middle
+        return values
+
+    return policy
 
 
 def by_recency(view: LensView) -> Values:

@@ -17,6 +17,8 @@ _SECTIONS = (
     ("Errors", ("amgs.errors",)),
 )
 """Headings, and the modules whose names stand below them."""
+_MEMORY = "amgs.memory"
+"""The package of one public class; its bases are parts of it in files of their own."""
 _WIDTH = 110
 
 
@@ -70,7 +72,7 @@ def _class(kind: type) -> Iterator[str]:
     elif "__init__" in vars(kind) and not issubclass(kind, BaseException):
         yield from _code(_signature(kind.__name__, kind.__init__))
     yield from _doc(kind)
-    for name, member in vars(kind).items():
+    for name, member in _members(kind):
         if name.startswith("_") or name in {field for field, _, _ in fields}:
             continue
         function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
@@ -79,6 +81,13 @@ def _class(kind: type) -> Iterator[str]:
             yield from (f"#### {name}", "", *_code([f"{name}: {result}"]), *_doc(member))
         elif inspect.isfunction(function):
             yield from (f"#### {name}", "", *_code(_signature(name, function)), *_doc(function))
+
+
+def _members(kind: type) -> Iterator[tuple[str, Any]]:
+    """What a class defines; of Memory, whatever its bases define too."""
+    for part in kind.__mro__:
+        if part is kind or part.__module__.startswith(_MEMORY):
+            yield from vars(part).items()
 
 
 def _fields(kind: type) -> list[tuple[str, str, str]]:

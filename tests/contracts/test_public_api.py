@@ -7,20 +7,28 @@ import inspect
 import typing
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import amgs
-from amgs import memory
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("core/amgs", "core/amgs_app", "focus/amgs_focus", "amgs_tui")
 
 
+PARTS = [part for part in amgs.Memory.__mro__ if part is not object]
+
+
 def types_of_public_methods() -> set[str]:
     """The names of our own types in the annotations of Memory's public methods."""
-    tree = ast.parse(inspect.getsource(memory))
-    (cls,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Memory")
+    modules = (inspect.getmodule(part) for part in PARTS)
+    return set().union(*(types_in(module) for module in modules if module is not None))
+
+
+def types_in(module: ModuleType) -> set[str]:
+    tree = ast.parse(inspect.getsource(module))
+    (cls,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
     methods = [
         node for node in cls.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
     ]
@@ -81,7 +89,8 @@ def test_the_names_are_told_alike_to_the_importer_the_type_checker_and_the_loade
 def test_every_public_method_of_memory_explains_itself() -> None:
     members = {
         name: inspect.getdoc(inspect.getattr_static(amgs.Memory, name))
-        for name in vars(amgs.Memory)
+        for part in PARTS
+        for name in vars(part)
         if not name.startswith("_")
     }
     assert {"add", "consolidate", "context", "search", "feedback"} <= set(members)

@@ -1,0 +1,115 @@
+"""Blocks and edges: looked up, and changed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from amgs import bounds
+from amgs.memory.open_memory import OpenMemory
+from amgs.types import Block, BlockFilter, Edge, JournalEntry, Status
+
+
+class BlockMethods(OpenMemory):
+    """What looks blocks and edges up and changes them."""
+
+    def block(self, id_or_prefix: str) -> Block:
+        """The block with an id or with the only id that begins so.
+
+        Raises UnknownBlockError or AmbiguousIdError, which names the blocks that match.
+        """
+        return self._context().block(id_or_prefix)
+
+    def blocks(
+        self,
+        filter: BlockFilter,
+        *,
+        order: Literal["created", "reinforced", "id"] = "created",
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> tuple[Block, ...]:
+        """Blocks that pass a filter, the latest first unless ordered by id."""
+        most = bounds.count("A limit", limit)
+        skipped = bounds.count("An offset", offset)
+        return self._storage.blocks.select(filter, order=order, limit=most, offset=skipped)
+
+    def count(self, filter: BlockFilter) -> int:
+        """How many blocks pass a filter."""
+        return self._storage.blocks.count(filter)
+
+    def titles(self, ids: Iterable[str]) -> dict[str, str]:
+        """The titles of the blocks with these ids, by id; unknown ids are missing from the answer."""
+        return {one.id: one.title for one in self._storage.blocks.get(ids).values()}
+
+    def find(self, text: str, limit: int = 20) -> tuple[Block, ...]:
+        """Blocks whose title, first words or id fit what was typed, the best first."""
+        from amgs.text import finder
+
+        ids = finder.find(self._storage.blocks.outlines(), text, bounds.count("A limit", limit))
+        found = self._storage.blocks.get(ids)
+        return tuple(found[i] for i in ids if i in found)
+
+    def resolve_source(self, source: str) -> tuple[str, ...]:
+        """Ids of the blocks that came from a source: a file, or `file#n` for a part or turn of it."""
+        return self._storage.blocks.with_source(source)
+
+    def edges(self, block_id: str | None = None) -> tuple[Edge, ...]:
+        """The edges of one block, both directions; of the whole memory without one."""
+        if block_id is None:
+            return self._storage.edges.everything()
+        return self._storage.edges.touching([self._context().whole_id(block_id)])
+
+    def set_metadata(
+        self,
+        id: str,
+        *,
+        category: str | None = None,
+        confidence: float | None = None,
+        decay_lambda: float | None = None,
+        is_self_component: bool | None = None,
+        status: Status | None = None,
+    ) -> Block:
+        """Change a block's metadata; journalled, so that it can be undone."""
+        from amgs.lifecycle import block_edit as editing
+
+        return editing.edit(
+            self._storage,
+            self._context().whole_id(id),
+            self.clock.now(),
+            category=category,
+            confidence=confidence,
+            decay_lambda=decay_lambda,
+            is_self_component=is_self_component,
+            status=status,
+        )
+
+    def tag(self, id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Block:
+        """Add tags to a block and take others away; journalled, and kept when its source is read again."""
+        whole = self._context().whole_id(id)
+        from amgs.lifecycle import annotate as annotating
+
+        return annotating.annotate(self._storage, whole, self.clock.now(), add=add, remove=remove)
+
+    def note(self, id: str, text: str) -> Block:
+        """Write a note on a block, in place of the one before; an empty one removes it. Journalled."""
+        from amgs.lifecycle import annotate as annotating
+
+        return annotating.annotate(self._storage, self._context().whole_id(id), self.clock.now(), note=text)
+
+    def add_edge(
+        self, source: str, target: str, *, kind: str = "related", weight: float = 0.8, confidence: float = 1.0
+    ) -> Edge:
+        """Add an edge between two consolidated blocks, or change the one of that kind; journalled."""
+        start, goal = (self._context().whole_id(one) for one in (source, target))
+        from amgs.lifecycle import annotate as annotating
+
+        return annotating.add_edge(
+            self._storage, start, goal, self.clock.now(), kind=kind, weight=weight, confidence=confidence
+        )
+
+    def remove_edge(self, source: str, target: str, *, kind: str | None = None) -> JournalEntry:
+        """Remove the edges from one block to another, of one kind or of all; journalled."""
+        start, goal = (self._context().whole_id(one) for one in (source, target))
+        from amgs.lifecycle import annotate as annotating
+
+        return annotating.remove_edges(self._storage, start, goal, self.clock.now(), kind=kind)

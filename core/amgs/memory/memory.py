@@ -1,0 +1,178 @@
+"""Memory: the engine's public face. It opens the store, hands the stages what they need, and holds no rules
+itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from amgs.api.context import MemoryContext
+from amgs.clock import Clock
+from amgs.derived.indexes import Derived
+from amgs.frames import definition as shipped
+from amgs.frames import shipping
+from amgs.memory.block_methods import BlockMethods
+from amgs.memory.intake_methods import IntakeMethods
+from amgs.memory.lifecycle_methods import LifecycleMethods
+from amgs.memory.retrieval_methods import RetrievalMethods
+from amgs.settings import Settings
+from amgs.storage.opening import MEMORY, open_storage, remove
+from amgs.storage.protocol import Storage
+from amgs.text.embedders import named
+from amgs.text.embedding import Embedder, HashingEmbedder
+from amgs.text.entities import EntityRecogniser, RuleRecogniser
+from amgs.text.tokens import approximate_tokens
+from amgs.types import Health, Progress, StoreStatus, Verification
+
+if TYPE_CHECKING:
+    from amgs.api.diversity import Diversity
+
+_COUNTS_KEPT = 4096
+
+
+def _embedder_of(storage: Storage) -> Embedder | None:
+    """The embedder that the store's embeddings come from; None before the first one."""
+    space = storage.meta.embedding_space()
+    return None if space is None else named(*space)
+
+
+class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
+    """One open memory, made by `amgs.open` or `Memory.open`; close it, or use it as a context manager.
+
+    A round takes four calls: `add` takes texts in, `consolidate` works them into the memory, `context` assembles what
+    a model should read for a question, `feedback` says what of it was useful.
+
+    Every method may be called from any thread. One thread writes at a time; others read meanwhile, each call one
+    committed state, and wait for the writer only while indexes catch up. Long methods take a Progress by which they
+    are watched and stopped.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        clock: Clock,
+        settings: Settings,
+        embedder: Embedder,
+        count_tokens: Callable[[str], int],
+        recogniser: EntityRecogniser,
+    ) -> None:
+        derived = Derived(storage, embedder, clock, settings)
+        # A block that stands in the pool of one frame stands in that of the next.
+        counted = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
+        super().__init__(MemoryContext(storage, derived, clock, settings, embedder, counted, recogniser))
+        if not storage.read_only:
+            shipping.renew(storage, shipped.DEFAULTS, clock.now())
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str,
+        *,
+        clock: Clock,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        new_embedder: Embedder | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+        recogniser: EntityRecogniser | None = None,
+        read_only: bool = False,
+        create: bool = True,
+        accept_loss: bool = False,
+    ) -> Memory:
+        """Open or create the memory at a path (":memory:" for one that is gone on close), with the models that are
+        given; `amgs.open` chooses them.
+
+        Without an embedder, the one that made the store's embeddings is taken; in a store that has none yet,
+        `new_embedder`. For models that are not given, deterministic ones that need none serve. create: False
+        where a missing store is an error. accept_loss: open a store that has lost its last changes, and go on with
+        what is left.
+        Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose
+        embedder is not installed.
+        """
+        storage = open_storage(path, read_only=read_only, create=create, accept_loss=accept_loss)
+        try:
+            return cls(
+                storage,
+                clock=clock,
+                settings=settings or Settings(),
+                embedder=embedder or _embedder_of(storage) or new_embedder or HashingEmbedder(),
+                count_tokens=count_tokens or approximate_tokens,
+                recogniser=recogniser or RuleRecogniser(),
+            )
+        except BaseException:
+            storage.close()
+            raise
+
+    def close(self) -> None:
+        """Seal the indexes and close the store."""
+        if self._storage.closed:
+            return
+        try:
+            self._opened.derived.close()
+        finally:
+            self._storage.close()
+
+    def discard(self) -> None:
+        """Close the memory and, where it holds no block and its journal no operation, remove its files."""
+        empty = not sum(self.status().blocks.values()) and not self.operations(1)
+        self.close()
+        if empty and self.path != MEMORY:
+            remove(Path(self.path))
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    @property
+    def path(self) -> str:
+        """Where the store lies; ":memory:" for one that is gone on close."""
+        return self._storage.path
+
+    @property
+    def change_counter(self) -> int:
+        """Rises by one with every committed change."""
+        return self._storage.change_counter
+
+    def keep(self, name: str, value: str | None) -> None:
+        """Remember a text under a name, in the store itself: a layout, a bookmark; None forgets it."""
+        with self._storage.transaction():
+            self._storage.meta.keep(name, value)
+
+    def kept(self, prefix: str = "") -> dict[str, str]:
+        """What is remembered under names that begin so, by name."""
+        return self._storage.meta.kept(prefix)
+
+    # --- health -----------------------------------------------------------------------------------------
+
+    def counts(self) -> Mapping[str, int]:
+        """How many blocks are raw, consolidated, archived and pruned; of a state without any there is no entry."""
+        return self._storage.blocks.by_status()
+
+    def status(self) -> StoreStatus:
+        """One look at the whole memory."""
+        from amgs.api import health
+
+        return health.status(self._context())
+
+    def health(self) -> Health:
+        """How each side of the memory stands, and what looks closer or mends it."""
+        from amgs.api import health
+
+        return health.health(self._context())
+
+    def diversity(self, progress: Progress | None = None) -> Diversity:
+        """How evenly the memory is spread: entropy of its categories, of the decisions for them, of its clusters."""
+        from amgs.api.diversity import diversity
+
+        return diversity(self._context(), progress)
+
+    def verify(self, progress: Progress | None = None) -> Verification:
+        """Re-hash every block, follow every reference, compare the indexes; names each fault."""
+        from amgs.api import health
+
+        return health.verify(self._context(), progress)

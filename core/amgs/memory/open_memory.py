@@ -1,0 +1,88 @@
+"""OpenMemory: what the public face works on, and the parts by which more can be asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from amgs.api.context import MemoryContext
+from amgs.clock import Clock
+from amgs.settings import Settings
+from amgs.storage.protocol import Storage
+
+if TYPE_CHECKING:
+    from amgs.api.calibration import Calibration
+    from amgs.api.exchange import Exchange
+    from amgs.api.frames import Frames
+    from amgs.api.graph import Graph
+    from amgs.api.lifecycle import Lifecycle
+    from amgs.api.simulation import Simulation
+    from amgs.api.sources import SourceLibrary
+
+
+class OpenMemory:
+    """One open memory. A part is imported when it is asked for: a command that asks one question and ends pays for no
+    other.
+    """
+
+    def __init__(self, opened: MemoryContext) -> None:
+        self._opened = opened
+        self.clock: Clock = opened.clock
+        self.settings: Settings = opened.settings
+
+    @property
+    def _storage(self) -> Storage:
+        return self._opened.storage
+
+    def _context(self) -> MemoryContext:
+        # The clock and the settings may have been set anew since the memory was opened.
+        return replace(self._opened, clock=self.clock, settings=self.settings)
+
+    @property
+    def sources(self) -> SourceLibrary:
+        """Where texts came from, and what becomes of them when their sources say something else."""
+        from amgs.api.sources import SourceLibrary
+
+        return SourceLibrary(self._context())
+
+    @property
+    def lifecycle(self) -> Lifecycle:
+        """Enhancement, review of what may be superseded, pruning, previews and triggers."""
+        from amgs.api.lifecycle import Lifecycle
+
+        return Lifecycle(self._context())
+
+    @property
+    def frames(self) -> Frames:
+        """What has been assembled: cached, compared, replayed; and frames of the user's own."""
+        from amgs.api.frames import Frames
+
+        return Frames(self._context())
+
+    @property
+    def graph(self) -> Graph:
+        """What lies around a block, ways between blocks, communities, centralities."""
+        from amgs.api.graph import Graph
+
+        return Graph(self._context())
+
+    @property
+    def calibration(self) -> Calibration:
+        """Learning from outcomes: recalibration, tuning, metrics, monitors."""
+        from amgs.api.calibration import Calibration
+
+        return Calibration(self._context())
+
+    @property
+    def simulation(self) -> Simulation:
+        """What a change, a pruning, time, a new block or noise will come to, by simulation."""
+        from amgs.api.simulation import Simulation
+
+        return Simulation(self._context(), self.lifecycle.means)
+
+    @property
+    def exchange(self) -> Exchange:
+        """The whole memory as a file, and back."""
+        from amgs.api.exchange import Exchange
+
+        return Exchange(self._context())

@@ -21,7 +21,7 @@ from amgs.frames.select import Taken, select
 from amgs.frames.shorten import LONGEST_WHOLE, Shortener
 from amgs.index.keyword import KeywordIndex
 from amgs.index.snapshot_store import Stamp
-from amgs.retrieval.passages import PassageFinder
+from amgs.retrieval.passage_finder import PassageFinder
 from amgs.text.tokens import approximate_tokens
 from amgs.types import (
     COMPONENTS,

@@ -17,7 +17,7 @@ from amgs.frames.score import effective, entropy_bits
 from amgs.frames.select import Taken, apart
 from amgs.frames.self import identity
 from amgs.frames.shorten import Shortener
-from amgs.retrieval.passages import PassageFinder
+from amgs.retrieval.passage_finder import PassageFinder
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import Gathered, RetrievalRequest, gather
 from amgs.settings import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from amgs.frames.assemble import CountTokens, Template
-from amgs.retrieval.passages import PassageFinder
+from amgs.retrieval.passage_finder import PassageFinder
 from amgs.types import Candidate, PassageSpan
 
 SHARE = 8

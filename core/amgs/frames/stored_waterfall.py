@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amgs.errors import StoreCorruptError
+from amgs.frames import fate
 from amgs.frames.cache import DAMAGED
 from amgs.retrieval.waterfall import FINDERS
 from amgs.storage.assemblies import AssemblyRecord
@@ -109,31 +110,15 @@ def explain(record: AssemblyRecord, text: str, block: Block) -> Explanation:
     if not mine:
         return _absent(record, every, weights, block)
     one = next((c for c in mine if c.fate == "selected"), mine[0])
-    peers = [c for c in every if c.child == one.child]
-    chosen = [c for c in peers if c.fate == "selected"]
-    needed = min((c.score for c in chosen), default=0.0)
-    taken = one.fate == "selected"
-    because = one.because or ("it was in the frame" if taken else one.fate.replace("_", " "))
-    rank = 1 + sum(c.score > one.score for c in peers)
-    return Explanation(
-        query=record.query,
-        block=block,
-        frame=record.name,
-        fell_at="" if taken else "selection",
-        because=because,
-        by=0.0 if taken else max(needed - one.score, 0.0),
-        rank=rank,
-        of=len(peers),
-        places=len(chosen),
-        score=one.score,
-        needed=needed,
-        candidate=_as_it_was(one, block),
-        layers=(
+    return fate.told(
+        _as_it_was(one, block),
+        [c for c in every if c.child == one.child],
+        (
             LayerVerdict("prefilter", "passed", None, None, "it was a candidate"),
             *(_found(layer, one) for layer in FINDERS),
-            LayerVerdict("score", "passed", one.score, needed, f"rank {rank} of {len(peers)} in {one.child}"),
-            LayerVerdict("selection", "passed" if taken else "missed", None, None, because),
         ),
+        query=record.query,
+        frame=record.name,
         weights=weights.get(one.child, weights[_WHOLE]),
         as_of=record.as_of,
     )
@@ -147,14 +132,14 @@ def _found(layer: str, one: StoredCandidate) -> LayerVerdict:
 
 
 def _as_it_was(one: StoredCandidate, block: Block) -> Candidate:
-    fate: Any = one.fate
+    became: Any = one.fate
     return Candidate(
         block=block,
         parts=ScoreParts(*one.parts),
         score=one.score,
         tokens=one.tokens,
         layers=one.layers,
-        fate=fate,
+        fate=became,
         because=one.because,
         child=one.child,
         lexical=one.lexical,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.errors import UsageError
+from amgs.frames import fate
 from amgs.frames.assemble import CountTokens
 from amgs.frames.pipeline import FrameRequest, asked_in, asked_of, build, windowed
 from amgs.frames.registry import Definitions, leaves
@@ -72,7 +73,14 @@ def why(
         )
     candidate = next((c for c in mine if c.fate == "selected"), mine[0])
     part = _Part(definition, atoms[candidate.child], request, sources, settings)
-    fall = _among(frame, candidate, part.weights, part.finders(block, number))
+    fall = fate.told(
+        candidate,
+        _peers(frame, candidate),
+        part.finders(block, number),
+        query=frame.query,
+        frame=frame.name,
+        weights=part.weights,
+    )
     if (
         fall.admitted or candidate.fate == "duplicate"
     ):  # what the frame has already, no weights bring in again
@@ -123,38 +131,6 @@ class _Part:
         if rule.gather == "filter":
             return f"{self._atom.name} takes whatever passes its conditions"
         return "it passes every condition"
-
-
-def _among(
-    frame: Frame, candidate: Candidate, weights: Weights, found: tuple[LayerVerdict, ...]
-) -> Explanation:
-    peers = _peers(frame, candidate)
-    chosen = [c for c in peers if c.fate == "selected"]
-    needed = min((c.score for c in chosen), default=0.0)
-    taken = candidate.fate == "selected"
-    because = candidate.because or ("it is in the frame" if taken else candidate.fate.replace("_", " "))
-    rank = 1 + sum(c.score > candidate.score for c in peers)
-    stands = f"rank {rank} of {len(peers)} in {candidate.child}"
-    return Explanation(
-        query=frame.query,
-        block=candidate.block,
-        frame=frame.name,
-        fell_at="" if taken else "selection",
-        because=because,
-        by=0.0 if taken else max(needed - candidate.score, 0.0),
-        rank=rank,
-        of=len(peers),
-        places=len(chosen),
-        score=candidate.score,
-        needed=needed,
-        candidate=candidate,
-        layers=(
-            *found,
-            LayerVerdict("score", "passed", candidate.score, needed, stands),
-            LayerVerdict("selection", "passed" if taken else "missed", None, None, because),
-        ),
-        weights=weights,
-    )
 
 
 def _change(frame: Frame, candidate: Candidate, weights: Weights) -> WeightChange | None:

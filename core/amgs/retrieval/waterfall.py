@@ -19,7 +19,7 @@ from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
 from amgs.retrieval.fuzzy import fuzzy
 from amgs.retrieval.graph import best, expand
 from amgs.retrieval.keyword import LexicalHit, keyword, saturated
-from amgs.retrieval.passages import PassageFinder, with_passages
+from amgs.retrieval.passage_finder import PassageFinder, with_passages
 from amgs.retrieval.prefilter import prefilter, total
 from amgs.retrieval.score import (
     SEARCH_WEIGHTS,

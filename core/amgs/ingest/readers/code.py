@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from amgs.ingest.decoding import decoded
 from amgs.ingest.document import ParsedDocument, UnfitError
-from amgs.ingest.readers.passages import PassageList, runs
+from amgs.ingest.readers.line_ranges import PassageList, runs
 
 LANGUAGES = {
     ".py": "Python", ".pyi": "Python", ".js": "JavaScript", ".mjs": "JavaScript", ".jsx": "JavaScript",

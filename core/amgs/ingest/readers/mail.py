@@ -15,7 +15,7 @@ from amgs.clock import as_utc
 from amgs.ingest.decoding import decoded, unified
 from amgs.ingest.document import ParsedDocument, Passage, UnfitError
 from amgs.ingest.readers import html
-from amgs.ingest.readers.passages import PassageList
+from amgs.ingest.readers.line_ranges import PassageList
 
 
 def read(raw: bytes) -> ParsedDocument:

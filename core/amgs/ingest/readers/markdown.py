@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 from amgs.ingest.document import ParsedDocument, Passage, Utterance
 from amgs.ingest.readers.front import opened
-from amgs.ingest.readers.passages import PassageList
+from amgs.ingest.readers.line_ranges import PassageList
 from amgs.text import markdown
 from amgs.text.outline import plain, without_plumbing
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from amgs.ingest.document import ParsedDocument
 from amgs.ingest.readers.front import opened
-from amgs.ingest.readers.passages import PassageList, runs
+from amgs.ingest.readers.line_ranges import PassageList, runs
 
 _HEADLINE = re.compile(
     r"^(\*+)\s+(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)\s+)?(?:\[#[A-Z0-9]\]\s+)?(.+?)(?:\s+:[\w@#%:]+:)?\s*$"

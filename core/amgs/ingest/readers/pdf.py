@@ -10,7 +10,7 @@ from typing import Any
 from amgs.clock import as_utc
 from amgs.extras import explained
 from amgs.ingest.document import ParsedDocument, Passage, UnfitError
-from amgs.ingest.readers.passages import runs
+from amgs.ingest.readers.line_ranges import runs
 
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-\n(?=[a-z])")
 

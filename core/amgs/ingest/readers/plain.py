@@ -5,7 +5,7 @@ from __future__ import annotations
 from amgs.ingest.document import ParsedDocument
 from amgs.ingest.readers import rst
 from amgs.ingest.readers.front import opened
-from amgs.ingest.readers.passages import PassageList, runs
+from amgs.ingest.readers.line_ranges import PassageList, runs
 
 
 def read(raw: bytes) -> ParsedDocument:

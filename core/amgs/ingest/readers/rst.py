@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from amgs.ingest.document import ParsedDocument
 from amgs.ingest.readers.front import opened
-from amgs.ingest.readers.passages import PassageList
+from amgs.ingest.readers.line_ranges import PassageList
 
 _ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1{2,}[ \t]*$")
 _DIRECTIVE = re.compile(r"^\.\.( |$)")

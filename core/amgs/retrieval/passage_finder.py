@@ -9,7 +9,7 @@ from dataclasses import replace
 from amgs.index.fuzzy import StemCorrection
 from amgs.index.keyword import KeywordIndex
 from amgs.index.terms import LexicalQuery
-from amgs.text.passages import Match, best_passage
+from amgs.text.best_passage import Match, best_passage
 from amgs.types import Candidate, PassageSpan
 
 HIT = 240

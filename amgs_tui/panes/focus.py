@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from amgs_app.calls.call import Call
-    from amgs_app.results import LastRun
+    from amgs_app.focus_results import LastRun
     from amgs_app.row_filter import Row
     from amgs_focus.records import TokenSpan
     from amgs_focus.trace.lineage import TraceSummary

@@ -8,7 +8,7 @@ all that leaves it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,26 +19,20 @@ from amgs.clock import Clock, FixedClock, parse_instant
 from amgs.errors import AmgsError, StoreError, UsageError
 from amgs_app.corpus import Corpus, open_corpus, sample_corpus
 from amgs_app.corpus_clock import CorpusClock
-from amgs_app.folders import checkpoint_folder, data_folder, model_cache
+from amgs_app.folders import data_folder
+from amgs_app.loaded_models import LoadedModels
+from amgs_app.open_context import OpenContext
 from amgs_app.places import check_place
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
-    from amgs.text.embedding import Embedder
-    from amgs.text.entities import EntityRecogniser
-    from amgs.text.tokens import CountTokens
     from amgs.types import Block, Progress
-    from amgs_app.results import LastRun
+    from amgs_app.focus_results import LastRun
     from amgs_app.settings import WorkstationSettings
-    from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.model.base_model import BaseModel
     from amgs_focus.protocols import TextEncoder
     from amgs_focus.runtime.runtime import FocusRuntime
-    from amgs_focus.search_options import SearchOptions
-    from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.events import Trace
-    from amgs_focus.trace.trace import TraceWriter
-    from amgs_focus.tree.gist_tree import LifetimeTree
     from amgs_focus.views import FocusView
 
 
@@ -85,16 +79,12 @@ class Engine:
         self.creates = True
         self.accept_loss = False
         self._lock = threading.RLock()
-        self._model_lock = threading.RLock()
-        self._at_work = threading.RLock()
-        self._view: FocusView | None = None
         self._settings: WorkstationSettings | None = None
         self._memory: Memory | None = None
-        self._texts: tuple[Embedder, EntityRecogniser, CountTokens] | None = None
-        self._model: BaseModel | None = None
-        self._focus: FocusRuntime | None = None
-        self._trace: TraceWriter | None = None
-        self._kept: Path | None = None
+        self._models = LoadedModels(lambda: self.settings, options.model)
+        self._open = OpenContext(
+            self._models, lambda: self.settings, self.clock, self.seed, lambda: self.trace_path
+        )
 
     # --- what it was told -----------------------------------------------------------------------------
 
@@ -109,12 +99,12 @@ class Engine:
 
     @property
     def model_spec(self) -> str:
-        return self.options.model or self.settings.model.base
+        return self._models.spec
 
     @property
     def checkpoints(self) -> Path:
         """The folder of the user's own checkpoints, which need not be there."""
-        return checkpoint_folder(self.settings.paths)
+        return self._models.checkpoints
 
     @property
     def store_path(self) -> Path | str:
@@ -173,47 +163,30 @@ class Engine:
     @property
     def focus(self) -> FocusRuntime:
         """The focus engine with a lifetime context in it; raises UsageError when nothing was opened yet."""
-        if self._focus is None:
-            raise self._nothing_open()
-        return self._focus
+        return self._open.runtime
 
     @property
     def focus_is_open(self) -> bool:
-        return self._focus is not None
+        return self._open.is_open
 
     @property
     def focus_view(self) -> FocusView | None:
         """A snapshot of the focus engine, None while nothing is open. Loads nothing. While another thread works with
         it, the last one that was taken.
         """
-        if self._focus is None:
-            return None
-        if self._at_work.acquire(blocking=False):
-            try:
-                self._view = self._focus.snapshot()
-            finally:
-                self._at_work.release()
-        return self._view
+        return self._open.view
 
     @property
     def model_is_loaded(self) -> bool:
-        return self._model is not None
+        return self._models.base_is_loaded
 
     def load_model(self, progress: Progress | None = None) -> BaseModel:
         """The base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
-        with self._model_lock:
-            if self._model is None:
-                from amgs_app.models import load_base_model
+        return self._models.base(progress)
 
-                if progress is not None:
-                    progress(0, 1, f"loading {self.model_spec}")
-                told, cache = self.settings.model, model_cache(self.settings.paths)
-                self._model = load_base_model(
-                    self.model_spec, told.precision, cache, device=told.device, adapter=told.adapter
-                )
-                if progress is not None:
-                    progress(1, 1, f"loaded {self._model.card.name}")
-            return self._model
+    def text_encoder(self) -> TextEncoder | None:
+        """By what the focus searches for the meaning of a question; None where nothing is installed for it."""
+        return self._models.text_encoder()
 
     def open_focus(
         self,
@@ -228,36 +201,11 @@ class Engine:
         folder: where the lifetime is kept; what it holds already comes before the segments. Raises FocusError
         (CtxError) for one that is damaged, in use, or was made with another model.
         """
-        from amgs_app.models import gist_encoder
-        from amgs_focus.tree.gist_tree import LifetimeTree
-
-        model = self.load_model(progress)
-        gist = gist_encoder(model, self.settings.model, self.checkpoints)
-        tree = None
-        if folder is not None:
-            if self._kept == folder.resolve() and self._focus is not None:
-                self._let_go()  # it holds the folder that is opened anew
-                self._focus = None
-            tree = LifetimeTree.open(folder, model, gist, block_size=self.settings.focus.block_size)
-
-        def fill(runtime: FocusRuntime) -> None:
-            if segments:
-                runtime.ingest(segments, progress)
-            if question:
-                runtime.question(question, progress)
-
-        encoder = self.text_encoder()
-        return self._begin_focus(self.settings.focus, self.seed, fill, gist, tree, folder, encoder)
+        return self._open.begin(segments, question, progress, folder=folder)
 
     def last_run(self) -> LastRun:
         """What a session before this one left in the trace; nothing while a context is open, which has the trace."""
-        from amgs_app.results import LastRun
-        from amgs_focus.trace.lineage import summary
-
-        told = None if self._focus is not None else self._left()
-        if told is None:
-            return LastRun(str(self.trace_path or ""), None)
-        return LastRun(str(self.trace_path), summary(told, str(self.trace_path)), told.header.kept)
+        return self._open.last_run()
 
     def resume_focus(self, progress: Progress | None = None) -> tuple[str, int]:
         """Go on with what a session before left: the trace's path, and the steps that were done again.
@@ -265,109 +213,11 @@ class Engine:
         Raises UsageError where nothing was left or something is open already, TraceError where the model, the gists
         or the lens are others now.
         """
-        from amgs_app.models import gist_encoder
-        from amgs_focus.runtime.replay import replay
-        from amgs_focus.search_options import SearchOptions
-        from amgs_focus.settings import FocusSettings
-
-        if self._focus is not None:
-            raise UsageError(
-                "A working context is open already.",
-                way_out="Resume in a new session, before opening anything.",
-            )
-        told = self._left()
-        if told is None:
-            raise UsageError(
-                "There is no earlier working context to resume.",
-                title="Nothing to resume",
-                way_out="Open one: `frame assemble SESSION`, then `frame open`; or `focus open FILE`.",
-            )
-        path = str(self.trace_path)
-        if told.header.kept:
-            return path, self.open_focus((), "", progress, folder=Path(told.header.kept)).state.step
-        settings = FocusSettings.model_validate(dict(told.header.settings))
-        gist = gist_encoder(self.load_model(progress), self.settings.model, self.checkpoints)
-        encoder = self.text_encoder() if told.header.text_encoder else None
-        steps = 0
-
-        def fill(runtime: FocusRuntime) -> None:
-            nonlocal steps
-            steps = replay(told, runtime, progress)
-
-        options = SearchOptions.of(told.header.search)
-        self._begin_focus(settings, settings.seed, fill, gist, None, None, encoder, options)
-        return path, steps
-
-    def _left(self) -> Trace | None:
-        """The trace beside the store, if it holds anything that can be gone on with."""
-        from amgs_focus.errors import FocusError
-        from amgs_focus.trace.trace import read
-
-        path = self.trace_path
-        if path is None or not path.is_file():
-            return None
-        try:
-            told = read(path, allow_incomplete=True)
-        except FocusError:
-            return None
-        return told if told.events or told.header.kept else None
-
-    def _begin_focus(
-        self,
-        settings: FocusSettings,
-        seed: int,
-        fill: Callable[[FocusRuntime], None],
-        gist: GistEncoder,
-        tree: LifetimeTree | None,
-        folder: Path | None,
-        encoder: TextEncoder | None,
-        search_options: SearchOptions | None = None,
-    ) -> FocusRuntime:
-        """A new focus engine in the place of the one before, once `fill` has put its lifetime into it."""
-        from amgs_app.models import focus_runtime
-
-        path = self.trace_path
-        # Under another name until the new context stands: a cancelled opening leaves the old trace alone.
-        fresh = None if path is None else path.with_name(f"{path.name}.new")
-        writer = None
-        try:
-            runtime, writer = focus_runtime(
-                self.load_model(),
-                settings,
-                seed,
-                self.clock,
-                fresh,
-                gist=gist,
-                tree=tree,
-                kept=folder,
-                encoder=encoder,
-                search_options=search_options,
-                checkpoints=self.checkpoints,
-            )
-            fill(runtime)
-        except BaseException:
-            if writer is not None:
-                writer.close()
-            if tree is not None:
-                tree.close()
-            if fresh is not None:
-                fresh.unlink(missing_ok=True)
-            raise
-        self._let_go()
-        if path is not None and fresh is not None:
-            fresh.replace(path)
-            writer.moved(path)
-        self._focus, self._trace, self._view = runtime, writer, runtime.snapshot()
-        self._kept = folder.resolve() if folder is not None else None
-        return runtime
+        return self._open.resume(progress)
 
     def focus_trace(self) -> Trace:
         """What the present lifetime context's trace holds so far; raises UsageError when nothing is open."""
-        from amgs_focus.trace.trace import read
-
-        if self._trace is None:
-            raise self._nothing_open()
-        return read(self._trace.raw(), allow_incomplete=True)
+        return self._open.trace()
 
     def block(self, reference: str | None) -> Block:
         """The block that a word names: its id, the start of it, or a source path.
@@ -385,7 +235,7 @@ class Engine:
     def close(self) -> None:
         """Close the store and the trace; the engine keeps its settings."""
         with self._lock:
-            self._let_go()
+            self._open.let_go()
             if self._memory is not None:
                 self._keep_clock(self._memory)
                 self._memory.close()
@@ -401,7 +251,7 @@ class Engine:
     def discard(self) -> None:
         """Close the store, and remove one that holds nothing: what was to go into a new one was refused."""
         with self._lock:
-            self._let_go()
+            self._open.let_go()
             if self._memory is not None:
                 self._memory.discard()
                 self._memory = None
@@ -415,7 +265,7 @@ class Engine:
     @contextmanager
     def working(self) -> Iterator[None]:
         """Held by what may move the working context; who only reads the memory does not wait for it."""
-        with self._at_work:
+        with self._open.working():
             yield
 
     def enter_corpus(self) -> None:
@@ -439,34 +289,12 @@ class Engine:
                 with suppress(AmgsError):  # a full disk must not keep anyone from leaving
                     memory.keep(_CLOCK, now.isoformat())
 
-    def _nothing_open(self) -> UsageError:
-        left = self._left() is not None
-        return UsageError(
-            "No working context is open in this session.",
-            title="Nothing is open",
-            way_out=("`focus resume` continues the last one. " if left else "")
-            + "Open one with `frame open` or `focus open FILE`. "
-            "Single commands on the command line keep none open: use `amgs shell`, "
-            "a script (`amgs run FILE`), or a folder (`focus open --lifetime DIR`).",
-        )
-
-    def _let_go(self) -> None:
-        """Close the trace of the lifetime context that ends here, and its files where it has any; what it was can
-        still be seen.
-        """
-        if self._trace is not None:
-            self._trace.close()
-            self._trace = None
-        if self._kept is not None and self._focus is not None:
-            self._focus.close()
-            self._kept = None
-
     def _open_memory(self) -> Memory:
         from amgs.memory import Memory
 
         if self.creates:
             self._make_data_folder()
-        embedder, recogniser, count_tokens = self._text_models()
+        embedder, recogniser, count_tokens = self._models.texts()
         memory = Memory.open(
             self.store_path,
             clock=self.clock,
@@ -481,20 +309,6 @@ class Engine:
         if self._holds_corpus(memory):
             self.enter_corpus()
         return memory
-
-    def _text_models(self) -> tuple[Embedder, EntityRecogniser, CountTokens]:
-        """What reads texts, the same for memory and focus: a model is loaded once."""
-        from amgs_app.models import text_models
-
-        if self._texts is None:
-            self._texts = text_models(self.model_spec, self.settings.model, lambda: self._model)
-        return self._texts
-
-    def text_encoder(self) -> TextEncoder | None:
-        """By what the focus searches for the meaning of a question; None where nothing is installed for it."""
-        from amgs_app.models import text_encoder
-
-        return text_encoder(self._text_models()[0])
 
     def _make_data_folder(self) -> None:
         """Make the folder of the stores that no option names; any other one is the operator's to make."""

@@ -1,4 +1,4 @@
-"""The frozen results of operations that no engine has a type for.
+"""The frozen results of operations on the memory that the engine has no type for.
 
 Everything else an operation gives back is an engine's own value.
 """
@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from amgs.api.sources import SourceSummary
@@ -29,14 +29,9 @@ if TYPE_CHECKING:
         FrameDefinition,
         JournalEntry,
         Neighbourhood,
-        Outcome,
         StoreStatus,
     )
-    from amgs_app.pane_names import Pane
-    from amgs_app.row_filter import ListFilter
     from amgs_app.settings import Setting
-    from amgs_focus.records import BlockUtility, BranchView, Measurement, Override, Refocus, StepRecord
-    from amgs_focus.trace.lineage import TraceSummary
     from amgs_focus.views import FocusView
 
 
@@ -215,52 +210,6 @@ class Redone:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """`frame open` / `focus open`: a frame (or texts) that became the lifetime context."""
-
-    source: str
-    question: str
-    segments: int
-    view: FocusView
-
-
-@dataclass(frozen=True, slots=True)
-class Stepped:
-    """`focus step`, `focus refocus`: the steps taken, how the working context stands after them, and a
-    refocus that was forced.
-    """
-
-    records: tuple[StepRecord, ...]
-    view: FocusView
-    refocus: Refocus | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WorthRow:
-    """One block of `focus feedback`. reinforce: it stood in tokens; useful: what its forecast is told, None where
-    the measurement does not say or none is open.
-    """
-
-    worth: BlockUtility
-    reinforce: bool
-    useful: bool | None
-    open_forecast: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FocusFeedback:
-    """`focus feedback`: what each block was worth, and what memory was told of it (or would be)."""
-
-    rows: tuple[WorthRow, ...]
-    outcomes: tuple[Outcome, ...]
-    applied: bool
-
-    @property
-    def reinforced(self) -> tuple[str, ...]:
-        return tuple(row.worth.source for row in self.rows if row.reinforce)
-
-
-@dataclass(frozen=True, slots=True)
 class ForecastList:
     """`calibration forecasts`: forecasts in full, the latest first. bin: place from 1 and number of bins, None for all
     bins. of: the group they belong to, as `frame SESSION`, "" for all.
@@ -270,93 +219,6 @@ class ForecastList:
     now: datetime
     bin: tuple[int, int] | None = None
     of: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Steered:
-    """`focus pin`, `forbid`, `force`: what was said about a node, or taken back. in_tail: whether it reaches into the
-    tail, which stays tokens.
-    """
-
-    node: str
-    word: Override
-    released: bool
-    view: FocusView
-    in_tail: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """`focus measure`: what an entry's detail is worth."""
-
-    measurement: Measurement
-    view: FocusView
-
-
-@dataclass(frozen=True, slots=True)
-class SettingChanged:
-    """`focus set`: a setting before and after."""
-
-    key: str
-    before: str
-    after: str
-    view: FocusView
-
-
-@dataclass(frozen=True, slots=True)
-class RunPosition:
-    """`focus back`, `branch`, `switch`: where the run stands now. steps: decoded tokens that were taken back."""
-
-    how: Literal["back", "branch", "switch"]
-    steps: int
-    view: FocusView
-
-
-@dataclass(frozen=True, slots=True)
-class LastRun:
-    """`focus last`: what a session before left in its trace; None where nothing is left to go on with.
-
-    kept: the lifetime's folder, "" where the trace holds all of it.
-    """
-
-    path: str
-    trace: TraceSummary | None
-    kept: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """`focus resume`: the run of a session before, gone on with."""
-
-    path: str
-    steps: int
-    view: FocusView
-
-
-@dataclass(frozen=True, slots=True)
-class BranchList:
-    """`focus branches`: every branch of the run."""
-
-    branches: tuple[BranchView, ...]
-    view: FocusView
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """`focus replay`: a trace that was done again and agreed. complete: it had its end mark."""
-
-    path: str
-    steps: int
-    branches: int
-    state_hash: str
-    complete: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SelectedBlock:
-    """`select`: the block that every pane now shows."""
-
-    block: Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,127 +242,3 @@ class EdgeAdded:
     edge: Edge
     source: str
     target: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """`show`: a pane and the result it draws."""
-
-    pane: Pane
-    result: Any
-
-
-@dataclass(frozen=True, slots=True)
-class ThemeSet:
-    """`theme`: the palette in use, and those there are."""
-
-    name: str
-    known: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Bookmark:
-    """`bookmark`: a block that the operator wants to find again, and why. kept: False when it was taken off."""
-
-    block: str
-    title: str
-    note: str = ""
-    kept: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class BookmarkList:
-    """`bookmarks`: by title."""
-
-    rows: tuple[Bookmark, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """`layout …`: the large pane, those under it (none: its own companions), whether it has the whole screen.
-
-    sifts: the filter and the order of each pane that has one. theme: the colours that were chosen, "" for none.
-    """
-
-    pane: Pane = "inbox"
-    beside: tuple[str, ...] = ()
-    large: bool = False
-    sifts: Mapping[Pane, ListFilter] = field(default_factory=dict, hash=False)
-    theme: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Sifted:
-    """`filter`, `sort`: what a pane's list shows from now on, and in what order."""
-
-    pane: Pane
-    sift: ListFilter
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutList:
-    """`layout list`: names and arrangements; "(last)" is how the screen was left."""
-
-    rows: tuple[tuple[str, Layout], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """`record`: since when the session's acts go into the recording, as a number of acts before it."""
-
-    since: int
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotFiles:
-    """`snapshot`: the files written, or found equal when the run checks."""
-
-    name: str
-    pane: Pane
-    files: tuple[str, ...]
-    checked: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """`save`: a script of what the session did, and how many lines it has."""
-
-    file: str
-    lines: int
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """`expect`: a metric that was compared and held."""
-
-    metric: str
-    operator: str
-    wanted: float
-    found: float
-
-
-@dataclass(frozen=True, slots=True)
-class VerbHelp:
-    """What `help` says of one operation. parameters: (label, text) in order."""
-
-    name: str
-    usage: str
-    summary: str
-    text: str
-    parameters: tuple[tuple[str, str], ...]
-    keys: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class HelpList:
-    """`help`: all operations by their first word, or one in full."""
-
-    verbs: tuple[VerbHelp, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PaneState:
-    """What a pane shows now and the line that brought it there."""
-
-    line: str
-    result: Any

@@ -13,7 +13,7 @@ from amgs.errors import InputError, UsageError
 from amgs_app.render.catalogue import Look, draw, portable
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.results import SnapshotFiles
+from amgs_app.session_results import SnapshotFiles
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from amgs_app.operations.standard import standard
 from amgs_app.operator import Operator
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.header import header
-from amgs_app.results import Layout
+from amgs_app.session_results import Layout
 from amgs_tui.dialogs.reader import TextReader
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World

@@ -21,8 +21,8 @@ from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas, Figure, clean
 from amgs_app.render.figures.glyphs import wrap
 from amgs_app.render.sheet import to_lines
-from amgs_app.results import Shown
 from amgs_app.script import parse_step
+from amgs_app.session_results import Shown
 from tests.tui.poison import made
 from tests.tui.result_types import every_type
 from tests.tui.test_app_tiny import on_session, options

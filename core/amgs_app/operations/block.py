@@ -9,7 +9,8 @@ from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import LambdaValue, Limit, Offset, Profile, Reference, read_lambda
-from amgs_app.results import AnnotatedBlock, BlockDetail, BlockList, CorrectedBlock, SelectedBlock
+from amgs_app.results import AnnotatedBlock, BlockDetail, BlockList, CorrectedBlock
+from amgs_app.session_results import SelectedBlock
 
 if TYPE_CHECKING:
     from amgs_app.engine import Engine

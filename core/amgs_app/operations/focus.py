@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
+from amgs_app.focus_results import Opened, RunPosition, Stepped
 from amgs_app.operations.arguments import Lifetime
 from amgs_app.operations.focus_control import Node, node_of
-from amgs_app.results import Opened, RunPosition, Stepped
 
 if TYPE_CHECKING:
     from amgs.types import Progress

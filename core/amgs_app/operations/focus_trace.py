@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import InputError, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
+from amgs_app.focus_results import BranchList, LastRun, Replayed, Resumed, RunPosition
 from amgs_app.places import lies_there
-from amgs_app.results import BranchList, LastRun, Replayed, Resumed, RunPosition
 
 if TYPE_CHECKING:
     from amgs.types import Progress

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
+from amgs_app.focus_results import Opened
 from amgs_app.operations.arguments import Lifetime, WeightsText, read_weights
-from amgs_app.results import FrameList, LastFrame, Opened
+from amgs_app.results import FrameList, LastFrame
 from amgs_app.row_fields import listed
 
 if TYPE_CHECKING:

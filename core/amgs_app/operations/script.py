@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import ExpectationError, InputError, UsageError
 from amgs_app.calls.marks import Arg, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results import Expectation, Recording, Saved, SnapshotFiles
+from amgs_app.session_results import Expectation, Recording, Saved, SnapshotFiles
 
 if TYPE_CHECKING:
     from amgs.types import Frame

@@ -19,16 +19,8 @@ if TYPE_CHECKING:
     from amgs.types import Block
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import (
-        AnnotatedBlock,
-        BlockDetail,
-        BlockList,
-        Bookmark,
-        BookmarkList,
-        CorrectedBlock,
-        EdgeAdded,
-        SelectedBlock,
-    )
+    from amgs_app.results import AnnotatedBlock, BlockDetail, BlockList, CorrectedBlock, EdgeAdded
+    from amgs_app.session_results import Bookmark, BookmarkList, SelectedBlock
 
 
 MOST_LINES = 2000

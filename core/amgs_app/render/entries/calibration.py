@@ -26,9 +26,10 @@ if TYPE_CHECKING:
         WeightTest,
     )
     from amgs.types import ForecastCase, Outcome, Reliability, Weights
+    from amgs_app.focus_results import FocusFeedback
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import FocusFeedback, ForecastList
+    from amgs_app.results import ForecastList
 
 
 _SHOWN = 12

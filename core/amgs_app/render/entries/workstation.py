@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     from amgs_app.bench_results import BenchResult, BenchTable
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import (
+    from amgs_app.results import Overview, SettingsList
+    from amgs_app.session_results import (
         Expectation,
         HelpList,
         Layout,
         LayoutList,
-        Overview,
         Recording,
         Saved,
-        SettingsList,
         Shown,
         Sifted,
         SnapshotFiles,

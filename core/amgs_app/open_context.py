@@ -1,0 +1,258 @@
+"""The lifetime context that an engine has open: begun anew, gone on with from the trace of a session before, closed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from amgs.errors import UsageError
+
+if TYPE_CHECKING:
+    from amgs.clock import Clock
+    from amgs.types import Progress
+    from amgs_app.focus_results import LastRun
+    from amgs_app.loaded_models import LoadedModels
+    from amgs_app.settings import WorkstationSettings
+    from amgs_focus.gist.gistnet import GistEncoder
+    from amgs_focus.protocols import TextEncoder
+    from amgs_focus.runtime.runtime import FocusRuntime
+    from amgs_focus.search_options import SearchOptions
+    from amgs_focus.settings import FocusSettings
+    from amgs_focus.trace.events import Trace
+    from amgs_focus.trace.trace import TraceWriter
+    from amgs_focus.tree.gist_tree import LifetimeTree
+    from amgs_focus.views import FocusView
+
+
+class OpenContext:
+    """At most one focus runtime, its trace, and the folder that keeps its lifetime.
+
+    place: where the trace lies, None for nowhere; asked when it is needed.
+    """
+
+    def __init__(
+        self,
+        models: LoadedModels,
+        settings: Callable[[], WorkstationSettings],
+        clock: Clock,
+        seed: int,
+        place: Callable[[], Path | None],
+    ) -> None:
+        self._models = models
+        self._settings = settings
+        self._clock = clock
+        self._seed = seed
+        self._place = place
+        self._at_work = threading.RLock()
+        self._view: FocusView | None = None
+        self._runtime: FocusRuntime | None = None
+        self._trace: TraceWriter | None = None
+        self._kept: Path | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._runtime is not None
+
+    @property
+    def runtime(self) -> FocusRuntime:
+        """The focus engine with a lifetime context in it; raises UsageError when nothing was opened yet."""
+        if self._runtime is None:
+            raise self._nothing_open()
+        return self._runtime
+
+    @property
+    def view(self) -> FocusView | None:
+        """A snapshot of the focus engine, None while nothing is open. Loads nothing. While another thread works with
+        it, the last one that was taken.
+        """
+        if self._runtime is None:
+            return None
+        if self._at_work.acquire(blocking=False):
+            try:
+                self._view = self._runtime.snapshot()
+            finally:
+                self._at_work.release()
+        return self._view
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Held by what may move the working context; who only reads the memory does not wait for it."""
+        with self._at_work:
+            yield
+
+    def begin(
+        self,
+        segments: Sequence[Any],
+        question: str = "",
+        progress: Progress | None = None,
+        *,
+        folder: Path | None = None,
+    ) -> FocusRuntime:
+        """A new focus engine whose lifetime context is the segments; replaces the one before.
+
+        folder: where the lifetime is kept; what it holds already comes before the segments. Raises FocusError
+        (CtxError) for one that is damaged, in use, or was made with another model.
+        """
+        from amgs_focus.tree.gist_tree import LifetimeTree
+
+        model, gist = self._models.base(progress), self._models.gist()
+        settings = self._settings().focus
+        tree = None
+        if folder is not None:
+            if self._kept == folder.resolve() and self._runtime is not None:
+                self.let_go()  # it holds the folder that is opened anew
+                self._runtime = None
+            tree = LifetimeTree.open(folder, model, gist, block_size=settings.block_size)
+
+        def fill(runtime: FocusRuntime) -> None:
+            if segments:
+                runtime.ingest(segments, progress)
+            if question:
+                runtime.question(question, progress)
+
+        encoder = self._models.text_encoder()
+        return self._replace(settings, self._seed, fill, gist, tree, folder, encoder)
+
+    def last_run(self) -> LastRun:
+        """What a session before this one left in the trace; nothing while a context is open, which has the trace."""
+        from amgs_app.focus_results import LastRun
+        from amgs_focus.trace.lineage import summary
+
+        told = None if self._runtime is not None else self._left()
+        if told is None:
+            return LastRun(str(self._place() or ""), None)
+        return LastRun(str(self._place()), summary(told, str(self._place())), told.header.kept)
+
+    def resume(self, progress: Progress | None = None) -> tuple[str, int]:
+        """Go on with what a session before left: the trace's path, and the steps that were done again.
+
+        Raises UsageError where nothing was left or something is open already, TraceError where the model, the gists
+        or the lens are others now.
+        """
+        from amgs_focus.runtime.replay import replay
+        from amgs_focus.search_options import SearchOptions
+        from amgs_focus.settings import FocusSettings
+
+        if self._runtime is not None:
+            raise UsageError(
+                "A working context is open already.",
+                way_out="Resume in a new session, before opening anything.",
+            )
+        told = self._left()
+        if told is None:
+            raise UsageError(
+                "There is no earlier working context to resume.",
+                title="Nothing to resume",
+                way_out="Open one: `frame assemble SESSION`, then `frame open`; or `focus open FILE`.",
+            )
+        path = str(self._place())
+        if told.header.kept:
+            return path, self.begin((), "", progress, folder=Path(told.header.kept)).state.step
+        settings = FocusSettings.model_validate(dict(told.header.settings))
+        gist = self._models.gist(progress)
+        encoder = self._models.text_encoder() if told.header.text_encoder else None
+        steps = 0
+
+        def fill(runtime: FocusRuntime) -> None:
+            nonlocal steps
+            steps = replay(told, runtime, progress)
+
+        options = SearchOptions.of(told.header.search)
+        self._replace(settings, settings.seed, fill, gist, None, None, encoder, options)
+        return path, steps
+
+    def trace(self) -> Trace:
+        """What the present lifetime context's trace holds so far; raises UsageError when nothing is open."""
+        from amgs_focus.trace.trace import read
+
+        if self._trace is None:
+            raise self._nothing_open()
+        return read(self._trace.raw(), allow_incomplete=True)
+
+    def let_go(self) -> None:
+        """Close the trace of the lifetime context that ends here, and its files where it has any; what it was can
+        still be seen.
+        """
+        if self._trace is not None:
+            self._trace.close()
+            self._trace = None
+        if self._kept is not None and self._runtime is not None:
+            self._runtime.close()
+            self._kept = None
+
+    def _left(self) -> Trace | None:
+        """The trace beside the store, if it holds anything that can be gone on with."""
+        from amgs_focus.errors import FocusError
+        from amgs_focus.trace.trace import read
+
+        path = self._place()
+        if path is None or not path.is_file():
+            return None
+        try:
+            told = read(path, allow_incomplete=True)
+        except FocusError:
+            return None
+        return told if told.events or told.header.kept else None
+
+    def _replace(
+        self,
+        settings: FocusSettings,
+        seed: int,
+        fill: Callable[[FocusRuntime], None],
+        gist: GistEncoder,
+        tree: LifetimeTree | None,
+        folder: Path | None,
+        encoder: TextEncoder | None,
+        search_options: SearchOptions | None = None,
+    ) -> FocusRuntime:
+        """A new focus engine in the place of the one before, once `fill` has put its lifetime into it."""
+        from amgs_app.models import focus_runtime
+
+        path = self._place()
+        # Under another name until the new context stands: a cancelled opening leaves the old trace alone.
+        fresh = None if path is None else path.with_name(f"{path.name}.new")
+        writer = None
+        try:
+            runtime, writer = focus_runtime(
+                self._models.base(),
+                settings,
+                seed,
+                self._clock,
+                fresh,
+                gist=gist,
+                tree=tree,
+                kept=folder,
+                encoder=encoder,
+                search_options=search_options,
+                checkpoints=self._models.checkpoints,
+            )
+            fill(runtime)
+        except BaseException:
+            if writer is not None:
+                writer.close()
+            if tree is not None:
+                tree.close()
+            if fresh is not None:
+                fresh.unlink(missing_ok=True)
+            raise
+        self.let_go()
+        if path is not None and fresh is not None:
+            fresh.replace(path)
+            writer.moved(path)
+        self._runtime, self._trace, self._view = runtime, writer, runtime.snapshot()
+        self._kept = folder.resolve() if folder is not None else None
+        return runtime
+
+    def _nothing_open(self) -> UsageError:
+        left = self._left() is not None
+        return UsageError(
+            "No working context is open in this session.",
+            title="Nothing is open",
+            way_out=("`focus resume` continues the last one. " if left else "")
+            + "Open one with `frame open` or `focus open FILE`. "
+            "Single commands on the command line keep none open: use `amgs shell`, "
+            "a script (`amgs run FILE`), or a folder (`focus open --lifetime DIR`).",
+        )

@@ -18,6 +18,13 @@ line prints them and maps them to an exit code.
     │   └── StoreCorruptError               its content contradicts itself
     ├── ModelError                 exit 5   a model is missing or does not fit
     │   └── MissingExtraError               an optional package is not installed
+    ├── ServiceError               exit 6   a served memory refuses, or cannot be reached
+    │   ├── UnknownCallerError              no token, or one that nobody has
+    │   ├── NotAllowedError                 the token does not allow it
+    │   ├── NotFoundError                   nothing is there, or nothing that the caller may know of
+    │   ├── StaleError                      the memory has changed since the caller looked
+    │   ├── TooMuchError                    more, or more often, than the service takes
+    │   └── UnreachableError                nobody answers
     ├── ExpectationError           exit 1   a script's check or expectation did not hold
     └── Cancelled                  exit 130 the operator stopped it
 """
@@ -138,6 +145,49 @@ class MissingExtraError(ModelError):
     """An optional package is not installed; the way out names the extra that brings it."""
 
     title = "Not installed"
+
+
+class ServiceError(AmgsError):
+    """A served memory refuses, or cannot be reached."""
+
+    title = "The service refuses"
+    exit_code = 6
+
+
+class UnknownCallerError(ServiceError):
+    """No token, or one that nobody has."""
+
+    title = "Unknown caller"
+
+
+class NotAllowedError(ServiceError):
+    """The caller's token does not allow it."""
+
+    title = "Not allowed"
+
+
+class NotFoundError(ServiceError):
+    """There is nothing under this name, or nothing that the caller may know of."""
+
+    title = "Not found"
+
+
+class StaleError(ServiceError):
+    """The memory has changed since the caller looked."""
+
+    title = "The memory has changed"
+
+
+class TooMuchError(ServiceError):
+    """More, or more often, than the service takes."""
+
+    title = "Too much"
+
+
+class UnreachableError(ServiceError):
+    """Nobody answers at the address of the service."""
+
+    title = "The service cannot be reached"
 
 
 class ExpectationError(AmgsError):

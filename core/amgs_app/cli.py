@@ -118,10 +118,14 @@ def build(registry: Registry | None = None) -> typer.Typer:
     front_ends: dict[str, Callable[..., int]] = {
         "run": run_script,
         "shell": open_shell,
+        "serve": serve_memory,
         "serve-web": serve_web,
     }
     for name, command in front_ends.items():
         app.command(name, help=inspect.getdoc(command), rich_help_panel=FRONT_ENDS)(_with_globals(command))
+    token = typer.Typer(help="Make tokens for the service.", suggest_commands=False)
+    token.command("new", help=inspect.getdoc(new_token))(_with_globals(new_token))
+    app.add_typer(token, name="token", rich_help_panel=FRONT_ENDS)
     panel_of = {noun: panel for panel, nouns in PANELS.items() for noun in nouns}
     nouns = sorted(
         registry.nouns().items(),
@@ -291,6 +295,63 @@ def open_shell(*, options: Globals) -> int:
     form = check_format(options.format or "table")
     with _operator(options) as operator:
         return run_shell(operator, standard(), form)
+
+
+def serve_memory(
+    *,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int,
+        typer.Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one."),
+    ] = 8420,
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            "--root", metavar="DIR", help="A folder with one store a namespace, instead of --store."
+        ),
+    ] = None,
+    tokens: Annotated[
+        Path | None,
+        typer.Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it."),
+    ] = None,
+    options: Globals,
+) -> int:
+    """Serve the memory to other programs over HTTP (http://127.0.0.1:8420), while it can be watched.
+
+    It owns the store until it ends. On another address than this machine's own it asks for tokens.
+    """
+    from amgs_app.server.running import serve
+
+    if root is not None and options.store is not None:
+        raise UsageError("--root and --store exclude each other.", way_out="Give one of them.")
+    return serve(replace(options, own=True).options(), host=host, port=port, root=root, tokens=tokens)
+
+
+def new_token(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose token it is: reader, agent-7.")],
+    *,
+    tokens: Annotated[
+        Path, typer.Option("--tokens", metavar="FILE", help="The file of tokens; made where there is none.")
+    ],
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--namespace", metavar="NAME", help="What it opens; may be repeated; `default` if not given."
+        ),
+    ] = None,
+    may: Annotated[
+        str, typer.Option("--may", metavar="read|write|operate", help="What it allows.")
+    ] = "write",
+    options: Globals,
+) -> int:
+    """Make a token for the service and print it once; the file keeps only its hash."""
+    from amgs_app.server.tokens import add_token, check_right_name
+
+    del options
+    sys.stdout.write(f"{add_token(tokens, name, namespace or ['default'], check_right_name(may))}\n")
+    return 0
 
 
 def serve_web(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -42,6 +42,33 @@ class Intake:
                 way_out="Give a text with at least one visible character; everything else is kept as is.",
             )
         return report
+
+    def texts(self, given: Sequence[tuple[str, datetime | None, Mapping[str, Any]]]) -> IngestReport:
+        """Take in pieces of markdown, each with its date and metadata, all of them in one transaction or none.
+
+        Raises InputError, which counts from 1, for one that is unfit.
+        """
+        now, drafts, sources = self._context.clock.now(), [], dict[str, str]()
+        for number, (text, created_at, meta) in enumerate(given, 1):
+            more = dict(meta)
+            source = str(more.pop("source", ""))
+            dated = None if created_at is None else as_utc(created_at)
+            reading = read_note(text, source, now, self._context.settings.ingest, dated=dated, extra=more)
+            for draft in reading.drafts:
+                try:
+                    drafts.append(raw_blocks.fit(draft))
+                except ValueError as error:
+                    raise InputError(
+                        f"Text {number} was not ingested: {error}.",
+                        way_out="Nothing was changed. Leave it out, or give it a visible character.",
+                    ) from error
+                sources[str(draft.meta.get("source", ""))] = source
+            if not reading.drafts:
+                raise InputError(f"Text {number} is empty.", way_out="Nothing was changed. Leave it out.")
+        told = f"{len(given)} texts" if len(given) > 1 else next(iter(sources.values()), "")
+        return raw_blocks.ingest(
+            self._context.storage, drafts, now, told=told, source_of=lambda piece: sources.get(piece, piece)
+        )
 
     def file(
         self, path: Path, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None

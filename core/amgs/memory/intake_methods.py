@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,12 @@ class IntakeMethods(OpenMemory):
     ) -> IngestReport:
         """Take in one piece of markdown, split when it is long; raises InputError when it is unfit."""
         return self._intake.text(text, created_at=created_at, meta=meta)
+
+    def ingest_texts(self, given: Sequence[tuple[str, datetime | None, Mapping[str, Any]]]) -> IngestReport:
+        """Take in texts, each with when it was written (None: now) and its metadata, all in one transaction or none;
+        raises InputError for one that is unfit.
+        """
+        return self._intake.texts(given)
 
     def ingest_file(
         self, path: Path, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""Looking at blocks and correcting them: `block show`, `find`, `latest`, `set`, `pin`, `tag`, `note`; `select`."""
+"""Single blocks: `block show`, `find`, `latest`, `set`, `pin`, `tag`, `note`, `reinforce`; `select`."""
 
 from __future__ import annotations
 
@@ -164,6 +164,22 @@ def note(
 ) -> AnnotatedBlock:
     """Write a note on a block, in place of the one before; the block's text stays as it is. `undo` takes it back."""
     return AnnotatedBlock(engine.memory.note(engine.block(block).id, text))
+
+
+@operation(
+    "block reinforce",
+    summary="Start the decay clock of blocks anew.",
+    writes=True,
+    lists=lambda found: [block.id for block in found.blocks],
+)
+def reinforce(
+    engine: Engine,
+    blocks: Annotated[list[str], Arg(metavar="ID…", help="Blocks, by the start of their ids.")],
+) -> BlockList:
+    """Count the blocks as used now, as an assembly does with what it selects; each is one logged event."""
+    chosen = [engine.block(each).id for each in blocks]
+    engine.memory.reinforce(chosen, event_type="explicit", source="operator")
+    return BlockList("", tuple(engine.memory.block(each) for each in chosen))
 
 
 @operation("select", summary="Select a block; every pane follows.")

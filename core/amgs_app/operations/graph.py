@@ -12,7 +12,7 @@ from amgs_app.results import Inspection
 
 if TYPE_CHECKING:
     from amgs.api.graph import Communities, GraphPath
-    from amgs.types import GraphStats, Neighbourhood
+    from amgs.types import Centrality, GraphStats, Neighbourhood
     from amgs_app.engine import Engine
 
 Hops = Annotated[int, Option("--hops", metavar="N", min=1, max=4, help="How far to walk.")]
@@ -92,6 +92,12 @@ def inspect(engine: Engine, block: Reference = None, *, hops: Hops = 1, limit: N
     chosen = engine.block(block).id
     found = engine.memory.neighbourhood(chosen, hops, limit)
     return Inspection(found, engine.memory.centrality(chosen))
+
+
+@operation("graph centrality", summary="Show how central a block is in the graph.")
+def centrality(engine: Engine, block: Reference = None) -> Centrality:
+    """Show a block's degree, eigenvector, PageRank and betweenness centrality, each scaled to 0 to 1."""
+    return engine.memory.centrality(engine.block(block).id)
 
 
 @operation("graph stats", summary="Count nodes, edges, components and relations.", pane="graph")

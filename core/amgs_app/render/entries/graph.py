@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.api.graph import Communities, GraphPath
-    from amgs.types import GraphStats, Neighbourhood
+    from amgs.types import Centrality, GraphStats, Neighbourhood
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import Inspection
@@ -57,6 +57,17 @@ def inspection(result: Inspection) -> ResultTable:
         f"betweenness {c.betweenness:.3f}"
     )
     return ResultTable(made.title, made.columns, made.rows, (note,))
+
+
+@entry()
+def centrality(result: Centrality) -> ResultTable:
+    rows = [
+        ("degree", result.degree),
+        ("eigenvector", result.eigenvector),
+        ("PageRank", result.pagerank),
+        ("betweenness", result.betweenness),
+    ]
+    return sheet("Place in the graph", "measure* value:score", rows)
 
 
 def _drawn_stats(operator: Operator, result: GraphStats, canvas: Canvas) -> Text:

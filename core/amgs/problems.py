@@ -1,0 +1,80 @@
+"""Errors over HTTP, as problem details (RFC 9457) with the project's title, sentence and way out; never a stack."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from amgs import errors
+from amgs.errors import AmgsError
+
+MEDIA_TYPE: Final = "application/problem+json"
+
+_STATUS: Final[tuple[tuple[type[AmgsError], int], ...]] = (
+    (errors.UnknownBlockError, 404),
+    (errors.UnknownFrameError, 404),
+    (errors.AmbiguousIdError, 409),
+    (errors.UsageError, 400),
+    (errors.InputError, 422),
+    (errors.StoreLockedError, 503),
+    (errors.StoreError, 500),
+    (errors.ModelError, 503),
+    (errors.UnknownCallerError, 401),
+    (errors.NotAllowedError, 403),
+    (errors.NotFoundError, 404),
+    (errors.StaleError, 412),
+    (errors.TooMuchError, 429),
+    (errors.ExpectationError, 409),
+    (errors.Cancelled, 409),
+)
+"""Status codes, the narrower class first."""
+
+
+def status_of(error: BaseException) -> int:
+    """The HTTP status of an error that was raised on purpose; 400 for one that is not known here."""
+    return next((code for kind, code in _STATUS if isinstance(error, kind)), 400)
+
+
+def problem(error: BaseException, **more: Any) -> dict[str, Any]:
+    """The problem details of an error that was raised on purpose. more: members of their own."""
+    told = {
+        "type": f"urn:amgs:problem:{slug(type(error).__name__)}",
+        "title": str(getattr(error, "title", "Something went wrong")),
+        "status": status_of(error),
+        "detail": str(getattr(error, "message", error)),
+        "way_out": str(getattr(error, "way_out", "")),
+    }
+    return told | more
+
+
+def fault() -> dict[str, Any]:
+    """The problem details of a fault of the program: its cause stands in the log, not in the answer."""
+    return {
+        "type": "urn:amgs:problem:fault",
+        "title": "The service has a fault",
+        "status": 500,
+        "detail": "The request could not be carried out because of an error in the program.",
+        "way_out": "The server's log tells more.",
+    }
+
+
+def error_of(given: Mapping[str, Any]) -> AmgsError:
+    """The exception that problem details stand for: the class of its type, AmgsError for a type not known here."""
+    wanted = str(given.get("type", "")).rpartition(":")[2]
+    kind = _by_slug().get(wanted, AmgsError)
+    return kind(
+        str(given.get("detail", "The service gave no reason.")),
+        way_out=str(given.get("way_out", "")),
+        title=str(given.get("title", "")) or None,
+    )
+
+
+def slug(name: str) -> str:
+    """`UnknownBlockError` as `unknown-block`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name.removesuffix("Error")).lower()
+
+
+def _by_slug() -> dict[str, type[AmgsError]]:
+    kinds = [each for each in vars(errors).values() if isinstance(each, type)]
+    return {slug(kind.__name__): kind for kind in kinds if issubclass(kind, AmgsError)}

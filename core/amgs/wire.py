@@ -1,0 +1,179 @@
+"""Frozen values over the wire: what an engine gives, as JSON that reads back as an equal value.
+
+JSON knows no tuples, instants, enumerations or dataclasses; what it does not know is written as an object with one
+key that begins with `$`: `{"$tuple": […]}`, `{"$at": "2026-03-01T09:00:00+00:00"}`, and a frozen dataclass as
+`{"$type": "amgs.types.block:Block", "fields": {…}}`. Decoding makes only dataclasses and enumerations of the packages
+that the caller names, and runs none of their code but their constructors.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import importlib
+import json
+import math
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from enum import Enum
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any, Final
+
+from amgs.errors import InputError
+
+MEDIA_TYPE: Final = "application/vnd.amgs+json"
+"""What a client accepts that wants values which read back as they were, instead of plain JSON."""
+
+ENGINE: Final = frozenset({"amgs"})
+"""The packages whose values the memory engine gives."""
+
+_SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+def dumps(value: Any) -> bytes:
+    """The value as compact JSON in UTF-8; raises TypeError for what has no form on the wire."""
+    return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def loads(data: bytes | str, packages: Collection[str] = ENGINE) -> Any:
+    """The value that `dumps` wrote. packages: whose dataclasses may be made. Raises InputError for anything else."""
+    try:
+        return decode(json.loads(data), packages)
+    except (ValueError, TypeError, KeyError, AttributeError, ImportError) as error:
+        raise InputError(
+            "The answer cannot be read: it was not written by this version of the program.",
+            way_out="Use the same version on both sides.",
+        ) from error
+
+
+def encode(value: Any) -> Any:
+    """The value in what JSON knows."""
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if type(value) is float:
+        return value if math.isfinite(value) else {"$float": repr(value)}
+    if isinstance(value, Enum):
+        return {"$enum": _name(type(value)), "value": encode(value.value)}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        kept = {each.name: encode(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        return {"$type": _name(type(value)), "fields": kept}
+    if type(value) is list:
+        return [encode(each) for each in value]
+    if isinstance(value, tuple):
+        if hasattr(value, "_fields"):
+            return {"$named": _name(type(value)), "values": [encode(each) for each in value]}
+        return {"$tuple": [encode(each) for each in value]}
+    if isinstance(value, Mapping):
+        return _mapping(value)
+    return _rarer(value)
+
+
+def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
+    if all(type(key) is str for key in value) and not any(key.startswith("$") for key in value):
+        return {key: encode(each) for key, each in value.items()}
+    return {"$map": [[encode(key), encode(each)] for key, each in value.items()]}
+
+
+def _rarer(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return {"$at": value.isoformat()}
+    if isinstance(value, timedelta):
+        return {"$seconds": value.total_seconds()}
+    if isinstance(value, (set, frozenset)):
+        return {"$set": sorted((encode(each) for each in value), key=json.dumps)}
+    if isinstance(value, PurePath):
+        return {"$path": str(value)}
+    if isinstance(value, bytes):
+        return {"$bytes": base64.b64encode(value).decode()}
+    if hasattr(value, "dtype") and hasattr(value, "tobytes"):
+        shape, kind = list(value.shape), str(value.dtype)
+        return {"$array": base64.b64encode(value.tobytes()).decode(), "shape": shape, "kind": kind}
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return int(value)
+    raise TypeError(f"A {type(value).__name__} has no form on the wire.")
+
+
+def decode(value: Any, packages: Collection[str] = ENGINE) -> Any:
+    """The value that `encode` gave. Raises ValueError for a type outside the packages, or that is none."""
+    if isinstance(value, list):
+        return [decode(each, packages) for each in value]
+    if not isinstance(value, dict):
+        return value
+    tag = next(iter(value), "")
+    if not tag.startswith("$"):
+        return {key: decode(each, packages) for key, each in value.items()}
+    return _tagged(tag, value, packages)
+
+
+def _tagged(tag: str, value: dict[str, Any], packages: Collection[str]) -> Any:
+    given = value[tag]
+    match tag:
+        case "$type":
+            fields = {name: decode(each, packages) for name, each in value["fields"].items()}
+            return _restored(_class(given, packages), fields)
+        case "$tuple":
+            return tuple(decode(each, packages) for each in given)
+        case "$at":
+            return datetime.fromisoformat(given)
+        case "$float":
+            return _SPECIAL[given]
+        case "$enum":
+            return _class(given, packages)(decode(value["value"], packages))
+        case "$named":
+            return _class(given, packages)(*(decode(each, packages) for each in value["values"]))
+        case "$map":
+            return {decode(key, packages): decode(each, packages) for key, each in given}
+        case "$seconds":
+            return timedelta(seconds=given)
+        case "$set":
+            return frozenset(decode(each, packages) for each in given)
+        case "$path":
+            from pathlib import Path
+
+            return Path(given)
+        case "$bytes":
+            return base64.b64decode(given)
+        case "$array":
+            import numpy as np
+
+            return np.frombuffer(base64.b64decode(given), dtype=value["kind"]).reshape(value["shape"])
+    raise ValueError(f"{tag} is no kind of value.")
+
+
+def _restored(kind: type, fields: dict[str, Any]) -> Any:
+    """A dataclass from its fields, those too that its constructor does not take."""
+    declared = {each.name: each for each in dataclasses.fields(kind)}
+    if set(fields) != set(declared):
+        raise ValueError(f"{kind.__name__} has other fields.")
+    made = kind(**{name: each for name, each in fields.items() if declared[name].init})
+    for name, each in fields.items():
+        if not declared[name].init:
+            object.__setattr__(made, name, each)
+    return made
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+@lru_cache(maxsize=1024)
+def _resolve(name: str) -> Any:
+    module, _, path = name.partition(":")
+    found: Any = importlib.import_module(module)
+    for each in path.split("."):
+        found = getattr(found, each)
+    return found
+
+
+def _class(name: str, packages: Collection[str]) -> Any:
+    """The class of a name; raises ValueError for one that is not a value of these packages."""
+    if name.partition(".")[0] not in packages:
+        raise ValueError(f"{name} is not of {', '.join(sorted(packages))}.")
+    found = _resolve(name)
+    good = isinstance(found, type) and (dataclasses.is_dataclass(found) or issubclass(found, (Enum, tuple)))
+    if not good or found.__module__ != name.partition(":")[0]:
+        raise ValueError(f"{name} is no frozen value.")
+    return found

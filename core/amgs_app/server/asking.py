@@ -1,0 +1,152 @@
+"""Who asks, in which namespace, and how the answer is given: what every handler of the service starts from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, Header, Request, Response
+
+from amgs import errors, extras, wire
+from amgs_app.server.counters import Counters
+from amgs_app.server.events import ServiceEvent
+from amgs_app.server.hosting import DEFAULT, Lane, Namespace, Namespaces
+from amgs_app.server.tokens import Caller, Right, Tokens
+
+CHANGE: Final = "AMGS-Change"
+"""The header with the store's change counter after the answer."""
+NAMESPACE: Final = "AMGS-Namespace"
+"""The header by which a caller names a namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What every request needs of the server."""
+
+    namespaces: Namespaces
+    tokens: Tokens
+    counters: Counters = field(default_factory=Counters)
+    perf: Callable[[], float] = time.perf_counter
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as far as every handler needs it: who asks, in which namespace, and in which form it wants the answer.
+
+    lossless: as values that read back as they were; else plain JSON.
+    """
+
+    service: Service
+    caller: Caller
+    namespace: Namespace
+    lossless: bool
+    request: Request = field(repr=False)
+
+    async def run(
+        self, operation: str, lane: Lane, work: Callable[[], Any], told: str = "", *, changes: bool
+    ) -> Any:
+        """Carry out work in a lane of the namespace, and tell those who listen what came of it."""
+        begun = self.service.perf()
+        space, outcome, got, blocks = self.namespace, "failed", "", tuple[str, ...]()
+        before = space.change
+        try:
+            result = await space.run(lane, partial(_explained, work))
+            outcome, got, blocks = "done", summary_of(result), _ids(result)
+            return result
+        except errors.AmgsError as error:
+            outcome, got = "refused", error.title
+            raise
+        finally:
+            seconds, after = self.service.perf() - begun, space.change
+            self.service.counters.count(operation, outcome, seconds)
+            space.events.publish(
+                ServiceEvent(
+                    "changed" if changes and after != before else "asked",
+                    after,
+                    space.engine.clock.now(),
+                    operation,
+                    self.caller.name,
+                    told,
+                    got,
+                    round(seconds * 1000, 1),
+                    outcome,
+                    blocks,
+                )
+            )
+
+    def answer(self, result: Any, status: int = 200) -> Response:
+        """The result in the form that the caller wants, with the change counter."""
+        headers = {CHANGE: str(self.namespace.change)}
+        if self.lossless:
+            return Response(wire.dumps(result), status, headers, wire.MEDIA_TYPE)
+        from amgs_app.render.encode import to_json
+
+        return Response(to_json(result), status, headers, "application/json")
+
+
+def _explained(work: Callable[[], Any]) -> Any:
+    with extras.explained():
+        return work()
+
+
+def summary_of(result: Any) -> str:
+    """What came of a call in a few words: how much of what."""
+    for name in ("hits", "blocks", "selected", "added", "found", "items", "candidates"):
+        many = getattr(result, name, None)
+        if isinstance(many, tuple):
+            return f"{len(many)} {name}"
+    return type(result).__name__
+
+
+def _ids(result: Any) -> tuple[str, ...]:
+    """The first blocks that a result is about."""
+    for name in ("hits", "selected", "blocks", "added"):
+        many = getattr(result, name, None)
+        if isinstance(many, tuple):
+            found = [getattr(getattr(each, "block", each), "id", each) for each in many[:20]]
+            return tuple(each for each in found if isinstance(each, str))
+    return ()
+
+
+async def asked_by(
+    request: Request,
+    authorization: Annotated[
+        str, Header(description="Bearer TOKEN; needed as soon as there are tokens.")
+    ] = "",
+    amgs_namespace: Annotated[
+        str, Header(description="The namespace; the token's first, else `default`, where it is not given.")
+    ] = "",
+    accept: Annotated[str, Header(include_in_schema=False)] = "",
+) -> Asked:
+    """Who asks, and in which namespace. Raises UnknownCallerError, and NotFoundError for a namespace that the caller
+    may not know of.
+    """
+    service: Service = request.app.state.service
+    scheme, _, token = authorization.partition(" ")
+    caller = service.tokens.caller(token.strip() if scheme.lower() == "bearer" else "")
+    if caller is None:
+        raise errors.UnknownCallerError(
+            "The service asks for a token, and this one is not known.",
+            way_out="Send `Authorization: Bearer TOKEN`; `amgs token new` makes one.",
+        )
+    name = amgs_namespace or (caller.namespaces[0] if caller.namespaces else DEFAULT)
+    if not caller.opens(name):
+        raise errors.NotFoundError(
+            "There is no such namespace.", way_out="Ask for one that your token opens."
+        )
+    return Asked(service, caller, service.namespaces.get(name), wire.MEDIA_TYPE in accept, request)
+
+
+ByCaller = Annotated[Asked, Depends(asked_by)]
+
+
+def check_right(asked: Asked, right: Right, doing: str) -> None:
+    """Raises NotAllowedError where the caller's token does not allow it."""
+    if not asked.caller.can(right):
+        raise errors.NotAllowedError(
+            f"The token {asked.caller.name!r} may {asked.caller.may}, and {doing} needs {right!r}.",
+            way_out="Ask whoever runs the service for a token that may do more.",
+        )

@@ -1,0 +1,114 @@
+"""What happens in a namespace, as it happens: changes under the store's change counter, and who asked what.
+
+A change can be asked for again by its number (`Last-Event-ID`); a question that changed nothing is only told to those
+who listen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal
+
+KEPT: Final = 4096
+"""Changes that can be asked for again."""
+WAITING: Final = 512
+"""Events that wait for one listener; one that is slower is dropped, and told why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceEvent:
+    """Something that happened. kind: changed (the memory is another one), asked (nothing changed), dropped (the
+    listener was too slow, or asks for what is no longer kept: look at everything anew).
+
+    change: the store's change counter afterwards. operation: what was carried out, `frame assemble`. caller: who asked.
+    asked: its arguments on one line. outcome: done, refused or failed. got: what came of it, in a few words. blocks:
+    the first ids that it is about.
+    """
+
+    kind: Literal["changed", "asked", "dropped"]
+    change: int
+    at: datetime
+    operation: str = ""
+    caller: str = ""
+    asked: str = ""
+    got: str = ""
+    milliseconds: float = 0.0
+    outcome: str = ""
+    blocks: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The event as what JSON knows."""
+        return asdict(self) | {"at": self.at.isoformat(), "blocks": list(self.blocks)}
+
+
+@dataclass(eq=False)
+class _Listener:
+    loop: asyncio.AbstractEventLoop
+    queue: asyncio.Queue[ServiceEvent]
+    slow: bool = field(default=False)
+
+
+class EventHub:
+    """Hands events to all who listen. `publish` may be called in any thread. now: the time of the events."""
+
+    def __init__(self, now: Callable[[], datetime]) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._kept: deque[ServiceEvent] = deque(maxlen=KEPT)
+        self._listeners: set[_Listener] = set()
+        self._forgotten = 0
+
+    @property
+    def listeners(self) -> int:
+        """How many listen now."""
+        return len(self._listeners)
+
+    def publish(self, event: ServiceEvent) -> None:
+        """Tell everybody; never waits."""
+        with self._lock:
+            if event.kind == "changed":
+                if len(self._kept) == KEPT:
+                    self._forgotten = self._kept[0].change
+                self._kept.append(event)
+            listeners = tuple(self._listeners)
+        for each in listeners:
+            each.loop.call_soon_threadsafe(_offer, each, event)
+
+    async def listen(self, after: int | None = None, now: int = 0) -> AsyncIterator[ServiceEvent]:
+        """Events from now on; with `after`, first the changes since that value of the change counter.
+
+        now: the change counter of the store. Ends with an event of the kind dropped.
+        """
+        listener = _Listener(asyncio.get_running_loop(), asyncio.Queue(WAITING))
+        with self._lock:
+            missed = [each for each in self._kept if after is not None and each.change > after]
+            known = self._forgotten <= after <= now if after is not None else True
+            # Changes of an earlier run of the server are not kept: who was away for them looks anew.
+            first = missed[0].change if missed else now
+            self._listeners.add(listener)
+        try:
+            if after is not None and (not known or (first > after and not missed)):
+                yield ServiceEvent("dropped", now, self._now())
+                return
+            for each in missed:
+                yield each
+            while not listener.slow or not listener.queue.empty():
+                yield await listener.queue.get()
+            yield ServiceEvent("dropped", now, self._now(), got="too slow")
+        finally:
+            with self._lock:
+                self._listeners.discard(listener)
+
+
+def _offer(listener: _Listener, event: ServiceEvent) -> None:
+    if listener.slow:
+        return
+    if listener.queue.full():
+        listener.slow = True
+        return
+    listener.queue.put_nowait(event)

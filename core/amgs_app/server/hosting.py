@@ -1,0 +1,143 @@
+"""The namespaces of a server: each has one store, opened on first use, and threads that work with it.
+
+Reads run side by side, each in a snapshot of the store. What changes the memory runs one after the other in a thread
+of its own, and what takes long in another, so that an ingest does not wait for a consolidation to end: the store's
+write lock is held for a transaction at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+
+from amgs.errors import NotFoundError, UsageError
+from amgs_app.server.events import EventHub
+from amgs_app.server.tokens import NAMESPACE
+
+if TYPE_CHECKING:
+    from amgs.memory import Memory
+    from amgs_app.engine import Engine, Options
+
+R = TypeVar("R")
+Lane = Literal["read", "write", "long"]
+
+READERS: Final = 4
+"""Reads of one namespace that run at the same time; more would only wait for the interpreter's lock."""
+
+DEFAULT: Final = "default"
+"""The namespace of a caller that names none, where its token does not say another."""
+
+
+class Namespace:
+    """One store that is served. Its engine opens with the first request, in the thread of that request.
+
+    files: the only folder that a client's paths may name.
+    """
+
+    def __init__(self, name: str, options: Options, files: Path) -> None:
+        from amgs_app.engine import Engine
+
+        self.name = name
+        self.files = files
+        self.engine: Engine = Engine(options)
+        self.events = EventHub(lambda: self.engine.clock.now())
+        self._lanes: dict[Lane, ThreadPoolExecutor] = {
+            "read": ThreadPoolExecutor(READERS, f"amgs-{name}-read"),
+            "write": ThreadPoolExecutor(1, f"amgs-{name}-write"),
+            "long": ThreadPoolExecutor(1, f"amgs-{name}-long"),
+        }
+
+    @property
+    def memory(self) -> Memory:
+        """The open memory; raises StoreError when it cannot be opened."""
+        return self.engine.memory
+
+    @property
+    def change(self) -> int:
+        """The store's change counter; 0 while the store is not open."""
+        return self.engine.memory.change_counter if self.engine.memory_is_open else 0
+
+    async def run(self, lane: Lane, work: Callable[[], R]) -> R:
+        """Carry out blocking work in a lane; raises what it raises."""
+        return await asyncio.get_running_loop().run_in_executor(self._lanes[lane], work)
+
+    def close(self) -> None:
+        """Let running work end, and close the store."""
+        for lane in self._lanes.values():
+            lane.shutdown(wait=True, cancel_futures=True)
+        self.engine.close()
+
+
+class Namespaces:
+    """All namespaces of a server, by name. Safe to use from any thread."""
+
+    def __init__(self, options: Options, root: Path | None = None) -> None:
+        """options: what every engine is told. root: a folder with one store a namespace; None for the one store that
+        the options name. Raises UsageError for a root that is no folder.
+        """
+        if root is not None:
+            if root.exists() and not root.is_dir():
+                raise UsageError(f"{root} is not a folder.", way_out="Give a folder for the namespaces.")
+            root.mkdir(parents=True, exist_ok=True)
+        self._options = options
+        self._root = root
+        self._lock = threading.Lock()
+        self._open: dict[str, Namespace] = {}
+
+    def get(self, name: str) -> Namespace:
+        """The namespace of this name; raises NotFoundError where the server has none such."""
+        with self._lock:
+            found = self._open.get(name)
+            if found is None:
+                told = self._options_of(name) if NAMESPACE.fullmatch(name) else None
+                if told is None:
+                    raise NotFoundError(
+                        "There is no such namespace.", way_out="Ask for one that your token opens."
+                    )
+                found = Namespace(name, told, self._files(name))
+                self._open[name] = found
+            return found
+
+    def _options_of(self, name: str) -> Options | None:
+        """What the engine of a namespace is told; None where there is no such namespace."""
+        if self._root is None:
+            return self._options if name == DEFAULT else None
+        return replace(self._options, store=str(self._root / f"{name}.duckdb"), own=False)
+
+    def _files(self, name: str) -> Path:
+        if self._root is not None:
+            return self._root / f"{name}.files"
+        from amgs_app.engine import Engine
+
+        path = Engine(self._options).store_path
+        return path.with_name(f"{path.name}.files") if isinstance(path, Path) else Path("/nonexistent")
+
+    def opened(self) -> tuple[Namespace, ...]:
+        """The namespaces that were asked for since the server began."""
+        with self._lock:
+            return tuple(self._open.values())
+
+    def close(self) -> None:
+        """Close every store."""
+        for each in self.opened():
+            each.close()
+
+
+def inside(folder: Path, named: Any) -> Path:
+    """The path that a client names, inside a folder; raises NotFoundError for one outside of it, by whatever way."""
+    text = str(named)
+    try:
+        found = (folder / text).resolve()
+    except (OSError, ValueError, RuntimeError):
+        found = None
+    if found is None or "\0" in text or not found.is_relative_to(folder.resolve()):
+        raise NotFoundError(
+            "There is no such file in this namespace.",
+            way_out="Send the text itself, or name a file of the namespace's own folder.",
+        )
+    return found

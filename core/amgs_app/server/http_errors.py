@@ -1,0 +1,68 @@
+"""Every error of the service as a problem: those raised on purpose with their own words, a fault without any."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from amgs.errors import AmgsError
+from amgs.problems import MEDIA_TYPE, fault, problem
+from amgs_app.operations.remedies import way_out_of
+
+log = logging.getLogger("amgs.server")
+
+
+def answer_errors(app: FastAPI) -> None:
+    """Have the application answer every error with problem details."""
+
+    async def refused(request: Request, error: Exception) -> Response:
+        del request
+        given = problem(error, way_out=way_out_of(error))
+        headers = {"WWW-Authenticate": "Bearer"} if given["status"] == 401 else None
+        return _problem(given, headers)
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        del request
+        told = error.errors() if isinstance(error, RequestValidationError) else []
+        sentences = [f"{'.'.join(str(step) for step in each['loc'][1:])}: {each['msg']}" for each in told]
+        return _problem(
+            {
+                "type": "urn:amgs:problem:usage",
+                "title": "The request cannot be read",
+                "status": 422,
+                "detail": "; ".join(sentences) or "The request is not what this path takes.",
+                "way_out": "/v1/openapi.json says what each path takes.",
+            }
+        )
+
+    async def unknown(request: Request, error: Exception) -> Response:
+        code = error.status_code if isinstance(error, HTTPException) else 500
+        told = str(error.detail) if isinstance(error, HTTPException) else ""
+        given = {
+            "type": "urn:amgs:problem:not-found" if code == 404 else "urn:amgs:problem:usage",
+            "title": told or "Can't do that",
+            "status": code,
+            "detail": f"{request.method} {request.url.path}: {told.lower() or 'refused'}.",
+            "way_out": "/v1/openapi.json lists every path.",
+        }
+        return _problem(given, dict(error.headers or {}) if isinstance(error, HTTPException) else None)
+
+    async def faulty(request: Request, error: Exception) -> Response:
+        log.error("fault in %s %s", request.method, request.url.path, exc_info=error)
+        return _problem(fault())
+
+    app.add_exception_handler(AmgsError, refused)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, unknown)
+    app.add_exception_handler(Exception, faulty)
+
+
+def _problem(given: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    body = json.dumps(given, ensure_ascii=False).encode()
+    return Response(body, given["status"], dict(headers or {}), MEDIA_TYPE)

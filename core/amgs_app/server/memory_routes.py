@@ -1,0 +1,109 @@
+"""Taking texts in: `POST /v1/memory/ingest`, the one request whose body is no operation's parameters.
+
+It is answered with 201 only after the journal is durable.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from amgs.errors import InputError
+from amgs_app.operations.lifecycle import given_metadata
+from amgs_app.server.asking import Asked, ByCaller, check_right
+
+router = APIRouter(tags=["memory"])
+
+LONGEST: Final = 1_000_000
+"""Characters of one text."""
+MOST: Final = 1000
+"""Texts of one request."""
+SKEW: Final = timedelta(minutes=5)
+"""How far a client's clock may be ahead of the server's."""
+
+
+class IngestItem(BaseModel):
+    """A text, and what is known of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    content: Annotated[str, Field(min_length=1, max_length=LONGEST, description="Markdown or plain text.")]
+    occurred_at: AwareDatetime | None = Field(
+        default=None, description="When it happened or was written; now unless given. Not in the future."
+    )
+    speaker: str = Field(default="", max_length=200, description="Who said or wrote it.")
+    source: str = Field(default="", max_length=500, description="Where it comes from.")
+    tags: tuple[str, ...] = Field(default=(), max_length=50)
+    meta: dict[str, str] = Field(default_factory=dict, max_length=50, description="Other metadata.")
+
+
+class IngestRequest(BaseModel):
+    """One text or many. What is said beside the content holds for each that does not say it itself."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    content: (
+        Annotated[str, Field(min_length=1, max_length=LONGEST)]
+        | Annotated[list[str | IngestItem], Field(min_length=1, max_length=MOST)]
+    )
+    occurred_at: AwareDatetime | None = None
+    speaker: str = Field(default="", max_length=200)
+    source: str = Field(default="", max_length=500)
+    tags: tuple[str, ...] = Field(default=(), max_length=50)
+    meta: dict[str, str] = Field(default_factory=dict, max_length=50)
+
+    def items(self) -> list[IngestItem]:
+        """The texts, each with all that is said of it."""
+        shared = self.model_dump(exclude={"content"})
+        given = self.content if isinstance(self.content, list) else [self.content]
+        whole = [
+            each.model_dump(exclude_unset=True) if isinstance(each, IngestItem) else {"content": each}
+            for each in given
+        ]
+        return [IngestItem(**(shared | each)) for each in whole]
+
+
+@router.post(
+    "/v1/memory/ingest",
+    operation_id="post_memory_ingest",
+    status_code=201,
+    summary="Add one text, or many at once, to the inbox.",
+)
+async def ingest(asked: ByCaller, given: IngestRequest) -> Response:
+    """The texts are raw blocks in the inbox: `search` finds them by their words at once, by meaning after
+    `consolidate`. All of them are taken in, or none.
+
+    The same text again is the same block, so that a request can be repeated without harm.
+    """
+    check_right(asked, "write", "`ingest`")
+    items = given.items()
+    told = f"{len(items)} texts" if len(items) > 1 else items[0].content[:80]
+    report = await asked.run("ingest", "write", lambda: _take_in(asked, items), told, changes=True)
+    return asked.answer(report, 201 if report.added else 200)
+
+
+def _take_in(asked: Asked, items: list[IngestItem]) -> Any:
+    memory = asked.namespace.memory
+    now = memory.clock.now()
+    texts = []
+    for each in items:
+        _check_time(each.occurred_at, now)
+        extra = given_metadata(
+            each.speaker, each.tags, [f"{key}={value}" for key, value in each.meta.items()]
+        )
+        if each.source:
+            extra["source"] = each.source
+        said = f"{each.speaker}: {each.content}" if each.speaker else each.content
+        texts.append((said, each.occurred_at, extra))
+    return memory.ingest_texts(texts)
+
+
+def _check_time(occurred_at: datetime | None, now: datetime) -> None:
+    if occurred_at is not None and occurred_at > now + SKEW:
+        raise InputError(
+            f"{occurred_at.isoformat()} has not happened yet.",
+            way_out="Give the instant at which it happened, or leave occurred_at out.",
+        )

@@ -1,0 +1,136 @@
+"""The one table of the service: which operation answers which request.
+
+Every operation has a route of its own, `POST /v1/operations/frame_assemble`, whose body is its parameters by name. The
+requests that AMGS §11.2 names are the same operations under those names. Operations that read or write files of the
+machine, or that are about what one person looks at, have no route: an attached workstation carries the latter out
+itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from amgs_app.calls.operation import Operation
+from amgs_app.calls.registry import Registry
+from amgs_app.server.tokens import Right
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A request and the operation that answers it.
+
+    path: with the names of parameters in braces. renamed: parameters that the path calls otherwise, path name to
+    parameter. fixed: parameters that the request does not choose. tag: the group in the documentation.
+    """
+
+    method: Method
+    path: str
+    operation: Operation[..., Any]
+    tag: str
+    right: Right
+    renamed: tuple[tuple[str, str], ...] = ()
+    identifier: str = ""
+
+    @property
+    def in_path(self) -> tuple[str, ...]:
+        """The parameters that stand in the path."""
+        renamed = dict(self.renamed)
+        named = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+        return tuple(renamed.get(name, name) for name in named)
+
+
+_NAMED: Final[tuple[tuple[Method, str, str, tuple[tuple[str, str], ...]], ...]] = (
+    ("GET", "/v1/memory/{id}", "block show", (("id", "block"),)),
+    ("PATCH", "/v1/memory/{id}", "block set", (("id", "block"),)),
+    ("POST", "/v1/memory/reinforce", "block reinforce", ()),
+    ("POST", "/v1/memory/search", "search", ()),
+    ("POST", "/v1/frame/assemble", "frame assemble", ()),
+    ("GET", "/v1/frame/definitions", "frame list", ()),
+    ("POST", "/v1/frame/define", "frame define", ()),
+    ("PUT", "/v1/frame/define/{name}", "frame define", ()),
+    ("POST", "/v1/frame/compose", "frame define", ()),
+    ("GET", "/v1/frame/{name}/cached", "frame cached", ()),
+    ("POST", "/v1/graph/edge", "edge add", ()),
+    ("DELETE", "/v1/graph/edge", "edge remove", ()),
+    ("GET", "/v1/graph/neighbours/{id}", "graph neighbours", (("id", "block"),)),
+    ("GET", "/v1/graph/centrality/{id}", "graph centrality", (("id", "block"),)),
+    ("GET", "/v1/graph/stats", "graph stats", ()),
+    ("POST", "/v1/lifecycle/consolidate", "consolidate", ()),
+    ("POST", "/v1/lifecycle/enhance", "enhance", ()),
+    ("POST", "/v1/lifecycle/prune", "prune", ()),
+    ("POST", "/v1/lifecycle/calibrate", "calibrate", ()),
+    ("GET", "/v1/lifecycle/status", "status", ()),
+)
+"""What §11.2 names: method, path, operation, names of the path. Ingest and deletion have handlers of their own."""
+
+_OF_ONE_PERSON: Final = frozenset(
+    {"show", "theme", "settings", "select", "snapshot", "record", "save", "expect", "layout", "filter"}
+    | {"sort", "bookmark", "bookmarks", "help", "bench"}
+)
+"""First words of what is about one person's screen and files, or measures this machine."""
+_HEAVY: Final = frozenset(("focus", "tune", "simulate", "montecarlo"))
+"""Nouns of what may take the whole machine for minutes: only who operates the memory starts it."""
+_ANSWERED: Final = frozenset(("status", "why"))
+"""Operations about what one person looks at that also answer somebody who looks at nothing."""
+_ELSEWHERE: Final = frozenset(("ingest", "source watch", "help"))
+"""Operations that have a handler of their own, or never end."""
+
+
+def right_of(operation: Operation[..., Any]) -> Right:
+    """What a token must allow for the operation."""
+    if operation.words[0] in _HEAVY:
+        return "operate"
+    return "write" if operation.writes else "read"
+
+
+def offered(operation: Operation[..., Any]) -> bool:
+    """Whether the operation has a route: it works on the memory, and on no file of the machine."""
+    if operation.name in _ELSEWHERE or operation.words[0] in _OF_ONE_PERSON:
+        return False
+    if operation.of_operator and operation.name not in _ANSWERED:
+        return False
+    return not any(each.takes in ("file", "folder") and each.required for each in operation.parameters)
+
+
+def closed(operation: Operation[..., Any]) -> frozenset[str]:
+    """Parameters that a client may not give: files and folders of the machine that the server runs on."""
+    return frozenset(each.name for each in operation.parameters if each.takes in ("file", "folder"))
+
+
+def routes(registry: Registry) -> tuple[Route, ...]:
+    """Every route of the service that carries out an operation, those that the specification names first."""
+    named = tuple(
+        Route(
+            method,
+            path,
+            registry[name],
+            path.split("/")[2],
+            right_of(registry[name]),
+            renamed,
+            _identifier(method, path),
+        )
+        for method, path, name, renamed in _NAMED
+    )
+    every = tuple(
+        Route(
+            "POST",
+            f"/v1/operations/{each.identifier}",
+            each,
+            "operations",
+            right_of(each),
+            (),
+            each.identifier,
+        )
+        for each in registry
+        if offered(each)
+    )
+    return named + every
+
+
+def _identifier(method: Method, path: str) -> str:
+    """The id of a route in the documentation: `post_memory_search`."""
+    words = [part for part in path.removeprefix("/v1/").split("/") if not part.startswith("{")]
+    return "_".join([method.lower(), *words])

@@ -1,0 +1,87 @@
+"""`amgs serve`: the service in a process of its own."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from amgs import extras
+from amgs.errors import UsageError
+
+if TYPE_CHECKING:
+    from amgs_app.engine import Options
+
+PORT: Final = 8420
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches the address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(
+    options: Options,
+    *,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    root: Path | None = None,
+    tokens: Path | None = None,
+) -> int:
+    """Serve until interrupted; gives the exit code.
+
+    port: 0 for any that is free; the line on stderr says which. Raises UsageError for an address beyond this machine
+    without tokens, or one that cannot be listened on.
+    """
+    if tokens is None and not is_loopback(host):
+        raise UsageError(
+            f"Everybody who reaches {host} could read and change the memory.",
+            way_out="Listen on 127.0.0.1, or give `--tokens FILE`; `amgs token new` writes one.",
+        )
+    with extras.explained():
+        import uvicorn
+
+        from amgs_app.server.hosting import Namespaces
+        from amgs_app.server.service import create_app
+        from amgs_app.server.tokens import Tokens, read_tokens
+    known = Tokens() if tokens is None else read_tokens(tokens)
+    namespaces = Namespaces(options, root)
+    listening = _listen(host, port)
+    place = listening.getsockname()
+    address = f"[{place[0]}]" if ":" in place[0] else place[0]
+    app = create_app(namespaces, known)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        lifespan="on",
+        timeout_graceful_shutdown=5,
+        limit_concurrency=256,
+        access_log=False,
+    )
+    sys.stderr.write(f"Serving on http://{address}:{place[1]}; Ctrl-C ends it.\n")
+    sys.stderr.flush()
+    uvicorn.Server(config).run(sockets=[listening])
+    return 0
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(place)
+    except OSError as error:
+        raise UsageError(
+            f"{host}:{port} cannot be listened on: {error.strerror or error}.",
+            way_out="Give another --port; 0 takes any that is free.",
+        ) from error
+    return made

@@ -1,0 +1,47 @@
+"""The ASGI application that serves the namespaces of one process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from amgs_app import __version__
+from amgs_app.operations.standard import standard
+from amgs_app.server import memory_routes, watching_routes
+from amgs_app.server.asking import Service
+from amgs_app.server.hosting import Namespaces
+from amgs_app.server.http_errors import answer_errors
+from amgs_app.server.routes import routes
+from amgs_app.server.table_routes import add_route
+from amgs_app.server.tokens import Tokens
+
+
+def create_app(namespaces: Namespaces, tokens: Tokens | None = None) -> FastAPI:
+    """The application that serves these namespaces. It closes them when it ends."""
+    service = Service(namespaces, tokens or Tokens())
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        del app
+        yield
+        await asyncio.to_thread(namespaces.close)
+
+    app = FastAPI(
+        title="AMGS",
+        version=__version__,
+        summary="A memory that agents share while an operator watches it.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+    )
+    app.state.service = service
+    answer_errors(app)
+    app.include_router(memory_routes.router)
+    app.include_router(watching_routes.router)
+    for route in routes(standard()):
+        add_route(app, route)
+    return app

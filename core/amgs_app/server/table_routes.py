@@ -1,0 +1,92 @@
+"""Routes from the table: each carries out its operation with the parameters that the request gives by name."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any
+
+from fastapi import Body, FastAPI, Query, Response
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from amgs.problems import MEDIA_TYPE as PROBLEM
+from amgs_app.calls.call import Call
+from amgs_app.calls.schema import model_of
+from amgs_app.operator import Operator
+from amgs_app.server.asking import Asked, ByCaller, check_right
+from amgs_app.server.hosting import Lane
+from amgs_app.server.routes import Route, closed
+
+
+def lane_of(route: Route) -> Lane:
+    """Where an operation runs: what is short and only reads, beside everything else."""
+    if route.operation.long:
+        return "long"
+    return "write" if route.operation.writes or route.operation.words[0] == "focus" else "read"
+
+
+def add_route(app: FastAPI, route: Route) -> None:
+    """Add a route: its parameters are the operation's, those in the path by the path's names."""
+    in_path, shut = route.in_path, closed(route.operation)
+    whole = model_of(route.operation)
+    fields: dict[str, Any] = {
+        name: (each.annotation, each)
+        for name, each in whole.model_fields.items()
+        if name not in in_path and name not in shut
+    }
+    asks_in_query = route.method in ("GET", "DELETE")
+    given = create_model(
+        route.identifier, __config__=ConfigDict(extra="forbid", title=route.identifier), **fields
+    )
+    names = {parameter: name for name, parameter in route.renamed}
+
+    async def endpoint(asked: Asked, given: BaseModel, **path: str) -> Response:
+        check_right(asked, route.right, f"`{route.operation.name}`")
+        arguments = {name: getattr(given, name) for name in type(given).model_fields}
+        arguments |= {parameter: path[names.get(parameter, parameter)] for parameter in in_path}
+        call: Call[Any] = Call(
+            route.operation,
+            {each.name: arguments.get(each.name, each.default) for each in route.operation.parameters},
+        )
+        operation = route.operation
+
+        def work() -> Any:
+            engine = asked.namespace.engine
+            return call.run(Operator(engine) if operation.of_operator else engine)
+
+        result = await asked.run(operation.name, lane_of(route), work, call.line(), changes=operation.writes)
+        return asked.answer(result)
+
+    where = Query() if asks_in_query else Body(default_factory=given) if not _needs(given) else Body()
+    parameters = [
+        inspect.Parameter("asked", inspect.Parameter.KEYWORD_ONLY, annotation=ByCaller),
+        inspect.Parameter("given", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[given, where]),
+        *(
+            inspect.Parameter(
+                names.get(each, each),
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=Annotated[str, Field(max_length=512, description=_help(route, each))],
+            )
+            for each in in_path
+        ),
+    ]
+    endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    endpoint.__name__ = route.identifier
+    app.add_api_route(
+        route.path,
+        endpoint,
+        methods=[route.method],
+        operation_id=route.identifier,
+        summary=route.operation.summary,
+        description=route.operation.help,
+        tags=[route.tag],
+        response_model=None,
+        responses={"4XX": {"description": "A problem (RFC 9457).", "content": {PROBLEM: {}}}},
+    )
+
+
+def _needs(model: type[BaseModel]) -> bool:
+    return any(each.is_required() for each in model.model_fields.values())
+
+
+def _help(route: Route, parameter: str) -> str:
+    return next(each.help for each in route.operation.parameters if each.name == parameter)

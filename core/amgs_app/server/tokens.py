@@ -1,0 +1,152 @@
+"""Who may do what: bearer tokens, each with the namespaces that it opens.
+
+A file of tokens is TOML. It holds no token, only the SHA-256 of each:
+
+    [agent]
+    sha256 = "9f86d0…"
+    namespaces = ["notes"]
+    may = "write"
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from amgs.errors import UsageError
+
+Right = Literal["read", "write", "operate"]
+"""read: ask. write: also change the memory. operate: also attach a workstation, with all that it can do."""
+
+RIGHTS: Final[tuple[Right, ...]] = get_args(Right)
+NAMESPACE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+"""What a namespace may be called: it is the name of a file too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who a request comes from. namespaces: those it opens, the first where it names none; None for every one."""
+
+    name: str
+    namespaces: tuple[str, ...] | None
+    may: Right
+
+    def opens(self, namespace: str) -> bool:
+        """Whether the caller may know of this namespace."""
+        return self.namespaces is None or namespace in self.namespaces
+
+    def can(self, right: Right) -> bool:
+        """Whether the caller has this right, or a greater one."""
+        return RIGHTS.index(self.may) >= RIGHTS.index(right)
+
+
+ANYONE: Final = Caller("anyone on this machine", None, "operate")
+"""Who calls a server that listens on loopback alone and was given no tokens."""
+
+
+class Tokens:
+    """The tokens of a server; without any, everybody who reaches it is let in."""
+
+    def __init__(self, callers: Mapping[str, Caller] | None = None) -> None:
+        """callers: by the SHA-256 of the token, in hexadecimal."""
+        self._callers = dict(callers or {})
+
+    def __len__(self) -> int:
+        return len(self._callers)
+
+    def caller(self, token: str) -> Caller | None:
+        """Who has this token; None for a token that nobody has. Takes as long for a wrong one as for a right one."""
+        if not self._callers:
+            return ANYONE
+        asked = digest(token)
+        found = None
+        for known, caller in self._callers.items():
+            if hmac.compare_digest(known, asked):
+                found = caller
+        return found
+
+
+def digest(token: str) -> str:
+    """What a file of tokens holds of a token."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def new_token() -> str:
+    """A token that cannot be guessed."""
+    return f"amgs_{secrets.token_urlsafe(32)}"
+
+
+def read_tokens(path: Path) -> Tokens:
+    """The tokens of a file; raises UsageError that names the entry which is wrong."""
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{path} cannot be read: {error}.", way_out="`amgs token new` writes a file of tokens."
+        ) from error
+    callers: dict[str, Caller] = {}
+    for name, entry in given.items():
+        key = entry.get("sha256") if isinstance(entry, dict) else None
+        if not isinstance(key, str) or not re.fullmatch(r"[0-9a-f]{64}", key):
+            raise UsageError(f"{path}: [{name}] has no sha256.", way_out="`amgs token new` writes one.")
+        if key in callers:
+            raise UsageError(f"{path}: [{name}] and [{callers[key].name}] are the same token.")
+        namespaces = entry.get("namespaces", [])
+        may = entry.get("may", "write")
+        if not isinstance(namespaces, list) or not namespaces:
+            raise UsageError(
+                f"{path}: [{name}] opens nothing.", way_out='Give it namespaces = ["notes"], for example.'
+            )
+        callers[key] = Caller(
+            name, tuple(check_namespace(str(one)) for one in namespaces), check_right_name(str(may))
+        )
+    return Tokens(callers)
+
+
+def add_token(path: Path, name: str, namespaces: Sequence[str], may: Right) -> str:
+    """Write a new token's entry at the end of a file, and give the token, which is kept nowhere.
+
+    Raises UsageError for a name that the file has already.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+        raise UsageError(f"A token cannot be called {name!r}.", way_out="Use letters, digits, - and _.")
+    for one in namespaces:
+        check_namespace(one)
+    if path.exists():
+        read_tokens(path)
+        if name in tomllib.loads(path.read_text(encoding="utf-8")):
+            raise UsageError(
+                f"{path} has a token called {name} already.", way_out="Give another name, or remove that one."
+            )
+    token = new_token()
+    listed = ", ".join(f'"{one}"' for one in namespaces)
+    entry = f'[{name}]\nsha256 = "{digest(token)}"\nnamespaces = [{listed}]\nmay = "{may}"\n\n'
+    path.touch(mode=0o600)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(entry)
+    return token
+
+
+def check_right_name(name: str) -> Right:
+    """The right of this name; raises UsageError."""
+    for known in RIGHTS:
+        if name == known:
+            return known
+    raise UsageError(f"There is no right {name!r}.", way_out=f"Give one of {', '.join(RIGHTS)}.")
+
+
+def check_namespace(name: str) -> str:
+    """The name itself; raises UsageError for one that cannot be a namespace."""
+    if not NAMESPACE.fullmatch(name):
+        raise UsageError(
+            f"{name!r} is no name for a namespace.",
+            way_out="Use small letters, digits, - and _, at most 63 of them.",
+        )
+    return name

@@ -1,0 +1,56 @@
+"""A real server on loopback, in a thread of the test's process, with the tiny model."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx2
+import uvicorn
+
+from amgs_app.engine import Options
+from amgs_app.server.hosting import Namespaces
+from amgs_app.server.service import create_app
+from amgs_app.server.tokens import Tokens
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def options(store: Path | None = None) -> Options:
+    """What the engines of a test's server are told: the tiny model, and a clock that stands."""
+    return Options(store=None if store is None else str(store), model="tiny", now=NOW)
+
+
+@contextmanager
+def served(
+    store: Path | None = None, *, root: Path | None = None, tokens: Tokens | None = None
+) -> Iterator[str]:
+    """The address of a running server; it is ended and its stores are closed on leaving."""
+    app = create_app(Namespaces(options(store), root), tokens)
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=2))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    for _ in range(2000):
+        if server.started:
+            break
+        time.sleep(0.005)
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=20)
+        listening.close()
+        assert not thread.is_alive(), "the server did not end"
+
+
+def client(address: str, token: str = "", **headers: str) -> httpx2.Client:
+    """A plain HTTP client of the server."""
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    return httpx2.Client(base_url=address, headers=headers, timeout=30, trust_env=False)

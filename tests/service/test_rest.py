@@ -1,0 +1,117 @@
+"""The REST interface, asked of a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from amgs import wire
+from amgs.types import SearchResult
+from amgs_app.operations.standard import standard
+from amgs_app.server.routes import routes
+from amgs_app.server.tokens import Caller, Tokens, digest
+from tests.service.serving import client, served
+
+
+@pytest.fixture(scope="module")
+def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
+    folder = tmp_path_factory.mktemp("served")
+    with served(folder / "notes.duckdb") as address, client(address) as made:
+        yield made
+
+
+def test_a_text_is_taken_in_consolidated_found_and_assembled(http: httpx2.Client) -> None:
+    given = {"content": "The mast of the Heron was replaced in May.", "occurred_at": "2026-02-01T10:00:00Z"}
+    first = http.post("/v1/memory/ingest", json=given)
+    again = http.post("/v1/memory/ingest", json=given)
+    assert (first.status_code, again.status_code) == (201, 200)
+    (block,) = first.json()["added"]
+    assert again.json()["known"] == [block]
+
+    assert http.get(f"/v1/memory/{block[:12]}").json()["block"]["created_at"] == "2026-02-01T10:00:00Z"
+    assert http.post("/v1/lifecycle/consolidate").status_code == 200
+    found = http.post("/v1/memory/search", json={"query": "who replaced the mast?", "top_k": 1})
+    assert found.json()["hits"][0]["block"]["id"] == block
+    frame = http.post("/v1/frame/assemble", json={"name": "ATTENTION", "query": "mast"})
+    assert "Heron" in frame.text
+
+
+def test_all_texts_of_a_request_are_taken_in_or_none(http: httpx2.Client) -> None:
+    before = http.get("/v1/lifecycle/status").json()["store"]["change_counter"]
+    future = {"content": "It will rain.", "occurred_at": "2031-01-01T00:00:00Z"}
+    refused = http.post("/v1/memory/ingest", json={"content": ["It rains.", future]})
+    assert refused.status_code == 422
+    assert "has not happened yet" in refused.json()["detail"]
+    blank = http.post("/v1/memory/ingest", json={"content": ["It snows.", "\n \n"]})
+    assert blank.status_code == 422
+    assert http.get("/v1/lifecycle/status").json()["store"]["change_counter"] == before
+
+
+def test_a_client_that_wants_values_gets_them_as_they_were(http: httpx2.Client) -> None:
+    answer = http.post("/v1/operations/search", json={"query": "mast"}, headers={"accept": wire.MEDIA_TYPE})
+    assert isinstance(wire.loads(answer.content), SearchResult)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "kind"),
+    [
+        ("GET", "/v1/memory/ffffffffff", None, 404, "unknown-block"),
+        ("POST", "/v1/frame/assemble", {"name": "NOWHERE"}, 404, "unknown-frame"),
+        ("POST", "/v1/memory/search", {"query": "x", "top_k": 0}, 422, "usage"),
+        ("POST", "/v1/memory/search", {"query": "x", "top_n": 3}, 422, "usage"),
+        ("GET", "/v1/nowhere", None, 404, "not-found"),
+        ("POST", "/v1/operations/export", {"path": "/etc/passwd"}, 404, "not-found"),
+    ],
+)
+def test_an_error_is_a_problem_with_a_way_out(
+    http: httpx2.Client, method: str, path: str, body: object, status: int, kind: str
+) -> None:
+    answer = http.request(method, path, json=body)
+    told = answer.json()
+    assert (answer.status_code, told["type"]) == (status, f"urn:amgs:problem:{kind}")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert told["title"]
+    assert told["detail"]
+    assert "Traceback" not in answer.text
+
+
+def test_a_token_opens_its_namespaces_and_no_other(tmp_path: Path) -> None:
+    tokens = Tokens(
+        {
+            digest("one"): Caller("writer", ("boats",), "write"),
+            digest("two"): Caller("reader", ("cats", "boats"), "read"),
+        }
+    )
+    with served(root=tmp_path, tokens=tokens) as address:
+        with client(address) as nobody:
+            assert nobody.get("/v1/lifecycle/status").status_code == 401
+        with client(address, "one") as writer, client(address, "two") as reader:
+            text = {"content": "The Heron leaks."}
+            assert writer.post("/v1/memory/ingest", json=text).status_code == 201
+            hidden = writer.get("/v1/lifecycle/status", headers={"AMGS-Namespace": "cats"})
+            missing = writer.get("/v1/lifecycle/status", headers={"AMGS-Namespace": "dogs"})
+            assert (hidden.status_code, hidden.text) == (404, missing.text)
+            assert reader.post("/v1/memory/ingest", json=text).status_code == 403
+            status = reader.get("/v1/lifecycle/status", headers={"AMGS-Namespace": "boats"})
+            assert status.json()["store"]["blocks"] == {"raw": 1}
+
+
+def test_every_operation_on_the_memory_has_a_route_and_a_name_of_its_own() -> None:
+    table = routes(standard())
+    assert len({(each.method, each.path) for each in table}) == len(table)
+    identifiers = [each.identifier for each in table]
+    assert len(set(identifiers)) == len(identifiers)
+    offered = {each.operation.name for each in table}
+    assert {
+        "search",
+        "frame compare",
+        "frame why",
+        "frame replay",
+        "decay forecast",
+        "verify",
+        "undo",
+    } <= offered
+    assert {"export", "import", "snapshot", "select", "bench locomo"} & offered == set()

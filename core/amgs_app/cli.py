@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.main
 
+from amgs import extras
 from amgs.errors import AmgsError, UsageError
 from amgs_app import __version__
 from amgs_app.calls.call import Call
@@ -119,6 +120,7 @@ def build(registry: Registry | None = None) -> typer.Typer:
         "run": run_script,
         "shell": open_shell,
         "serve": serve_memory,
+        "mcp": speak_mcp,
         "serve-web": serve_web,
     }
     for name, command in front_ends.items():
@@ -327,6 +329,28 @@ def serve_memory(
     if root is not None and options.store is not None:
         raise UsageError("--root and --store exclude each other.", way_out="Give one of them.")
     return serve(replace(options, own=True).options(), host=host, port=port, root=root, tokens=tokens)
+
+
+def speak_mcp(
+    *,
+    connect: Annotated[
+        str, typer.Option("--connect", metavar="URL", help="A served memory, instead of a store of its own.")
+    ] = "",
+    token: Annotated[
+        str, typer.Option("--token", metavar="TOKEN", envvar="AMGS_TOKEN", help="The token for it.")
+    ] = "",
+    options: Globals,
+) -> int:
+    """Answer an agent that speaks MCP on standard input and output, with seven tools.
+
+    A store has one owner: where several agents, or an agent and you, use the same memory, `amgs serve` it, and give
+    each `amgs mcp --connect URL`, or the address URL/mcp.
+    """
+    with extras.explained():
+        from amgs_app.server.mcp import stdio
+    if connect:
+        return stdio.relay(connect, token)
+    return stdio.speak(replace(options, own=True).options())
 
 
 def new_token(

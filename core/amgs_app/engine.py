@@ -310,6 +310,10 @@ class Engine:
             self.enter_corpus()
         return memory
 
+    def count_tokens(self, text: str) -> int:
+        """How many tokens the model's tokenizer makes of a text; an estimate where none is installed."""
+        return self._models.texts()[2](text)
+
     def _make_data_folder(self) -> None:
         """Make the folder of the stores that no option names; any other one is the operator's to make."""
         if self.options.store is None:

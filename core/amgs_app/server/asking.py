@@ -42,8 +42,7 @@ class Asked:
     service: Service
     caller: Caller
     namespace: Namespace
-    lossless: bool
-    request: Request = field(repr=False)
+    lossless: bool = False
 
     async def run(
         self, operation: str, lane: Lane, work: Callable[[], Any], told: str = "", *, changes: bool
@@ -125,6 +124,12 @@ async def asked_by(
     may not know of.
     """
     service: Service = request.app.state.service
+    caller, namespace = identify(service, authorization, amgs_namespace)
+    return Asked(service, caller, namespace, wire.MEDIA_TYPE in accept)
+
+
+def identify(service: Service, authorization: str, namespace: str) -> tuple[Caller, Namespace]:
+    """Who calls with this `Authorization`, and the namespace that is meant; raises what `asked_by` raises."""
     scheme, _, token = authorization.partition(" ")
     caller = service.tokens.caller(token.strip() if scheme.lower() == "bearer" else "")
     if caller is None:
@@ -132,12 +137,12 @@ async def asked_by(
             "The service asks for a token, and this one is not known.",
             way_out="Send `Authorization: Bearer TOKEN`; `amgs token new` makes one.",
         )
-    name = amgs_namespace or (caller.namespaces[0] if caller.namespaces else DEFAULT)
+    name = namespace or (caller.namespaces[0] if caller.namespaces else DEFAULT)
     if not caller.opens(name):
         raise errors.NotFoundError(
             "There is no such namespace.", way_out="Ask for one that your token opens."
         )
-    return Asked(service, caller, service.namespaces.get(name), wire.MEDIA_TYPE in accept, request)
+    return caller, service.namespaces.get(name)
 
 
 ByCaller = Annotated[Asked, Depends(asked_by)]

@@ -81,11 +81,11 @@ async def ingest(asked: ByCaller, given: IngestRequest) -> Response:
     check_right(asked, "write", "`ingest`")
     items = given.items()
     told = f"{len(items)} texts" if len(items) > 1 else items[0].content[:80]
-    report = await asked.run("ingest", "write", lambda: _take_in(asked, items), told, changes=True)
+    report = await asked.run("ingest", "write", lambda: take_in(asked, items), told, changes=True)
     return asked.answer(report, 201 if report.added else 200)
 
 
-def _take_in(asked: Asked, items: list[IngestItem]) -> Any:
+def take_in(asked: Asked, items: list[IngestItem]) -> Any:
     memory = asked.namespace.memory
     now = memory.clock.now()
     texts = []

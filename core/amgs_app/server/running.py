@@ -57,7 +57,7 @@ def serve(
     listening = _listen(host, port)
     place = listening.getsockname()
     address = f"[{place[0]}]" if ":" in place[0] else place[0]
-    app = create_app(namespaces, known)
+    app = create_app(namespaces, known, host)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
     config = uvicorn.Config(
         app,

@@ -11,22 +11,33 @@ from fastapi import FastAPI
 from amgs_app import __version__
 from amgs_app.operations.standard import standard
 from amgs_app.server import memory_routes, watching_routes
-from amgs_app.server.asking import Service
+from amgs_app.server.asking import NAMESPACE, Asked, Service, identify
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.http_errors import answer_errors
+from amgs_app.server.mcp.tools import Headers, Tools, make_server
 from amgs_app.server.routes import routes
 from amgs_app.server.table_routes import add_route
 from amgs_app.server.tokens import Tokens
 
 
-def create_app(namespaces: Namespaces, tokens: Tokens | None = None) -> FastAPI:
-    """The application that serves these namespaces. It closes them when it ends."""
+def create_app(namespaces: Namespaces, tokens: Tokens | None = None, host: str = "127.0.0.1") -> FastAPI:
+    """The application that serves these namespaces. It closes them when it ends. host: what it listens on."""
     service = Service(namespaces, tokens or Tokens())
+
+    async def who_asks(headers: Headers) -> Asked:
+        caller, namespace = identify(
+            service, headers.get("authorization", ""), headers.get(NAMESPACE.lower(), "")
+        )
+        return Asked(service, caller, namespace)
+
+    mcp = make_server(Tools(who_asks))
+    over_http = mcp.streamable_http_app(stateless_http=True, json_response=True, host=host)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
-        yield
+        async with mcp.session_manager.run():
+            yield
         await asyncio.to_thread(namespaces.close)
 
     app = FastAPI(
@@ -40,6 +51,7 @@ def create_app(namespaces: Namespaces, tokens: Tokens | None = None) -> FastAPI:
     )
     app.state.service = service
     answer_errors(app)
+    app.router.routes.extend(over_http.routes)
     app.include_router(memory_routes.router)
     app.include_router(watching_routes.router)
     for route in routes(standard()):

@@ -31,6 +31,18 @@ from amgs.lifecycle.self_detection import is_self_component, owner, signed
         ("Use a list instead of a tuple. The release is available today.", {}, "note"),
         ("We value your contributions. I believe this licence holds; we never sell data.", {}, "note"),
         ("I prefer tabs.", {}, "note"),
+        (
+            "Ida: Are you in?\n\nPer: Yes, we decided to go.\n\nIda: My bag!\n\nPer: I have it.",
+            {},
+            "dialogue",
+        ),
+        ("Type: the kind.\nDefault: none.\nType: a path.\nDefault: the home folder.", {}, "note"),
+        ("# Ida Holm\n\nIda Holm (born 2 May 1950) is a Danish rower. She won twice.", {}, "person"),
+        ("# Morla\n\nMorla is a small town in the east of the county. It has a mill.", {}, "place"),
+        ("# TODO\n\n* Mend the gate\n* Paint the fence", {}, "task"),
+        ("It remind me of rain. " + "The harbour was quiet. " * 4, {}, "note"),
+        ("We decided to leave. " + "The harbour was quiet. " * 3, {}, "decision"),
+        ("We decided to leave. " + "The harbour was quiet. " * 9, {}, "note"),
         ("Install the package with pip. I never use the API, and I believe in releases.", {}, "note"),
     ],
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +16,7 @@ from amgs.lifecycle.category_feedback import NO_LESSONS, Lessons
 from amgs.lifecycle.self_detection import documents
 from amgs.settings import DEFAULT_PROFILES, ProfileSettings
 from amgs.text.prose import prose
+from amgs.text.talk import is_talk
 from amgs.types.entropy import bits_of
 
 NOTE = "note"
@@ -80,12 +81,15 @@ _WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 
-_TAG, _FOLDER, _KIND = 3.0, 2.5, 4.0
+_TAG, _FOLDER, _KIND, _WHOLE = 3.0, 2.5, 4.0, 1.8
 # What it takes to be sure: evidence of this weight, unopposed, gives a confidence of one half.
 _DOUBT = 0.8
 _OF_MANUALS = frozenset({"procedure", "task"})
 _ENOUGH = 1.6
 """What words alone must weigh for a category: one strong cue, or several."""
+
+_SHARE = 0.2
+"""Of a text's statements so many must hold a cue: one phrase speaks for its own sentence and not for a page."""
 
 _SURE = 0.6
 """From this confidence on a category alone says how fast a block fades."""
@@ -139,11 +143,6 @@ _CUES: Mapping[str, tuple[tuple[float, re.Pattern[str]], ...]] = MappingProxyTyp
             _cue(0.8, r"\b(?:lies|stands) (?:in|on|at|near|below|above|next to) the\b"),
         ),
         "procedure": (
-            # A numbered list is none; two of its items tell what to do.
-            _cue(
-                1.8,
-                rf"^\s*{_ITEM}(?:{_STEP})\b[\s\S]*?^\s*{_ITEM}(?:{_STEP})\b",
-            ),
             _cue(
                 0.8,
                 r"\b(?:first|then|finally|before you|make sure)\b.{0,80}\b(?:then|turn|press|check|open|close)\b",
@@ -157,7 +156,10 @@ _CUES: Mapping[str, tuple[tuple[float, re.Pattern[str]], ...]] = MappingProxyTyp
             _cue(0.8, r"\b(?:in favour of|in favor of|from now on|ruled out|voted)\b"),
         ),
         "task": (
-            _cue(1.8, r"^\W*(?:todo|to do|fixme)\b:?|\bremind me\b|\bdon't forget to\b|^\s*- \[ \]"),
+            _cue(
+                1.8,
+                r"^(?:[-*+] )?(?:todo|to do|fixme):|\bremind (?:me|us) to\b|\bdon't forget to\b|^\s*[-*+] \[ \]",
+            ),
             _cue(0.8, r"\bdeadline\b|\bdue (?:on|by)\b"),
             _cue(
                 0.8,
@@ -183,6 +185,35 @@ _CUES: Mapping[str, tuple[tuple[float, re.Pattern[str]], ...]] = MappingProxyTyp
     }
 )
 
+_STATEMENT = re.compile(r"(?<=[.!?…])\s+|\n\s*\n|\n(?=\s*(?:[-*+•]|\d+[.)])\s)")
+_PLACES = (
+    "town|city|village|hamlet|municipality|commune|district|county|province|region|island|peninsula|river|lake|creek|bay"
+    "|mountain|hill|valley|park|square|street|building|house|home|church|cathedral|castle|bridge|station|airport|stadium"
+    "|museum|cemetery|suburb|neighbou?rhood|settlement|township|parish|harbou?r|port|beach|forest|desert|capital"
+)
+_AS_A_WHOLE: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        # A numbered list is none; two of its items tell what to do.
+        "procedure": re.compile(
+            rf"^\s*{_ITEM}(?:{_STEP})\b[\s\S]*?^\s*{_ITEM}(?:{_STEP})\b", re.IGNORECASE | re.MULTILINE
+        ),
+        "task": re.compile(
+            r"\A\s*(?:#+ )?(?:todo|to[ -]do)s?\b(?=\W*(?:list\b.*)?$)", re.IGNORECASE | re.MULTILINE
+        ),
+        "person": re.compile(
+            r"\A(?:\s*#[^\n]*\n+)?[^.\n]{0,120}?(?:\((?:[^()\n]*\W)?(?:born|b\.)\s|\b(?:is|was) born\b"
+            r"|, born (?:in|on)\b|\([^()\n]*\d{1,2}\b[^()\n]*\d{4} ?[–—-] ?[^()\n]*\d{4}\) (?:is|was) )"
+        ),
+        "place": re.compile(
+            r"\A(?:\s*#[^\n]*\n+)?[^.\n]{0,120}?\b(?:is|was) (?:an?|the|one of the) "
+            rf"(?:(?!(?:of|in|for|from|by|with|to|at|on)\b)[\w'’-]+,? ){{0,6}}?(?:{_PLACES})s?\b"
+            r"(?: \([^()]*\))?,? (?:located |situated |lying |one of [\w ]{1,40} )?"
+            r"(?:in|of|on|at|near|between|within)\b"
+        ),
+    }
+)
+"""What a text says of itself as a whole, by its form or its opening."""
+
 _HEDGES = re.compile(
     r"\b(?:maybe|perhaps|probably|possibly|might|i think|i guess|not sure|apparently|seems?|rumou?r)\b|\?\?",
     re.IGNORECASE,
@@ -193,8 +224,9 @@ def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESS
     """The category with the most evidence; confidence = evidence for it / (all evidence + doubt).
 
     What a source says of itself counts (kind, tags, folder), and what the operator taught. Words alone need a strong
-    cue or several, in prose, and manuals and lists of changes are notes unless they tell steps or tasks: "we" is
-    nobody there, and "instead of" no decision.
+    cue or several, in a fifth of the statements of its prose, or a form that speaks for the whole: steps, turns of
+    a talk, an opening that says who or where. What is said in a talk is the talk's. Manuals and lists of changes are
+    notes unless they tell steps or tasks: "we" is nobody there, and "instead of" no decision.
 
     lessons: what the operator's corrections taught; a category of the operator's own can win by them.
     """
@@ -216,16 +248,8 @@ def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESS
         category = _WORDS.get(folder.lower())
         if category:
             add(category, _FOLDER, f"folder {folder}")
-    told = prose(content)
-    manual = documents(content, meta)
-    for category, cues in _CUES.items():
-        if manual and category not in _OF_MANUALS:
-            continue
-        found = [(weight, match) for weight, pattern in cues if (match := pattern.search(told))]
-        # Beside what the source says a weak cue may add to it; by itself it is none.
-        if category in evidence or sum(weight for weight, _ in found) >= _ENOUGH:
-            for weight, match in found:
-                add(category, weight, f"“{' '.join(match[0].split())[:40]}”")
+    for category, weight, reason in _by_words(content, documents(content, meta), frozenset(evidence)):
+        add(category, weight, reason)
     for lesson in lessons.of(content, meta):
         weight = max(lesson.weight, -evidence.get(lesson.category, 0.0))
         if weight:
@@ -240,6 +264,33 @@ def categorise(content: str, meta: Mapping[str, Any], lessons: Lessons = NO_LESS
     confidence = evidence[best] / (sum(evidence.values()) + _DOUBT)
     told = ", ".join([*reasons[best][:4], *taught])
     return CategoryVerdict(best, round(confidence, 4), told, _bits(evidence))
+
+
+def _by_words(content: str, manual: bool, named: frozenset[str]) -> Iterator[tuple[str, float, str]]:
+    """(category, weight, reason) of each cue that counts. named: what the source calls itself: beside that a weak cue
+    may add to it; by itself it is none.
+    """
+    told = prose(content)
+    talk = is_talk(told)
+    if talk:
+        yield "dialogue", _WHOLE, "turns of several speakers"
+    statements = [s for s in _STATEMENT.split(told) if s.strip()]
+    for category, cues in _CUES.items():
+        if (manual and category not in _OF_MANUALS) or (talk and category not in named):
+            continue
+        whole = _AS_A_WHOLE.get(category)
+        if whole is not None and (match := whole.search(told)):
+            yield category, _WHOLE, f"“{' '.join(match[0].split())[:40]}”"
+        held = [[pattern.search(s) for _, pattern in cues] for s in statements]
+        found = [
+            (weight, next(m for m in column if m))
+            for (weight, _), column in zip(cues, zip(*held, strict=True), strict=False)
+            if any(column)
+        ]
+        share = sum(map(any, held)) / max(1, len(held))
+        if category in named or (share >= _SHARE and sum(weight for weight, _ in found) >= _ENOUGH):
+            for weight, match in found:
+                yield category, weight, f"“{' '.join(match[0].split())[:40]}”"
 
 
 def _bits(evidence: Mapping[str, float]) -> float:

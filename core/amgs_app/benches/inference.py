@@ -222,17 +222,22 @@ def _ends(review: Review, blocks: Mapping[str, Block]) -> tuple[str, str]:
 
 
 def _categories(blocks: Mapping[str, Block], told: Mapping[tuple[str, ...], str]) -> dict[str, float]:
-    """How often the categories agree with those that a reader gave: of those that are no note, of all, and what
-    `note` for everything would reach.
+    """How often the categories agree with those that a reader gave: of those that are no note, and there the reader's
+    commonest category for all and the same categories in any order; of all, and what `note` for everything would reach.
     """
     read = {key[1]: value for key, value in told.items() if key[0] == "category" and key[1] in blocks}
     if not read:
         return {}
     said = {source: blocks[source].category for source in read}
     claimed = [source for source in read if said[source] != "note"]
+    true, ours = Counter(read[s] for s in claimed), Counter(said[s] for s in claimed)
     return {
         "labelled": len(read),
         "category_precision": sum(said[s] == read[s] for s in claimed) / len(claimed)
+        if claimed
+        else math.nan,
+        "category_precision_majority": max(true.values()) / len(claimed) if claimed else math.nan,
+        "category_precision_shuffled": sum(true[c] * n for c, n in ours.items()) / len(claimed) ** 2
         if claimed
         else math.nan,
         "category_accuracy": sum(said[s] == read[s] for s in read) / len(read),

@@ -25,6 +25,7 @@ class CompletionCache:
         self._blocks: dict[str, Block] = {}
         self._frames: tuple[FrameDefinition, ...] = ()
         self._operations: tuple[JournalEntry, ...] = ()
+        self._entities: dict[str, None] = {}
 
     def learn(self, result: Any, *, listed: bool) -> None:
         """Remember the blocks of a result; listed: they are what @1, @2, … name from now on."""
@@ -39,6 +40,8 @@ class CompletionCache:
             del self._blocks[oldest], self.titles[oldest]
         if listed and len(found) > 1:
             self.listed = tuple(block.id for block in found)
+        for one in (*getattr(inner, "entities", ()), *getattr(inner, "related", ())):
+            self._entities |= dict.fromkeys((one.name, *getattr(one, "aliases", ())))
         self._frames = getattr(inner, "definitions", self._frames)
         operations = getattr(inner, "operations", None)
         self._operations = operations if isinstance(operations, tuple) else self._operations
@@ -55,6 +58,10 @@ class CompletionCache:
     def block(self, block_id: str) -> Block:
         return self._blocks[block_id]
 
+    def entity_names(self, start: str, limit: int) -> list[str]:
+        """Names of entities that begin so, whatever their case."""
+        return [name for name in self._entities if name.casefold().startswith(start.casefold())][:limit]
+
     def frame_definitions(self) -> tuple[FrameDefinition, ...]:
         return self._frames
 
@@ -65,7 +72,7 @@ class CompletionCache:
 def _blocks_of(result: Any) -> list[Block]:
     """The blocks that a result carries, in its order."""
     found: list[Any] = [getattr(result, name, None) for name in ("block", "center")]
-    for name in ("blocks", "candidates", "hits", "rows", "items"):
+    for name in ("blocks", "candidates", "hits", "rows", "items", "mentions"):
         several = getattr(result, name, None)
         if name == "candidates" and hasattr(result, "spans"):
             several = listed(result)  # a frame's rows are numbered as its table has them

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from amgs.api.calibration import Calibration
     from amgs.api.diversity import Diversity
+    from amgs.api.entities import Entities
     from amgs.api.exchange import Exchange
     from amgs.api.frames import Frames
     from amgs.api.graph import Graph
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         StoreLockedError,
         StoreTooNewError,
         UnknownBlockError,
+        UnknownEntityError,
         UnknownFrameError,
         UsageError,
         WeightsError,
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
         ConsolidationSummary,
         DecayCurve,
         Edge,
+        EntityKnowledge,
+        EntitySummary,
         Explanation,
         Forecast,
         Frame,
@@ -81,6 +85,7 @@ _HOMES = {
     "amgs.api.lifecycle": ("Lifecycle",),
     "amgs.api.graph": ("Graph",),
     "amgs.api.frames": ("Frames",),
+    "amgs.api.entities": ("Entities",),
     "amgs.api.exchange": ("Exchange",),
     "amgs.api.diversity": ("Diversity",),
     "amgs.api.calibration": ("Calibration",),
@@ -100,6 +105,7 @@ _HOMES = {
         "StoreLockedError",
         "StoreTooNewError",
         "UnknownBlockError",
+        "UnknownEntityError",
         "UnknownFrameError",
         "UsageError",
         "WeightsError",
@@ -116,6 +122,8 @@ _HOMES = {
         "ConsolidationSummary",
         "DecayCurve",
         "Edge",
+        "EntityKnowledge",
+        "EntitySummary",
         "Explanation",
         "Forecast",
         "Frame",
@@ -159,7 +167,10 @@ __all__ = [
     "Diversity",
     "Edge",
     "Embedder",
+    "Entities",
+    "EntityKnowledge",
     "EntityRecogniser",
+    "EntitySummary",
     "Exchange",
     "ExpectationError",
     "Explanation",
@@ -203,6 +214,7 @@ __all__ = [
     "StoreTooNewError",
     "SystemClock",
     "UnknownBlockError",
+    "UnknownEntityError",
     "UnknownFrameError",
     "UsageError",
     "Verification",

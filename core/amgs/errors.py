@@ -6,6 +6,7 @@ line prints them and maps them to an exit code.
     AmgsError                      exit 1
     ├── UsageError                 exit 2   the request itself is wrong
     │   ├── UnknownBlockError               no block has this id
+    │   ├── UnknownEntityError              no block names an entity so
     │   ├── AmbiguousIdError                a prefix matches several blocks
     │   ├── UnknownFrameError               no frame is registered under this name
     │   ├── FrameCycleError                 a composite would contain itself
@@ -69,6 +70,12 @@ class UnknownBlockError(UsageError):
 
     title = "No such block"
     about = "block"
+
+
+class UnknownEntityError(UsageError):
+    """No block names an entity so."""
+
+    title = "No such entity"
 
 
 class AmbiguousIdError(UsageError):

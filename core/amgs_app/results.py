@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Centrality,
         ConsolidationPlan,
         Edge,
+        EntitySummary,
         ForecastCase,
         Frame,
         FrameDefinition,
@@ -93,6 +94,14 @@ class BlockDetail:
     profile: str
     edges_out: int
     edges_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityList:
+    """`entity list`: the first of the entities, the most often named first, and how many there are."""
+
+    entities: tuple[EntitySummary, ...]
+    total: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,9 @@ from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
 from amgs.types import STATUSES, BlockFilter, Fault, Vector
 from amgs.types.block import untold
+
+if TYPE_CHECKING:
+    from amgs.derived.entities import EntityCatalogue
 
 _LIVE = BlockFilter(statuses=("raw", "consolidated"))
 _SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
@@ -70,6 +74,7 @@ class Derived:
                 ("blocks", sequence_index.FORMAT),
             )
         }
+        self._entities: EntityCatalogue | None = None
         self._lock = threading.RLock()
         self._here = threading.local()
         self._state: State | None = None
@@ -125,6 +130,16 @@ class Derived:
         with self._lock, self.reading() as state:
             return self._caught_up_vectors(state.structure)
 
+    @property
+    def entities(self) -> EntityCatalogue:
+        """What the blocks name; made when it is first asked for."""
+        from amgs.derived.entities import EntityCatalogue
+
+        with self._lock:
+            if self._entities is None:
+                self._entities = EntityCatalogue(self._storage)
+            return self._entities
+
     def forget(self) -> None:
         """Drop what follows revisions: the store was filled from elsewhere."""
         with self._lock:
@@ -135,6 +150,7 @@ class Derived:
             self._vectors, self._vectors_at = None, -1
             self._sequences, self._id_map = (None, -1), (None, -1)
             self._graph = self._first_graph()
+            self._entities = None
 
     def close(self) -> None:
         """Catch up once more, seal the keyword index, and keep what was derived, so that the next open finds it

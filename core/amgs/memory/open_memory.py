@@ -12,6 +12,7 @@ from amgs.storage.protocol import Storage
 
 if TYPE_CHECKING:
     from amgs.api.calibration import Calibration
+    from amgs.api.entities import Entities
     from amgs.api.exchange import Exchange
     from amgs.api.frames import Frames
     from amgs.api.graph import Graph
@@ -58,6 +59,13 @@ class OpenMemory:
         from amgs.api.frames import Frames
 
         return Frames(self._context())
+
+    @property
+    def entities(self) -> Entities:
+        """What the memory knows by name: people, organisations, places, projects, topics, and what it knows of each."""
+        from amgs.api.entities import Entities
+
+        return Entities(self._context())
 
     @property
     def graph(self) -> Graph:

@@ -128,6 +128,10 @@ class RetrievalMethods(OpenMemory):
         """
         return self.assemble(frame, query=query, budget=budget, weights=weights, reinforce=reinforce)
 
+    def entity_names(self, start: str = "", limit: int = 50) -> tuple[str, ...]:
+        """Names and aliases of entities that begin so, of those that were looked at since the memory was opened."""
+        return self.entities.names(start, limit)
+
     def frame_definitions(self) -> tuple[FrameDefinition, ...]:
         """The registered frames, children before their parents."""
         return tuple(self._context().definitions().values())

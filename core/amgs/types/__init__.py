@@ -17,6 +17,14 @@ from amgs.types.decay import (
     ForecastRow,
     Supposed,
 )
+from amgs.types.entities import (
+    ENTITY_TYPES,
+    EntityKnowledge,
+    EntityMention,
+    EntitySummary,
+    EntityType,
+    RelatedEntity,
+)
 from amgs.types.entropy import Entropy
 from amgs.types.explanation import EvidenceChange, Explanation, LayerVerdict, Verdict, WeightChange
 from amgs.types.frame import (
@@ -64,6 +72,7 @@ from amgs.types.score import COMPONENTS, ScoreParts, Weights
 
 __all__ = [
     "COMPONENTS",
+    "ENTITY_TYPES",
     "LAYERS",
     "STATUSES",
     "Assembly",
@@ -84,6 +93,10 @@ __all__ = [
     "DecayCurve",
     "Edge",
     "EdgeKey",
+    "EntityKnowledge",
+    "EntityMention",
+    "EntitySummary",
+    "EntityType",
     "Entropy",
     "EvidenceChange",
     "Explanation",
@@ -113,6 +126,7 @@ __all__ = [
     "Progress",
     "Refusal",
     "ReinforcementEvent",
+    "RelatedEntity",
     "Reliability",
     "ReliabilityBin",
     "Review",

@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
-    "block", "frame", "operation", "pane", "theme", "command", "file", "folder", "text", "number", "choice"
+    "block",
+    "entity",
+    "frame",
+    "operation",
+    "pane",
+    "theme",
+    "command",
+    "file",
+    "folder",
+    "text",
+    "number",
+    "choice",
 ]
 """What kind of thing a parameter names."""
 

@@ -20,6 +20,7 @@ NOUNS = (
     "maintenance",
     "montecarlo",
     "block",
+    "entity",
     "edge",
     "search",
     "frame",
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import consolidation_plan as consolidation_plan
     from amgs_app.operations import decay as decay
     from amgs_app.operations import edge as edge
+    from amgs_app.operations import entity as entity
     from amgs_app.operations import exchange as exchange
     from amgs_app.operations import focus as focus
     from amgs_app.operations import focus_control as focus_control

@@ -41,6 +41,9 @@ class Named(Protocol):
     def block(self, block_id: str) -> Block:
         """The block of this id."""
 
+    def entity_names(self, start: str, limit: int) -> Sequence[str]:
+        """Names of entities that begin so."""
+
     def frame_definitions(self) -> Sequence[FrameDefinition]:
         """The registered frames."""
 
@@ -191,6 +194,11 @@ def _blocks(known: _Known, typed: str) -> Iterable[Found]:
         yield f"@{number}", f"@{number}", known.memory.block(block_id).title
 
 
+def _entities(known: _Known, typed: str) -> Iterable[Found]:
+    if known.memory is not None:
+        yield from ((name, name, "") for name in known.memory.entity_names(typed, MOST))
+
+
 def _frames(known: _Known, typed: str) -> Iterable[Found]:
     if known.memory is not None:
         for definition in known.memory.frame_definitions():
@@ -219,5 +227,12 @@ def _panes(known: _Known, typed: str) -> Iterable[Found]:
 
 
 _NAMED: Mapping[Kind, Callable[[_Known, str], Iterable[Found]]] = MappingProxyType(
-    {"block": _blocks, "frame": _frames, "operation": _operations, "theme": _themes, "pane": _panes}
+    {
+        "block": _blocks,
+        "entity": _entities,
+        "frame": _frames,
+        "operation": _operations,
+        "theme": _themes,
+        "pane": _panes,
+    }
 )

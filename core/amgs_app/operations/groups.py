@@ -10,7 +10,7 @@ FRONT_ENDS = "Ways to work"
 PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Build a memory": ("ingest", "inbox", "consolidate", "source", "import", "export"),
-        "Ask it": ("search", "why", "frame", "block", "edge", "select", "graph", "decay"),
+        "Ask it": ("search", "why", "frame", "block", "entity", "edge", "select", "graph", "decay"),
         "Read with a model": ("focus",),
         "Calibrate": ("feedback", "calibration", "calibrate", "metrics", "monitor", "tune"),
         "Maintain": (
@@ -53,6 +53,7 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "inbox": "List blocks waiting to be consolidated, or check whether it is time.",
         "source": "Show, update, delete and watch where texts came from.",
         "block": "Show, find and correct single blocks.",
+        "entity": "Show what the memory knows by name.",
         "edge": "Add and remove edges by hand.",
         "frame": "Assemble, define, compare and replay frames.",
         "graph": "Explore the graph: neighbours, paths, communities, counts.",

@@ -27,6 +27,7 @@ NOUNS = (
     "calibration",
     "consolidation",
     "decay",
+    "entities",
     "focus",
     "frames",
     "graph",

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from amgs_app.printable import printable
 
 if TYPE_CHECKING:
-    from amgs.types import Candidate
+    from amgs.types import Candidate, PassageSpan
 
 Run = tuple[str, bool]
 """A run of text, and whether it is a word that was asked for."""
@@ -19,17 +19,20 @@ Run = tuple[str, bool]
 
 def runs_of(item: Candidate) -> tuple[Run, ...]:
     """What is shown of a candidate's block on one line: its passage, with … where the content goes on."""
-    told = item.passage
-    if told is None:
+    if item.passage is None:
         return _on_one_line([(item.excerpt, False)])
-    content = item.block.content
-    runs: list[Run] = [("…" if content[: told.start].strip() else "", False)]
-    at = told.start
-    for start, end in told.matches:
+    return runs_within(item.block.content, item.passage)
+
+
+def runs_within(content: str, passage: PassageSpan) -> tuple[Run, ...]:
+    """A passage of a content on one line, with … where the content goes on."""
+    runs: list[Run] = [("…" if content[: passage.start].strip() else "", False)]
+    at = passage.start
+    for start, end in passage.matches:
         runs += [(content[at:start], False), (content[start:end], True)]
         at = end
-    rest = "…" if content[told.end :].strip() else ""
-    return _on_one_line([*runs, (content[at : told.end].rstrip() + rest, False)])
+    rest = "…" if content[passage.end :].strip() else ""
+    return _on_one_line([*runs, (content[at : passage.end].rstrip() + rest, False)])
 
 
 def told(runs: Sequence[Run], *, marks: bool) -> str:

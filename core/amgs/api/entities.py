@@ -1,0 +1,190 @@
+"""`memory.entities`: what the memory knows by name, and what it knows of one of these.
+
+Nothing of it is stored: names, aliases and types are read out of the blocks when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Literal
+
+from rapidfuzz import fuzz, process
+
+from amgs import bounds
+from amgs.api.context import MemoryContext
+from amgs.derived.entities import EntityState
+from amgs.errors import UnknownEntityError, UsageError
+from amgs.index.entity_index import NamedThing
+from amgs.text.best_passage import Match, best_passage
+from amgs.types import Block, PassageSpan, Progress
+from amgs.types.entities import (
+    ENTITY_TYPES,
+    EntityKnowledge,
+    EntityMention,
+    EntitySummary,
+    EntityType,
+    RelatedEntity,
+)
+
+EntityOrder = Literal["relevance", "time"]
+
+_PASSAGE = 240
+_MOST = 20_000
+"""Characters of a content that are looked through."""
+_LONGEST_NAME = 100
+_NEAR, _NEAR_ENOUGH = 5, 70.0
+_SATURATION = 1.2
+"""How soon another mention in the same block adds nothing (k1 of BM25)."""
+
+
+class Entities:
+    """People, organisations, places, projects and topics that the live blocks name."""
+
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
+
+    def list(
+        self,
+        limit: int = 50,
+        type: EntityType | None = None,
+        min_mentions: int = 2,
+        *,
+        progress: Progress | None = None,
+    ) -> tuple[EntitySummary, ...]:
+        """The entities that are named at least so often, the most often named first.
+
+        Raises UsageError for a type that is none.
+        """
+        limit = bounds.count("A limit", limit)
+        least = bounds.count("The number of mentions", min_mentions)
+        if type is not None and type not in ENTITY_TYPES:
+            raise UsageError(
+                f"There is no type {type!r} of entities.", way_out=f"Types are {', '.join(ENTITY_TYPES)}."
+            )
+        with self._known(progress) as known:
+            found = [t for t in known.index.things if t.mentions >= least and type in (None, t.type)]
+            return tuple(_summary(thing, known) for thing in found[:limit])
+
+    def count(self, type: EntityType | None = None, min_mentions: int = 2) -> int:
+        """How many entities are named at least so often."""
+        with self._known() as known:
+            return sum(t.mentions >= min_mentions and type in (None, t.type) for t in known.index.things)
+
+    def get(
+        self,
+        name: str,
+        limit: int = 20,
+        order: EntityOrder = "relevance",
+        *,
+        related: int = 10,
+        progress: Progress | None = None,
+    ) -> EntityKnowledge:
+        """What is known of an entity, by its name or an alias: the blocks that name it, each with the passage, and the
+        entities beside it.
+
+        order: relevance (often named in a short text and what still holds first) or time (the earliest first). Raises
+        UnknownEntityError, which tells names near to it.
+        """
+        limit = bounds.count("A limit", limit)
+        with self._known(progress) as known:
+            thing = known.index.find(name)
+            if thing is None:
+                raise self._unknown(name, known)
+            stored = self._context.storage.blocks.by_number(builtins.list(thing.blocks))
+            forms = _pattern(thing)
+            blocks = [(one.block, thing.blocks[one.number]) for one in stored]
+            ordered = _by_time(blocks) if order == "time" else _by_relevance(blocks)
+            mentions = tuple(
+                EntityMention(b, count, _passage(b.content, forms)) for b, count in ordered[:limit]
+            )
+            near = known.index.near(thing)[: bounds.count("A limit", related)]
+            beside = tuple(RelatedEntity(other.name, other.type, shared) for other, shared in near)
+            return EntityKnowledge(name, _summary(thing, known), mentions, beside)
+
+    def of_block(self, block_id: str) -> tuple[EntitySummary, ...]:
+        """The entities that a block names, the most often named first; raises UnknownBlockError."""
+        with self._known() as known:
+            block = self._context.block(block_id)
+            number = self._context.storage.blocks.numbers_of([block.id])[block.id]
+            return tuple(_summary(thing, known) for thing in known.index.in_block(number))
+
+    def names(self, start: str = "", limit: int = 50) -> tuple[str, ...]:
+        """Names and aliases that begin so, whatever their case, those of what is most often named first.
+
+        They are of the entities as they were last asked for, none before: completing a word reads nothing.
+        """
+        seen, begun = self._context.derived.entities.seen, start.casefold()
+        every = () if seen is None else (form for thing in seen.index.things for form in thing.forms)
+        return tuple(islice((form for form in every if form.casefold().startswith(begun)), limit))
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _known(self, progress: Progress | None = None) -> Iterator[EntityState]:
+        with self._context.derived.reading() as state:
+            yield self._context.derived.entities.latest(state, progress)
+
+    def _unknown(self, name: str, known: EntityState) -> UnknownEntityError:
+        asked = name[:_LONGEST_NAME]
+        least = max(3, len(asked) // 2)
+        forms = {f: thing.name for thing in known.index.things for f in thing.forms if len(f) >= least}
+        near = process.extract(
+            asked,
+            builtins.list(forms),
+            scorer=fuzz.WRatio,
+            processor=str.casefold,
+            limit=20,
+            score_cutoff=_NEAR_ENOUGH,
+        )
+        told = builtins.list(dict.fromkeys(forms[form] for form, _, _ in near))[:_NEAR]
+        way_out = f"Names near to it: {', '.join(told)}." if told else "Search for it by its words."
+        return UnknownEntityError(f"Nothing is known by the name {asked!r}.", way_out=way_out)
+
+
+def _summary(thing: NamedThing, known: EntityState) -> EntitySummary:
+    dates = [known.created[number] for number in thing.blocks]
+    return EntitySummary(
+        thing.name,
+        thing.type,
+        tuple(form for form in thing.forms if form != thing.name),
+        thing.mentions,
+        len(thing.blocks),
+        min(dates),
+        max(dates),
+        thing.because,
+    )
+
+
+def _by_time(blocks: list[tuple[Block, int]]) -> list[tuple[Block, int]]:
+    return sorted(blocks, key=lambda one: (one[0].created_at, one[0].id))
+
+
+def _by_relevance(blocks: list[tuple[Block, int]]) -> list[tuple[Block, int]]:
+    """By BM25's weight of the mentions, of equals the latest; what was superseded last."""
+    mean = sum(len(block.content) for block, _ in blocks) / max(1, len(blocks))
+
+    def weight(block: Block, count: int) -> float:
+        length = 0.25 + 0.75 * len(block.content) / max(1.0, mean)
+        return count * (_SATURATION + 1) / (count + _SATURATION * length)
+
+    return sorted(
+        blocks,
+        key=lambda one: (one[0].superseded, -weight(*one), -one[0].created_at.timestamp(), one[0].id),
+    )
+
+
+def _pattern(thing: NamedThing) -> re.Pattern[str]:
+    forms = sorted(thing.forms, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, forms))})(?!\w)")
+
+
+def _passage(content: str, forms: re.Pattern[str]) -> PassageSpan:
+    matches = [Match(m.start(), m.end(), m[0]) for m in forms.finditer(content[:_MOST])]
+    start, end = best_passage(content, matches, _PASSAGE)
+    return PassageSpan(
+        start, end, tuple((m.start, m.end) for m in matches if start <= m.start and m.end <= end)
+    )

@@ -1,0 +1,129 @@
+"""The entities of a store, read out of its blocks when they are first asked for and caught up then; never stored."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import PurePosixPath
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.derived.state import State
+from amgs.identity import file_of
+from amgs.index.block_features import NOBODY
+from amgs.index.entity_index import EntityIndex, lay_out
+from amgs.storage.blocks import NumberedBlock
+from amgs.storage.protocol import Storage
+from amgs.text.name_uses import NameReading, read_names
+from amgs.types import BlockFilter, Progress
+from amgs.types.block import heading_path
+
+_LIVE = BlockFilter(statuses=("raw", "consolidated"))
+_BATCH = 1000
+_NO_NAMES = frozenset(("readme", "index", "notes", "changelog", "license", "todo", "main"))
+"""Files that are named after what they are and not after what they are about."""
+
+
+@dataclass(frozen=True)
+class EntityState:
+    """The entities of one state. created: when each live block was, by its number."""
+
+    index: EntityIndex
+    created: dict[int, datetime]
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was read of each block, by its number. at: the structure it is of. small: words in small letters."""
+
+    at: int = -1
+    small: Counter[str] = field(default_factory=Counter)
+    names: dict[int, NameReading] = field(default_factory=dict)
+    titled: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    marked: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    created: dict[int, datetime] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        return np.fromiter(self.names, np.int64, len(self.names))
+
+
+class EntityCatalogue:
+    """What each block says of names, kept by its number: only what is new is read, and the names are laid out anew."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._lock = threading.Lock()
+        self._read = _Read()
+        self._found: EntityState | None = None
+
+    @property
+    def seen(self) -> EntityState | None:
+        """The entities as they were last asked for; None before."""
+        return self._found
+
+    def latest(self, state: State, progress: Progress | None = None) -> EntityState:
+        """The entities of a state whose snapshot this thread reads in, or of a later one that was asked for before."""
+        with self._lock:
+            if self._found is None or self._read.at < state.structure:
+                read, self._read, self._found = self._read, _Read(), None
+                # What is stopped half way is dropped, and read anew.
+                read = self._caught_up(read, progress)
+                speakers = _speakers(state)
+                index = lay_out(
+                    read.names, read.small, speakers=speakers, titled=read.titled, marked=read.marked
+                )
+                read.at = state.structure
+                self._read, self._found = read, EntityState(index, dict(read.created))
+            return self._found
+
+    def _caught_up(self, read: _Read, progress: Progress | None) -> _Read:
+        live = self._storage.block_columns.numbers(_LIVE)
+        gone = np.setdiff1d(read.numbers, live)
+        if gone.size and not self._forgotten(read, gone):
+            read = _Read()
+        changed = np.intersect1d(self._storage.block_columns.traits(since=read.at).numbers, live)
+        wanted = np.union1d(changed, np.setdiff1d(live, read.numbers))
+        for start in range(0, wanted.size, _BATCH):
+            if progress is not None:
+                progress(start, wanted.size, "reading names")
+            for one in self._storage.blocks.by_number(wanted[start : start + _BATCH].tolist()):
+                _take_in(read, one)
+        return read
+
+    def _forgotten(self, read: _Read, gone: NDArray[np.int64]) -> bool:
+        """Take out blocks that are live no more; False where the store has not their texts to count them out by."""
+        texts = self._storage.blocks.texts(gone.tolist())
+        if len(texts) != gone.size:
+            return False
+        for number, content, _ in texts:
+            read.small.subtract(read_names(content)[1])
+            for held in (read.names, read.titled, read.marked, read.created):
+                held.pop(number, None)
+        return True
+
+
+def _take_in(read: _Read, one: NumberedBlock) -> None:
+    number, block = one.number, one.block
+    if number not in read.names:
+        read.names[number], small = read_names(block.content)
+        read.small.update(small)
+    read.created[number] = block.created_at
+    stem = PurePosixPath(file_of(str(block.meta.get("source") or ""))).stem
+    about = {*heading_path(block.meta)[:1], stem} - {""}
+    read.titled[number] = tuple(sorted(name for name in about if name.lower() not in _NO_NAMES))
+    read.marked[number] = tuple(str(tag) for tag in block.meta.get("tags") or ())
+
+
+def _speakers(state: State) -> dict[int, str]:
+    """Who says each turn of a dialogue, in small letters, by the turn's number."""
+    sequences = state.sequences()
+    traits, speaker = sequences.traits, sequences.forms.speaker
+    return {
+        number: traits.names[place]
+        for number, place in zip(traits.numbers.tolist(), speaker.tolist(), strict=True)
+        if place != NOBODY
+    }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.derived.roll import Roll
+from amgs.index.ascending import joined, replaced, without
 from amgs.index.id_map import IdMap
 from amgs.storage.block_columns import ScoringColumns, ScoringFacts
 from amgs.storage.blocks import NumberedBlock
@@ -22,16 +24,33 @@ class StateReader:
     """Reads one state of the store and remembers the numbers that pass a filter, the scoring columns of all blocks,
     and the blocks read. What it remembers is only ever put in place whole, so that several threads may read.
 
-    before: the reader of an earlier state with the same structure: what it knows still holds, but for the clocks.
+    roll, changes: of this state. before: the reader of an earlier state: what it knows is caught up with by
+    revision.
     """
 
     def __init__(
-        self, storage: Storage, id_map: Callable[[], IdMap], before: StateReader | None = None
+        self,
+        storage: Storage,
+        id_map: Callable[[], IdMap],
+        roll: Roll,
+        changes: int,
+        before: StateReader | None = None,
     ) -> None:
         self._storage = storage
+        self._changes = changes
         self._id_map = id_map
-        self._passing: dict[BlockFilter, NDArray[np.int64]] = {} if before is None else dict(before._passing)
-        self._earlier: ScoringColumns | None = None if before is None else before._scoring or before._earlier
+        self._roll = roll
+        # What is known of each filter and of scoring, with the structure it is of.
+        self._passing: dict[BlockFilter, tuple[NDArray[np.int64], int]] = {}
+        self._earlier: tuple[ScoringColumns, int, int] | None = None
+        if before is not None:
+            self._passing = {
+                wanted: found for wanted, found in before._passing.items() if found[1] >= roll.whole_since
+            }
+            known = before._earlier
+            if before._scoring is not None:
+                known = before._scoring, before._roll.structure, before._changes
+            self._earlier = known if known is not None and known[1] >= roll.whole_since else None
         self._scoring: ScoringColumns | None = None
         self._blocks: dict[int, NumberedBlock] = {}
 
@@ -39,12 +58,19 @@ class StateReader:
         if limit is not None or wanted.reinforced_since is not None:
             return self._storage.block_columns.numbers(wanted, limit=limit)
         # All else that a filter asks for stands still as long as the structure does.
-        found = self._passing.get(wanted)
-        if found is None:
-            found = self._storage.block_columns.numbers(wanted)
-            if len(self._passing) >= _FILTERS_KEPT:
-                self._passing = {}
-            self._passing[wanted] = found
+        structure = self._roll.structure
+        found, at = self._passing.get(wanted, (None, -1))
+        if found is not None and at == structure:
+            return found
+        columns = self._storage.block_columns
+        if found is None or wanted.as_of is not None:  # what held at an instant hangs on sources, too
+            found = columns.numbers(wanted)
+        else:
+            changed = self._roll.changed if at == self._roll.before else columns.statuses(since=at).numbers
+            found = joined(without(found, changed), columns.numbers(wanted, since=at))
+        if len(self._passing) >= _FILTERS_KEPT:
+            self._passing = {}
+        self._passing[wanted] = found, structure
         return found
 
     def stored(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
@@ -76,11 +102,33 @@ class StateReader:
         )
 
     def _read_scoring(self) -> ScoringColumns:
-        earlier = self._earlier
-        if earlier is None:
+        if self._earlier is None:
             return self._storage.block_columns.scoring()
-        reinforced, times = self._storage.block_columns.clocks(earlier.numbers)
-        return replace(earlier, reinforced=reinforced, reinforcements=times)
+        earlier, structure, changes = self._earlier
+        if structure != self._roll.structure:
+            changed = self._storage.block_columns.scoring(since=structure)
+            earlier = ScoringColumns(
+                *(
+                    replaced(
+                        earlier.numbers,
+                        getattr(earlier, each.name),
+                        changed.numbers,
+                        getattr(changed, each.name),
+                    )
+                    for each in fields(ScoringColumns)
+                )
+            )
+        clocks = self._storage.block_columns.clocks(since=changes)
+        return replace(
+            earlier,
+            reinforced=replaced(earlier.numbers, earlier.reinforced, clocks.numbers, clocks.reinforced),
+            reinforcements=replaced(
+                earlier.numbers, earlier.reinforcements, clocks.numbers, clocks.reinforcements
+            ),
+        )
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
-        return self._storage.blocks.numbers_of(ids)
+        read = {one.block.id: number for number, one in self._blocks.items()}
+        found = {i: read[i] for i in ids if i in read}
+        missing = [i for i in ids if i not in found]
+        return found | dict(self._storage.blocks.numbers_of(missing)) if missing else found

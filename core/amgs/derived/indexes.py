@@ -18,36 +18,39 @@ from numpy.typing import NDArray
 
 from amgs.clock import Clock
 from amgs.derived.block_reader import StateReader
+from amgs.derived.roll import Roll
 from amgs.derived.state import State
 from amgs.errors import ModelError, StoreCorruptError, StoreError
 from amgs.graph import persisted as kept_graph
+from amgs.graph.catch_up import caught_up
 from amgs.graph.live import LiveGraph
 from amgs.graph.view import GraphView
+from amgs.index.ascending import without
 from amgs.index.block_features import BlockFeatures
 from amgs.index.id_map import IdMap
 from amgs.index.keyword import KeywordIndex
 from amgs.index.snapshot_store import Generation, SnapshotStore, Stamp, save_arrays
 from amgs.index.vector import Base, VectorIndex
 from amgs.retrieval import sequence_index
-from amgs.retrieval.sequence_index import SequenceIndex, lay_out
+from amgs.retrieval.sequence_index import SequenceIndex, appended, lay_out
 from amgs.retrieval.sources import Sources
 from amgs.settings import Settings
 from amgs.storage.edges import EdgeColumns
 from amgs.storage.opening import MEMORY
 from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
-from amgs.types import STATUSES, BlockFilter, Fault, Vector
+from amgs.types import BlockFilter, Fault, Vector
 from amgs.types.block import untold
 
 if TYPE_CHECKING:
     from amgs.derived.entities import EntityCatalogue
 
-_LIVE = BlockFilter(statuses=("raw", "consolidated"))
 _SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
-_EVERY = BlockFilter(statuses=STATUSES)
 _BATCH = 2000
 _VECTORS = 1
 """Format of the kept vectors."""
+_FEW_EDGES = 5000
+"""With more of them changed, the graph is made anew."""
 _WORTH_KEEPING = 2000
 """From this many blocks on, derived arrays are kept beside the store; below, deriving is faster than loading."""
 
@@ -78,6 +81,7 @@ class Derived:
         self._lock = threading.RLock()
         self._here = threading.local()
         self._state: State | None = None
+        self._roll: Roll | None = None
         self._words: KeywordIndex | None = None
         self._words_at = -1
         self._vectors: VectorIndex | None = None
@@ -85,6 +89,8 @@ class Derived:
         self._graph = self._first_graph()
         self._seen_graph: LiveGraph | None = None
         self._sequences: tuple[SequenceIndex | None, int] = (None, -1)
+        self._laid_on: NDArray[np.int64] | None = None
+        """The edges' sources of the view that the order was laid out from: another array, and edges have changed."""
         self._id_map: tuple[IdMap | None, int] = (None, -1)
         # The same query is embedded for the search, for the frame and for each of its children.
         self._embed = lru_cache(maxsize=64)(self._embed_one)
@@ -145,7 +151,7 @@ class Derived:
         with self._lock:
             for snapshots in self._snapshots.values():
                 snapshots.forget()
-            self._state = None
+            self._state = self._roll = None
             self._words, self._words_at = None, -1
             self._vectors, self._vectors_at = None, -1
             self._sequences, self._id_map = (None, -1), (None, -1)
@@ -204,7 +210,7 @@ class Derived:
 
     def _first_graph(self) -> LiveGraph:
         return LiveGraph(
-            self._load_graph,
+            lambda: (EdgeColumns.none(), np.zeros(0, np.int64)),
             lambda: -1,
             self._clock,
             self._settings.graph,
@@ -219,13 +225,24 @@ class Derived:
         if before is None or structure != before.structure:
             if self._graph.version >= 0:
                 self._seen_graph = self._graph
-            self._graph = self._graph.successor(structure)
+            roll = self._caught_up_roll(structure)
+            self._graph = self._graph.successor(
+                structure,
+                lambda: (self._storage.edges.table(), roll.live),
+                lambda view, version, highest: self._caught_up_graph(roll, view, version, highest),
+                highest=roll.highest,
+            )
         elif changes == before.changes:
             if self._graph.version >= 0:
                 self._seen_graph = None
             return before
-        same = before.blocks if before is not None and structure == before.structure else None
-        reader = StateReader(self._storage, lambda: self._caught_up_id_map(structure), same)
+        reader = StateReader(
+            self._storage,
+            lambda: self._caught_up_id_map(structure),
+            self._caught_up_roll(structure),
+            changes,
+            None if before is None else before.blocks,
+        )
         self._state = State(changes, structure, reader, self._graph, self._lay_out)
         return self._state
 
@@ -249,7 +266,8 @@ class Derived:
     def _catch_up_keyword(self) -> None:
         stamp = Stamp(self._storage.meta.store_id(), self._storage.structure_counter)
         if stamp != self._keyword.stamp or not self._keyword.compared:
-            self._keyword.catch_up(self._storage.block_columns.numbers(_SEARCHABLE), self._texts, stamp)
+            roll = self._caught_up_roll(stamp.revision)
+            self._keyword.catch_up(roll.searchable, self._texts, stamp)
 
     def _texts(self, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
         """What of each block is indexed by words: its text, under the headings that the text does not tell."""
@@ -264,7 +282,7 @@ class Derived:
         elif at != structure:
             index = index.copy()
         if at != structure:
-            index.remove(np.setdiff1d(index.numbers, self._storage.block_columns.embedded()))
+            index.remove(without(index.numbers, self._caught_up_roll(structure).with_vector))
             for changed in self._storage.block_columns.embedding_batches(since=at):
                 index.add(changed.numbers, changed.matrix)
         self._vectors, self._vectors_at = index, structure
@@ -285,15 +303,21 @@ class Derived:
         if kept is not None:
             known, at = sequence_index.read(kept), kept.stamp.revision
         if known is not None and at == structure:
+            if kept is not None:
+                self._sequences, self._laid_on = (known, at), view.source
             return known
         if at > structure:  # a later reader was faster
             known, at = None, -1
         traits = BlockFeatures.none() if known is None else known.traits
-        gone = np.setdiff1d(traits.numbers, self._storage.block_columns.numbers(_EVERY))
+        gone = without(traits.numbers, self._caught_up_roll(structure).numbers)
         fresh = self._storage.block_columns.traits(since=at)
-        made = lay_out(traits.without(gone).merged(fresh), view)
+        traits = traits.without(gone).merged(fresh)
+        made = None
+        if known is not None and not gone.size and view.source is self._laid_on:
+            made = appended(known, traits)
+        made = made or lay_out(traits, view)
         if structure > self._sequences[1]:
-            self._sequences = made, structure
+            self._sequences, self._laid_on = (made, structure), view.source
         return made
 
     def _caught_up_id_map(self, structure: int) -> IdMap:
@@ -355,8 +379,30 @@ class Derived:
         kept = self._kept(name)
         return kept is None or kept.stamp.revision != revision
 
-    def _load_graph(self) -> tuple[EdgeColumns, NDArray[np.int64]]:
-        return self._storage.edges.table(), self._storage.block_columns.numbers(_LIVE)
+    def _caught_up_roll(self, structure: int) -> Roll:
+        """Which blocks there are in this state; the latest one is kept."""
+        known = self._roll
+        if known is None or known.structure > structure:  # a reader of an earlier state, beside a later one
+            made = Roll.read(self._storage.block_columns, structure)
+        elif known.structure == structure:
+            return known
+        else:
+            made = known.caught_up(self._storage.block_columns, structure)
+        if known is None or made.structure > known.structure:
+            self._roll = made
+        return made
+
+    def _caught_up_graph(self, roll: Roll, view: GraphView, version: int, highest: int) -> GraphView | None:
+        """The view of a state from an earlier one; None where reading all edges anew is as fast, or needed."""
+        keys = self._storage.edges.changed(version)
+        came = without(roll.live, view.nodes)
+        # A block that comes back has edges that were not written since.
+        if keys is None or len(keys) > _FEW_EDGES or (came.size and int(came[0]) <= highest):
+            return None
+        numbers = self._storage.blocks.numbers_of(list({i for key in keys for i in key[:2]})) if keys else {}
+        changed = [(numbers[s], numbers[t], r) for s, t, r in keys if s in numbers and t in numbers]
+        fresh = self._storage.edges.rows(keys) if keys else EdgeColumns.none()
+        return caught_up(view, roll.live, changed, fresh)
 
     def _embed_one(self, text: str) -> Vector:
         vector: Vector = self._embedder.embed([text])[0]

@@ -24,6 +24,11 @@ Load = Callable[[], tuple[EdgeColumns, NDArray[np.int64]]]
 """Reads all edges between live blocks, and the numbers of the live blocks."""
 
 
+CatchUp = Callable[[GraphView, int, int], GraphView | None]
+"""Makes the present view from an earlier one, its version, and the highest number of a block then; None where it does
+not know all that changed since."""
+
+
 class Walks(Protocol):
     """Edges that were walked, as arrays of length w: source and target are numbers of blocks; instants are
     microseconds since 1970.
@@ -37,6 +42,11 @@ class Walks(Protocol):
     def relation(self) -> NDArray[np.object_]: ...
     @property
     def reinforced(self) -> NDArray[np.int64]: ...
+
+
+def _unknown(view: GraphView, version: int, highest: int) -> None:
+    """The `CatchUp` of a graph that knows nothing of what changed."""
+    del view, version, highest
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +77,7 @@ class LiveGraph:
         *,
         kept: Callable[[], KeptGraph | None] = lambda: None,
         walks: Callable[[int], Walks] | None = None,
+        highest: int = 0,
     ) -> None:
         self._load = load
         self._version = version
@@ -75,27 +86,42 @@ class LiveGraph:
         self._seed = seed
         self._kept = kept
         self._walks = walks
+        self._highest = highest
+        self._earlier: tuple[GraphView, int, int] | None = None
+        self._catch_up: CatchUp = _unknown
         self._view: GraphView | None = None
         self._at_version = -1
         self._measures: Measures | None = None
         self._standing: CentralitySnapshot | None = None
         self._lock = threading.RLock()
 
-    def successor(self, version: int) -> LiveGraph:
-        """The graph of another version: its edges are read anew, the centrality stands until it is worked out.
+    def successor(
+        self,
+        version: int,
+        load: Load | None = None,
+        catch_up: CatchUp = _unknown,
+        *,
+        highest: int = 0,
+    ) -> LiveGraph:
+        """The graph of another version: what changed since the last view is caught up with, else its edges are read
+        anew; the centrality stands until it is worked out. highest: the highest number of a block in it.
 
         Readers of this one go on with what they have.
         """
         made = LiveGraph(
-            self._load,
+            load or self._load,
             lambda: version,
             self._clock,
             self._settings,
             self._seed,
             kept=self._kept if self._view is None and self._standing is None else lambda: None,
             walks=self._walks,
+            highest=highest,
         )
         made._standing = self._standing
+        made._catch_up = catch_up
+        view = self._view
+        made._earlier = self._earlier if view is None else (view, self._at_version, self._highest)
         return made
 
     @property
@@ -105,7 +131,7 @@ class LiveGraph:
 
     def forget(self) -> None:
         """Drop everything: the store was filled from elsewhere."""
-        self._view = self._measures = self._standing = None
+        self._view = self._measures = self._standing = self._earlier = None
         self._at_version = -1
 
     def view(self) -> GraphView:
@@ -118,6 +144,9 @@ class LiveGraph:
         view = self._view
         if view is None or version != self._at_version:
             view = self._opened(version) if view is None else None
+            if view is None and self._earlier is not None:
+                view = self._catch_up(*self._earlier)
+            self._earlier = None
             if view is None:
                 columns, nodes = self._load()
                 view = materialise(columns, nodes, now)

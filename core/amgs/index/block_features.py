@@ -13,10 +13,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.index.ascending import replaced
 from amgs.storage.block_columns import FeatureColumns
 from amgs.text.stop_words import COMMON_WORDS
 
 NOBODY = -1
+_COLUMNS = ("numbers", "episode", "name", "length", "asking", "asks")
 _WORD = re.compile(r"\w+")
 _SHORTEST_NAME = 3
 _COMMON = frozenset(COMMON_WORDS)
@@ -94,17 +96,11 @@ class BlockFeatures:
             changed.asks,
             tuple(places),
         )
-        old = self._kept(~np.isin(self.numbers, fresh.numbers))
-        order = np.argsort(np.concatenate([old.numbers, fresh.numbers]), kind="stable")
-        return BlockFeatures(
-            np.concatenate([old.numbers, fresh.numbers])[order],
-            np.concatenate([old.episode, fresh.episode])[order],
-            np.concatenate([old.name, fresh.name])[order],
-            np.concatenate([old.length, fresh.length])[order],
-            np.concatenate([old.asking, fresh.asking])[order],
-            np.concatenate([old.asks, fresh.asks])[order],
-            fresh.names,
-        )
+        columns = {
+            one: replaced(self.numbers, getattr(self, one), fresh.numbers, getattr(fresh, one))
+            for one in _COLUMNS
+        }
+        return BlockFeatures(**columns, names=fresh.names)
 
     def _kept(self, rows: NDArray[np.bool_]) -> BlockFeatures:
         return BlockFeatures(

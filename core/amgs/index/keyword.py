@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tantivy import DocAddress, Document, Index, IndexWriter, Occur, Query, Schema, SchemaBuilder, Searcher
 
 from amgs.errors import StoreError
+from amgs.index.ascending import contains, joined, without
 from amgs.index.snapshot_store import Stamp
 from amgs.index.terms import (
     LONGEST_QUERY,
@@ -187,8 +188,8 @@ class KeywordIndex:
 
     def _make(self, wanted: NDArray[np.int64], contents: Contents, *, anew: bool) -> int:
         """Take out what is not wanted and put in what is missing; `anew`: everything out, everything in."""
-        gone = self._numbers if anew else np.setdiff1d(self._numbers, wanted)
-        new = wanted if anew else np.setdiff1d(wanted, self._numbers)
+        gone = self._numbers if anew else without(self._numbers, wanted)
+        new = wanted if anew else without(wanted, self._numbers)
         if (gone.size or new.size) and self._read_only:
             self._move_to_memory()
             gone, new = gone[:0], wanted
@@ -224,9 +225,9 @@ class KeywordIndex:
                 writer.rollback()
             raise
         self._index.reload()
-        kept = np.setdiff1d(self._numbers, gone)
+        kept = without(self._numbers, gone)
         self._refresh()
-        self._known = np.union1d(kept, np.array(added, dtype=np.int64))
+        self._known = joined(kept, np.sort(np.array(added, dtype=np.int64)))
 
     def _move_to_memory(self) -> None:
         self._directory, self._read_only, self._writer = None, False, None
@@ -333,7 +334,7 @@ class KeywordIndex:
         while True:
             found = self._searcher.search(query, look, count=False).hits
             numbers = self._numbers_at([address for _, address in found])
-            passes = np.ones(len(found), dtype=bool) if allowed is None else _contains(allowed, numbers)
+            passes = np.ones(len(found), dtype=bool) if allowed is None else contains(allowed, numbers)
             if int(passes.sum()) >= limit or len(found) < look or look >= self.documents:
                 break
             look = min(4 * look, self.documents)
@@ -451,12 +452,6 @@ def _unusable(directory: Path | None, error: Exception) -> StoreError:
 
 def _term_query(schema: Schema, field: str, text: str) -> Query:
     return Query.term_query(schema, field, text, index_option="freq")
-
-
-def _contains(ascending: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which values are in an ascending array: (n,) bool."""
-    at = np.minimum(np.searchsorted(ascending, values), ascending.size - 1)
-    return np.asarray(ascending[at] == values)
 
 
 def _trusted_stamp(directory: Path) -> Stamp | None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.errors import ModelError
+from amgs.index.ascending import contains, places, without
 from amgs.index.neighbour_graph import Nearby
 from amgs.index.neighbours import Near, nearest
 from amgs.index.snapshot_store import Generation, save_arrays
@@ -177,7 +178,7 @@ class VectorIndex:
             kept = self._base.numbers[~self._gone]
             known = self._base.nearby if kept.size > 0.8 * self._gone.size else None
             left = self._base.numbers[self._gone] if known is not None else kept[:0]
-            fresh = np.setdiff1d(numbers, kept) if known is not None else numbers
+            fresh = without(numbers, kept) if known is not None else numbers
             Nearby.write(
                 folder / Nearby.FILE,
                 known,
@@ -430,19 +431,6 @@ def unit(vectors: Vector) -> Vector:
     return np.asarray(
         np.divide(clean, lengths, out=np.zeros_like(clean), where=lengths > 0), dtype=np.float32
     )
-
-
-def places(ascending: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The place of each value in an ascending array, -1 for one that is not in it: (m,)."""
-    if not ascending.size:
-        return np.full(values.size, -1, dtype=np.int64)
-    at = np.minimum(np.searchsorted(ascending, values), ascending.size - 1)
-    return np.where(ascending[at] == values, at, -1).astype(np.int64)
-
-
-def contains(ascending: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which values are in an ascending array: (m,)."""
-    return places(ascending, values) >= 0
 
 
 def _chunks(numbers: NDArray[Any]) -> Iterable[NDArray[Any]]:

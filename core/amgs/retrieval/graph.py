@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from amgs.graph.view import GraphView
-from amgs.index.vector import contains
+from amgs.index.ascending import contains
 from amgs.retrieval.sources import Numbers
 from amgs.settings import RetrievalSettings
 

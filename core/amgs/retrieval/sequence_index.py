@@ -23,19 +23,22 @@ NEXT = "next"
 NOTHING = -1
 _DOUBLINGS = 24
 _COLUMNS = ("numbers", "episode", "name", "length", "asking", "asks")
-FORMAT = 2
+FORMAT = 3
+_FEW_SOURCES = 64
 
 
 @dataclass(frozen=True, eq=False)
 class SequenceIndex:
     """Rows are those of the traits, n of them. before, after: (n,) the row of the piece before and after, or
-    NOTHING. episode: (n,) a number from 0 for each episode; a block of its own is one.
+    NOTHING. episode: (n,) a number from 0 for each episode; a block of its own is one. source: (n,) what the traits
+    give as the episode of the first piece of each block's chain.
     """
 
     traits: BlockFeatures
     before: NDArray[np.int64]
     after: NDArray[np.int64]
     episode: NDArray[np.int64]
+    source: NDArray[np.uint64]
 
     @cached_property
     def episodes(self) -> int:
@@ -53,7 +56,8 @@ class SequenceIndex:
 
     @cached_property
     def _speakers(self) -> frozenset[int]:
-        return frozenset(np.unique(self.forms.speaker).tolist()) - {NOBODY}
+        # Counted: to sort out which of a few names occur would take longer.
+        return frozenset(np.flatnonzero(np.bincount(self.forms.speaker - NOBODY)[1:]).tolist())
 
     def step(self, rows: NDArray[np.int64], way: NDArray[np.int64], count: int = 1) -> NDArray[np.int64]:
         """The rows `count` steps along a way (`before` or `after`); NOTHING where it ends."""
@@ -67,7 +71,13 @@ def write(folder: Path, sequences: SequenceIndex) -> None:
     t = sequences.traits
     save_arrays(folder, {name: getattr(t, name) for name in _COLUMNS})
     save_arrays(
-        folder, {"before": sequences.before, "after": sequences.after, "episode_number": sequences.episode}
+        folder,
+        {
+            "before": sequences.before,
+            "after": sequences.after,
+            "episode_number": sequences.episode,
+            "source": sequences.source,
+        },
     )
 
 
@@ -80,7 +90,8 @@ def read(kept: Generation) -> SequenceIndex:
     """The sequence index of a generation."""
     columns = {name: kept.array(name) for name in _COLUMNS}
     traits = BlockFeatures(**columns, names=tuple(map(str, kept.said["names"])))
-    return SequenceIndex(traits, kept.array("before"), kept.array("after"), kept.array("episode_number"))
+    order = (kept.array(name) for name in ("before", "after", "episode_number", "source"))
+    return SequenceIndex(traits, *order)
 
 
 def lay_out(traits: BlockFeatures, view: GraphView) -> SequenceIndex:
@@ -97,14 +108,48 @@ def lay_out(traits: BlockFeatures, view: GraphView) -> SequenceIndex:
         target = traits.rows(view.nodes[view.target[kept]])
         # Reversed above, so that of several writes to one place the first edge is the last to write.
         after[source], before[target] = target, source
-    return SequenceIndex(traits, before, after, _episodes(traits, before))
+    return SequenceIndex(traits, before, after, *_episodes(traits, before))
 
 
-def _episodes(traits: BlockFeatures, before: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n,) episode numbers: blocks of one source, or of one chain where sources do not tell."""
+def appended(known: SequenceIndex, traits: BlockFeatures) -> SequenceIndex | None:
+    """What `lay_out` gives, but for how episodes are numbered, where all that is new are blocks at the end that stand
+    before or after no other; None where something else changed, too.
+    """
+    size = known.traits.numbers.size
+    fresh = traits.episode[size:].tolist()
+    same = np.array_equal(traits.numbers[:size], known.traits.numbers) and np.array_equal(
+        traits.episode[:size], known.traits.episode
+    )
+    if not same or len(set(fresh)) > _FEW_SOURCES:
+        return None
+    of: dict[int, int] = {}
+    following, numbers = known.episodes, []
+    for source in fresh:
+        if source and source not in of:
+            held = known.source == source
+            at = int(held.argmax()) if held.size else 0
+            if held.size and held[at]:
+                of[source] = int(known.episode[at])
+        if source not in of:
+            of[source], following = following, following + 1
+        numbers.append(of.pop(0) if not source else of[source])
+    nothing = np.full(len(fresh), NOTHING, np.int64)
+    return SequenceIndex(
+        traits,
+        np.concatenate([known.before, nothing]),
+        np.concatenate([known.after, nothing]),
+        np.concatenate([known.episode, np.array(numbers, dtype=np.int64)]),
+        np.concatenate([known.source, traits.episode[size:]]),
+    )
+
+
+def _episodes(
+    traits: BlockFeatures, before: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """(n,) episode numbers: blocks of one source, or of one chain where sources do not tell; and (n,) the sources."""
     size = before.size
     if not size:
-        return np.zeros(0, np.int64)
+        return np.zeros(0, np.int64), np.zeros(0, np.uint64)
     first = np.where(before == NOTHING, np.arange(size), before)
     for _ in range(_DOUBLINGS):  # each round doubles how far back a row looks; chains are shorter than 2^24
         further = first[first]
@@ -115,4 +160,4 @@ def _episodes(traits: BlockFeatures, before: NDArray[np.int64]) -> NDArray[np.in
     _, source, members = np.unique(traits.episode[first], return_inverse=True, return_counts=True)
     alone = (traits.episode[first] == 0) | (members[source] == 1)
     _, episode = np.unique(np.where(alone, first + members.size, source), return_inverse=True)
-    return np.asarray(episode, dtype=np.int64)
+    return np.asarray(episode, dtype=np.int64), traits.episode[first]

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from amgs import bounds
 from amgs.errors import UsageError
+from amgs.index.ascending import contains
 from amgs.index.fuzzy import StemCorrection
-from amgs.index.vector import QueryVectors, contains
+from amgs.index.vector import QueryVectors
 from amgs.retrieval.answerable import answerable
 from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
 from amgs.retrieval.fuzzy import fuzzy

@@ -65,6 +65,26 @@ class FadingColumns:
     names: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class ClockColumns:
+    """Clocks of n blocks in rising number. reinforced: microseconds since 1970; reinforcements: how often."""
+
+    numbers: NDArray[np.int64]
+    reinforced: NDArray[np.int64]
+    reinforcements: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class StatusColumns:
+    """What decides which index holds a block, of n blocks in rising number: status: (n,) places in STATUSES; embedded:
+    (n,) whether it has an embedding.
+    """
+
+    numbers: NDArray[np.int64]
+    status: NDArray[np.int8]
+    embedded: NDArray[np.bool_]
+
+
 @dataclass(frozen=True)
 class EmbeddingColumns:
     """Embeddings of n blocks: numbers (n,), ids (n,), matrix (n, d) float32."""
@@ -95,25 +115,35 @@ class FeatureColumns:
 class BlockColumnStorage(Protocol):
     """Columns of many blocks as arrays, without an object a row."""
 
-    def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
-        """Running numbers of the blocks that pass, rising: (n,); a limit keeps the last reinforced."""
+    def numbers(self, wanted: BlockFilter, *, limit: int | None = None, since: int = -1) -> NDArray[np.int64]:
+        """Running numbers of the blocks that pass, rising: (n,); a limit keeps the last reinforced. since: only of
+        rows changed after that revision.
+        """
+        ...
+
+    def count(self) -> int:
+        """How many blocks there are."""
+        ...
+
+    def statuses(self, *, since: int = -1) -> StatusColumns:
+        """The statuses of the blocks changed after revision `since`."""
         ...
 
     def facts(self, wanted: BlockFilter) -> BlockFacts:
         """The scoring columns of the blocks that pass the filter."""
         ...
 
-    def scoring(self) -> ScoringColumns:
-        """The scoring columns of every block."""
+    def scoring(self, *, since: int = -1) -> ScoringColumns:
+        """The scoring columns of every block changed after revision `since`."""
         ...
 
     def fading(self, wanted: BlockFilter) -> FadingColumns:
         """The clocks, decay constants and categories of the blocks that pass the filter."""
         ...
 
-    def clocks(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """When every block was last reinforced (microseconds since 1970) and how often: (n,) each. numbers: (n,) of
-        all blocks, rising. What of the scoring columns changes without a change of structure.
+    def clocks(self, *, since: int = -1) -> ClockColumns:
+        """When each block was last reinforced and how often, of those reinforced after change `since` and maybe of
+        others. What of the scoring columns changes without a change of structure.
         """
         ...
 

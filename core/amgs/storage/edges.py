@@ -32,6 +32,12 @@ class EdgeColumns:
     reinforced: NDArray[np.int64]
     decay_lambda: NDArray[np.float64]
 
+    @classmethod
+    def none(cls) -> EdgeColumns:
+        """No edges."""
+        whole, real = np.zeros(0, np.int64), np.zeros(0)
+        return cls(whole, whole, np.zeros(0, dtype=object), real, real, whole, whole, real)
+
 
 @dataclass(frozen=True, eq=False)
 class WalkColumns:
@@ -80,6 +86,16 @@ class EdgeStorage(Protocol):
 
     def table(self) -> EdgeColumns:
         """The edge list for materialising the graph (AMGS §5.3), sorted by source, target and relation."""
+        ...
+
+    def changed(self, since: int) -> frozenset[EdgeKey] | None:
+        """The keys of the edges that were written or taken out after revision `since`, and maybe of a few more; None
+        where it is not known: what a session before this one did, and whole stores.
+        """
+        ...
+
+    def rows(self, keys: Iterable[EdgeKey]) -> EdgeColumns:
+        """Of the `table` the rows with these keys."""
         ...
 
     def walked(self, since: int) -> WalkColumns:

@@ -39,9 +39,16 @@ def test_reinforcement_moves_clocks_and_no_revision(storage: Storage) -> None:
     assert storage.block_columns.newest_revision() == newest
     assert storage.structure_counter == structure
     known = storage.block_columns.scoring()
-    reinforced, times = storage.block_columns.clocks(known.numbers)
-    assert reinforced.tolist() == known.reinforced.tolist() == [microseconds_of(NOON), microseconds_of(later)]
-    assert times.tolist() == known.reinforcements.tolist() == [0, 1]
+    every = storage.block_columns.clocks()
+    assert (
+        every.reinforced.tolist()
+        == known.reinforced.tolist()
+        == [microseconds_of(NOON), microseconds_of(later)]
+    )
+    assert every.reinforcements.tolist() == known.reinforcements.tolist() == [0, 1]
+    changed = storage.block_columns.clocks(since=storage.change_counter - 1)
+    assert (changed.numbers.tolist(), changed.reinforced.tolist()) == ([2], [microseconds_of(later)])
+    assert storage.block_columns.clocks(since=storage.change_counter).numbers.size == 0
 
 
 def test_numbers_rise_and_are_not_given_out_again(storage: Storage) -> None:

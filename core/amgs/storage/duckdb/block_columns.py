@@ -11,14 +11,16 @@ from amgs.errors import StoreCorruptError
 from amgs.storage.block_columns import (
     BlockColumnStorage,
     BlockFacts,
+    ClockColumns,
     EmbeddingColumns,
     FadingColumns,
     FeatureColumns,
     ScoringColumns,
+    StatusColumns,
 )
 from amgs.storage.duckdb.connection import Connection
 from amgs.storage.duckdb.filters import where
-from amgs.types import BlockFilter, Vector
+from amgs.types import STATUSES, BlockFilter, Vector
 
 _FACTS = (
     "number, id, epoch_us(created_at) AS created, epoch_us(last_reinforced_at) AS reinforced, "
@@ -38,12 +40,30 @@ class DuckDBBlockColumns(BlockColumnStorage):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
+    def numbers(self, wanted: BlockFilter, *, limit: int | None = None, since: int = -1) -> NDArray[np.int64]:
         condition, parameters = where(wanted)
         sql = f"SELECT number FROM memory_blocks WHERE {condition}"
+        if since >= 0:
+            sql += f" AND revision > {int(since)}"
         if limit is not None:
             sql += f" ORDER BY last_reinforced_at DESC, number DESC LIMIT {int(limit)}"
         return np.sort(np.asarray(self._connection.columns(sql, parameters)["number"], dtype=np.int64))
+
+    def count(self) -> int:
+        return int(self._connection.value("SELECT count(*) FROM memory_blocks"))
+
+    def statuses(self, *, since: int = -1) -> StatusColumns:
+        c = self._connection.columns(
+            "SELECT number, (list_position(?::VARCHAR[], status) - 1)::TINYINT AS status, embedding IS NOT NULL AS "
+            "embedded FROM memory_blocks WHERE revision > ?",
+            [list(STATUSES), since],
+        )
+        order = np.argsort(c["number"], kind="stable")
+        return StatusColumns(
+            numbers=np.asarray(c["number"], dtype=np.int64)[order],
+            status=np.ma.filled(c["status"], -1).astype(np.int8)[order],
+            embedded=np.asarray(c["embedded"], dtype=np.bool_)[order],
+        )
 
     def facts(self, wanted: BlockFilter) -> BlockFacts:
         condition, parameters = where(wanted)
@@ -62,10 +82,11 @@ class DuckDBBlockColumns(BlockColumnStorage):
             self_component=np.asarray(c["self_component"], dtype=np.bool_),
         )
 
-    def scoring(self) -> ScoringColumns:
+    def scoring(self, *, since: int = -1) -> ScoringColumns:
         c = self._connection.columns(
             "SELECT number, epoch_us(last_reinforced_at) AS reinforced, decay_lambda, confidence, reinforcements, "
-            "valid_to IS NOT NULL AS superseded FROM memory_blocks"
+            "valid_to IS NOT NULL AS superseded FROM memory_blocks WHERE revision > ?",
+            [since],
         )
         order = np.argsort(
             c["number"], kind="stable"
@@ -101,14 +122,23 @@ class DuckDBBlockColumns(BlockColumnStorage):
             names=tuple(names),
         )
 
-    def clocks(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def clocks(self, *, since: int = -1) -> ClockColumns:
+        changed = self._connection.clock_changes.after(since)
+        if changed is not None and not changed:
+            none = np.zeros(0, np.int64)
+            return ClockColumns(none, none, none)
+        only = "" if changed is None else "WHERE id IN (SELECT unnest(?::VARCHAR[]))"
         c = self._connection.columns(
-            "SELECT number, epoch_us(last_reinforced_at) AS reinforced, reinforcements FROM memory_blocks"
+            "SELECT number, epoch_us(last_reinforced_at) AS reinforced, reinforcements FROM memory_blocks "
+            f"{only}",
+            [] if changed is None else [list(changed)],
         )
-        rows = np.searchsorted(numbers, c["number"])
-        reinforced, times = np.zeros(numbers.size, np.int64), np.zeros(numbers.size, np.int64)
-        reinforced[rows], times[rows] = c["reinforced"], c["reinforcements"]
-        return reinforced, times
+        order = np.argsort(c["number"], kind="stable")
+        return ClockColumns(
+            numbers=np.asarray(c["number"], dtype=np.int64)[order],
+            reinforced=np.asarray(c["reinforced"], dtype=np.int64)[order],
+            reinforcements=np.asarray(c["reinforcements"], dtype=np.int64)[order],
+        )
 
     def ids_after(self, number: int) -> tuple[NDArray[np.int64], list[str]]:
         c = self._connection.columns(

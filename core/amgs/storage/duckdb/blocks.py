@@ -129,6 +129,7 @@ class DuckDBBlocks(BlockStorage):
             )
 
     def reinforce(self, ids: Sequence[str], at: datetime) -> None:
+        self._connection.clock_changes.note(ids)
         self._connection.execute(
             "UPDATE memory_blocks SET last_reinforced_at = greatest(last_reinforced_at, ?), "
             "reinforcements = reinforcements + 1 WHERE id IN (SELECT unnest(?::VARCHAR[]))",
@@ -137,6 +138,7 @@ class DuckDBBlocks(BlockStorage):
         )
 
     def turn_back(self, block_id: str, at: datetime, before: datetime) -> None:
+        self._connection.clock_changes.note([block_id])
         self._connection.execute(
             "UPDATE memory_blocks SET last_reinforced_at = ? WHERE id = ? AND last_reinforced_at = ?",
             [stored(before), block_id, stored(at)],
@@ -144,6 +146,7 @@ class DuckDBBlocks(BlockStorage):
         )
 
     def recount(self, ids: Sequence[str]) -> None:
+        self._connection.clock_changes.note(ids)
         self._connection.execute(
             "UPDATE memory_blocks SET reinforcements = (SELECT count(*) FROM reinforcement_log AS l "
             "WHERE l.block_id = memory_blocks.id) WHERE id IN (SELECT unnest(?::VARCHAR[]))",

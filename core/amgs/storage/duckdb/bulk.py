@@ -67,6 +67,7 @@ class DuckDBBulk(BulkStorage):
             "created": rows.created,
             "decay_lambda": rows.decay_lambda,
         }
+        self._connection.edge_changes.forget()
         with self._connection.arrays("given_edges", pa.table(columns)):
             self._connection.execute(
                 "INSERT INTO edges (source_id, target_id, relation_type, weight, confidence, created_at, "

@@ -28,8 +28,10 @@ from amgs.errors import (
     UsageError,
 )
 from amgs.storage.duckdb import files
+from amgs.storage.duckdb.change_log import ChangeLog
 from amgs.storage.duckdb.last_commit import LastCommit, Note
 from amgs.storage.duckdb.migrations import LATEST, migrate, schema_version
+from amgs.types import EdgeKey
 
 MEMORY = ":memory:"
 
@@ -60,6 +62,8 @@ class Connection:
         self._closed = False
         self._sound = True
         self._note = Note(Path(path)) if path != MEMORY else None
+        self.edge_changes = ChangeLog[EdgeKey]()
+        self.clock_changes = ChangeLog[str]()
         self.lost = ""
         """What was missing when the store was opened, where that was accepted; in words."""
 
@@ -104,6 +108,9 @@ class Connection:
                         way_out="Open it once for writing.",
                     )
                 migrate(connection, version)
+            changes, structure = store.counters
+            store.edge_changes = ChangeLog(structure)
+            store.clock_changes = ChangeLog(changes)
             if not read_only:
                 store._note_commit(store._state())
         except duckdb.Error as error:
@@ -256,7 +263,13 @@ class Connection:
                 self._writer.execute("BEGIN TRANSACTION")
             self._owner, self._dirty, self._structural = threading.get_ident(), False, False
             try:
+                self.edge_changes.begin()
+                self.clock_changes.begin()
                 yield
+                if self._dirty:
+                    revision = self.revision()
+                    self.edge_changes.commit(revision)
+                    self.clock_changes.commit(revision)
                 with self._translate():
                     if self._structural:
                         self._writer.execute("UPDATE change_counter SET structure = value + 1")

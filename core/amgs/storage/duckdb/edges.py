@@ -48,6 +48,8 @@ class DuckDBEdges(EdgeStorage):
             self._append(unique)
 
     def delete(self, keys: Iterable[EdgeKey]) -> None:
+        keys = list(keys)
+        self._connection.edge_changes.note(keys)
         self._connection.execute(
             f"DELETE FROM edges USING ({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = "
             "k.target_id "
@@ -96,13 +98,25 @@ class DuckDBEdges(EdgeStorage):
         return tuple(_edge(row) for row in found)
 
     def table(self) -> EdgeColumns:
+        return self._columns("", [])
+
+    def rows(self, keys: Iterable[EdgeKey]) -> EdgeColumns:
+        only = f"SEMI JOIN ({_KEYS}) AS k USING (source_id, target_id, relation_type)"
+        return self._columns(only, _split(keys))
+
+    def changed(self, since: int) -> frozenset[EdgeKey] | None:
+        return self._connection.edge_changes.after(since)
+
+    def _columns(self, only: str, parameters: list[list[str]]) -> EdgeColumns:
         c = self._connection.columns(
             "SELECT s.number AS source, t.number AS target, e.relation_type AS relation, e.weight, "
             "e.confidence, epoch_us(e.created_at) AS created, epoch_us(e.last_reinforced_at) AS reinforced, "
             "e.decay_lambda "
-            "FROM edges e JOIN memory_blocks s ON s.id = e.source_id JOIN memory_blocks t ON t.id = e.target_id "
+            f"FROM (SELECT * FROM edges {only}) AS e JOIN memory_blocks s ON s.id = e.source_id JOIN memory_blocks t "
+            "ON t.id = e.target_id "
             "WHERE s.status NOT IN ('archived', 'pruned') AND t.status NOT IN ('archived', 'pruned') ORDER BY "
-            "1, 2, 3"
+            "1, 2, 3",
+            parameters,
         )
         return EdgeColumns(
             source=np.asarray(c["source"], dtype=np.int64),
@@ -191,6 +205,7 @@ class DuckDBEdges(EdgeStorage):
     # --- rows ---------------------------------------------------------------------------------------------
 
     def _append(self, edges: Sequence[Edge]) -> None:
+        self._connection.edge_changes.note([e.key for e in edges])
         self._connection.execute(
             f"INSERT INTO edges ({_COLUMNS}) SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
             "unnest(?::VARCHAR[]), "

@@ -36,10 +36,14 @@ class DuckDBTables(TableStorage):
             yield [row[1:] for row in found]
 
     def clear(self, table: str) -> None:
+        self._connection.edge_changes.forget()
+        self._connection.clock_changes.forget()
         self._connection.execute(f'DELETE FROM "{table}"')
 
     def insert(self, table: str, columns: Sequence[TableColumn], batch: Sequence[TableRow]) -> None:
         if batch:
+            self._connection.edge_changes.forget()
+            self._connection.clock_changes.forget()
             names = ", ".join(f'"{column.name}"' for column in columns)
             values = ", ".join(_written(column) for column in columns)
             given = [list(values_of) for values_of in zip(*batch, strict=True)]

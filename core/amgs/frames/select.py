@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -60,20 +60,31 @@ class Taken:
             # Few are taken and many are asked about: the matrix is made here, not for each question.
             self._rows = vector[None] if self._rows is None else np.vstack([self._rows, vector])
 
-    def newer(self, candidate: Candidate, others: Sequence[Candidate]) -> Candidate | None:
-        """Of the others that say the same as the candidate and later, the latest."""
-        vector = self.vectors.get(candidate.block.id)
-        if self.threshold is None or vector is None:
-            return None
-        twins = [
-            one
-            for one in others
-            if one.fate == "selected"
-            and _later(one, _said_at(candidate))
-            and one.block.id in self.vectors
-            and float(self.vectors[one.block.id] @ vector) >= self.threshold
+
+class _Twins:
+    """Which of the candidates say the same as another and later."""
+
+    def __init__(self, candidates: Sequence[Candidate], taken: Taken) -> None:
+        self._candidates, self._threshold = candidates, taken.threshold
+        with_vector = [
+            i for i, c in enumerate(candidates) if c.fate == "selected" and c.block.id in taken.vectors
         ]
-        return max(twins, key=lambda one: (_said_at(one), one.score, one.block.id), default=None)
+        self._places = np.array(with_vector if taken.threshold is not None else [], dtype=np.int64)
+        self._row = {place: row for row, place in enumerate(self._places.tolist())}
+        if self._row:
+            self._vectors = np.stack([taken.vectors[candidates[i].block.id] for i in with_vector])
+            self._said = np.array([_said_at(candidates[i]).timestamp() for i in with_vector])
+
+    def newer(self, at: int, waiting: Collection[int]) -> int | None:
+        """The place of the latest of those waiting that says the same as the candidate at a place, and later."""
+        row = self._row.get(at)
+        if row is None or self._threshold is None:
+            return None
+        later = np.flatnonzero(self._said - self._said[row] >= _NEWER.total_seconds())
+        alike = later[self._vectors[later] @ self._vectors[row] >= self._threshold]
+        twins = [place for place in self._places[alike].tolist() if place in waiting]
+        told = self._candidates
+        return max(twins, key=lambda i: (_said_at(told[i]), told[i].score, told[i].block.id), default=None)
 
 
 def _said_at(candidate: Candidate) -> datetime:
@@ -108,6 +119,7 @@ def select(
     """
     decided: dict[int, Candidate] = {}
     waiting = list(range(len(candidates)))
+    twins = _Twins(candidates, taken)
     categories: Counter[str] = Counter()
     balance = _balance(candidates) if rule.selection == "entropy" else 0.0
     used = picked = 0
@@ -117,12 +129,13 @@ def select(
         candidate, left = candidates[at], budget - used
         fate, because = _fate(candidate, at, picked, rule, taken)
         if fate == "selected":
-            newer = taken.newer(candidate, [candidates[i] for i in waiting])
-            fits = newer is not None and taken.shorten(newer, left).tokens <= left
-            if newer is not None and fits and newer.score >= rule.threshold:
+            other = twins.newer(at, waiting)
+            newer = candidate if other is None else candidates[other]
+            fits = other is not None and taken.shorten(newer, left).tokens <= left
+            if other is not None and fits and newer.score >= rule.threshold:
                 because = f"older than {newer.block.id[:6]}…, which says the same"
                 decided[at] = replace(candidate, fate="duplicate", because=because)
-                at = next(i for i in waiting if candidates[i] is newer)
+                at = other
                 waiting.remove(at)
                 candidate = newer
                 fate, because = _fate(candidate, at, picked, rule, taken)

@@ -28,6 +28,7 @@ class Shortener:
         self._most = max(LONGEST_WHOLE, budget // SHARE)
         self._template, self._finder, self._count_tokens = template, finder, count_tokens
         self._made: dict[tuple[str, int], Candidate] = {}
+        self._around: dict[tuple[str, str], int] = {}
 
     def __call__(self, candidate: Candidate, left: int) -> Candidate:
         """The candidate with a passage that costs no more than a block may and than is left, where the whole costs
@@ -35,7 +36,7 @@ class Shortener:
         """
         if candidate.tokens <= min(self._most, left) or self._template.assembly == "summary":
             return candidate
-        around = self._template.cost(replace(candidate, passage=PassageSpan(0, 0)), self._count_tokens)
+        around = self._cost_around(candidate)
         room = min(self._most + around, left)
         if candidate.tokens <= room or room - around < _LEAST:
             return candidate
@@ -48,6 +49,14 @@ class Shortener:
         cut = f"cut to {made.tokens} of {candidate.tokens} tokens"
         because = f"{candidate.because}; {cut}" if candidate.because else cut
         return replace(candidate, passage=made.passage, tokens=made.tokens, because=because)
+
+    def _cost_around(self, candidate: Candidate) -> int:
+        """What the words around the content cost."""
+        key = (candidate.block.id, candidate.child)
+        if key not in self._around:
+            empty = replace(candidate, passage=PassageSpan(0, 0))
+            self._around[key] = self._template.cost(empty, self._count_tokens)
+        return self._around[key]
 
     def _cut(self, candidate: Candidate, room: int, around: int) -> Candidate:
         """The longest passage found in a few tries that costs at most `room`; without any, the candidate. around:

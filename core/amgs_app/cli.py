@@ -41,7 +41,7 @@ from amgs_app.global_options import (
 )
 from amgs_app.last_listing import recall, remember
 from amgs_app.operations.groups import FRONT_ENDS, PANELS, describe
-from amgs_app.operations.standard import standard
+from amgs_app.operations.standard import beginning_with, standard
 from amgs_app.output import advise, check_format, complain, exit_code_of, intended, progress_on, write
 from amgs_app.printable import printable
 from amgs_app.spelling import near
@@ -84,8 +84,10 @@ def run(arguments: Sequence[str], screen: Screen | None = None) -> int:
     """
     # Libraries that load models draw their own progress bars on stderr, across the screen; ours is enough.
     os.environ.setdefault("TQDM_DISABLE", "1")
+    # Pydantic would look through every installed package for plugins.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
-        command = typer.main.get_command(build())
+        command = typer.main.get_command(build(_needed(arguments)))
         code = command.main(list(arguments), prog_name="amgs", standalone_mode=False, obj=screen)
         sys.stdout.flush()
         return int(code or 0)
@@ -136,6 +138,22 @@ def build(registry: Registry | None = None) -> typer.Typer:
     for noun, operations in nouns:
         _add_below(app, operations, 0, panel_of.get(noun))
     return app
+
+
+def _needed(arguments: Sequence[str]) -> Registry | None:
+    """The operations that a command line can mean, None for all: one that names its first word right after the global
+    options needs no others.
+    """
+    words = iter(arguments)
+    for word in words:
+        if not word.startswith("-"):
+            return beginning_with(word)
+        name, equals, _ = word.removeprefix("--").partition("=")
+        if name not in ANNOTATIONS:
+            return None
+        if not equals:
+            next(words, None)
+    return None
 
 
 def _add_below(

@@ -11,6 +11,8 @@ import pytest
 
 from amgs.clock import SystemClock
 from amgs.memory import Memory
+from amgs_app import operations
+from amgs_app.operations.standard import beginning_with, standard
 
 ROOT = Path(__file__).parents[2]
 
@@ -93,6 +95,31 @@ def test_a_search_with_vectors_loads_no_library_that_runs_models_or_walks_graphs
     assert found & {*MODELS, "sentence_transformers", "scipy", "networkx", "textual", "markdown_it"} == set()
     parts = ("amgs.simulation.", "amgs.exchange.", "amgs.ingest.", "amgs.lifecycle.enhance")
     assert not [name for name in found if name.startswith(parts)]
+
+
+def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(tmp_path: Path) -> None:
+    path = tmp_path / "memory.duckdb"
+    with Memory.open(path, clock=SystemClock()) as memory:
+        memory.add("The dome stalled twice on Sunday.")
+    found = modules_after(
+        "from amgs_app import cli\n"
+        f"assert cli.run(['--store', {str(path)!r}, 'search', 'dome', '--layer', 'keyword']) == 0\n"
+    )
+    assert {"amgs_app.operations.search", "amgs_app.render.entries.search"} <= found
+    commands = {name for name in found if name.startswith("amgs_app.operations.")}
+    kept = {"search", "standard", "groups", "arguments", "remedies", "hints"}
+    assert commands == {f"amgs_app.operations.{name}" for name in kept}
+    assert {name for name in found if name.startswith("amgs_app.render.entries.")} == {
+        "amgs_app.render.entries.search"
+    }
+    assert found & {*MODELS, "tokenizers", "scipy", "networkx", "pyarrow", "amgs_focus.records"} == set()
+
+
+@pytest.mark.parametrize("word", operations.FIRST_WORDS)
+def test_a_first_word_brings_all_operations_that_begin_with_it(word: str) -> None:
+    known = beginning_with(word)
+    assert known is not None
+    assert [each.name for each in known] == [each.name for each in standard() if each.words[0] == word]
 
 
 def test_no_top_level_package_squats_on_a_common_name(tmp_path: Path) -> None:

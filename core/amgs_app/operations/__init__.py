@@ -45,6 +45,22 @@ NOUNS = (
 )
 """The modules with operations, in the order in which `help` lists them."""
 
+FIRST_WORDS = {
+    "search": ("search",),
+    "why": ("search",),
+    "status": ("general",),
+    "ingest": ("lifecycle",),
+    "inbox": ("lifecycle",),
+    "consolidate": ("lifecycle", "consolidation_plan"),
+    "source": ("source",),
+    "block": ("block",),
+    "frame": ("frame", "frame_definitions", "tuning"),
+    "graph": ("graph",),
+}
+"""The modules of the operations that begin with a word, of words that single commands begin with most often: for one of
+them the other modules need not be imported.
+"""
+
 if TYPE_CHECKING:
     from amgs_app.operations import bench as bench
     from amgs_app.operations import bench_focus as bench_focus

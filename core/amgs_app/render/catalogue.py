@@ -43,6 +43,9 @@ NOUNS = (
 )
 """The modules under `entries`. They import no engine: a type is known by its name, of which there is one."""
 
+_OFTEN = ("search",)
+"""Where results are looked for first: importing every module takes longer than a quick command."""
+
 R = TypeVar("R")
 Look = Callable[[str], Any]
 """The result of another command as it is now, by the command's line."""
@@ -101,11 +104,16 @@ def entries() -> Mapping[str, ResultEntry[Any]]:
     """Every entry, by the name of its type."""
     found: dict[str, ResultEntry[Any]] = {}
     for noun in NOUNS:
-        module = import_module(f"amgs_app.render.entries.{noun}")
-        for each in vars(module).values():
-            if isinstance(each, ResultEntry) and found.setdefault(each.kind, each) is not each:
-                raise ValueError(f"{each.kind} has two entries.")
+        for kind, each in _entries_in(noun).items():
+            if found.setdefault(kind, each) is not each:
+                raise ValueError(f"{kind} has two entries.")
     return found
+
+
+@cache
+def _entries_in(noun: str) -> Mapping[str, ResultEntry[Any]]:
+    module = import_module(f"amgs_app.render.entries.{noun}")
+    return {each.kind: each for each in vars(module).values() if isinstance(each, ResultEntry)}
 
 
 def entry_of(kind: type) -> ResultEntry[Any]:
@@ -113,6 +121,9 @@ def entry_of(kind: type) -> ResultEntry[Any]:
 
     Raises TypeError for what is no frozen dataclass either, which is a fault of the program.
     """
+    for noun in _OFTEN:
+        if kind.__name__ in _entries_in(noun):
+            return _entries_in(noun)[kind.__name__]
     known = entries()
     for each in kind.__mro__:
         if each.__name__ in known:

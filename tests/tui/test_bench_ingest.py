@@ -28,15 +28,24 @@ def books(folder: Path) -> Path:
     return folder
 
 
-def run(folder: Path, blocks: int = 120, sample: int = 20, progress: Progress | None = None) -> BenchResult:
+def run(
+    folder: Path,
+    blocks: int = 120,
+    sample: int = 20,
+    progress: Progress | None = None,
+    documents: Path | None = None,
+) -> BenchResult:
     rig = Rig(progress=progress or Progress(), seed=1)
-    return ingest.run(rig, folder, blocks=blocks, sample=sample, model="tiny", models={})
+    return ingest.run(rig, folder, blocks=blocks, sample=sample, model="tiny", models={}, documents=documents)
 
 
 def test_it_measures_what_its_metrics_say(tmp_path: Path) -> None:
-    found = run(books(tmp_path))
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "lamps.md").write_text(BOOK[:4000], encoding="utf-8")
+    found = run(books(tmp_path), documents=documents)
     assert set(ingest.BENCH.goals) <= set(found.metrics)
-    assert all(value > 0 for value in found.metrics.values())
+    assert all(value > 0 for name, value in found.metrics.items() if name != "enhance_proposals")
     assert found.metrics["bulk_blocks_per_s"] < found.metrics["bulk_blocks_per_s_unindexed"]
     steps = {str(row[0]): row for row in found.tables[0].rows}
     assert steps["consolidate with stand-in models"][1] == 100.0

@@ -88,13 +88,17 @@ def test_the_bench_prints_what_it_promises(
         for name in (
             "p50_ms",
             "p95_ms",
+            "cpu_p50_ms",
             "session_p50_ms",
+            "session_cpu_p50_ms",
+            "after_change_cpu_ms",
             "open_s",
             "peer_bm25s_p50_ms",
             "duckdb_scan_p50_ms",
         ):
             assert found["metrics"][f"{name}_{size}"] > 0
         assert found["metrics"][f"recall100_{size}"] == 1.0
+    assert found["metrics"]["cold_words_cpu_s_200"] > 0 and found["metrics"]["cold_vectors_cpu_s_200"] > 0
     assert found["bench"] == "search" and found["settings"]["blocks"] == [200, 300]
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from amgs.clock import FixedClock
@@ -112,6 +112,7 @@ def measure(asked: dict[str, Any], progress: Progress) -> dict[str, Any]:
         edges = memory.status().edges
     if not sound:
         raise RuntimeError("verify found faults in the store")
+    planned = _enhancement(Path(asked["documents"]), embedder, progress) if asked.get("documents") else {}
     steps += [
         ("embedder alone", sample, embedded),
         ("recogniser alone", sample, named),
@@ -131,6 +132,7 @@ def measure(asked: dict[str, Any], progress: Progress) -> dict[str, Any]:
             "embedder_blocks_per_s": sample / embedded,
             "edges": edges,
             "store_mib": Path(store).stat().st_size / 2**20,
+            **planned,
         },
     }
 
@@ -146,6 +148,22 @@ def _take_in(memory: Memory, made: Iterator[RawBlock], blocks: int, progress: Pr
     if done != blocks:
         raise RuntimeError(f"{done} of {blocks} blocks were taken in")
     return seconds
+
+
+def _enhancement(documents: Path, embedder: Embedder, progress: Progress) -> dict[str, float]:
+    """What planning the enhancement of foreign documents takes: seconds of processor and of wall time."""
+    clock = FixedClock(NOW)
+    with Memory.open(":memory:", clock=clock, embedder=embedder, recogniser=RuleRecogniser()) as memory:
+        blocks = len(memory.ingest_folder(documents).added)
+        memory.consolidate(progress=progress)
+        start, used = perf_counter(), process_time()
+        plan = memory.lifecycle.plan_enhancement(progress=progress)
+        return {
+            "enhance_plan_cpu_s": process_time() - used,
+            "enhance_plan_s": perf_counter() - start,
+            "enhance_blocks": blocks,
+            "enhance_proposals": len(plan.proposals),
+        }
 
 
 def _timed(embedder: Embedder, texts: Sequence[str]) -> float:

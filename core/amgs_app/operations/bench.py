@@ -157,7 +157,8 @@ def bench_search(
     progress: Progress,
 ) -> BenchResult:
     """Fill stores with paragraphs of the books, varied until there are enough, and query them with sentences of the
-    books. Times search, the SESSION frame and opening, beside bm25s with NumPy and the database's own scan.
+    books. Times search, the SESSION frame, the first search after a change and opening, beside bm25s with NumPy and the
+    database's own scan; and one search of the first store in a fresh process, by words and with vectors.
 
     Without --work the stores are deleted afterwards. A million blocks take about 12 GiB of disk and half an hour.
     """
@@ -176,7 +177,8 @@ def bench_search(
         )
     effort = Effort(questions, frames, sample)
     with tempfile.TemporaryDirectory() as temporary:
-        return run(_rig(engine, progress), folder, sizes, work or Path(temporary), effort=effort)
+        cold = ("--model", engine.model_spec)
+        return run(_rig(engine, progress), folder, sizes, work or Path(temporary), effort=effort, cold=cold)
 
 
 @operation("bench metrics", summary="Measure the six success metrics on labelled questions.", long=True)
@@ -259,13 +261,17 @@ def bench_ingest(
     sample: Annotated[
         int, Option("--sample", metavar="N", min=1, help="How many of them use the real models.")
     ] = 2048,
+    documents: Annotated[
+        Path | None, Option("--documents", metavar="DIR", help="Also plan the enhancement of these.")
+    ] = None,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Ingest paragraphs of the books, update the keyword index, and consolidate: all but a sample with stub models,
     then the sample with the real models into the same store.
 
-    The real models are loaded throughout; peak memory is that of the whole process.
+    The real models are loaded throughout; peak memory is that of the whole process. With --documents, a memory of
+    these is consolidated and the planning of its enhancement timed.
     """
     from amgs_app.benches.ingest import run
     from amgs_app.benches.rig import Rig
@@ -275,7 +281,15 @@ def bench_ingest(
     told = engine.settings.model
     models = {"embedder": told.embedder, "recogniser": told.recogniser}
     rig = Rig(progress=progress, seed=engine.seed)
-    return run(rig, folder, blocks=blocks, sample=sample, model=engine.model_spec, models=models)
+    return run(
+        rig,
+        folder,
+        blocks=blocks,
+        sample=sample,
+        model=engine.model_spec,
+        models=models,
+        documents=documents,
+    )
 
 
 def given(data: Path | None, missing: str, way_out: str) -> Path:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import InputError
-from amgs.lifecycle.consolidate import embedding_text
 from amgs.memory import Memory
+from amgs.text.embedding_text import embedding_text
 from amgs.types import Block, BlockFilter, Skipped
 from tests.engine.memory_world import open_memory, write_notes
 
@@ -39,7 +39,7 @@ def test_every_piece_of_a_long_note_has_its_nearest_heading_and_the_notes_title_
     assert [b.meta["title"] for b in blocks[1:]] == ["Class: WritableStream"] * 2 + ["Setext"]
     assert [b.meta["lines"] for b in blocks] == ["1-3", "5-7", "9-9", "11-14"]
     assert embedding_text(blocks[2]).startswith("Streams\nClass: WritableStream\nmore The writer")
-    assert embedding_text(blocks[1]).startswith("Streams\n## Class: `WritableStream`")
+    assert embedding_text(blocks[1]).startswith("Streams\n## Class: WritableStream")
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,12 @@ from amgs.settings import DEFAULT_PROFILES, ConsolidationSettings, ProfileSettin
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.protocol import Storage
 from amgs.text import names
-from amgs.text.dates import dates_in, without_datelines
+from amgs.text.dates import dates_in
 from amgs.text.embedding import Embedder
+from amgs.text.embedding_text import embedding_text
 from amgs.text.entities import Entity, EntityRecogniser
 from amgs.text.loading import load
 from amgs.text.markdown import links
-from amgs.text.outline import without_plumbing
 from amgs.text.prose import prose
 from amgs.types import (
     Block,
@@ -45,7 +45,6 @@ from amgs.types import (
     Vector,
     Weights,
 )
-from amgs.types.block import untold
 
 KIND = "consolidate"
 RAW = BlockFilter(statuses=("raw",))
@@ -179,16 +178,6 @@ def _names(entities: Sequence[Entity]) -> tuple[str, ...]:
         if name and entity.kind != "link":
             kept.setdefault(names.key(name), name)
     return tuple(kept.values())
-
-
-def embedding_text(block: Block) -> str:
-    """What of a block is embedded: its text, under the headings that it stands under where the text does not tell them.
-    Comments and link definitions are not embedded.
-
-    A line that holds only a date says when and not what; words find it, a vector would only blur.
-    """
-    text = without_datelines(without_plumbing(block.content).strip() or block.content)
-    return "\n".join([*untold(block.content, block.meta), text])
 
 
 def _block(

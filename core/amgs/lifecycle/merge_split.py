@@ -19,6 +19,7 @@ from amgs.identity import block_id, canonical
 from amgs.lifecycle.change import Change
 from amgs.lifecycle.linking import NEXT
 from amgs.text.embedding import Embedder
+from amgs.text.embedding_text import embedding_text
 from amgs.types import Block, Edge, Vector
 
 DERIVED = "derived_from"
@@ -81,8 +82,8 @@ def merge(
         status="consolidated",
         is_self_component=a.is_self_component or b.is_self_component,
         meta=meta,
-        embedding=embedder.embed([text])[0],
     )
+    new = replace(new, embedding=embedder.embed([embedding_text(new)])[0])
     archived = tuple(
         (one, replace(one, status="archived", meta={**one.meta, "merged_into": new_id})) for one in (a, b)
     )
@@ -206,12 +207,13 @@ def split(
     ids = [block_id(t) for t in texts]
     if len(set(ids)) < len(ids) or known & set(ids):
         return Change()
-    matrix = embedder.embed(texts)
     common = {k: v for k, v in block.meta.items() if k not in ("part", "parts", "follows", "sources")}
     made = []
-    for n, (new_id, text, vector) in enumerate(zip(ids, texts, matrix, strict=True), 1):
+    for n, (new_id, text) in enumerate(zip(ids, texts, strict=True), 1):
         meta = {**common, "derived_from": [block.id], "split_part": n, "split_parts": len(texts)}
-        made.append(replace(block, id=new_id, content=text, meta=meta, embedding=vector))
+        made.append(replace(block, id=new_id, content=text, meta=meta))
+    matrix = embedder.embed([embedding_text(one) for one in made])
+    made = [replace(one, embedding=vector) for one, vector in zip(made, matrix, strict=True)]
     archived = replace(block, status="archived", meta={**block.meta, "split_into": ids})
     moved: list[tuple[Edge | None, Edge | None]] = []
     for e in edges:

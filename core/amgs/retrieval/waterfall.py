@@ -35,6 +35,7 @@ from amgs.retrieval.similarity import contributions, fused
 from amgs.retrieval.sources import Numbers, Sources
 from amgs.retrieval.vector import vector
 from amgs.settings import RetrievalSettings
+from amgs.text.embedding_text import embedding_text
 from amgs.types import (
     LAYERS,
     BlockFilter,
@@ -355,7 +356,9 @@ class _Run:
         known = comparison.of(self.found)
         raw = sorted((n for n in self.found if n not in known), key=lambda n: (-self.found[n].share, n))
         left = RAW_CHARACTERS
-        texts = {one.number: one.block.content for one in self.sources.blocks.stored(raw[:RAW_BLOCKS])}
+        texts = {
+            one.number: embedding_text(one.block) for one in self.sources.blocks.stored(raw[:RAW_BLOCKS])
+        }
         for number in raw[:RAW_BLOCKS]:
             text = texts[number][:RAW_CHARACTERS]
             left -= len(text)

@@ -8,14 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from html import unescape
 
-from amgs.text.outline import fenced
+from amgs.text.outline import fenced, without_plumbing
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _RAW_HTML = re.compile(r"<(script|style|pre|svg|table)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
+_HIDDEN = re.compile(r"<(script|style|svg)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
+_BADGE = re.compile(r"\[\s*!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?\s*\](?:\([^)]*\)|\[[^\]]*\])?")
+_FAR_PICTURE = re.compile(r"!\[[^\]]*\](?:\(\s*<?(?:https?:)?//[^)]*\)|\[[^\]]*\])", re.IGNORECASE)
+_PICTURE = re.compile(r"!\[([^\]]*)\]\([^)]*\)")
 _IMAGE = re.compile(r"!\[[^\]]*\](?:\([^)\s]*(?:\s+\"[^\"]*\")?\)|\[[^\]]*\])?")
 _LINK = re.compile(r"\[([^\[\]]*)\](?:\([^)\n]*\)|\[[^\[\]\n]*\])")
 _WIKI = re.compile(r"\[\[.*?\]\]")
+_WIKI_WORDS = re.compile(r"\[\[([^\[\]|#\n]+)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]*>|<[^<>\s]+@[^<>\s]+>|</?[A-Za-z][\w-]*(?:\s[^<>]*)?>")
 _ENTITY = re.compile(r"&(?:#\d+|#x[0-9a-f]+|[a-z]+);", re.IGNORECASE)
 _URL = re.compile(
@@ -26,13 +32,22 @@ _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]+\]:[ \t]*\S.*$", re.MULTILINE)
 _RST_LINK = re.compile(r"`([^`<>\n]*?)\s*<[^<>]*>`_{1,2}")
 _RST_NAMED = re.compile(r"`([^`\n]+)`_{1,2}(?!\w)|(?<![\w])([A-Za-z][\w.-]*)_(?=[\s.,;:)]|$)")
 _RST_ROLE = re.compile(r":[a-z][\w:+-]*:`([^`\n]+?)`", re.IGNORECASE)
-_RST_SUBSTITUTION = re.compile(r"(?<![\w|])\|[\w .-]+\|_{0,2}(?![\w|])")
+_RST_SUBSTITUTION = re.compile(r"(?<![\w|])\|\w[\w .-]*(?<! )\|_{0,2}(?![\w|])")
+_GAP = re.compile(r"\n(?:[ \t]*\n){2,}")
 _DIRECTIVE = re.compile(r"^[ \t]*\.\.(?:[ \t]+(?:\S.*)?)?$", re.MULTILINE)
+_OPTIONS = r"(?:\n[ \t]+:[\w-]+:.*)*"
+_FAR_DIRECTIVE = re.compile(
+    r"^[ \t]*\.\.[ \t]+(?:_[^\n]*|(?:\|[^|\n]+\|[ \t]+)?(?:image|figure|raw|include|contents|toctree)::.*"
+    rf"{_OPTIONS})$",
+    re.MULTILINE,
+)
+_DIRECTIVE_HEAD = re.compile(rf"^[ \t]*\.\.[ \t]+[\w:-]+::[ \t]*(.*){_OPTIONS}$", re.MULTILINE)
 _FIELD = re.compile(r"^[ \t]*:[\w -]+:(?:[ \t]|$)")
 _RULE = re.compile(r"^[ \t]*(?:[=\-`:'\"~^_*+#.][ \t]*){3,}$")
 _TABLE = re.compile(
     r"^[ \t]*(?:\|.*\||\+[-=+ ]+\+|.*\S[ \t]*\|[ \t]*\S.*\|.*|[=-]{2,}(?:[ \t]+[=-]{2,})+)[ \t]*$"
 )
+_TABLE_RULE = re.compile(r"^(?=.*[-=]{2})[|+:=\-\s]+$")
 _SHELL = re.compile(
     r"^[ \t]*(?:\$ |>>> |\.\.\. |# (?:apt|pip|make)\b|In \[\d+\]:|(?:pip3?|conda|brew|npm|cargo|git|sudo) [\w-])"
 )
@@ -126,17 +141,19 @@ def _inline(line: str) -> str:
         kept.append(link[0])
         return f"\x00{len(kept) - 1}\x00"
 
-    made = _WIKI.sub(hidden, line)
-    made = _IMAGE.sub(" ", made)
+    made = _MAIL.sub(" ", _ENTITY.sub(" ", _words(_IMAGE.sub(" ", _WIKI.sub(hidden, line)))))
+    return re.sub(r"\x00(\d+)\x00", lambda m: kept[int(m[1])], made)
+
+
+def _words(line: str) -> str:
+    """A line without what marks its words up: links keep their labels, and addresses are left out."""
     # A badge is an image within a link; what is left of it has no label.
-    made = _LINK.sub(r"\1", _LINK.sub(r"\1", made))
+    made = _LINK.sub(r"\1", _LINK.sub(r"\1", line))
     made = _RST_ROLE.sub(r"\1", _RST_LINK.sub(r"\1", made))
     made = _RST_SUBSTITUTION.sub(" ", made)
     made = _URL.sub(" ", _TAG.sub(" ", made))
     made = _RST_NAMED.sub(lambda m: m[1] or m[2], made)
-    made = _MAIL.sub(" ", _ENTITY.sub(" ", made))
-    made = _EMPHASIS.sub("", _CODE_SPAN.sub(r"\2", made)).replace("`", "")
-    return re.sub(r"\x00(\d+)\x00", lambda m: kept[int(m[1])], made)
+    return _EMPHASIS.sub("", _CODE_SPAN.sub(r"\2", made)).replace("`", "")
 
 
 @lru_cache(maxsize=4096)
@@ -160,6 +177,32 @@ def statements(text: str) -> str:
             continue
         kept.append(_VERSION.sub(" ", _ISSUE.sub(" ", line)))
     return "\n".join(kept)
+
+
+@lru_cache(maxsize=4096)
+def readable(text: str) -> str:
+    """The words of a text as they are read when it is rendered, code and tables among them.
+
+    Out are comments, tags, badges, pictures from elsewhere, link definitions, rulers and addresses; a link keeps its
+    label, a picture beside the text what it is said to show. A text of nothing but markup is given back as it is.
+    """
+    shown = "\n".join(_shown(part, code) for part, code in fenced(text)).strip("\n")
+    return shown if any(c.isalnum() for c in shown) else text
+
+
+def _shown(part: str, code: bool) -> str:
+    if code:
+        return "\n".join(part.split("\n")[1:-1])
+    bare = _HIDDEN.sub(" ", _COMMENT.sub(" ", without_plumbing(part)))
+    bare = _DIRECTIVE_HEAD.sub(r"\1", _FAR_DIRECTIVE.sub("", bare))
+    bare = _PICTURE.sub(r"\1", _FAR_PICTURE.sub(" ", _BADGE.sub(" ", bare)))
+    kept: list[str] = []
+    for line in _WIKI_WORDS.sub(lambda m: m[2] or m[1], bare).split("\n"):
+        if _RULE.match(line) or _TABLE_RULE.match(line):
+            continue
+        line = _RST_SUBSTITUTION.sub(" ", line)
+        kept.append(unescape(_words(line.replace("|", " ") if _TABLE.match(line) else line)))
+    return _GAP.sub("\n\n", "\n".join(kept))
 
 
 def code_share(text: str) -> float:

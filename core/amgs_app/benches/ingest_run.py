@@ -17,9 +17,9 @@ from typing import Any
 
 from amgs.clock import FixedClock
 from amgs.ingest.raw_blocks import RawBlock
-from amgs.lifecycle.consolidate import embedding_text
 from amgs.memory import Memory
 from amgs.text.embedding import Embedder, HashingEmbedder
+from amgs.text.embedding_text import embedding_text
 from amgs.text.entities import RuleRecogniser
 from amgs.types import BlockFilter, Progress, Vector
 from amgs_app.benches.large_corpus import NOW, Books

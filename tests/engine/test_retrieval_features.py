@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.index.block_features import NOBODY, BlockFeatures
+from amgs.retrieval import fuzzy
 from amgs.retrieval.answerable import in_words
 from amgs.retrieval.features import FEATURES
 from amgs.retrieval.sequence_index import NOTHING, lay_out
@@ -120,6 +121,12 @@ def test_an_answer_by_the_other_person_is_doubted(sources: Sources) -> None:
 def test_a_typo_is_told(sources: Sources) -> None:
     (reading,) = ask(sources, "the kettel broke").readings
     assert (reading.written, reading.read_as) == ("kettel", "kettl")
+
+
+def test_an_english_word_is_read_as_it_is_written(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzzy, "english_words", lambda: frozenset({"kettles", "gates", "hero"}))
+    assert ask(sources, "the hero stood").readings == ()
+    assert [r.written for r in ask(sources, "the herom stood").readings] == ["herom"]
 
 
 @settings(max_examples=40, deadline=None)

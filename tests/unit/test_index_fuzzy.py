@@ -43,3 +43,7 @@ def test_closeness_falls_with_the_edits() -> None:
     one, two = corrections(["observatorx", "obsxrvatorx"], {"observatori": 1})
     assert (one.edits, two.edits) == (1, 2)
     assert 0 < two.closeness < one.closeness < 1
+
+
+def test_another_year_is_no_typo() -> None:
+    assert corrections(["1998"], {"1908": 3}) == ()

@@ -28,8 +28,8 @@ class StemCorrection:
 
 
 def edits_allowed(word: str) -> int:
-    """Edits that a typo may cost: none in words under 4 letters, 1 up to 7, then 2."""
-    return 0 if len(word) < 4 else 1 if len(word) <= 7 else 2
+    """Edits that a typo may cost: none in numbers and in words under 4 letters, 1 up to 7, then 2."""
+    return 0 if len(word) < 4 or word.isdigit() else 1 if len(word) <= 7 else 2
 
 
 def corrections(unknown: Iterable[str], vocabulary: Mapping[str, int]) -> tuple[StemCorrection, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from amgs.index.keyword import KeywordIndex
 from amgs.index.terms import LexicalQuery
 from amgs.retrieval.keyword import LexicalHit
 from amgs.retrieval.sources import Numbers
+from amgs.text.english_words import english_words
+
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +24,16 @@ class FuzzyResult:
     corrections: tuple[StemCorrection, ...]
 
 
-def fuzzy(query: LexicalQuery, index: KeywordIndex, allowed: Numbers, limit: int) -> FuzzyResult:
-    """Blocks that hold a correction of an unknown word; each weighs as close as it is to what was typed."""
+def fuzzy(text: str, query: LexicalQuery, index: KeywordIndex, allowed: Numbers, limit: int) -> FuzzyResult:
+    """Blocks that hold a correction of an unknown word; each weighs as close as it is to what was typed.
+
+    text: the query as it was typed. An English word is no typo, even if no block holds it.
+    """
     unknown = [term.text for term in query.unknown]
+    if unknown:
+        meant = {word for word in _WORD.findall(text.lower()) if word in english_words()}
+        spelt = {stem for word in meant for stem in index.stems(word)}
+        unknown = [stem for stem in unknown if stem not in spelt]
     if not unknown or query.mass <= 0 or limit <= 0:
         return FuzzyResult({}, ())
     found = corrections(unknown, index.vocabulary())

@@ -195,7 +195,9 @@ class _Run:
         if self._skips("fuzzy"):
             return
         start = self.sources.clock.perf()
-        result = fuzzy(self.query, self.sources.keyword, self.allowed, self.settings.fuzzy_pool)
+        result = fuzzy(
+            self.request.text, self.query, self.sources.keyword, self.allowed, self.settings.fuzzy_pool
+        )
         self.corrections = result.corrections
         self._absorb_lexical("fuzzy", result.hits, start)
 

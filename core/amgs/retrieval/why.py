@@ -198,11 +198,11 @@ def _lexical(
         words = held(query, block.content, index)
         nothing, size = "it holds no word of the query", settings.keyword_pool
     else:
-        result = fuzzy(query, index, allowed, settings.fuzzy_pool)
+        result = fuzzy(request.text, query, index, allowed, settings.fuzzy_pool)
         if not result.corrections:
             return LayerVerdict(layer, "missed", None, None, "no word of the query was taken for a typo")
         pool = result.hits
-        own = fuzzy(query, index, only, 1).hits.get(number, LexicalHit(0.0)).share
+        own = fuzzy(request.text, query, index, only, 1).hits.get(number, LexicalHit(0.0)).share
         words = with_stems({each.known for each in result.corrections}, block.content, index)
         nothing, size = "it holds no word that a typo was read as", settings.fuzzy_pool
     lowest = min((hit.share for hit in pool.values()), default=0.0)

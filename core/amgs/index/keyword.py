@@ -297,6 +297,10 @@ class KeywordIndex:
         scores, addresses = zip(*found, strict=True)
         return StemPostings(self._numbers_at(list(addresses)), np.array(scores, dtype=np.float64).round(5))
 
+    def frequency(self, stem: str) -> int:
+        """How many documents hold a stem."""
+        return int(self._searcher.doc_freq("content", stem))
+
     def stems(self, word: str) -> list[str]:
         """What a word is looked up as."""
         return list(self._words.analyze(spaced(clean(word), singles=True)))
@@ -374,7 +378,7 @@ class KeywordIndex:
         )
 
     def _term(self, word: str) -> Term:
-        frequency = int(self._searcher.doc_freq("content", word))
+        frequency = self.frequency(word)
         return Term(word, frequency, idf(self.documents, frequency))
 
     def _identifier(self, identifier: Identifier) -> IdentifierTerm:

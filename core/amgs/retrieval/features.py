@@ -39,6 +39,7 @@ FEATURES: Mapping[str, str] = {
     "turn_length": "logarithm of a turn's length over that of the middle one",
     "part_length": "the same of a part of a document among parts",
     "flow": "what flowed in along the edges of the graph",
+    "shared_names": "names that it shares with the best hits, and its place among them (`shared_names`)",
 }
 """Each feature and what it says, in the order of the columns. Gated: times the gate of the text's form, which is 0 for
 all but turns and falls with their length.

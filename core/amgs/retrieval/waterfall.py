@@ -31,6 +31,7 @@ from amgs.retrieval.score import (
     score,
     similarity,
 )
+from amgs.retrieval.shared_names import with_shared_names
 from amgs.retrieval.similarity import contributions, fused
 from amgs.retrieval.sources import Numbers, Sources
 from amgs.retrieval.vector import vector
@@ -289,7 +290,11 @@ class _Run:
             order="graph" in self.wanted,
         )
         sources = self.sources
-        return weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
+        found = weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
+        return with_shared_names(found, sources.keyword, self._contents) if asked.order else found
+
+    def _contents(self, numbers: Sequence[int]) -> dict[int, str]:
+        return {one.number: one.block.content for one in self.sources.blocks.stored(numbers)}
 
     def _similarities(self, numbers: Sequence[int], evidence: Features | None) -> NDArray[np.float64]:
         """(m,): what the evidence comes to, or what the only layer says."""
@@ -358,9 +363,8 @@ class _Run:
         known = comparison.of(self.found)
         raw = sorted((n for n in self.found if n not in known), key=lambda n: (-self.found[n].share, n))
         left = RAW_CHARACTERS
-        texts = {
-            one.number: embedding_text(one.block) for one in self.sources.blocks.stored(raw[:RAW_BLOCKS])
-        }
+        stored = self.sources.blocks.stored(raw[:RAW_BLOCKS])
+        texts = {one.number: embedding_text(one.block) for one in stored}
         for number in raw[:RAW_BLOCKS]:
             text = texts[number][:RAW_CHARACTERS]
             left -= len(text)

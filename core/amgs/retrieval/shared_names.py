@@ -1,0 +1,119 @@
+"""Names that a block shares with the best hits: the second hop of a question whose answer needs two texts.
+
+The first hit on "who founded the club he played for?" names the club; what else names it is a step nearer. It is one
+step of PageRank from the best hits over the graph of blocks and names (HippoRAG, Gutiérrez et al. 2024); further steps
+were tried and add nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.index.keyword import KeywordIndex
+from amgs.index.terms import idf
+from amgs.retrieval.features import FEATURES, MOST_POSTINGS, Features
+from amgs.retrieval.similarity import contributions
+from amgs.retrieval.text_forms import TURN
+from amgs.text.stop_words import COMMON_WORDS
+
+BEST = 5
+"""The hits whose names count."""
+
+MOST_NAMES = 30
+"""Of one hit; the rarest."""
+
+MOST_BLOCKS = 100
+"""A name that more blocks hold leads nowhere."""
+
+_COOLING = 2.0
+"""A hit whose linear score is lower by so much counts 1/e of the best."""
+
+_COMMON = frozenset(COMMON_WORDS)
+_NAME = re.compile(r"(?<!\w)[^\W\d_a-z][\w'’-]*(?:[ \t]+(?:(?:of|the|de|and)[ \t]+)?[^\W\d_a-z][\w'’-]*)*")
+_LETTERS = re.compile(r"[^\W_]+")
+
+Contents = Callable[[Sequence[int]], Mapping[int, str]]
+
+
+def with_shared_names(evidence: Features, keyword: KeywordIndex, contents: Contents) -> Features:
+    """The evidence with its column `shared_names`; contents: texts by number.
+
+    From each of the best hits, by how likely it is, its weight flows to its names by their rarity, and from each name
+    in equal parts to the blocks that hold it; a candidate's share, and half of what it has as a hit itself, are put
+    on a scale from 0 to 1 by the greatest and a square root. A turn of a dialogue gets nothing by names: its neighbours
+    say more; among turns alone nothing changes.
+    """
+    linear = contributions(evidence).sum(axis=1)
+    best = np.argsort(-linear, kind="stable")[:BEST].tolist()
+    text = evidence.form != TURN
+    if not text[best].any():
+        return evidence
+    chance = np.exp((linear[best] - linear[best[0]]) / _COOLING)
+    chance /= chance.sum()
+    texts = contents([int(evidence.numbers[row]) for row in best])
+    index = _NameIndex(keyword, evidence.numbers)
+    flow = np.zeros(linear.size)
+    for row, weight in zip(best, chance.tolist(), strict=True):
+        flow[row] += weight
+        flow += text * weight / 2 * index.spread(texts[int(evidence.numbers[row])])
+    values = evidence.values.copy()
+    values[:, list(FEATURES).index("shared_names")] = np.sqrt(flow / flow.max())
+    return replace(evidence, values=values)
+
+
+class _NameIndex:
+    """Which of the candidates hold a name, and how many blocks do, read once a name."""
+
+    def __init__(self, keyword: KeywordIndex, numbers: NDArray[np.int64]) -> None:
+        self._keyword, self._numbers = keyword, numbers
+        self._held: dict[str, tuple[NDArray[np.bool_], int]] = {}
+
+    def spread(self, text: str) -> NDArray[np.float64]:
+        """(m,) what each candidate gets of a text's weight of 1."""
+        told = {name: self._rarity(name) for name in names(text)}
+        kept = sorted((name for name in told if told[name] > 0), key=lambda name: -told[name])[:MOST_NAMES]
+        got = np.zeros(self._numbers.size)
+        whole = sum(told[name] for name in kept)
+        for name in kept:
+            holds, blocks = self._blocks(name)
+            if blocks > 1:
+                got += told[name] / whole * holds / blocks
+        return got
+
+    def _rarity(self, name: str) -> float:
+        """The idf of the rarest word; 0 of a name that is in too many blocks."""
+        least = min((self._keyword.frequency(stem) for stem in self._stems(name)), default=0)
+        return idf(self._keyword.documents, least) if 0 < least <= MOST_BLOCKS else 0.0
+
+    def _stems(self, name: str) -> list[str]:
+        return [stem for stem in self._keyword.stems(name) if stem not in _COMMON]
+
+    def _blocks(self, name: str) -> tuple[NDArray[np.bool_], int]:
+        if name not in self._held:
+            self._held[name] = self._read(name)
+        return self._held[name]
+
+    def _read(self, name: str) -> tuple[NDArray[np.bool_], int]:
+        held: NDArray[np.int64] | None = None
+        for stem in sorted(self._stems(name), key=self._keyword.frequency):
+            found = self._keyword.postings(stem, MOST_POSTINGS).numbers
+            held = found if held is None else np.intersect1d(held, found)
+        blocks = np.zeros(0, dtype=np.int64) if held is None else held
+        return np.isin(self._numbers, blocks), blocks.size
+
+
+def names(text: str) -> Iterable[str]:
+    """What of a text could be a name, each once: runs of words with a capital, without a common word before them."""
+    found: dict[str, None] = {}
+    for match in _NAME.finditer(text):
+        words = list(_LETTERS.findall(match[0].lower()))
+        while words and words[0] in _COMMON:
+            words = words[1:]
+        if len("".join(words)) > 2:
+            found[" ".join(words)] = None
+    return found

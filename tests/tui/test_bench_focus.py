@@ -206,6 +206,7 @@ def test_with_facts_the_policy_bench_asks_and_the_search_opens_what_answers(
         assert len(set(alone)) > len(alone) // 2, "every block has a rank"
         assert len(row["gains"]) == len(row["predicted"]["search and lens"])
         assert row["worth"]["search alone"] != row["worth"]["recency"]
+        assert row["nll"]["as a session refocuses"] >= row["nll"]["greedy oracle"]
 
 
 def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, tmp_path: Path) -> None:

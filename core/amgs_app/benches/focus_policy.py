@@ -7,8 +7,9 @@ Of single ΔNLLs it is the regret of a sum (the oracle chooses by them); of the 
 really built it is `regret_built` (the greedy oracle measures after each of its steps).
 
 With facts a question in other words stands after each lifetime, in which some of them are planted, and what is scored
-is the statement that answers it. Beside the policies above stand then the search of the whole lifetime with the lens,
-as a session has it, and the search alone: the order that its evidence gives all blocks, and that of meaning alone.
+is the statement that answers it. "As a session refocuses" is the context after a session's own refocus, and gives
+`regret_asked`. Its scores as values are "search and lens"; beside them the search alone: the order that its evidence
+gives all blocks, and that of meaning alone.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -27,6 +29,7 @@ from amgs_app.benches.focus_rig import FocusRig
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.ledger import Row
 from amgs_app.benches.references import Bm25
+from amgs_focus.evaluation.asking import asked
 from amgs_focus.evaluation.places import asked_snapshot_of, snapshot_of
 from amgs_focus.evaluation.planted_facts import FactQuestion, plant_facts
 from amgs_focus.evaluation.policy import (
@@ -73,6 +76,7 @@ LIFETIME = 2048
 SEED = 0
 PLANTED = 4  # facts a lifetime, one of which is asked for
 RECENCY, AGE, BM25, CHANCE = "recency", "oldest first", "BM25 to the tail", "random"
+SESSION = "as a session refocuses"
 SHIPPED, INDEX, MEANING = "search and lens", "search alone", "meaning alone"
 
 
@@ -132,12 +136,12 @@ def _asked(
 ) -> Row:
     """The same of a place with facts in it, one of which is asked for in other words."""
     rng = random.Random(f"{SEED} {number}")
-    asked = facts[number % len(facts)]
-    others = rng.sample([fact for fact in facts if fact != asked], min(PLANTED, len(facts)) - 1)
-    chosen = rng.sample([asked, *others], 1 + len(others))
+    about = facts[number % len(facts)]
+    others = rng.sample([fact for fact in facts if fact != about], min(PLANTED, len(facts)) - 1)
+    chosen = rng.sample([about, *others], 1 + len(others))
     planted, _ = plant_facts(rig.model, tokens, chosen, len(tokens), number)
-    question = asked.other_words
-    snapshot = asked_snapshot_of(rig.model, rig.encoder, planted, question, asked.statement, settings)
+    question = about.other_words
+    snapshot = asked_snapshot_of(rig.model, rig.encoder, planted, question, about.statement, settings)
     context, tree = snapshot.context, snapshot.tree
     tree.vectors.sync(tree, search.encoder)
     found = search.find(tree, question, context.tail_start)
@@ -148,8 +152,10 @@ def _asked(
         ranked = QuestionSearch(search.encoder, options).find(tree, question, context.tail_start)
         policies[name] = by_findings(ranked)
     policies |= _policies(rig.model, rig.scorers, number)
-    static = assemble(tree, settings.window, settings.tail_blocks)
-    return _row(judge(snapshot, policies, {STATIC: static}, findings=found))
+    with closing(rig.lifetime(planted, settings)) as unasked:
+        session, _, _ = asked(unasked, rig.scorer, settings, question, rig.clock, search)
+    fixed = {STATIC: assemble(tree, settings.window, settings.tail_blocks), SESSION: session}
+    return _row(judge(snapshot, policies, fixed, findings=found))
 
 
 def _row(judged: Judged) -> Row:
@@ -213,16 +219,18 @@ def _metrics(rows: Sequence[Row], name: str, groups: Sequence[int]) -> dict[str,
 
 def _asked_metrics(rows: Sequence[Row], groups: Sequence[int]) -> dict[str, float]:
     found = {}
-    for name, ending in ((SHIPPED, ""), (INDEX, "_index"), (AGE, "_oldest"), (CHANCE, "_chance")):
+    for name, ending in ((SESSION, ""), (INDEX, "_index"), (AGE, "_oldest"), (CHANCE, "_chance")):
         found[f"regret_asked{ending}"] = _regret(rows, name, "worth", groups).mean
         found[f"regret_asked_built{ending}"] = _regret(rows, name, "nll", groups).mean
-        found[f"spearman_asked{ending}"] = _correlation(rows, name, groups).mean
+        by = SHIPPED if name == SESSION else name
+        found[f"spearman_asked{ending}"] = _correlation(rows, by, groups).mean
     return found
 
 
 def _table(rows: Sequence[Row], groups: Sequence[int]) -> BenchTable:
     ranked_by = list(rows[0]["predicted"])
-    names = [*ranked_by, *(f"{name}{FILLED}" for name in ranked_by), STATIC, ORACLE, GREEDY]
+    fixed = [name for name in (SESSION, STATIC, ORACLE, GREEDY) if name in rows[0]["nll"]]
+    names = [*ranked_by, *(f"{name}{FILLED}" for name in ranked_by), *fixed]
     lines = []
     for name in names:
         ranked = name in rows[0]["predicted"]

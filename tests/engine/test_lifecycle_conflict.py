@@ -217,6 +217,17 @@ def test_statements_about_differently_named_things_say_nothing_against_each_othe
     assert found(older, newer) is None
 
 
+def test_a_title_that_is_nothing_but_a_name_says_what_its_statements_are_about() -> None:
+    older, newer = (
+        "# {}\n\nThe census of 2010 counted 1,089 people.",
+        "# {}\n\nThe census of 2010 counted 16,283 people.",
+    )
+    names = "Tvedt Rønvik Ada Nils"
+    assert found(older.format("Tvedt"), newer.format("Rønvik"), names=names) is None
+    assert found(older.format("Tvedt"), newer.format("Tvedt"), names=names) is not None
+    assert found(older.format("What Ada wrote"), newer.format("Nils at dinner"), names=names) is not None
+
+
 def test_a_name_that_opens_a_statement_is_known_from_the_entities_of_its_block() -> None:
     older, newer = "Henrik is 57 metres up on the ladder.", "Now Solveig is 60 metres up on the ladder."
     assert found(older, newer) is not None

@@ -5,16 +5,19 @@ concluded, what is right, and what the controls say beside it.
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from amgs.errors import InputError
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.text.entities import RuleRecogniser
 from amgs_app import cli
 from amgs_app.benches import documents, facts, inference, multihop
 from amgs_app.benches.document_data import read_projects
 from amgs_app.benches.ranked import METHODS
+from amgs_app.benches.retold import retold
 from tests.tui.bench_rigs import memory_rig
 
 LONG = (
@@ -134,6 +137,25 @@ def test_findings_are_right_where_they_were_planted_or_a_reader_says_so(tmp_path
     labels.write_text("no label\n", encoding="utf-8")
     with pytest.raises(InputError, match="no label"):
         inference.run(memory_rig(), notes, RuleRecogniser(), labels)
+
+
+def test_a_sentence_told_again_differs_by_its_value_or_by_its_name_or_by_neither() -> None:
+    at = datetime(2025, 1, 1, tzinfo=UTC)
+    drafts = [
+        RawBlock(
+            f"We saw that {name} Mill has {n} windows on the river side.", at, {"source": f"{name}.md#1"}
+        )
+        for name, n in (("Orsa", 41), ("Brenta", 57), ("Morla", 63))
+    ]
+    made = retold(drafts, seed=1)
+    assert sorted(one.telling for one in made) == ["changed", "other", "same"]
+    for one in made:
+        origin = next(d for d in drafts if d.meta["source"] == one.origin)
+        value, name = origin.content.split()[6], origin.content.split()[3]
+        assert (value in one.draft.content) is (one.telling == "same")
+        assert (name in one.draft.content) is (one.telling != "other")
+        assert one.draft.created_at is not None and one.draft.created_at > at
+    assert [one.draft.content for one in retold(drafts, seed=1)] == [one.draft.content for one in made]
 
 
 @pytest.mark.parametrize(

@@ -174,8 +174,8 @@ class _Pair:
         return [f for f in found if f is not None]
 
     def _named_apart(self, one: Claim, two: Claim, *, qualifying: bool = False) -> bool:
-        """Whether the statements are about differently named things, or, where neither names anything, the titles that
-        share their other words ("The Orsa mill", "The Brenta mill").
+        """Whether the statements are about differently named things, or, where neither names anything, the titles are
+        that share their other words ("The Orsa mill", "The Brenta mill") or are nothing but names ("Orsa", "Brenta").
 
         qualifying: only names that tell which thing is meant count; who holds or keeps it may be what changed.
         """
@@ -183,9 +183,14 @@ class _Pair:
         wide = one.topic | self.titles[0], two.topic | self.titles[1]
         if qualifying:
             ours, theirs = (tuple(m for m in side if m.qualifies) for side in (ours, theirs))
-        elif not ours and not theirs and (self.titles[0] & self.titles[1]) - self.names:
+        elif not ours and not theirs and self._alike_titles():
             ours, theirs = (self._titled(title) for title in self.titles)
         return differ(ours, theirs, *wide)
+
+    def _alike_titles(self) -> bool:
+        return bool((self.titles[0] & self.titles[1]) - self.names) or all(
+            title and title <= self.names for title in self.titles
+        )
 
     def _titled(self, title: frozenset[str]) -> tuple[Mention, ...]:
         named = title & self.names

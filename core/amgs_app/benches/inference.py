@@ -1,8 +1,9 @@
 """`bench inference`: what the memory concludes from documents that nobody here wrote.
 
 Documents are taken in and consolidated; each gets a date of its own, a day apart, so that dates alone spare nothing.
-Among them pairs of short notes are planted that supersede or contradict each other, for recall. What is
-found among the documents themselves is listed for reading, and counts as wrong unless a file of labels says otherwise.
+Among them pairs of short notes are planted that supersede or contradict each other, for recall, and sentences of the
+documents themselves are told again, with another value or not. What else is found among the documents is listed for
+reading, and counts as wrong unless a file of labels says otherwise.
 The simplest rule, the same words with other numbers, runs on the same blocks beside it.
 """
 
@@ -30,6 +31,7 @@ from amgs.text.entities import EntityRecogniser
 from amgs.types import Block, BlockFilter, Review
 from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.frame import Bench
+from amgs_app.benches.retold import RETOLD, retold
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.stores import BenchClock
 
@@ -110,7 +112,9 @@ def run(
     read = read_folder(folder, IngestSettings())
     if not read.drafts:
         raise InputError(f"{folder} holds no documents.", way_out="Give a folder of notes or manuals.")
-    drafts = [*_dated(read.drafts), *_planted(rig.seed)]
+    dated = _dated(read.drafts)
+    again = retold(dated, rig.seed)
+    drafts = [*dated, *_planted(rig.seed), *(one.draft for one in again)]
     clock = BenchClock(_START + timedelta(days=1000))
     with Memory.open(":memory:", clock=clock, embedder=rig.embedder, recogniser=recogniser) as memory:
         memory.ingest_many(drafts)
@@ -118,15 +122,17 @@ def run(
         blocks = {b.id: b for b in memory.blocks(BlockFilter())}
         found = [r for r in memory.lifecycle.plan_review(progress=rig.progress).found if r.kind != "merges"]
     planted = {(f"{_PLANTED}/{n}-old.md", f"{_PLANTED}/{n}-new.md") for n in range(len(_PLACES))}
+    changed = {(one.origin, str(one.draft.meta["source"])) for one in again if one.telling == "changed"}
+    made = planted | changed
     rows = [(r, *_ends(r, blocks)) for r in found]
     right = {(a, b) for _, a, b in rows if (a, b) in planted}
     sure = [(r, a, b) for r, a, b in rows if r.confidence >= SURE]
-    good = [1 for r, a, b in sure if (a, b) in planted or told.get((r.kind, a, b)) == "right"]
+    good = [1 for r, a, b in sure if (a, b) in made or told.get((r.kind, a, b)) == "right"]
     simplest = _same_words_other_numbers(blocks.values())
-    also_good = [pair for pair in simplest if pair in planted or _called_right(told, pair)]
+    also_good = [pair for pair in simplest if pair in made or _called_right(told, pair)]
     names = Counter(str(name) for b in blocks.values() for name in b.meta.get("entities") or ())
     debris = sum(bool(_DEBRIS.search(name)) for name in names)
-    foreign = {_source(b): b for b in blocks.values() if not _source(b).startswith(_PLANTED)}
+    foreign = {_source(b): b for b in blocks.values() if not _source(b).startswith((_PLANTED, RETOLD))}
     categories = _categories(foreign, told)
     metrics = {
         "blocks": len(blocks),
@@ -136,18 +142,22 @@ def run(
         "simplest": len(simplest),
         "simplest_precision": len(also_good) / len(simplest) if simplest else math.nan,
         "simplest_planted_recall": len(simplest & planted) / len(planted),
-        "sure_foreign": sum((a, b) not in planted for _, a, b in sure),
+        "sure_foreign": sum(a in foreign and b in foreign for _, a, b in sure),
         "planted_recall": len(right) / len(planted),
         "planted_recall_sure": sum((a, b) in planted for _, a, b in sure) / len(planted),
+        "retold_changed": len(changed),
+        "retold_recall": len(changed & {(a, b) for _, a, b in rows}) / max(1, len(changed)),
+        "retold_recall_sure": len(changed & {(a, b) for _, a, b in sure}) / max(1, len(changed)),
+        "simplest_retold_recall": len(changed & simplest) / max(1, len(changed)),
+        "retold_false": sum(b.startswith(RETOLD) and (a, b) not in changed for _, a, b in rows),
+        "simplest_retold_false": sum(b.startswith(RETOLD) and (a, b) not in changed for a, b in simplest),
         "entities": len(names),
         "entity_debris": debris / len(names) if names else 0.0,
         "categorised": sum(b.category != "note" for b in foreign.values()) / max(1, len(foreign)),
         "self": sum(b.is_self_component for b in foreign.values()),
         **categories,
     }
-    listing = tuple(
-        (r.kind, r.confidence, a, b, r.because[:160]) for r, a, b in rows if (a, b) not in planted
-    )
+    listing = tuple((r.kind, r.confidence, a, b, r.because[:160]) for r, a, b in rows if (a, b) not in made)
     named = tuple((b.category, source) for source, b in sorted(foreign.items()) if b.category != "note")
     tables = (
         BenchTable(

@@ -22,7 +22,7 @@ from amgs.storage.assemblies import AssemblyRecord, version_of
 from amgs.storage.frame_cache import CacheRow
 from amgs.storage.waterfalls import WaterfallRow
 from amgs.text.loading import load
-from amgs.types import BlockFilter, EdgeKey, Frame, FrameDefinition, Weights
+from amgs.types import Block, BlockFilter, EdgeKey, Frame, FrameDefinition, Weights
 
 
 class Assembler:
@@ -68,8 +68,8 @@ class Assembler:
         reached = [i for i, c in chosen.items() if "graph" in c.layers]
         with self._context.derived.reading() as state:
             view = state.graph.view()
+            numbers = state.blocks.numbers_of(list(chosen))
         with self._context.storage.transaction():
-            numbers = self._context.storage.blocks.numbers_of(list(chosen))
             walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
             forecasts.log(self._context.storage, frame, tuple(chosen.values()), walked)
             self._record(frame, asked, walked, pools, known)
@@ -127,7 +127,7 @@ class Assembler:
         asked = pipeline.asked_in(parent, child, request)
         row = context.storage.frame_cache.get(child.name, pool_cache.pool_key(asked, parent))
         if row is not None and not self.stale(row, child, known):
-            found = pool_cache.decode(row.assembly, lambda ids: context.storage.blocks.get(ids))
+            found = pool_cache.decode(row.assembly, lambda ids: _blocks(ids, sources))
             statuses = child.rule.filter.statuses
             if found is not None and all(
                 c.block.status in statuses and not c.block.superseded for c in found[0].candidates
@@ -159,12 +159,10 @@ class Assembler:
 
     def _identity(self) -> dict[str, float]:
         """The centrality of every self-tagged block, by id."""
-        tagged = BlockFilter(self_only=True, current=True)
-        ids = [block.id for block in self._context.storage.blocks.select(tagged, order="id")]
-        numbers = self._context.storage.blocks.numbers_of(ids)
         with self._context.derived.reading() as state:
-            importance = state.graph.importance(sorted(numbers.values()))
-        return {i: importance[numbers[i]] for i in ids}
+            numbers = state.blocks.numbers(BlockFilter(self_only=True, current=True))
+            importance = state.graph.importances(numbers)
+            return dict(zip(state.blocks.ids(numbers).tolist(), importance.tolist(), strict=True))
 
     def _hours(self, definition: FrameDefinition) -> float:
         """How long an assembly stays fresh; that of SELF is a setting as long as the shipped one stands."""
@@ -250,6 +248,12 @@ class Assembler:
                 json.dumps(self._identity() if child.rule.gather == "identity" else {}),
             )
             storage.frame_cache.put(row)
+
+
+def _blocks(ids: Sequence[str], sources: Sources) -> dict[str, Block]:
+    """The blocks with these ids, as far as there are such; by id."""
+    numbers = list(sources.blocks.numbers_of(ids).values())
+    return {one.block.id: one.block for one in sources.blocks.stored(numbers)}
 
 
 def _tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinition, ...]:

@@ -43,10 +43,14 @@ class StateReader:
         # What is known of each filter and of scoring, with the structure it is of.
         self._passing: dict[BlockFilter, tuple[NDArray[np.int64], int]] = {}
         self._earlier: tuple[ScoringColumns, int, int] | None = None
+        # A block keeps its number as long as it is there.
+        self._numbers: dict[str, int] = {}
         if before is not None:
             self._passing = {
                 wanted: found for wanted, found in before._passing.items() if found[1] >= roll.whole_since
             }
+            if before._roll.structure >= roll.whole_since:
+                self._numbers = before._numbers
             known = before._earlier
             if before._scoring is not None:
                 known = before._scoring, before._roll.structure, before._changes
@@ -80,6 +84,7 @@ class StateReader:
         if missing:
             read = {one.number: one for one in self._storage.blocks.by_number(missing)}
             found |= read
+            self._note({one.block.id: number for number, one in read.items()})
             if len(known) + len(read) > _BLOCKS_KEPT:
                 self._blocks = read
             else:
@@ -128,7 +133,20 @@ class StateReader:
         )
 
     def numbers_of(self, ids: Sequence[str]) -> Mapping[str, int]:
-        read = {one.block.id: number for number, one in self._blocks.items()}
-        found = {i: read[i] for i in ids if i in read}
+        known = self._numbers
+        found = {i: known[i] for i in ids if i in known}
         missing = [i for i in ids if i not in found]
-        return found | dict(self._storage.blocks.numbers_of(missing)) if missing else found
+        if missing:
+            read = dict(self._storage.blocks.numbers_of(missing))
+            self._note(read)
+            found |= read
+        return found
+
+    def ids(self, numbers: NDArray[np.int64]) -> NDArray[np.object_]:
+        """The id of each number: (m,)."""
+        return self._id_map().of(numbers)
+
+    def _note(self, numbers: dict[str, int]) -> None:
+        """Remember the numbers of some blocks, by id."""
+        known = self._numbers
+        self._numbers = numbers if len(known) + len(numbers) > _BLOCKS_KEPT else {**known, **numbers}

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from amgs.clock import microseconds_of
 from amgs.frames.score import entropy_bits
 from amgs.types import Candidate, Fate, SelectionRule, Vector
 
@@ -69,20 +70,26 @@ class _Twins:
         with_vector = [
             i for i, c in enumerate(candidates) if c.fate == "selected" and c.block.id in taken.vectors
         ]
-        self._places = np.array(with_vector if taken.threshold is not None else [], dtype=np.int64)
-        self._row = {place: row for row, place in enumerate(self._places.tolist())}
-        if self._row:
-            self._vectors = np.stack([taken.vectors[candidates[i].block.id] for i in with_vector])
-            self._said = np.array([_said_at(candidates[i]).timestamp() for i in with_vector])
+        if taken.threshold is None:
+            with_vector = []
+        # By the time they were said, so that those said later than another are the rows after it.
+        self._places = sorted(with_vector, key=lambda i: _said_at(candidates[i]))
+        self._row = {place: row for row, place in enumerate(self._places)}
+        if self._places:
+            self._vectors = np.stack([taken.vectors[candidates[i].block.id] for i in self._places])
+            said = [microseconds_of(_said_at(candidates[i])) for i in self._places]
+            self._first_later = np.searchsorted(said, np.array(said) + _NEWER // timedelta(microseconds=1))
 
     def newer(self, at: int, waiting: Collection[int]) -> int | None:
         """The place of the latest of those waiting that says the same as the candidate at a place, and later."""
         row = self._row.get(at)
         if row is None or self._threshold is None:
             return None
-        later = np.flatnonzero(self._said - self._said[row] >= _NEWER.total_seconds())
-        alike = later[self._vectors[later] @ self._vectors[row] >= self._threshold]
-        twins = [place for place in self._places[alike].tolist() if place in waiting]
+        first = int(self._first_later[row])
+        if first == len(self._places):
+            return None
+        alike = np.flatnonzero(self._vectors[first:] @ self._vectors[row] >= self._threshold)
+        twins = [place for place in (self._places[first + k] for k in alike.tolist()) if place in waiting]
         told = self._candidates
         return max(twins, key=lambda i: (_said_at(told[i]), told[i].score, told[i].block.id), default=None)
 

@@ -36,6 +36,8 @@ class Shortener:
         """
         if candidate.tokens <= min(self._most, left) or self._template.assembly == "summary":
             return candidate
+        if left < _LEAST:  # nothing worth writing fits, whatever stands around it
+            return candidate
         around = self._cost_around(candidate)
         room = min(self._most + around, left)
         if candidate.tokens <= room or room - around < _LEAST:

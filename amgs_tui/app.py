@@ -52,7 +52,7 @@ TICK_SECONDS: Final = 0.1
 CLOCK_SECONDS: Final = 15.0
 """How often the header's hour is redrawn."""
 DUE_SECONDS: Final = 60.0
-"""How often it is asked whether a consolidation is due."""
+"""How often it is asked whether a consolidation, or a look for what may be pruned, is due."""
 QUIT_PATIENCE_SECONDS: Final = 1.0
 """Seconds after which leaving says what it waits for."""
 
@@ -144,7 +144,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.notices.skipped_themes(self.appearance.problems)
         self.set_interval(TICK_SECONDS, self.dispatcher.tick)
         self.set_interval(CLOCK_SECONDS, self.main.draw_header)
-        self.set_interval(DUE_SECONDS, self.consolidate_when_due)
+        self.set_interval(DUE_SECONDS, self.act_when_due)
 
     def on_main_screen_painted(self) -> None:
         self.begin()
@@ -154,11 +154,19 @@ class Workstation(App[None], inherit_bindings=False):
         self.main.mount_prompt()
         self.dispatcher.start()
 
-    def consolidate_when_due(self) -> None:
-        """Have what has waited long enough consolidated, where the settings ask for it."""
+    def act_when_due(self) -> None:
+        """Have what has waited long enough consolidated, and what may be pruned proposed, where the settings ask for
+        it.
+        """
         overview = self.state.overview
-        if self.state.consolidates and overview is not None and overview.store.blocks.get("raw", 0):
-            self.dispatcher.consolidate_when_due()
+        if overview is None:
+            return
+        commands = []
+        if self.state.consolidates and overview.store.blocks.get("raw", 0):
+            commands.append("consolidate")
+        if self.state.proposes and overview.store.blocks.get("consolidated", 0):
+            commands.append("prune propose")
+        self.dispatcher.submit_when_due(commands)
 
     def on_resize(self) -> None:
         self.call_later(self.main.rearrange)  # the app learns its new size after this handler

@@ -4,7 +4,7 @@ A report on a request that a newer one has replaced is dropped."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -86,10 +86,11 @@ class Dispatcher:
                 self._waiting = request
         return request
 
-    def consolidate_when_due(self) -> None:
-        """Consolidate if it is due by the session's clock, unless something runs: the next look comes soon."""
+    def submit_when_due(self, commands: Sequence[str]) -> None:
+        """Run commands that know when they are due, unless something runs: the next look comes soon."""
         if self.engine.running is None:
-            self.submit("consolidate", {"if_due": True}, slot=WHEN_DUE, origin="screen")
+            for command in commands:
+                self.submit(command, {"if_due": True}, slot=f"{WHEN_DUE}: {command}", origin="screen")
 
     def look(self) -> None:
         """Have every pane look again: those on the screen now, the others when they come there."""

@@ -84,7 +84,7 @@ class RunningRequest:
 class Opening:
     """What the screen is told of a session that was opened: its clock, and what its settings ask for.
 
-    consolidates: by itself, as soon as it is due.
+    consolidates: by itself, as soon as it is due. proposes: what may be pruned, likewise.
     """
 
     clock: Clock | None = None
@@ -93,6 +93,7 @@ class Opening:
     symbols: Symbols | Literal["auto"] = "auto"
     keys: Mapping[str, str] = field(default_factory=dict)
     consolidates: bool = False
+    proposes: bool = False
 
     @classmethod
     def of(cls, operator: Any) -> Opening:
@@ -103,9 +104,17 @@ class Opening:
         if not isinstance(operator, Operator):
             return cls()
         settings = operator.engine.settings
-        screen, consolidates = settings.screen, settings.memory.consolidation.automatic
+        screen, memory = settings.screen, settings.memory
         clock, theme = operator.engine.clock, operator.theme_name
-        return cls(clock, theme, theme_folders(), screen.symbols, screen.keys, consolidates)
+        return cls(
+            clock,
+            theme,
+            theme_folders(),
+            screen.symbols,
+            screen.keys,
+            consolidates=memory.consolidation.automatic,
+            proposes=memory.pruning.interval_hours > 0,
+        )
 
 
 class EngineWorker:

@@ -68,8 +68,8 @@ class ResultRouter:
         if event.command == OPEN:
             self._opened(event.result)
             return
-        if event.request.slot == WHEN_DUE:
-            self._consolidated_when_due(event)
+        if event.request.slot.startswith(WHEN_DUE):
+            self._done_when_due(event)
             return
         by_operator = event.request.origin == "operator"
         self._state.cache.learn(event.result, listed=by_operator)
@@ -87,6 +87,7 @@ class ResultRouter:
         if self._state.clock is None and opening.clock is not None:
             self._state.clock = opening.clock.now
         self._state.consolidates = opening.consolidates
+        self._state.proposes = opening.proposes
         looks = self._appearance
         self._notices.skipped_themes(looks.add_folders(opening.theme_folders))
         looks.use_symbols(opening.symbols)
@@ -98,7 +99,7 @@ class ResultRouter:
             words = f"There is no theme {asked!r}. Available: {', '.join(looks.palettes)}."
             self._notices.warn("Unknown theme", words, 5)
 
-    def _consolidated_when_due(self, event: Finished) -> None:
+    def _done_when_due(self, event: Finished) -> None:
         """Say what was done without being asked, and have the panes look; nothing where it was not due."""
         from amgs_app.render.catalogue import sentence_of
         from amgs_app.results import Untouched

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class ScreenState:
     """The store's name and clock, its overview, the last frame, the selection, and the blocks seen so far.
 
-    clock: gives the memory's time; None until the session is open. consolidates: by itself, as soon as it is due.
+    clock: gives the memory's time; None until the session is open. consolidates, proposes: by itself, as soon as it is
+    due.
     """
 
     def __init__(self, store_name: str = "", clock: Callable[[], datetime] | None = None) -> None:
@@ -28,6 +29,7 @@ class ScreenState:
         self.selected: str | None = None
         self.recording = False
         self.consolidates = False
+        self.proposes = False
         self.cache = CompletionCache()
 
     def now(self) -> datetime:

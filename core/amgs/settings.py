@@ -253,6 +253,12 @@ class PruningSettings(SettingsSection):
     alone_words: int = Field(
         default=8, gt=0, description="A shorter block has no subject of its own to stand alone on."
     )
+    interval_hours: float = Field(
+        default=0.0,
+        ge=0,
+        description="Hours after which the open workstation looks again for what may be pruned, and proposes it; it "
+        "prunes nothing by itself. 0: never.",
+    )
 
 
 class SelfSettings(SettingsSection):

@@ -172,9 +172,10 @@ class ReviewList:
 
 @dataclass(frozen=True, slots=True)
 class Untouched:
-    """`consolidate --if-due` when it is not: nothing was done, and why."""
+    """`consolidate --if-due`, `prune propose --if-due` when it is not: nothing was done, and why. what: was not due."""
 
     due: Due
+    what: str = "Consolidation"
 
 
 @dataclass(frozen=True, slots=True)

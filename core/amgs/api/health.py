@@ -9,12 +9,22 @@ from amgs.api.context import MemoryContext
 from amgs.api.lifecycle import Lifecycle
 from amgs.calibration.metrics import BRIER_GOAL
 from amgs.frames import registry
-from amgs.lifecycle import consolidate, decay_forecast
+from amgs.lifecycle import consolidate, decay_forecast, prune
 from amgs.lifecycle import verify as sound
 from amgs.lifecycle.schedule import Due
 from amgs.storage.assemblies import AssemblyRecord
 from amgs.storage.protocol import Storage
-from amgs.types import BlockFilter, Fault, Forecast, Health, HealthLine, Progress, StoreStatus, Verification
+from amgs.types import (
+    BlockFilter,
+    Fault,
+    Forecast,
+    Health,
+    HealthLine,
+    JournalEntry,
+    Progress,
+    StoreStatus,
+    Verification,
+)
 from amgs.types.entropy import entropy
 from amgs.types.health import Standing
 
@@ -31,6 +41,7 @@ def status(context: MemoryContext) -> StoreStatus:
     now = context.clock.now()
     _, outcomes, score = context.storage.forecasts.counts()
     categories = context.storage.blocks.by_category()
+    consolidated = context.storage.journal.last_of(consolidate.KIND)
     return StoreStatus(
         path=context.storage.path,
         schema_version=context.storage.schema_version,
@@ -40,17 +51,18 @@ def status(context: MemoryContext) -> StoreStatus:
         edges=context.storage.edges.count(),
         frames=len(context.definitions()),
         mean_relevance=context.storage.blocks.mean_relevance(now),
-        last_consolidation=context.storage.journal.last_of(consolidate.KIND),
+        last_consolidation=None if consolidated is None else consolidated.at,
         brier=score,
         outcomes=outcomes,
         now=now,
         diversity=entropy(categories.values()),
+        proposal=prune.standing_proposal(context.storage),
     )
 
 
 def health(context: MemoryContext) -> Health:
-    """How each side of the memory stands: inbox, consolidation, graph, diversity, decay, review, calibration and
-    budget.
+    """How each side of the memory stands: inbox, consolidation, graph, diversity, decay, review, calibration, budget,
+    and pruning once something was proposed for it.
     """
     now, storage, threshold = context.clock.now(), context.storage, context.settings.decay.threshold
     due = Lifecycle(context).due()
@@ -69,6 +81,7 @@ def health(context: MemoryContext) -> Health:
         ),
         of_diversity(storage.blocks.by_category()),
         of_decay(ahead, kept),
+        *of_pruning(prune.standing_proposal(storage), now),
         of_review(storage.reviews.waiting()),
         of_calibration(score, outcomes, context.settings.calibration.fewest_outcomes),
         of_budget(last[0] if last else None),
@@ -87,9 +100,12 @@ def of_consolidation(due: Due, now: datetime) -> HealthLine:
     """When the inbox was worked on last."""
     if due.last is None:
         return HealthLine("consolidation", "act" if due.waiting else "unknown", "never", "consolidate")
-    days = (now - due.last).total_seconds() / 86400
-    told = "today" if days < 1 else "yesterday" if days < 2 else f"{days:.0f} days ago"
-    return HealthLine("consolidation", "watch" if due.due else "well", told, "operations")
+    return HealthLine("consolidation", "watch" if due.due else "well", _ago(due.last, now), "operations")
+
+
+def _ago(at: datetime, now: datetime) -> str:
+    days = (now - at).total_seconds() / 86400
+    return "today" if days < 1 else "yesterday" if days < 2 else f"{days:.0f} days ago"
 
 
 def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
@@ -128,6 +144,15 @@ def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
         told,
         f"decay forecast --days {ahead.days:g}",
     )
+
+
+def of_pruning(proposal: JournalEntry | None, now: datetime) -> tuple[HealthLine, ...]:
+    """What was proposed to be pruned and waits for the operator; nothing where nothing was ever proposed."""
+    if proposal is None:
+        return ()
+    standing: Standing = "watch" if proposal.blocks else "well"
+    told = f"{proposal.summary}, as of {_ago(proposal.at, now)}"
+    return (HealthLine("pruning", standing, told, "prune --dry-run"),)
 
 
 def of_review(waiting: int) -> HealthLine:

@@ -33,7 +33,7 @@ from amgs.lifecycle.consolidate import ConsolidationInputs
 from amgs.lifecycle.decay_forecast import DecayPreview, preview
 from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
-from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
+from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan, PruneProposal
 from amgs.lifecycle.schedule import Due
 from amgs.lifecycle.self_detection import owner
 from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
@@ -41,6 +41,7 @@ from amgs.log import journal
 from amgs.log import reinforcement as reinforcing
 from amgs.log import undo as undoing
 from amgs.settings import PruningSettings
+from amgs.storage.journal import PROPOSAL
 from amgs.storage.opening import MEMORY
 from amgs.types import (
     BlockFilter,
@@ -70,10 +71,11 @@ class Lifecycle:
         """Whether the inbox should be consolidated now, by its volume and by the time since the last one."""
         raw = BlockFilter(statuses=("raw",))
         earliest = self._context.storage.blocks.select(raw, order="arrival", limit=1)
+        last = self._context.storage.journal.last_of(consolidate.KIND)
         return schedule.due(
             self._context.storage.blocks.count(raw),
             earliest[0].created_at if earliest else None,
-            self._context.storage.journal.last_of(consolidate.KIND),
+            None if last is None else last.at,
             self._context.clock.now(),
             self._context.settings.consolidation,
         )
@@ -343,6 +345,20 @@ class Lifecycle:
         if plan.hard and ledger is None and self._context.storage.path != MEMORY:
             ledger = Path(f"{self._context.storage.path}.deleted.jsonl")
         return prune.apply(self._context.storage, plan, self._context.clock.now(), ledger)
+
+    def proposal_due(self) -> Due:
+        """Whether it is time to look for what may be pruned, by the time since that was done last."""
+        last = self._context.storage.journal.last_of(PROPOSAL)
+        return schedule.proposal_due(
+            self._context.storage.blocks.by_status().get("consolidated", 0),
+            None if last is None else last.at,
+            self._context.clock.now(),
+            self._context.settings.pruning,
+        )
+
+    def propose_pruning(self) -> PruneProposal:
+        """Look for what may be pruned and record it in the journal, for an operator to decide; changes no block."""
+        return prune.propose(self._context.storage, self.plan_pruning(), self._context.clock.now())
 
     def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:
         """What another λ (0 pins) would do to a block; changes nothing."""

@@ -25,6 +25,7 @@ from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.prune_criteria import SIGNS, Signals, expendable, least, limits, low, signals
 from amgs.settings import PruningSettings
 from amgs.storage.blocks import NumberedBlock
+from amgs.storage.journal import PROPOSAL
 from amgs.storage.protocol import Storage
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry
 
@@ -87,6 +88,14 @@ class PruneAssessment:
     signs: tuple[Sign, ...]
     kept_by: tuple[str, ...]
     fades_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PruneProposal:
+    """What may be pruned, recorded in the journal; nothing is changed. Only an operator prunes."""
+
+    plan: PrunePlan
+    operation: JournalEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +312,21 @@ def apply(storage: Storage, proposal: PrunePlan, now: datetime, ledger: Path | N
         change = Change(taken=tuple(blocks))
         done = carry_out(storage, HARD, change, f"{len(blocks)} blocks deleted, kept in {ledger.name}", now)
     return Pruned(proposal, done, str(ledger) if blocks else "")
+
+
+def propose(storage: Storage, plan: PrunePlan, now: datetime) -> PruneProposal:
+    """Record in the journal how many blocks a plan would prune; changes no block."""
+    count = len(plan.candidates)
+    told = f"{count} block{'' if count == 1 else 's'} may be pruned"
+    with storage.transaction():
+        entry = storage.journal.append(PROPOSAL, now, told, (), blocks=count, edges=0)
+    return PruneProposal(plan, entry)
+
+
+def standing_proposal(storage: Storage) -> JournalEntry | None:
+    """The latest proposal, unless something was pruned since."""
+    proposed, done = (storage.journal.last_of(kind) for kind in (PROPOSAL, KIND))
+    return None if proposed is None or (done is not None and done.id > proposed.id) else proposed
 
 
 def _export(storage: Storage, blocks: Sequence[Block], ledger: Path, now: datetime) -> None:

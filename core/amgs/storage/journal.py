@@ -15,6 +15,9 @@ JournalTarget = Literal["block", "edge", "forecast", "clock"]
 
 RECALIBRATION = "calibrate"
 """The kind of the operations that learn from every verdict there is."""
+PROPOSAL = "propose"
+"""The kind of the operations that only say what may be pruned; `blocks` counts what they name, no row belongs to them.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class JournalStorage(Protocol):
         ...
 
     def latest_standing(self) -> int | None:
-        """The id of the latest operation that is not undone."""
+        """The id of the latest operation that changed something and is not undone."""
         ...
 
     def latest_redoable(self) -> int | None:
@@ -67,8 +70,8 @@ class JournalStorage(Protocol):
         """Whether the operation stands and no other came after it."""
         ...
 
-    def last_of(self, kind: str) -> datetime | None:
-        """When an operation of this kind was last applied and not undone."""
+    def last_of(self, kind: str) -> JournalEntry | None:
+        """The operation of this kind that was last applied and not undone."""
         ...
 
     def pages(

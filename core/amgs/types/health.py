@@ -8,11 +8,14 @@ from datetime import datetime
 from typing import Literal
 
 from amgs.types.entropy import Entropy
+from amgs.types.lifecycle import JournalEntry
 
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """One look at the whole memory. diversity: entropy of the categories of its consolidated blocks."""
+    """One look at the whole memory. diversity: entropy of the categories of its consolidated blocks. proposal: what
+    may be pruned, as the journal has it; None where nothing waits to be decided.
+    """
 
     path: str
     schema_version: int
@@ -27,6 +30,7 @@ class StoreStatus:
     outcomes: int
     now: datetime
     diversity: Entropy = Entropy(0.0, 0.0)  # noqa: RUF009 (frozen)
+    proposal: JournalEntry | None = None
 
 
 Standing = Literal["well", "watch", "act", "unknown"]

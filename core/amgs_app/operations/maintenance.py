@@ -10,11 +10,11 @@ from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit
-from amgs_app.results import Enhanced, ReviewList
+from amgs_app.results import Enhanced, ReviewList, Untouched
 
 if TYPE_CHECKING:
     from amgs.lifecycle.proposals import EnhancementPlan
-    from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
+    from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan, PruneProposal
     from amgs.lifecycle.supersede import ReviewPlan
     from amgs.types import JournalEntry, Progress
     from amgs_app.engine import Engine
@@ -141,6 +141,34 @@ def prune(
             way_out="Add --yes, or preview with --dry-run.",
         )
     return lifecycle.apply_pruning(plan, ledger=ledger)
+
+
+@operation(
+    "prune propose",
+    summary="Look for what may be pruned and note it in the journal.",
+    writes=True,
+    lists=_planned,
+)
+def propose(
+    engine: Engine,
+    *,
+    if_due: Annotated[
+        bool,
+        Option(
+            "--if-due", help="Only when memory.pruning.interval_hours have passed since it was done last."
+        ),
+    ] = False,
+) -> PruneProposal | Untouched:
+    """Look for what `prune` would take, and note in the journal how much that is. No block is changed: `prune` decides.
+
+    With `memory.pruning.interval_hours` set, the open workstation does this by itself; from a scheduler, use --if-due.
+    """
+    lifecycle = engine.memory.lifecycle
+    if if_due:
+        due = lifecycle.proposal_due()
+        if not due.due:
+            return Untouched(due, "Proposal")
+    return lifecycle.propose_pruning()
 
 
 @operation(

@@ -14,7 +14,7 @@ import numpy as np
 
 from amgs.clock import as_utc
 from amgs.storage.duckdb.connection import Connection, stored
-from amgs.storage.journal import RECALIBRATION, JournalRow, JournalStorage, JournalTarget
+from amgs.storage.journal import PROPOSAL, RECALIBRATION, JournalRow, JournalStorage, JournalTarget
 from amgs.types import JournalEntry
 
 _COLUMNS = "id, kind, timestamp, summary, blocks, edges, undone"
@@ -91,13 +91,16 @@ class DuckDBJournal(JournalStorage):
         return _operation(found[0]) if found else None
 
     def latest_standing(self) -> int | None:
-        found = self._connection.value("SELECT max(id) FROM operations WHERE NOT undone")
+        found = self._connection.value(
+            "SELECT max(id) FROM operations WHERE NOT undone AND kind <> ?", [PROPOSAL]
+        )
         return None if found is None else int(found)
 
     def latest_redoable(self) -> int | None:
         found = self._connection.value(
-            "SELECT coalesce(min(id) FILTER (id > (SELECT coalesce(max(id), 0) FROM operations WHERE NOT undone)), "
-            "max(id)) FROM operations WHERE undone"
+            "SELECT coalesce(min(id) FILTER (id > (SELECT coalesce(max(id), 0) FROM operations "
+            "WHERE NOT undone AND kind <> ?)), max(id)) FROM operations WHERE undone",
+            [PROPOSAL],
         )
         return None if found is None else int(found)
 
@@ -105,11 +108,12 @@ class DuckDBJournal(JournalStorage):
         found = self._connection.rows("SELECT id, undone FROM operations ORDER BY id DESC LIMIT 1")
         return bool(found) and int(found[0][0]) == operation_id and not found[0][1]
 
-    def last_of(self, kind: str) -> datetime | None:
-        value = self._connection.value(
-            "SELECT max(timestamp) FROM operations WHERE kind = ? AND NOT undone", [kind]
+    def last_of(self, kind: str) -> JournalEntry | None:
+        found = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC LIMIT 1",
+            [kind],
         )
-        return None if value is None else as_utc(value)
+        return _operation(found[0]) if found else None
 
     def pages(
         self, operation_id: int, target: JournalTarget, size: int = 10_000

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amgs.decay import profile_name
-from amgs_app.render.catalogue import FigureOf, entry, table_of, title_of
+from amgs_app.render.catalogue import FigureOf, entry, title_of
 from amgs_app.render.figures.format import ingested, plural
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
@@ -161,15 +161,19 @@ def consolidated(result: Consolidated) -> ResultTable:
 
 @entry(sentence=title_of)
 def due(result: Due) -> ResultTable:
+    return _due(result, "Consolidation")
+
+
+def _due(result: Due, what: str) -> ResultTable:
     pairs = [
         ("because", result.because),
         ("waiting", result.waiting),
-        ("last consolidation", result.last),
+        (f"last {what.lower()}", result.last),
         ("due by time at", result.next_at),
     ]
-    return facts("Consolidation is due" if result.due else "Consolidation is not due", pairs)
+    return facts(f"{what} is due" if result.due else f"{what} is not due", pairs)
 
 
 @entry(figure=FigureOf("inbox list"))
 def untouched(result: Untouched) -> ResultTable:
-    return table_of(result.due)
+    return _due(result.due, result.what)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.lifecycle.conflict import SURE
-from amgs_app.render.catalogue import FigureOf, entry
+from amgs_app.render.catalogue import FigureOf, entry, table_of
 from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
     from amgs.api.exchange import Exported, Imported
     from amgs.lifecycle.proposals import EnhancementPlan, Proposal
-    from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
+    from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan, PruneProposal
     from amgs.lifecycle.supersede import ReviewPlan
     from amgs.types import Review
     from amgs_app.results import Enhanced, ReviewList
@@ -70,6 +71,13 @@ def prune_plan(result: PrunePlan) -> ResultTable:
         notes.append(f"Thresholds: {held}; `prune --explain ID` says what keeps a block")
     title = f"Plan: {len(result.candidates):,} blocks {what}; nothing has been changed yet"
     return sheet(title, _PRUNING, _prune_rows(result), notes)
+
+
+@entry()
+def prune_proposal(result: PruneProposal) -> ResultTable:
+    told = table_of(result.plan)
+    title = f"{result.operation.summary[0].upper()}{result.operation.summary[1:]}; nothing has been changed"
+    return replace(told, title=title, notes=(*told.notes, "`prune` prunes them."))
 
 
 @entry()

@@ -161,12 +161,11 @@ class Workstation(App[None], inherit_bindings=False):
         overview = self.state.overview
         if overview is None:
             return
-        commands = []
-        if self.state.consolidates and overview.store.blocks.get("raw", 0):
-            commands.append("consolidate")
-        if self.state.proposes and overview.store.blocks.get("consolidated", 0):
-            commands.append("prune propose")
-        self.dispatcher.submit_when_due(commands)
+        held = overview.store.blocks
+        self.dispatcher.submit_when_due(
+            consolidates=self.state.consolidates and held.get("raw", 0) > 0,
+            proposes=self.state.proposes and held.get("consolidated", 0) > 0,
+        )
 
     def on_resize(self) -> None:
         self.call_later(self.main.rearrange)  # the app learns its new size after this handler

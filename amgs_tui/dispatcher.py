@@ -4,7 +4,7 @@ A report on a request that a newer one has replaced is dropped."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -86,11 +86,14 @@ class Dispatcher:
                 self._waiting = request
         return request
 
-    def submit_when_due(self, commands: Sequence[str]) -> None:
-        """Run commands that know when they are due, unless something runs: the next look comes soon."""
-        if self.engine.running is None:
-            for command in commands:
-                self.submit(command, {"if_due": True}, slot=f"{WHEN_DUE}: {command}", origin="screen")
+    def submit_when_due(self, *, consolidates: bool, proposes: bool) -> None:
+        """Run what knows by the session's clock when it is due, unless something runs: the next look comes soon."""
+        if self.engine.running is not None:
+            return
+        if consolidates:
+            self.submit("consolidate", {"if_due": True}, slot=f"{WHEN_DUE}: inbox", origin="screen")
+        if proposes:
+            self.submit("prune propose", {"if_due": True}, slot=f"{WHEN_DUE}: pruning", origin="screen")
 
     def look(self) -> None:
         """Have every pane look again: those on the screen now, the others when they come there."""

@@ -67,6 +67,12 @@ class RetrievalSettings(SettingsSection):
         gt=0,
         description="From this many vectors on, nearest neighbours are searched approximately, in a neighbour graph.",
     )
+    searches: int = Field(
+        default=100,
+        ge=0,
+        description="Past searches whose candidates are kept, so that `searches why` explains them; at most about "
+        "20 kB each. 0: none.",
+    )
     lexical_share: float = Field(
         default=0.5,
         ge=0,

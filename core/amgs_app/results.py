@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         FrameDefinition,
         JournalEntry,
         Neighbourhood,
+        PastSearch,
         StoreStatus,
     )
     from amgs_app.settings import Setting
@@ -168,6 +169,13 @@ class ReviewList:
     """`review list`: findings that wait for a verdict, the surest first."""
 
     items: tuple[ReviewItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchList:
+    """`searches`: those that are kept, the newest first."""
+
+    searches: tuple[PastSearch, ...]
 
 
 @dataclass(frozen=True, slots=True)

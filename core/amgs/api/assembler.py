@@ -207,6 +207,7 @@ class Assembler:
             ),
         )
         keep = self._context.settings.frames.waterfalls
+        self._context.searches.write(self._context.settings.retrieval.searches)
         storage.waterfalls.put(WaterfallRow(serial, stored_waterfall.encode(frame) if keep else "{}"), keep)
         if definition.refresh_hours > 0:
             of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))

@@ -13,6 +13,7 @@ from amgs.errors import AmbiguousIdError, UnknownBlockError
 from amgs.frames import definition as shipped
 from amgs.frames import registry
 from amgs.frames.registry import Definitions
+from amgs.retrieval.search_log import SearchLog
 from amgs.settings import Settings
 from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
@@ -36,6 +37,7 @@ class MemoryContext:
     embedder: Embedder
     count_tokens: Callable[[str], int]
     recogniser: EntityRecogniser
+    searches: SearchLog
 
     @property
     def setup(self) -> str:

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.clock import ShiftedClock, as_utc
-from amgs.retrieval import waterfall
+from amgs.errors import UsageError
+from amgs.retrieval import search_log, waterfall
 from amgs.retrieval import why as following
 from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.text.loading import load
-from amgs.types import BlockFilter, Explanation, SearchResult, Weights
+from amgs.types import BlockFilter, Explanation, PastSearch, SearchResult, Weights
 
 SEARCHED = BlockFilter(statuses=("consolidated", "raw"))
 """What a search looks through unless told: raw blocks too, which only their words can find."""
@@ -33,8 +35,12 @@ class Retrieval:
         filter: BlockFilter | None = None,
         weights: Weights | None = None,
         as_of: datetime | None = None,
+        keep: bool = False,
     ) -> SearchResult:
-        """The best blocks for a query through the six layers, or through those named; as_of: of what held then."""
+        """The best blocks for a query through the six layers, or through those named; as_of: of what held then.
+
+        keep: it can be explained later; `searches` has its number.
+        """
         wanted = filter or SEARCHED
         if as_of is not None:
             wanted = replace(wanted, as_of=as_utc(as_of))
@@ -46,7 +52,34 @@ class Retrieval:
         with self._context.derived.searching() as sources:
             if wanted.as_of is not None:
                 sources = replace(sources, clock=ShiftedClock(wanted.as_of, base=sources.clock))
-            return waterfall.search(request, sources, self._context.settings.retrieval, top_k)
+            result, gathered = waterfall.gathering(request, sources, self._context.settings.retrieval, top_k)
+            if keep:
+                self._context.searches.keep(
+                    query,
+                    gathered,
+                    at=sources.clock.now(),
+                    places=top_k,
+                    weights=request.weights,
+                    most=self._context.settings.retrieval.searches,
+                )
+            return result
+
+    def searches(self, limit: int) -> tuple[PastSearch, ...]:
+        """The latest searches that were kept, the newest first."""
+        found = self._context.searches.latest(bounds.count("A limit", limit))
+        return tuple(PastSearch(each.serial, each.at, each.query, each.places, each.pool) for each in found)
+
+    def why_then(self, number: int, block: str) -> Explanation:
+        """Why a block was a hit of a past search or not, from what was kept of it. Leaves no trace."""
+        found = self._context.searches.get(number)
+        if found is None:
+            most = self._context.settings.retrieval.searches
+            raise UsageError(
+                f"Search {number} is not kept; the latest {most} are.",
+                title="Not kept",
+                way_out="Search again; `memory.retrieval.searches` in the settings says how many are kept.",
+            )
+        return search_log.explain(found, self._context.block(block))
 
     def gather(
         self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None

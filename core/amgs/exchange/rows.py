@@ -416,6 +416,10 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
     ("frame_cache", "identity"): Object,
     ("waterfalls", "serial"): Number,
     ("waterfalls", "candidates"): Object,
+    ("searches", "serial"): Number,
+    ("searches", "places"): Number,
+    ("searches", "pool"): Count,
+    ("searches", "candidates"): Object,
     ("forecast_curves", "curve"): Annotated[
         str, _readable(lambda data: read_curve(json.dumps(data)), "curve")
     ],

@@ -18,6 +18,7 @@ from amgs.memory.block_methods import BlockMethods
 from amgs.memory.intake_methods import IntakeMethods
 from amgs.memory.lifecycle_methods import LifecycleMethods
 from amgs.memory.retrieval_methods import RetrievalMethods
+from amgs.retrieval.search_log import SearchLog
 from amgs.settings import Settings
 from amgs.storage.opening import MEMORY, open_storage, remove
 from amgs.storage.protocol import Storage
@@ -63,7 +64,10 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         derived = Derived(storage, embedder, clock, settings)
         # A block that stands in the pool of one frame stands in that of the next.
         counted = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
-        super().__init__(MemoryContext(storage, derived, clock, settings, embedder, counted, recogniser))
+        searches = SearchLog(storage)
+        super().__init__(
+            MemoryContext(storage, derived, clock, settings, embedder, counted, recogniser, searches)
+        )
         if not storage.read_only:
             shipping.renew(storage, shipped.DEFAULTS, clock.now())
 
@@ -107,10 +111,13 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
             raise
 
     def close(self) -> None:
-        """Seal the indexes and close the store."""
+        """Write what was kept of searches, seal the indexes and close the store."""
         if self._storage.closed:
             return
         try:
+            if self._opened.searches.waits:
+                with self._storage.transaction():
+                    self._opened.searches.write(self.settings.retrieval.searches)
             self._opened.derived.close()
         finally:
             self._storage.close()

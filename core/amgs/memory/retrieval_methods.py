@@ -17,6 +17,7 @@ from amgs.types import (
     FrameDefinition,
     GraphStats,
     Neighbourhood,
+    PastSearch,
     Progress,
     SearchResult,
     Weights,
@@ -35,20 +36,34 @@ class RetrievalMethods(OpenMemory):
         filter: BlockFilter | None = None,
         weights: Weights | None = None,
         as_of: datetime | None = None,
+        keep: bool = False,
     ) -> SearchResult:
-        """The blocks that answer a query best, `.hits` in falling score, each with the passage that does; leaves no
-        trace.
+        """The blocks that answer a query best, `.hits` in falling score, each with the passage that does; changes
+        nothing.
 
         Raw blocks are found by their words until they are consolidated; `hit.block.status` tells them. What was
         superseded ranks behind, and `hit.block.superseded` tells it. top_k: how many at most. layers: of prefilter,
         keyword, fuzzy, vector, graph and score only these. filter: only blocks that pass it; raw and consolidated ones
         unless given. weights: other weights of the five parts of a score. as_of: only what held at that instant, also
-        what was superseded or archived since.
+        what was superseded or archived since. keep: the search is kept, so that `why_then` explains it later by its
+        number in `searches`; it is written with the next assembly or on closing, never in a memory opened for reading
+        only.
         Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
         """
         return Retrieval(self._context()).search(
-            query, top_k=top_k, layers=layers, filter=filter, weights=weights, as_of=as_of
+            query, top_k=top_k, layers=layers, filter=filter, weights=weights, as_of=as_of, keep=keep
         )
+
+    def searches(self, limit: int = 20) -> tuple[PastSearch, ...]:
+        """The latest searches that were kept, the newest first."""
+        return Retrieval(self._context()).searches(limit)
+
+    def why_then(self, number: int, block: str) -> Explanation:
+        """Why a block was a hit of a search that was kept or not: its scores, rank and finders of then.
+
+        Raises UsageError for a number that is not kept, UnknownBlockError or AmbiguousIdError for the block.
+        """
+        return Retrieval(self._context()).why_then(number, block)
 
     def load(self, progress: Progress | None = None) -> None:
         """Bring the encoder into memory, which the first search does otherwise and which may take seconds; nothing

@@ -84,7 +84,8 @@ class Gathered:
     words that were corrected.
 
     scored: the composite of all candidates. evidence: the features of those, None where a layer ran alone.
-    answerable: the chance that the memory holds an answer at all; None without evidence.
+    answerable: the chance that the memory holds an answer at all; None without evidence. found: what the layers say of
+    each, by number.
     """
 
     candidates: tuple[Candidate, ...]
@@ -94,6 +95,7 @@ class Gathered:
     scored: CompositeScores
     evidence: Features | None = None
     answerable: float | None = None
+    found: Mapping[int, Finding] = field(default_factory=dict)
 
 
 def check_layers(layers: Collection[str] | None) -> frozenset[str]:
@@ -113,11 +115,18 @@ def search(
     request: RetrievalRequest, sources: Sources, settings: RetrievalSettings, top_k: int
 ) -> SearchResult:
     """The best `top_k` blocks for a query, with each layer's report."""
+    return gathering(request, sources, settings, top_k)[0]
+
+
+def gathering(
+    request: RetrievalRequest, sources: Sources, settings: RetrievalSettings, top_k: int
+) -> tuple[SearchResult, Gathered]:
+    """The best `top_k` blocks for a query, and all that was gathered for them."""
     top_k = bounds.count("The number of hits", top_k)
     start = sources.clock.perf()
     gathered = gather(replace(request, most=top_k), sources, settings)
     finder = PassageFinder(sources.keyword.query(request.text), sources.keyword, gathered.corrections)
-    return SearchResult(
+    result = SearchResult(
         query=request.text,
         hits=with_passages(explained(gathered.candidates, gathered), finder),
         layers=gathered.layers,
@@ -126,6 +135,7 @@ def search(
         readings=tuple(StemReading(c.unknown, c.known, c.closeness) for c in gathered.corrections),
         answerable=gathered.answerable,
     )
+    return result, gathered
 
 
 def explained(candidates: Sequence[Candidate], gathered: Gathered) -> tuple[Candidate, ...]:
@@ -267,6 +277,7 @@ class _Run:
             scored,
             evidence,
             None if evidence is None else answerable(evidence),
+            self.found,
         )
 
     @property

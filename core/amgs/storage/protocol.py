@@ -26,6 +26,7 @@ from amgs.storage.monitors import MonitorStorage
 from amgs.storage.reinforcements import ReinforcementStorage
 from amgs.storage.reviews import ReviewStorage
 from amgs.storage.scores import ScoreStorage
+from amgs.storage.searches import SearchStorage
 from amgs.storage.sources import SourceStorage
 from amgs.storage.tables import TableStorage
 from amgs.storage.undone import UndoneStorage
@@ -120,6 +121,9 @@ class Storage(Protocol):
 
     @property
     def waterfalls(self) -> WaterfallStorage: ...
+
+    @property
+    def searches(self) -> SearchStorage: ...
 
     @property
     def scores(self) -> ScoreStorage: ...

@@ -65,6 +65,7 @@ from amgs.types.retrieval import (
     Fate,
     LayerReport,
     PassageSpan,
+    PastSearch,
     SearchResult,
     StemReading,
 )
@@ -123,6 +124,7 @@ __all__ = [
     "Neighbourhood",
     "Outcome",
     "PassageSpan",
+    "PastSearch",
     "Progress",
     "Refusal",
     "ReinforcementEvent",

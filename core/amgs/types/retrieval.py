@@ -120,3 +120,14 @@ class SearchResult:
     weights: Weights
     readings: tuple[StemReading, ...] = ()
     answerable: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastSearch:
+    """A search that is kept: its number, when it was made, how many hits it gave at most and had candidates."""
+
+    number: int
+    at: datetime
+    query: str
+    places: int
+    pool: int

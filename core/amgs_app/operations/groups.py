@@ -10,7 +10,18 @@ FRONT_ENDS = "Ways to work"
 PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Build a memory": ("ingest", "inbox", "consolidate", "source", "import", "export"),
-        "Ask it": ("search", "why", "frame", "block", "entity", "edge", "select", "graph", "decay"),
+        "Ask it": (
+            "search",
+            "searches",
+            "why",
+            "frame",
+            "block",
+            "entity",
+            "edge",
+            "select",
+            "graph",
+            "decay",
+        ),
         "Read with a model": ("focus",),
         "Calibrate": ("feedback", "calibration", "calibrate", "metrics", "monitor", "tune"),
         "Maintain": (

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Reference, WeightsText, read_weights
+from amgs_app.operations.arguments import Limit, Reference, WeightsText, read_weights
+from amgs_app.results import SearchList
 
 if TYPE_CHECKING:
     from amgs.types import Explanation, Progress, SearchResult
@@ -79,7 +80,27 @@ def search(
         filter=chosen,
         weights=read_weights(weights),
         as_of=as_of,
+        keep=True,
     )
+
+
+@operation("searches", summary="List past searches, newest first.")
+def searches(engine: Engine, *, limit: Limit = 20) -> SearchList:
+    """List the latest searches, with the numbers that `searches why` takes; a setting says how many are kept."""
+    return SearchList(engine.memory.searches(limit))
+
+
+@operation("searches why", summary="Explain why a block was or was not a hit of a past search.")
+def why_then(
+    engine: Engine,
+    number: Annotated[int, Arg(metavar="NUMBER", help="The number of the search; see `searches`.")],
+    block: Reference = None,
+) -> Explanation:
+    """Say what became of a block in a past search: which layers had found it, its score and rank then.
+
+    Answered from what was kept of the search, whatever has changed since.
+    """
+    return engine.memory.why_then(number, engine.block(block).id)
 
 
 @operation("why", summary="Explain why a block is or is not a hit, and what would change that.")

@@ -310,7 +310,28 @@ _WATERFALLS = """
 CREATE TABLE waterfalls (serial BIGINT NOT NULL, candidates VARCHAR NOT NULL);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _LIFECYCLE, _LEARNING, _KEPT_POOLS, _REDO, _SOURCES, _WATERFALLS)
+_SEARCHES = """
+-- The latest searches. pool: how many candidates there were. candidates: the best of them as JSON.
+CREATE TABLE searches (
+    serial BIGINT NOT NULL,
+    made_at TIMESTAMP NOT NULL,
+    query VARCHAR NOT NULL,
+    places BIGINT NOT NULL,
+    pool BIGINT NOT NULL,
+    candidates VARCHAR NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (
+    _FIRST,
+    _LIFECYCLE,
+    _LEARNING,
+    _KEPT_POOLS,
+    _REDO,
+    _SOURCES,
+    _WATERFALLS,
+    _SEARCHES,
+)
 """Step i brings a store from schema i to i + 1."""
 
 LATEST = len(MIGRATIONS)

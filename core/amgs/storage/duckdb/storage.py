@@ -21,6 +21,7 @@ from amgs.storage.duckdb.monitors import DuckDBMonitors
 from amgs.storage.duckdb.reinforcements import DuckDBReinforcements
 from amgs.storage.duckdb.reviews import DuckDBReviews
 from amgs.storage.duckdb.scores import DuckDBScores
+from amgs.storage.duckdb.searches import DuckDBSearches
 from amgs.storage.duckdb.sources import DuckDBSources
 from amgs.storage.duckdb.tables import DuckDBTables
 from amgs.storage.duckdb.undone import DuckDBUndone
@@ -41,6 +42,7 @@ class DuckDBStorage(Connection):
         self.frame_cache = DuckDBFrameCache(self)
         self.assemblies = DuckDBAssemblies(self)
         self.waterfalls = DuckDBWaterfalls(self)
+        self.searches = DuckDBSearches(self)
         self.scores = DuckDBScores(self)
         self.forecasts = DuckDBForecasts(self)
         self.edge_forecasts = DuckDBEdgeForecasts(self)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from amgs.types import Candidate, Explanation, LayerReport, SearchResult
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.results import SearchList
 
 
 def layers_told(layers: tuple[LayerReport, ...]) -> str:
@@ -72,6 +73,15 @@ def search_result(result: SearchResult) -> ResultTable:
 
         notes += [f"{told} in memory (estimated)" for told in (in_words(result.answerable),) if told]
     return sheet(f"{plural(len(rows), 'hit')} for {result.query!r}", columns, rows, notes)
+
+
+@entry()
+def search_list(result: SearchList) -> ResultTable:
+    rows = [(one.number, one.at, one.query, one.places, one.pool) for one in result.searches]
+    notes = ("`searches why NUMBER BLOCK` explains one.",) if rows else ()
+    return sheet(
+        plural(len(rows), "past search", "past searches"), "#:n at:at query* hits:n of:n", rows, notes
+    )
 
 
 _MOST_CHANGES = 3

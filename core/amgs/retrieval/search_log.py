@@ -1,0 +1,177 @@
+"""Past searches: kept as they were made, written later, explained from what was kept.
+
+A search only hands over what it has gathered; it becomes rows with the next assembly, or on closing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from amgs.retrieval.keyword import saturated
+from amgs.retrieval.stored_candidates import WHOLE, StoredCandidate, as_it_was, found_by, pack, unpack
+from amgs.retrieval.waterfall import Gathered
+from amgs.storage.protocol import Storage
+from amgs.storage.searches import SearchRow
+from amgs.types import Block, Explanation, LayerVerdict, Weights
+
+STORED = 200
+"""So many candidates of a search are kept, the best."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A search that is not written yet."""
+
+    serial: int
+    at: datetime
+    query: str
+    places: int
+    weights: Weights
+    gathered: Gathered
+
+
+class SearchLog:
+    """The searches of one open memory that were to be kept; those of before lie in its store."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._lock = threading.Lock()
+        self._pending: deque[_Pending] = deque()
+        self._last: int | None = None
+
+    def keep(
+        self, query: str, gathered: Gathered, *, at: datetime, places: int, weights: Weights, most: int
+    ) -> None:
+        """Keep a search under the next number; of those not written yet the latest `most` stay."""
+        if most <= 0 or self._storage.read_only:
+            return
+        with self._lock:
+            if self._last is None:
+                self._last = next((row.serial for row in self._storage.searches.latest(1)), 0)
+            self._last += 1
+            self._pending.append(_Pending(self._last, at, query, places, weights, gathered))
+            while len(self._pending) > most:
+                self._pending.popleft()
+
+    def write(self, keep: int) -> None:
+        """Write what was kept, and of all searches leave the latest `keep`; inside a transaction."""
+        with self._lock:
+            rows = [_row(one) for one in self._pending]
+            self._pending.clear()
+        if rows:
+            self._storage.searches.put(rows, keep)
+
+    @property
+    def waits(self) -> bool:
+        """Whether something is not written yet."""
+        return bool(self._pending)
+
+    def latest(self, limit: int) -> tuple[SearchRow, ...]:
+        """The latest searches, written or not, the newest first."""
+        with self._lock:
+            fresh = [_row(one) for one in self._pending]
+        return (*reversed(fresh), *self._storage.searches.latest(limit))[:limit]
+
+    def get(self, serial: int) -> SearchRow | None:
+        """A search by its number; None where it is not kept."""
+        with self._lock:
+            waiting = next((one for one in self._pending if one.serial == serial), None)
+        return self._storage.searches.get(serial) if waiting is None else _row(waiting)
+
+
+def _row(one: _Pending) -> SearchRow:
+    scored, found = one.gathered.scored, one.gathered.found
+    kept = scored.order[:STORED]
+    candidates = []
+    for rank, row in enumerate(kept.tolist(), 1):
+        seen = found[int(scored.facts.numbers[row])]
+        candidates.append(
+            StoredCandidate(
+                block=str(scored.facts.ids[row]),
+                child="",
+                score=float(scored.totals[row]),
+                parts=tuple(scored.parts[row].tolist()),
+                lexical=saturated(seen.share),
+                vector=max(seen.cosine or 0.0, 0.0),
+                graph=seen.flow,
+                layers=seen.layers,
+                fate="selected" if rank <= one.places else "not_in_top_k",
+                because="",
+                tokens=0,
+            )
+        )
+    text = pack(candidates, {WHOLE: one.weights})
+    return SearchRow(one.serial, one.at, one.query, one.places, int(np.size(scored.order)), text)
+
+
+def explain(row: SearchRow, block: Block) -> Explanation:
+    """Why a block was a hit of a past search or not, from what was kept of it."""
+    every, weights = unpack(row.candidates)
+    place = next((n for n, one in enumerate(every) if block.id.startswith(one.block)), None)
+    if place is None:
+        because, layers = _absent(row, every, block)
+        return Explanation(
+            query=row.query,
+            block=block,
+            frame="",
+            fell_at="candidates",
+            because=because,
+            by=1.0,
+            rank=0,
+            of=row.pool,
+            places=row.places,
+            score=0.0,
+            needed=every[: row.places][-1].score if every else 0.0,
+            candidate=None,
+            layers=layers,
+            weights=weights[WHOLE],
+            as_of=row.at,
+        )
+    one, rank = every[place], place + 1
+    others = [other.score for other in every if other is not one][: row.places]
+    needed = others[-1] if others else one.score
+    admitted, lacks = rank <= row.places, max(needed - one.score, 0.0)
+    because = f"it was number {rank} of {row.pool}"
+    if not admitted:
+        because = f"it was number {rank}, the best {row.places} were taken; it lacked {lacks:.3f}"
+    return Explanation(
+        query=row.query,
+        block=block,
+        frame="",
+        fell_at="" if admitted else "score",
+        because=because,
+        by=0.0 if admitted else lacks,
+        rank=rank,
+        of=row.pool,
+        places=row.places,
+        score=one.score,
+        needed=needed,
+        candidate=as_it_was(one, block),
+        layers=(
+            LayerVerdict("prefilter", "passed", None, None, "it was a candidate"),
+            *found_by(one),
+            LayerVerdict("score", "passed" if admitted else "missed", one.score, needed, f"rank {rank}"),
+        ),
+        weights=weights[WHOLE],
+        as_of=row.at,
+    )
+
+
+def _absent(
+    row: SearchRow, every: Sequence[StoredCandidate], block: Block
+) -> tuple[str, tuple[LayerVerdict, ...]]:
+    """Of a block that no layer had brought, or that ranked below those that are kept."""
+    because = (
+        f"it was not among the {row.pool} candidates: no layer had found it, or a condition had refused it"
+    )
+    if block.created_at > row.at:
+        because = f"it is dated {block.created_at:%Y-%m-%d}, after the search"
+    elif row.pool > len(every):
+        because = f"it was not among the best {len(every)} of {row.pool} candidates, which are kept"
+    return because, (LayerVerdict("candidates", "missed", None, None, because),)

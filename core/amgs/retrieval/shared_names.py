@@ -67,10 +67,12 @@ def with_shared_names(evidence: Features, keyword: KeywordIndex, contents: Conte
 
 
 class _NameIndex:
-    """Which of the candidates hold a name, and how many blocks do, read once a name."""
+    """Which of the candidates hold a name, and how many blocks do; each word and each name is looked up once."""
 
     def __init__(self, keyword: KeywordIndex, numbers: NDArray[np.int64]) -> None:
         self._keyword, self._numbers = keyword, numbers
+        self._words: dict[str, tuple[tuple[int, str], ...]] = {}
+        self._found: dict[str, NDArray[np.int64]] = {}
         self._held: dict[str, tuple[NDArray[np.bool_], int]] = {}
 
     def spread(self, text: str) -> NDArray[np.float64]:
@@ -80,31 +82,37 @@ class _NameIndex:
         got = np.zeros(self._numbers.size)
         whole = sum(told[name] for name in kept)
         for name in kept:
-            holds, blocks = self._blocks(name)
-            if blocks > 1:
-                got += told[name] / whole * holds / blocks
+            if name not in self._held:
+                blocks = self._blocks(name)
+                self._held[name] = (np.isin(self._numbers, blocks), blocks.size)
+            holds, many = self._held[name]
+            if many > 1:
+                got += told[name] / whole * holds / many
         return got
 
     def _rarity(self, name: str) -> float:
         """The idf of the rarest word; 0 of a name that is in too many blocks."""
-        least = min((self._keyword.frequency(stem) for stem in self._stems(name)), default=0)
+        least = min((frequency for frequency, _ in self._stems(name)), default=0)
         return idf(self._keyword.documents, least) if 0 < least <= MOST_BLOCKS else 0.0
 
-    def _stems(self, name: str) -> list[str]:
-        return [stem for stem in self._keyword.stems(name) if stem not in _COMMON]
+    def _stems(self, name: str) -> list[tuple[int, str]]:
+        """The stems of a name's words, each after how many blocks hold it; the rarest first."""
+        for word in name.split():
+            if word not in self._words:
+                stems = [stem for stem in self._keyword.stems(word) if stem not in _COMMON]
+                self._words[word] = tuple((self._keyword.frequency(stem), stem) for stem in stems)
+        return sorted({one for word in name.split() for one in self._words[word]})
 
-    def _blocks(self, name: str) -> tuple[NDArray[np.bool_], int]:
-        if name not in self._held:
-            self._held[name] = self._read(name)
-        return self._held[name]
-
-    def _read(self, name: str) -> tuple[NDArray[np.bool_], int]:
+    def _blocks(self, name: str) -> NDArray[np.int64]:
+        """The numbers of the blocks that hold every word of a name."""
         held: NDArray[np.int64] | None = None
-        for stem in sorted(self._stems(name), key=self._keyword.frequency):
-            found = self._keyword.postings(stem, MOST_POSTINGS).numbers
-            held = found if held is None else np.intersect1d(held, found)
-        blocks = np.zeros(0, dtype=np.int64) if held is None else held
-        return np.isin(self._numbers, blocks), blocks.size
+        for frequency, stem in self._stems(name):
+            if held is not None and held.size < 2:
+                break
+            if stem not in self._found:
+                self._found[stem] = self._keyword.postings(stem, min(frequency, MOST_POSTINGS)).numbers
+            held = self._found[stem] if held is None else np.intersect1d(held, self._found[stem])
+        return np.zeros(0, dtype=np.int64) if held is None else held
 
 
 def names(text: str) -> Iterable[str]:

@@ -180,6 +180,8 @@ def _add_below(
             group.callback(invoke_without_command=True, help=told)(_callback(alone[0], only_alone=True))
         short = alone[0].summary if alone else told
         app.add_typer(group, name=word, short_help=short, rich_help_panel=panel)
+        if depth == 0 and word == "agents":
+            group.command("run", help=inspect.getdoc(run_agents))(_with_globals(run_agents))
         _add_below(group, longer, depth + 1)
 
 
@@ -369,6 +371,62 @@ def speak_mcp(
     if connect:
         return stdio.relay(connect, token)
     return stdio.speak(replace(options, own=True).options())
+
+
+def run_agents(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[AGENT]…", help="Which of them; all of them if none is named."),
+    ] = None,
+    *,
+    connect: Annotated[
+        str, typer.Option("--connect", metavar="URL", help="The served memory.")
+    ] = "http://127.0.0.1:8420",
+    token: Annotated[
+        str, typer.Option("--token", metavar="TOKEN", envvar="AMGS_TOKEN", help="The agents' token.")
+    ] = "",
+    watch: Annotated[
+        Path | None,
+        typer.Option("--watch", metavar="DIR", help="The folder that the ingestion agent watches."),
+    ] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Carry enhancements out instead of proposing them.")
+    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="Run what is due now, and end.")] = False,
+    every: Annotated[
+        float, typer.Option("--every", metavar="S", min=0.1, help="Seconds between two looks.")
+    ] = 5.0,
+    options: Globals,
+) -> int:
+    """Run the agents that keep a served memory, until interrupted; `agents status` shows what came of it.
+
+    They go through the public API like any other client. An agent has one runner at a time; where one dies, another
+    goes on when its lease has run out.
+    """
+    import socket
+    import time
+
+    from amgs_app.agent_states import check_agents
+
+    with extras.explained():
+        from amgs_app.agents.api import Api
+        from amgs_app.agents.duties import Orders, check_orders
+        from amgs_app.agents.runner import Runner
+
+    del options
+    orders = Orders(watch, apply)
+    check_orders(orders)
+
+    def wait() -> bool:
+        if not once:
+            time.sleep(every)
+        return not once
+
+    with Api(connect, token) as api:
+        api.call("agents status")
+        holder = f"{socket.gethostname()}-{os.getpid()}"
+        Runner(api, holder, check_agents(names or ()), orders, _say, wait).run()
+    return 0
 
 
 def new_token(

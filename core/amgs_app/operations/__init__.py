@@ -30,6 +30,7 @@ NOUNS = (
     "calibration",
     "tuning",
     "exchange",
+    "agents",
     "focus",
     "focus_control",
     "focus_corpus",
@@ -62,6 +63,7 @@ them the other modules need not be imported.
 """
 
 if TYPE_CHECKING:
+    from amgs_app.operations import agents as agents
     from amgs_app.operations import bench as bench
     from amgs_app.operations import bench_focus as bench_focus
     from amgs_app.operations import block as block

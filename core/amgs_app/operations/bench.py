@@ -181,6 +181,43 @@ def bench_search(
         return run(_rig(engine, progress), folder, sizes, work or Path(temporary), effort=effort, cold=cold)
 
 
+@operation("bench service", summary="Measure the service under load, killed and attacked.", long=True)
+def bench_service(
+    engine: Engine,
+    *,
+    data: Annotated[
+        Path | None, Option("--data", metavar="DIR", help="A folder of books as .txt files.")
+    ] = None,
+    work: Annotated[
+        Path | None,
+        Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
+        Takes("folder", made=True),
+    ] = None,
+    blocks: Annotated[int, Option("--blocks", metavar="N", min=1, help="Blocks under load.")] = 100_000,
+    seconds: Annotated[float, Option("--seconds", metavar="S", min=1, help="At each rate.")] = 20.0,
+    kills: Annotated[int, Option("--kills", metavar="N", min=1, help="How often it is killed.")] = 200,
+    examples: Annotated[
+        int, Option("--examples", metavar="N", min=1, help="Requests from the schema.")
+    ] = 2000,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Start real servers on loopback: 32 clients at once, searches while a consolidation runs, kills after
+    acknowledgements, attempts to see another namespace, and whatever the schema allows. Bounded, and ended with it.
+    """
+    import tempfile
+
+    from amgs_app.benches.service.run import ServiceEffort, run
+
+    del as_json
+    folder = given(data, "No books given.", "Give their folder: `bench service --data DIR`.")
+    effort = ServiceEffort(blocks=blocks, seconds=seconds, kills=kills, examples=examples)
+    with tempfile.TemporaryDirectory() as temporary:
+        return run(
+            _rig(engine, progress), folder, work or Path(temporary), effort=effort, model=engine.model_spec
+        )
+
+
 @operation("bench metrics", summary="Measure the six success metrics on labelled questions.", long=True)
 def bench_metrics(
     engine: Engine,

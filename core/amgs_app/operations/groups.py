@@ -38,6 +38,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "review",
             "montecarlo",
             "simulate",
+            "agents",
         ),
         "Screen, scripts and settings": (
             "show",
@@ -61,6 +62,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 NOUNS: Mapping[str, str] = MappingProxyType(
     {
+        "agents": "Show, pause and run the agents that keep the memory.",
         "inbox": "List blocks waiting to be consolidated, or check whether it is time.",
         "source": "Show, update, delete and watch where texts came from.",
         "block": "Show, find and correct single blocks.",

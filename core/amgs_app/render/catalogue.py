@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from amgs_app.render.sheet import ResultTable
 
 NOUNS = (
+    "agents",
     "blocks",
     "calibration",
     "consolidation",

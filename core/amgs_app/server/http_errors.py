@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from amgs.errors import AmgsError
 from amgs.problems import MEDIA_TYPE, fault, problem
 from amgs_app.operations.remedies import way_out_of
+from amgs_app.output import intended
 
 log = logging.getLogger("amgs.server")
 
@@ -54,6 +55,8 @@ def answer_errors(app: FastAPI) -> None:
         return _problem(given, dict(error.headers or {}) if isinstance(error, HTTPException) else None)
 
     async def faulty(request: Request, error: Exception) -> Response:
+        if intended(error):  # the focus engine's errors, known by their shape
+            return await refused(request, error)
         log.error("fault in %s %s", request.method, request.url.path, exc_info=error)
         return _problem(fault())
 

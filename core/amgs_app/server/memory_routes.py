@@ -25,12 +25,15 @@ SKEW: Final = timedelta(minutes=5)
 """How far a client's clock may be ahead of the server's."""
 
 
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST, description="Markdown or plain text.")]
+
+
 class IngestItem(BaseModel):
     """A text, and what is known of it."""
 
     model_config = ConfigDict(extra="forbid")
 
-    content: Annotated[str, Field(min_length=1, max_length=LONGEST, description="Markdown or plain text.")]
+    content: Text
     occurred_at: AwareDatetime | None = Field(
         default=None, description="When it happened or was written; now unless given. Not in the future."
     )
@@ -45,10 +48,7 @@ class IngestRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    content: (
-        Annotated[str, Field(min_length=1, max_length=LONGEST)]
-        | Annotated[list[str | IngestItem], Field(min_length=1, max_length=MOST)]
-    )
+    content: Text | Annotated[list[Text | IngestItem], Field(min_length=1, max_length=MOST)]
     occurred_at: AwareDatetime | None = None
     speaker: str = Field(default="", max_length=200)
     source: str = Field(default="", max_length=500)

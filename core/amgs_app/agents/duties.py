@@ -1,0 +1,111 @@
+"""What each agent does in one run: a few calls of the public API, and a sentence of what came of them.
+
+A run that breaks off is begun anew by whoever claims the agent next. Nothing is done twice by that: each call looks at
+the memory as it is then, and changes it in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from amgs.errors import UsageError
+from amgs_app.agent_states import AgentName
+from amgs_app.agents.api import Api
+
+KINDS: Final = frozenset((".md", ".markdown", ".txt", ".rst", ".org"))
+"""Endings of the files that the ingestion agent reads; `amgs ingest --batch` reads more."""
+LARGEST: Final = 1_000_000
+"""Characters of a file that is taken in over the API."""
+FRESH: Final = ("SELF", "WORLD")
+"""The frames that the attention agent keeps fresh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What a runner was told. watch: the folder of the ingestion agent, which rests without one. apply: whether
+    enhancement carries its plan out, instead of proposing it; curation only ever proposes.
+    """
+
+    watch: Path | None = None
+    apply: bool = False
+
+
+def ingestion(api: Api, orders: Orders) -> str:
+    """Take in every note of the folder that is new, and bring those up to date that are known and say
+    something else.
+    """
+    if orders.watch is None:
+        return "no folder is watched"
+    folder = orders.watch
+    known = {each.name for each in api.call("source list", limit=100_000).sources}
+    new = changed = 0
+    skipped = []
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() not in KINDS or not path.is_file():
+            continue
+        name = f"{folder.name}/{path.relative_to(folder).as_posix()}"
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError):
+            skipped.append(name)
+            continue
+        if not text.strip() or len(text) > LARGEST:
+            skipped.append(name)
+        elif name in known:
+            done = api.call("source update", source=name, text=text)
+            changed += done.operation is not None
+        else:
+            new += bool(api.post("/v1/memory/ingest", {"content": text, "source": name}).added)
+    told = f"{new} files new, {changed} changed"
+    return told + (f", {len(skipped)} not read ({', '.join(skipped[:5])})" if skipped else "")
+
+
+def consolidation(api: Api, orders: Orders) -> str:
+    """Work the inbox off when it is due."""
+    del orders
+    done = api.call("consolidate", if_due=True)
+    if not hasattr(done, "operations"):
+        return str(done.due.because)
+    return f"{sum(each.blocks for each in done.operations)} blocks consolidated"
+
+
+def attention(api: Api, orders: Orders) -> str:
+    """Assemble the frames that are kept, so that whoever asks next gets them at once."""
+    del orders
+    made = [api.call("frame cached", name=name) for name in FRESH]
+    tokens = sum(each.frame.tokens for each in made)
+    return f"{', '.join(FRESH)} fresh, {tokens} tokens"
+
+
+def curation(api: Api, orders: Orders) -> str:
+    """Propose what may be pruned. It deletes nothing, and archives nothing."""
+    del orders
+    plan = api.call("prune", dry_run=True)
+    return f"{len(plan.candidates)} blocks may be pruned: `prune --dry-run` shows them"
+
+
+def enhancement(api: Api, orders: Orders) -> str:
+    """Look for what could be merged, split, strengthened or cut, and for what contradicts something else."""
+    done = api.call("enhance", dry_run=not orders.apply)
+    found = api.call("review scan")
+    told = "carried out" if orders.apply else "made"
+    return f"{len(done.proposals)} proposals {told}, {len(found.items)} findings to review"
+
+
+Duty = Callable[[Api, Orders], str]
+DUTIES: Final[dict[AgentName, Duty]] = {
+    "ingestion": ingestion,
+    "consolidation": consolidation,
+    "attention": attention,
+    "curation": curation,
+    "enhancement": enhancement,
+}
+
+
+def check_orders(orders: Orders) -> None:
+    """Raises UsageError for a folder that is none."""
+    if orders.watch is not None and not orders.watch.is_dir():
+        raise UsageError(f"{orders.watch} is not a folder.", way_out="Give the folder to watch.")

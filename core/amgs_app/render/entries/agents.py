@@ -1,0 +1,35 @@
+"""The agents that keep a memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amgs_app.render.catalogue import entry
+from amgs_app.render.sheet import ResultTable, sheet
+
+if TYPE_CHECKING:
+    from amgs_app.agent_states import AgentClaim, AgentList, AgentState
+
+_COLUMNS = "agent does* state last:at outcome* runs:n failures:n~"
+
+
+def _row(state: AgentState) -> tuple[object, ...]:
+    said = "paused" if state.paused else f"run by {state.holder}" if state.holder else "resting"
+    return (state.name, state.does, said, state.last, state.outcome, state.runs, state.failures or None)
+
+
+@entry()
+def agent_list(result: AgentList) -> ResultTable:
+    note = "`amgs agents run` runs them; `agents pause NAME` lets one rest."
+    return sheet("Agents", _COLUMNS, [_row(each) for each in result.agents], (note,))
+
+
+@entry()
+def agent_state(result: AgentState) -> ResultTable:
+    return sheet(f"Agent {result.name}", _COLUMNS, [_row(result)])
+
+
+@entry()
+def agent_claim(result: AgentClaim) -> ResultTable:
+    said = "granted" if result.granted else "refused"
+    return sheet(f"Agent {result.agent.name}: {said}, {result.because}", _COLUMNS, [_row(result.agent)])

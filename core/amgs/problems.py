@@ -13,6 +13,7 @@ MEDIA_TYPE: Final = "application/problem+json"
 
 _STATUS: Final[tuple[tuple[type[AmgsError], int], ...]] = (
     (errors.UnknownBlockError, 404),
+    (errors.UnknownEntityError, 404),
     (errors.UnknownFrameError, 404),
     (errors.UnknownEntityError, 404),
     (errors.AmbiguousIdError, 409),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from amgs import bounds
@@ -68,8 +68,9 @@ class BlockMethods(OpenMemory):
         decay_lambda: float | None = None,
         is_self_component: bool | None = None,
         status: Status | None = None,
+        meta: Mapping[str, str] | None = None,
     ) -> Block:
-        """Change a block's metadata; journalled, so that it can be undone."""
+        """Change a block's metadata; journalled, so that it can be undone. meta: an empty value takes a key away."""
         from amgs.lifecycle import block_edit as editing
 
         return editing.edit(
@@ -81,6 +82,7 @@ class BlockMethods(OpenMemory):
             decay_lambda=decay_lambda,
             is_self_component=is_self_component,
             status=status,
+            meta=meta,
         )
 
     def tag(self, id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Block:

@@ -46,6 +46,27 @@ class IngestReport:
 
 
 @dataclass(frozen=True, slots=True)
+class IngestReceipt(IngestReport):
+    """What a served memory says of texts that it took in: the report, and from when on they can be relied upon.
+
+    durable_at: when the journal was on disk. searchable: by what they are found, and from when on.
+    """
+
+    durable_at: datetime | None = None
+    searchable: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The blocks of the texts, the new ones first."""
+        return (*self.added, *self.known)
+
+    @property
+    def id(self) -> str:
+        """The block of a text; the first, where a long text became several."""
+        return self.ids[0]
+
+
+@dataclass(frozen=True, slots=True)
 class ConsolidationItem:
     """What consolidation will do to one raw block."""
 

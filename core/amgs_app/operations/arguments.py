@@ -80,3 +80,11 @@ def read_weights(text: str | None) -> Weights | None:
             way_out=f"Give {', '.join(COMPONENTS)} in this order, such as .2,.2,.2,.2,.2.",
         )
     return Weights(*values)
+
+
+def read_pair(text: str) -> tuple[str, str]:
+    """KEY=VALUE as its two parts; raises UsageError for anything else."""
+    key, sign, value = text.partition("=")
+    if not sign or not key:
+        raise UsageError(f"{text!r} is not KEY=VALUE.", way_out="For example --meta kind=dialogue.")
+    return key, value

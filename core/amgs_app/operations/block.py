@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import LambdaValue, Limit, Offset, Profile, Reference, read_lambda
+from amgs_app.operations.arguments import (
+    LambdaValue,
+    Limit,
+    Offset,
+    Profile,
+    Reference,
+    read_lambda,
+    read_pair,
+)
 from amgs_app.results import AnnotatedBlock, BlockDetail, BlockList, CorrectedBlock
 from amgs_app.session_results import SelectedBlock
 
@@ -105,6 +113,10 @@ def set_block(
         Literal["yes", "no"] | None,
         Option("--self", metavar="yes|no", help="Whether it is part of the self."),
     ] = None,
+    meta: Annotated[
+        list[str] | None,
+        Option("--meta", metavar="KEY=VALUE", help="Other metadata; repeat. KEY= takes a key away."),
+    ] = None,
 ) -> CorrectedBlock:
     """Change only what is given; journalled, so `undo` reverts it. The content never changes.
 
@@ -119,6 +131,7 @@ def set_block(
             decay_lambda=read_lambda(engine, profile, decay_lambda, pin=False),
             status=status,
             is_self_component=None if own is None else own == "yes",
+            meta=None if meta is None else dict(read_pair(each) for each in meta),
         )
     )
 

@@ -40,9 +40,15 @@ def feedback(
         str | None,
         Option("--forecast", metavar="ID", help="This forecast of the block; default: the latest open one."),
     ] = None,
+    assembly: Annotated[
+        str | None,
+        Option("--assembly", metavar="ID", help="The forecast that this assembly made of the block."),
+    ] = None,
 ) -> Outcome:
     """Settle the latest open forecast about a block: its Brier score is (forecast − outcome)²."""
-    return engine.memory.feedback(engine.block(block).id, useful=verdict == "useful", prediction_id=forecast)
+    return engine.memory.feedback(
+        engine.block(block).id, useful=verdict == "useful", assembly_id=assembly, prediction_id=forecast
+    )
 
 
 @operation("calibration table", summary="Show how well scores forecast usefulness.", pane="calibration")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Limit, Reference, WeightsText, read_weights
+from amgs_app.operations.arguments import Limit, Reference, WeightsText, read_pair, read_weights
 from amgs_app.row_fields import listed
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def define(
         **_given(
             statuses=None if status is None else tuple(status),
             self_only=self_only,
-            meta=None if tagged is None else dict(_pair(one) for one in _cleared(tagged)),
+            meta=None if tagged is None else dict(read_pair(one) for one in _cleared(tagged)),
         ),
     )
     if category is not None:
@@ -220,13 +220,6 @@ def _instant(text: str) -> datetime | None:
 
 def _given(**values: object) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, sign, value = text.partition("=")
-    if not sign or not key:
-        raise UsageError(f"{text!r} is not KEY=VALUE.", way_out="For example --meta kind=dialogue.")
-    return key, value
 
 
 def _child(text: str) -> ChildFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Limit, Reference, WeightsText, read_weights
+from amgs_app.operations.arguments import Limit, Reference, WeightsText, read_pair, read_weights
 from amgs_app.results import SearchList
 
 if TYPE_CHECKING:
@@ -24,6 +24,15 @@ class Layer(StrEnum):
     FUZZY = "fuzzy"
     VECTOR = "vector"
     GRAPH = "graph"
+
+
+class BlockState(StrEnum):
+    """What may have become of a block."""
+
+    RAW = "raw"
+    CONSOLIDATED = "consolidated"
+    ARCHIVED = "archived"
+    PRUNED = "pruned"
 
 
 @operation(
@@ -45,6 +54,16 @@ def search(
     category: Annotated[
         list[str] | None, Option("--category", metavar="NAME", help="Only blocks of this category.")
     ] = None,
+    status: Annotated[
+        list[BlockState] | None,
+        Option(
+            "--status", metavar="STATUS", help="Only raw, consolidated, archived or pruned; may be repeated."
+        ),
+    ] = None,
+    meta: Annotated[
+        list[str] | None,
+        Option("--meta", metavar="KEY=VALUE", help="Only blocks with this metadata; may be repeated."),
+    ] = None,
     since: Annotated[datetime | None, Option("--since", metavar="DATE", help="Created at or after.")] = None,
     until: Annotated[datetime | None, Option("--until", metavar="DATE", help="Created before.")] = None,
     self_only: Annotated[bool, Option("--self", help="Only blocks that belong to the self.")] = False,
@@ -65,7 +84,8 @@ def search(
     from amgs.types import BlockFilter
 
     chosen = BlockFilter(
-        statuses=("consolidated", "raw"),
+        statuses=tuple(each.value for each in status) if status else ("consolidated", "raw"),
+        meta=dict(read_pair(each) for each in meta or ()),
         categories=tuple(category) if category else None,
         since=None if since is None else as_utc(since),
         until=None if until is None else as_utc(until),

@@ -5,13 +5,15 @@ It is answered with 201 only after the journal is durable.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from amgs.errors import InputError
+from amgs.types import IngestReceipt
 from amgs_app.operations.lifecycle import given_metadata
 from amgs_app.server.asking import Asked, ByCaller, check_right
 
@@ -21,6 +23,7 @@ LONGEST: Final = 1_000_000
 """Characters of one text."""
 MOST: Final = 1000
 """Texts of one request."""
+SEARCHABLE: Final = "by words now, by meaning after consolidation"
 SKEW: Final = timedelta(minutes=5)
 """How far a client's clock may be ahead of the server's."""
 
@@ -85,7 +88,7 @@ async def ingest(asked: ByCaller, given: IngestRequest) -> Response:
     return asked.answer(report, 201 if report.added else 200)
 
 
-def take_in(asked: Asked, items: list[IngestItem]) -> Any:
+def take_in(asked: Asked, items: list[IngestItem]) -> IngestReceipt:
     memory = asked.namespace.memory
     now = memory.clock.now()
     texts = []
@@ -98,7 +101,9 @@ def take_in(asked: Asked, items: list[IngestItem]) -> Any:
             extra["source"] = each.source
         said = f"{each.speaker}: {each.content}" if each.speaker else each.content
         texts.append((said, each.occurred_at, extra))
-    return memory.ingest_texts(texts)
+    report = memory.ingest_texts(texts)
+    told = {each.name: getattr(report, each.name) for each in fields(report)}
+    return IngestReceipt(**told, durable_at=memory.clock.now(), searchable=SEARCHABLE)
 
 
 def _check_time(occurred_at: datetime | None, now: datetime) -> None:

@@ -1,0 +1,263 @@
+"""`AsyncMemoryClient`: a served memory, asked from a program that does other things while it waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from amgs import extras
+from amgs.client import calls
+from amgs.client import part_calls as parts
+from amgs.client.ask import Ask, Awaited, SendsLater
+from amgs.client.connection import ADDRESS, TIMEOUT, any_operation, connection, lost
+from amgs.client.exchange import Lost, Step, Wait, steps
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import httpx2
+
+R = TypeVar("R")
+
+
+class _Part:
+    """Some calls of a client, by subject."""
+
+    def __init__(self, client: SendsLater) -> None:
+        self._client = client
+
+    async def send(self, ask: Ask[R]) -> R:
+        """The answer to a request."""
+        return await self._client.send(ask)
+
+
+class AsyncFramesCalls(_Part):
+    """What can be assembled, and what has been."""
+
+    assemble = Awaited(calls.assemble)
+    definitions = Awaited(calls.frame_definitions)
+    cached = Awaited(parts.cached)
+    history = Awaited(parts.history)
+    replay = Awaited(parts.replay)
+    why = Awaited(parts.why_frame)
+    why_then = Awaited(parts.why_then)
+    reset = Awaited(parts.reset_frame)
+    delete = Awaited(parts.delete_frame)
+
+
+class AsyncEntitiesCalls(_Part):
+    """People, organisations, places, projects and topics that the memory names."""
+
+    list = Awaited(parts.list_entities)
+    get = Awaited(parts.get_entity)
+
+
+class AsyncGraphCalls(_Part):
+    """What lies around a block, ways between blocks, groups of them."""
+
+    neighbours = Awaited(parts.neighbours)
+    neighbourhood = Awaited(parts.neighbours)
+    path = Awaited(parts.path)
+    communities = Awaited(parts.communities)
+    centrality = Awaited(calls.centrality)
+    stats = Awaited(calls.graph_stats)
+
+
+class AsyncLifecycleCalls(_Part):
+    """Consolidation, enhancement, pruning, review, decay and undo."""
+
+    status = Awaited(calls.status)
+    due = Awaited(parts.due)
+    consolidate = Awaited(calls.consolidate)
+    plan_consolidation = Awaited(calls.plan_consolidation)
+    enhance = Awaited(parts.enhance)
+    plan_enhancement = Awaited(parts.plan_enhancement)
+    prune = Awaited(parts.prune)
+    plan_pruning = Awaited(parts.plan_pruning)
+    explain_pruning = Awaited(parts.explain_pruning)
+    calibrate = Awaited(parts.calibrate)
+    plan_review = Awaited(parts.plan_review)
+    reviews = Awaited(parts.reviews)
+    accept = Awaited(parts.accept)
+    reject = Awaited(parts.reject)
+    reinforce = Awaited(calls.reinforce)
+    decay_curve = Awaited(calls.decay_curve)
+    category_curves = Awaited(parts.category_curves)
+    preview_decay = Awaited(parts.preview_decay)
+    forecast = Awaited(calls.forecast)
+    operations = Awaited(calls.operations)
+    operation = Awaited(parts.operation_detail)
+    plan_undo = Awaited(parts.plan_undo)
+    undo = Awaited(calls.undo)
+    redo = Awaited(calls.redo)
+
+
+class AsyncCalibrationCalls(_Part):
+    """Learning from outcomes."""
+
+    feedback = Awaited(calls.feedback)
+    outcomes = Awaited(calls.outcomes)
+    reliability = Awaited(calls.reliability)
+    plan = Awaited(parts.plan_calibration)
+
+
+class AsyncMemoryClient:
+    """A served memory, by the names that `Memory` has in the process.
+
+    Answers are the engine's own frozen values, and what the engine would raise is raised here; a service that does not
+    answer raises UnreachableError. Requests that may be repeated are tried again, with growing waits that chance
+    spreads; one that changes the memory carries an idempotency key, so that trying again does nothing twice.
+
+    Use it as an asynchronous context manager, or close it; in one event loop.
+    """
+
+    def __init__(
+        self,
+        base_url: str = ADDRESS,
+        *,
+        token: str = "",
+        namespace: str = "",
+        timeout: float | None = TIMEOUT,
+        retries: int = 3,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] | None = None,
+    ) -> None:
+        """base_url: where `amgs serve` listens. token: from `amgs token new`; none is needed where the service asks for
+        none. namespace: the token's first unless given. timeout: seconds for one attempt, None to wait without end.
+        retries: how often a request is tried again. sleep, chance: what waits, and numbers in [0, 1) that spread the
+        waits. Raises UsageError for an address that is none, MissingExtraError without the extra `client`.
+        """
+        self._connection = connection(base_url, token, namespace, timeout, retries, chance)
+        self._sleep = sleep
+        with extras.explained():
+            import httpx2
+        self._http = httpx2.AsyncClient(base_url=self._connection.base_url, timeout=timeout, trust_env=False)
+        self._owns = True
+
+    ingest = Awaited(calls.ingest)
+    add = Awaited(calls.add)
+    ingest_text = Awaited(calls.ingest_text)
+    ingest_texts = Awaited(calls.ingest_texts)
+    search = Awaited(calls.search)
+    searches = Awaited(calls.searches)
+    why = Awaited(calls.why)
+    why_then = Awaited(calls.why_then)
+    assemble = Awaited(calls.assemble)
+    context = Awaited(calls.context)
+    frame_definitions = Awaited(calls.frame_definitions)
+    block = Awaited(calls.block)
+    find = Awaited(calls.find)
+    set_metadata = Awaited(calls.set_metadata)
+    tag = Awaited(calls.tag)
+    note = Awaited(calls.note)
+    add_edge = Awaited(calls.add_edge)
+    remove_edge = Awaited(calls.remove_edge)
+    reinforce = Awaited(calls.reinforce)
+    consolidate = Awaited(calls.consolidate)
+    plan_consolidation = Awaited(calls.plan_consolidation)
+    operations = Awaited(calls.operations)
+    undo = Awaited(calls.undo)
+    redo = Awaited(calls.redo)
+    decay_curve = Awaited(calls.decay_curve)
+    forecast = Awaited(calls.forecast)
+    feedback = Awaited(calls.feedback)
+    outcomes = Awaited(calls.outcomes)
+    reliability = Awaited(calls.reliability)
+    neighbourhood = Awaited(calls.neighbourhood)
+    centrality = Awaited(calls.centrality)
+    graph_stats = Awaited(calls.graph_stats)
+    status = Awaited(calls.status)
+    counts = Awaited(calls.counts)
+    health = Awaited(calls.health)
+    diversity = Awaited(calls.diversity)
+    verify = Awaited(calls.verify)
+
+    @property
+    def frames(self) -> AsyncFramesCalls:
+        """What can be assembled, and what has been."""
+        return AsyncFramesCalls(self)
+
+    @property
+    def frame(self) -> AsyncFramesCalls:
+        """The same as `frames`, by the name that the REST paths have."""
+        return self.frames
+
+    @property
+    def entities(self) -> AsyncEntitiesCalls:
+        """People, organisations, places, projects and topics that the memory names."""
+        return AsyncEntitiesCalls(self)
+
+    @property
+    def graph(self) -> AsyncGraphCalls:
+        """What lies around a block, ways between blocks, groups of them."""
+        return AsyncGraphCalls(self)
+
+    @property
+    def lifecycle(self) -> AsyncLifecycleCalls:
+        """Consolidation, enhancement, pruning, review, decay and undo."""
+        return AsyncLifecycleCalls(self)
+
+    @property
+    def calibration(self) -> AsyncCalibrationCalls:
+        """Learning from outcomes."""
+        return AsyncCalibrationCalls(self)
+
+    def using(self, *, namespace: str | None = None, idempotency_key: str | None = None) -> AsyncMemoryClient:
+        """This client for another namespace, or with a key of one's own for one request that must not be done twice,
+        even when this program ends before the answer comes and sends it again. Closing it closes nothing.
+        """
+        made = object.__new__(AsyncMemoryClient)
+        made._connection = self._connection.using(namespace, idempotency_key)
+        made._sleep, made._http, made._owns = self._sleep, self._http, False
+        return made
+
+    async def call(
+        self, name: str, /, *, packages: Collection[str] = (), writes: bool = True, **arguments: Any
+    ) -> Any:
+        """Any operation of the service by its name, such as `frame compare`, with its parameters.
+
+        Answers in plain JSON, as the command line prints with `--format json`; with packages (`{"amgs"}`), as frozen
+        values of theirs. writes: False for a request that changes nothing, which needs no idempotency key.
+        """
+        return await self.send(any_operation(name, arguments, packages, writes=writes))
+
+    async def send(self, ask: Ask[R]) -> R:
+        """The answer to a request; raises what the engine in the process would raise, or ServiceError."""
+        held = self._connection
+        run = steps(ask, held.headers(ask), held.rules, held.chance, held.base_url)
+        try:
+            step = next(run)
+            while True:
+                step = run.send(await self._do(step))
+        except StopIteration as stop:
+            answer: R = stop.value
+            return answer
+
+    async def _do(self, step: Step) -> httpx2.Response | Lost | None:
+        if isinstance(step, Wait):
+            await self._sleep(step.seconds)
+            return None
+        import httpx2
+
+        try:
+            return await self._http.request(
+                step.method,
+                step.path,
+                params=step.query,
+                content=step.body,
+                headers=dict(step.headers),
+            )
+        except (httpx2.TransportError, httpx2.InvalidURL) as error:
+            return lost(error)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._owns:
+            await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()

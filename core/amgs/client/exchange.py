@@ -1,0 +1,144 @@
+"""How a request is sent, answered and tried again: one set of rules for both clients.
+
+The rules are a generator that yields what to do (send this, wait so long) and is told what came of it, so that one
+client carries the steps out at once and the other awaits them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from amgs import problems, wire
+from amgs.client.ask import Ask
+from amgs.errors import AmgsError, ServiceError, UnreachableError
+
+if TYPE_CHECKING:
+    import httpx2
+
+R = TypeVar("R")
+
+AGAIN: Final = frozenset({429, 502, 503, 504})
+"""Status codes after which the same request may succeed."""
+LONGEST_WAIT: Final = 30.0
+"""Seconds that a client waits at most before it tries again, whatever the service says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as HTTP has it."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any] | None
+    body: bytes | None
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Wait so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """No answer came. arrived: whether the service may have got the request."""
+
+    why: str
+    arrived: bool
+
+
+Step = Sent | Wait
+Outcome = "httpx2.Response | Lost | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How often and when a request is tried again. attempts: how many in all. first_wait: seconds before the second;
+    each further wait is twice as long, and between half of that and all of it by chance.
+    """
+
+    attempts: int = 4
+    first_wait: float = 0.2
+
+    def wait(self, tried: int, chance: float, told: str = "") -> float:
+        """Seconds to wait after so many attempts. told: what the service says in Retry-After."""
+        if told.strip().isdecimal():
+            return min(float(told), LONGEST_WAIT)
+        longest = min(self.first_wait * 2.0 ** (tried - 1), LONGEST_WAIT)
+        return longest * (0.5 + chance / 2)
+
+
+def steps(
+    ask: Ask[R], headers: Mapping[str, str], rules: Rules, chance: Callable[[], float], address: str
+) -> Generator[Step, httpx2.Response | Lost | None, R]:
+    """The steps that carry a request out; the generator returns the answer, or raises what the engine would raise.
+
+    A request that may not be repeated is sent again only where it cannot have arrived.
+    """
+    request = _as_http(ask, headers)
+    repeatable = ask.repeatable or "Idempotency-Key" in headers
+    for tried in range(1, rules.attempts + 1):
+        last = tried == rules.attempts
+        got = yield request
+        if got is None:
+            raise TypeError("A request that was sent has an answer, or was lost.")
+        if isinstance(got, Lost):
+            if last or (got.arrived and not repeatable):
+                raise _unreachable(address, got)
+            yield Wait(rules.wait(tried, chance()))
+        elif got.status_code in AGAIN and repeatable and not last:
+            yield Wait(rules.wait(tried, chance(), got.headers.get("Retry-After", "")))
+        else:
+            return _read(ask, got)
+    raise TypeError("At least one attempt is needed.")
+
+
+def _as_http(ask: Ask[Any], headers: Mapping[str, str]) -> Sent:
+    accept = wire.MEDIA_TYPE if ask.packages else "application/json"
+    asked = {**headers, "Accept": f"{accept}, {problems.MEDIA_TYPE}"}
+    if ask.method in ("GET", "DELETE"):
+        return Sent(ask.method, ask.path, ask.arguments, None, asked)
+    body = json.dumps(dict(ask.arguments), ensure_ascii=False).encode()
+    return Sent(ask.method, ask.path, None, body, {**asked, "Content-Type": "application/json"})
+
+
+def _read(ask: Ask[R], got: httpx2.Response) -> R:
+    try:
+        told = json.loads(got.content) if got.content else None
+    except ValueError:
+        told = None
+    if got.status_code >= 400:
+        raise _refused(got.status_code, told)
+    kind = got.headers.get("Content-Type", "").partition(";")[0]
+    if kind not in (wire.MEDIA_TYPE, "application/json"):
+        raise _foreign()
+    try:
+        return ask.read(told, ask.packages)
+    except (ValueError, TypeError, KeyError, AttributeError, ImportError) as error:
+        raise _foreign() from error
+
+
+def _refused(status: int, told: Any) -> AmgsError:
+    if isinstance(told, dict) and "type" in told:
+        return problems.error_of(told)
+    return ServiceError(
+        f"It answered {status} and did not say why.",
+        way_out="Check that the address is that of `amgs serve`, not of something between.",
+    )
+
+
+def _foreign() -> ServiceError:
+    return ServiceError(
+        "Its answer cannot be read.", way_out="Use the same version of the program on both sides."
+    )
+
+
+def _unreachable(address: str, lost: Lost) -> UnreachableError:
+    return UnreachableError(
+        f"{address} does not answer: {lost.why}.", way_out="Start it with `amgs serve`, or check the address."
+    )

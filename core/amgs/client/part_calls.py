@@ -1,0 +1,253 @@
+"""The requests behind `client.frame`, `client.graph`, `client.lifecycle` and `client.calibration`.
+
+Where `Memory` has a part of that name, the names and arguments are its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from amgs.client.ask import Ask, operation, part, sending
+from amgs.client.calls import weights_text, why
+
+if TYPE_CHECKING:
+    from amgs.api.entities import EntityOrder
+    from amgs.api.graph import Communities, GraphPath
+    from amgs.calibration.results import Calibrated, CalibrationPlan
+    from amgs.frames.results import CachedFrame, History, Replay
+    from amgs.lifecycle.decay_forecast import DecayPreview
+    from amgs.lifecycle.proposals import EnhancementPlan
+    from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
+    from amgs.lifecycle.schedule import Due
+    from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
+    from amgs.types import (
+        EntityKnowledge,
+        EntitySummary,
+        EntityType,
+        Explanation,
+        FrameDefinition,
+        JournalEntry,
+        JournalEntryDetail,
+        Neighbourhood,
+        UndoPlan,
+        Weights,
+    )
+    from amgs.types.decay import CategoryCurves
+
+
+Method = Literal["isotonic", "platt"]
+
+
+# --- frames ----------------------------------------------------------------------------------------------
+
+
+def cached(
+    name: str, *, query: str = "", budget: int | None = None, weights: Weights | None = None
+) -> Ask[CachedFrame]:
+    """The frame as it was assembled last, anew where what it stands on has changed since."""
+    return operation(
+        "frame_cached", name=name, query=query or None, budget=budget, weights=weights_text(weights)
+    )
+
+
+def why_frame(
+    name: str,
+    query: str,
+    block: str,
+    *,
+    budget: int | None = None,
+    weights: Weights | None = None,
+    child: str | None = None,
+) -> Ask[Explanation]:
+    """Why a block is in a frame, or which step kept it out. child: the part of a composite that is asked about."""
+    return why(query, block, frame=name, budget=budget, weights=weights, child=child)
+
+
+def delete_frame(name: str) -> Ask[FrameDefinition]:
+    """Delete a frame of one's own."""
+    return operation("frame_delete", writes=True, name=name)
+
+
+def reset_frame(name: str) -> Ask[FrameDefinition]:
+    """Put a frame that the program brings back to what it was."""
+    return operation("frame_reset", writes=True, name=name)
+
+
+def history(name: str | None = None, limit: int = 20) -> Ask[History]:
+    """What was assembled before, the latest first."""
+    return operation("frame_history", name=name, limit=limit)
+
+
+def replay(assembly_id: str) -> Ask[Replay]:
+    """Assemble a frame again as it was, and compare."""
+    return operation("frame_replay", assembly=assembly_id)
+
+
+def why_then(assembly_id: str, block: str) -> Ask[Explanation]:
+    """Why a block was in a frame that was assembled before, or was not."""
+    return operation("frame_why", assembly=assembly_id, block=block)
+
+
+# --- entities --------------------------------------------------------------------------------------------
+
+
+def list_entities(
+    limit: int = 50, type: EntityType | None = None, min_mentions: int = 2
+) -> Ask[tuple[EntitySummary, ...]]:
+    """The entities that are named at least so often, the most often named first."""
+    return operation("entity_list", part("entities"), limit=limit, kind=type, min_mentions=min_mentions)
+
+
+def get_entity(name: str, limit: int = 20, order: EntityOrder = "relevance") -> Ask[EntityKnowledge]:
+    """What is known of an entity, by its name or an alias; raises UnknownEntityError, which tells names near to it."""
+    return operation("entity_show", name=name, limit=limit, order=order)
+
+
+# --- the graph -------------------------------------------------------------------------------------------
+
+
+def neighbours(
+    block_id: str,
+    hops: int = 1,
+    limit: int = 60,
+    *,
+    relations: Collection[str] = (),
+    since: datetime | None = None,
+) -> Ask[Neighbourhood]:
+    """What lies within `hops` of a block, the nearest and strongest `limit` of it, with the edges among it."""
+    return operation(
+        "graph_neighbours",
+        block=block_id,
+        hops=hops,
+        limit=limit,
+        relation=sorted(relations) or None,
+        since=since,
+    )
+
+
+def path(start: str, goal: str) -> Ask[GraphPath]:
+    """The path between two blocks whose edges have the greatest product of strengths."""
+    return operation("graph_path", start=start, goal=goal)
+
+
+def communities(limit: int = 12) -> Ask[Communities]:
+    """The largest groups of blocks by the strengths of their edges."""
+    return operation("graph_communities", limit=limit)
+
+
+# --- lifecycle -------------------------------------------------------------------------------------------
+
+
+def plan_enhancement(*, kinds: Sequence[str] = (), limit: int | None = None) -> Ask[EnhancementPlan]:
+    """What could be better: of the kinds asked for, at most `limit` of each; changes nothing."""
+    return sending(
+        "POST",
+        "/v1/lifecycle/enhance",
+        repeatable=True,
+        dry_run=True,
+        kind=list(kinds) or None,
+        limit=limit,
+    )
+
+
+def enhance(*, kinds: Sequence[str] = (), limit: int | None = None) -> Ask[JournalEntry]:
+    """Carry out what `plan_enhancement` proposes, in one journal entry."""
+    return sending("POST", "/v1/lifecycle/enhance", part("operation"), kind=list(kinds) or None, limit=limit)
+
+
+def plan_pruning(
+    *,
+    hard: bool = False,
+    limit: int | None = None,
+    threshold: float | None = None,
+    lowest: float | None = None,
+) -> Ask[PrunePlan]:
+    """What pruning would take, the most faded first; changes nothing."""
+    return sending(
+        "POST",
+        "/v1/lifecycle/prune",
+        repeatable=True,
+        dry_run=True,
+        hard=hard or None,
+        limit=limit,
+        threshold=threshold,
+        lowest=lowest,
+    )
+
+
+def prune(
+    *, limit: int | None = None, threshold: float | None = None, lowest: float | None = None
+) -> Ask[Pruned]:
+    """Mark what is faded, peripheral, unused and of low confidence as pruned; `undo` brings it back."""
+    return sending("POST", "/v1/lifecycle/prune", limit=limit, threshold=threshold, lowest=lowest)
+
+
+def explain_pruning(
+    block_id: str, *, threshold: float | None = None, lowest: float | None = None
+) -> Ask[PruneAssessment]:
+    """What keeps one block, or why it would be pruned; changes nothing."""
+    return sending(
+        "POST",
+        "/v1/lifecycle/prune",
+        repeatable=True,
+        explain=block_id,
+        threshold=threshold,
+        lowest=lowest,
+    )
+
+
+def plan_calibration(method: Method = "isotonic") -> Ask[CalibrationPlan]:
+    """What recalibrating the confidences from the outcomes of forecasts would change; changes nothing."""
+    return sending("POST", "/v1/lifecycle/calibrate", repeatable=True, dry_run=True, method=method)
+
+
+def calibrate(method: Method = "isotonic") -> Ask[Calibrated]:
+    """Recalibrate the confidences from the outcomes of forecasts; `undo` takes it back."""
+    return sending("POST", "/v1/lifecycle/calibrate", method=method)
+
+
+def plan_review() -> Ask[ReviewPlan]:
+    """Which blocks may be superseded, contradicted or merged; changes nothing."""
+    return operation("review_scan", dry_run=True)
+
+
+def reviews(*, every: bool = False, limit: int | None = None) -> Ask[tuple[ReviewItem, ...]]:
+    """Findings that wait for a verdict, the surest first; 50 unless limited otherwise. every: decided ones, too."""
+    return operation("review_list", part("items"), every=every, limit=limit)
+
+
+def accept(review_id: int) -> Ask[JournalEntry]:
+    """Apply a finding: mark what is superseded, link what contradicts, merge copies."""
+    return operation("review_accept", writes=True, review=review_id)
+
+
+def reject(review_id: int) -> Ask[JournalEntry]:
+    """Dismiss a finding; it is not proposed again."""
+    return operation("review_reject", writes=True, review=review_id)
+
+
+def due() -> Ask[Due]:
+    """Whether the inbox should be consolidated now, and why."""
+    return operation("inbox_due")
+
+
+def operation_detail(operation_id: int, limit: int = 200) -> Ask[JournalEntryDetail]:
+    """What a change in the journal did to each of its blocks, and what must be undone before it."""
+    return operation("operation", operation=operation_id, limit=limit)
+
+
+def plan_undo(operation_id: int | None = None) -> Ask[UndoPlan]:
+    """What undoing an operation (the latest) would take back; changes nothing."""
+    return operation("undo", operation=operation_id, dry_run=True)
+
+
+def category_curves(*, days: float = 30) -> Ask[CategoryCurves]:
+    """How the relevance of each category falls within `days`."""
+    return operation("decay_categories", days=days)
+
+
+def preview_decay(block_id: str, decay_lambda: float, *, days: float = 30.0) -> Ask[DecayPreview]:
+    """What another decay constant would make of a block; changes nothing."""
+    return operation("decay_preview", block=block_id, decay_lambda=decay_lambda, days=days)
